@@ -4,12 +4,12 @@
 // [--queries N] [--tiny]; graphs are kept between runs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { EMBEDDED_SETS } from './kit/embedded-sets.js';
-import { PYTHON_PEERS, hnswlibEngine, hnswlibWasmEngine, pythonCurves, usearchEngine } from './kit/vector-peers.js';
-import { chartOf } from './kit/charts.js';
-import { largestRecall, measureCurves, qpsAt, type Curve } from './kit/recall-curve.js';
-import { DEFAULT_EF, K, type VectorEngine, buildIndex, graphEngine, scanEngine, truthOf } from './kit/vector-engine.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { EMBEDDED_SETS } from '../kit/embedded-sets.js';
+import { PYTHON_PEERS, hnswlibEngine, hnswlibWasmEngine, pythonCurves, usearchEngine } from '../kit/vector-peers.js';
+import { chartOf } from '../kit/charts.js';
+import { largestRecall, measureCurves, qpsAt, type Curve } from '../kit/recall-curve.js';
+import { DEFAULT_EF, K, type VectorEngine, buildIndex, graphEngine, scanEngine, truthOf } from '../kit/vector-engine.js';
 import {
   clustered,
   cranfield,
@@ -19,7 +19,7 @@ import {
   sift,
   windows,
   type VectorSet,
-} from './kit/vector-sets.js';
+} from '../kit/vector-sets.js';
 
 const WINDOWS_ROWS = 60_000;
 const CLUSTERED_ROWS = 100_000;

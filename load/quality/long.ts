@@ -4,20 +4,20 @@
 // thread. NPL is kept aside: nothing is tuned on it. Vectors that took the model minutes are kept in the temporary
 // folder. node dist/load/long-queries.js [--tiny] [COLLECTION …] [EMBEDDER …]: all where none is named; --tiny takes
 // samples.
-import type { SheafClient } from '../src/client/client.js';
-import { chunkTerms, countedTerms } from '../src/text/terms.js';
-import { printTable, readChoices, whole } from './kit/command.js';
-import { KeptEmbedder } from './kit/embedders.js';
-import { SEARCH_MODES, ingestJudged, passageOf, rankingsOf, withEmbedder } from './kit/judged-searches.js';
-import { cpuMs } from './kit/text-peers.js';
+import type { SheafClient } from '../../src/client/client.js';
+import { chunkTerms, countedTerms } from '../../src/text/terms.js';
+import { printTable, readChoices, whole } from '../kit/command.js';
+import { KeptEmbedder } from '../kit/embedders.js';
+import { SEARCH_MODES, ingestJudged, passageOf, rankingsOf, withEmbedder } from '../kit/judged-searches.js';
+import { cpuMs } from '../kit/text-peers.js';
 import {
   type Analysis,
   type JudgedTexts,
   createWordIndex,
   measureQuality,
   readJudgedTexts,
-} from './kit/text-quality.js';
-import { type JudgedDocument, dataFolder, firstWords, ndcgOf, readJudged } from './kit/text-sets.js';
+} from '../kit/text-quality.js';
+import { type JudgedDocument, dataFolder, firstWords, ndcgOf, readJudged } from '../kit/text-sets.js';
 
 // BM25 as the books have it (k1 1.2, b .75), in float64, each word of a question as often as it stands there: what a
 // ranking by words alone is judged beside. Used by load/long-queries.ts.

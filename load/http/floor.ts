@@ -5,11 +5,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createHttpServer } from '../src/http/server.js';
-import { loadUws } from '../src/http/uws.js';
-import type { Reply, Request, Route } from '../src/http/route.js';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { hammer, type CannonRequest } from './kit/closed-loop.js';
+import { createHttpServer } from '../../src/http/server.js';
+import { loadUws } from '../../src/http/uws.js';
+import type { Reply, Request, Route } from '../../src/http/route.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { hammer, type CannonRequest } from '../kit/closed-loop.js';
 
 const CONNECTIONS = 32;
 const HIT = Buffer.from(`{"id":"d::chunk_0","score":0.5,"text":"${'x'.repeat(400)}"}`);

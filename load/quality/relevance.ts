@@ -3,16 +3,16 @@
 // counting the same. Beside the figures of all together those of each collection with constants fitted on the others.
 // Vectors: those that load/embed-quality.ts keeps. node dist/load/relevance.js [--tiny]: samples, whose figures mean
 // nothing.
-import { FUSION_WEIGHTS_DEFAULT } from '../src/api/limits.js';
-import type { WordIndex } from '../src/engine/postings/text-index.js';
-import { greatestBm25 } from '../src/ranking/bm25.js';
-import { nearnessOf } from '../src/ranking/scores.js';
-import { chunkTerms, questionTerms } from '../src/text/terms.js';
-import { printTable, readArguments } from './kit/command.js';
-import { dot } from './kit/cosine.js';
-import { KeptEmbedder } from './kit/embedders.js';
-import { createWordIndex } from './kit/text-quality.js';
-import { type JudgedQuery, dataFolder, readJudged } from './kit/text-sets.js';
+import { FUSION_WEIGHTS_DEFAULT } from '../../src/api/limits.js';
+import type { WordIndex } from '../../src/engine/postings/text-index.js';
+import { greatestBm25 } from '../../src/ranking/bm25.js';
+import { nearnessOf } from '../../src/ranking/scores.js';
+import { chunkTerms, questionTerms } from '../../src/text/terms.js';
+import { printTable, readArguments } from '../kit/command.js';
+import { dot } from '../kit/cosine.js';
+import { KeptEmbedder } from '../kit/embedders.js';
+import { createWordIndex } from '../kit/text-quality.js';
+import { type JudgedQuery, dataFolder, readJudged } from '../kit/text-sets.js';
 
 // Logistic regression of a few features by Newton's method, and how well calibrated its estimates are.
 // Used by load/relevance.ts.

@@ -3,13 +3,13 @@
 // questions from near, from between, from elsewhere; and filters whose matches lie where the question is, or where it is
 // not. Recall@10 of default searches, the mean and the worst question, beside hnswlib-node at ef 64 and 128 and, with
 // --python 1, faiss. node dist/load/shapes.js [--shapes N] [--seed N] [--rows N] [--peers 0|1] [--python 0|1] [--tiny]
-import { createPrng, type Prng } from '../src/base/prng.js';
-import { ROOT_EF, SCAN_CODES } from '../src/engine/memory/layout.js';
-import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
-import { printTable, readArguments } from './kit/command.js';
-import { hnswlibEngine, pythonCurves } from './kit/vector-peers.js';
-import { buildIndex, K, unitRow } from './kit/vector-engine.js';
-import type { VectorSet } from './kit/vector-sets.js';
+import { createPrng, type Prng } from '../../src/base/prng.js';
+import { ROOT_EF, SCAN_CODES } from '../../src/engine/memory/layout.js';
+import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
+import { printTable, readArguments } from '../kit/command.js';
+import { hnswlibEngine, pythonCurves } from '../kit/vector-peers.js';
+import { buildIndex, K, unitRow } from '../kit/vector-engine.js';
+import type { VectorSet } from '../kit/vector-sets.js';
 
 const { tiny, number } = readArguments('shapes', 'seed', 'rows', 'peers', 'python');
 const SHAPES = number('shapes', tiny ? 3 : 100);

@@ -6,13 +6,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { QueueMetrics } from '../src/pool/pool-metrics.js';
-import { Metrics } from '../src/observability/metrics.js';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { hammer, type CannonRequest } from './kit/closed-loop.js';
-import { cpuMs, type CpuMs } from './kit/server-usage.js';
-import { startServer, withFolder, type LoadServer, type Settings } from './kit/server.js';
-import { moreThan, takeTurns, withServers, type Cost, type More } from './kit/interleaved-runs.js';
+import { QueueMetrics } from '../../src/pool/pool-metrics.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { hammer, type CannonRequest } from '../kit/closed-loop.js';
+import { cpuMs, type CpuMs } from '../kit/server-usage.js';
+import { startServer, withFolder, type LoadServer, type Settings } from '../kit/server.js';
+import { moreThan, takeTurns, withServers, type Cost, type More } from '../kit/interleaved-runs.js';
 
 const { tiny, number, text } = readArguments('rounds', 'collections', 'only');
 const rounds = number('rounds', tiny ? 1 : 200);

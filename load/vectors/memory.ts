@@ -2,8 +2,8 @@
 // badly: one index that grows, linked and with its codes. node dist/load/row-bytes.js [--tiny]. The figures depend on
 // the number of rows alone, not on the machine.
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../src/base/huge-pages.js';
-import type { Precision } from '../src/api/choices.js';
+import { createArenaMemory } from '../../src/base/huge-pages.js';
+import type { Precision } from '../../src/api/choices.js';
 import {
   CODES_AXES_2,
   CODES_AXES_4,
@@ -14,12 +14,12 @@ import {
   ROOT_CODES,
   ROOT_ROW_BYTES,
   ROW_WORDS_BYTES,
-} from '../src/engine/memory/layout.js';
-import { Kernel } from '../src/engine/memory/arena.js';
-import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { clustered, moreRows, windows } from './kit/vector-sets.js';
-import { settle } from './kit/vector-engine.js';
+} from '../../src/engine/memory/layout.js';
+import { Kernel } from '../../src/engine/memory/arena.js';
+import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { clustered, moreRows, windows } from '../kit/vector-sets.js';
+import { settle } from '../kit/vector-engine.js';
 
 const { tiny } = readArguments();
 const SIZES = tiny ? [5000, 6000] : [20_000, 40_000, 60_000, 66_000, 100_000];
@@ -45,7 +45,7 @@ function partsOf(index: VectorIndex, word: (at: number) => number): number[] {
 function measure(precision: Precision, rows: readonly Float32Array[]): string[][] {
   const memory = createArenaMemory(64, 65536);
   const kernel = new Kernel(
-    new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url))),
+    new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url))),
     memory,
   );
   kernel.format();

@@ -3,11 +3,11 @@
 // references measured elsewhere (bm25s; exact cosine; fused by ranks and by scores at depth 100). Vectors that
 // load/embed-quality.ts has kept come from a local endpoint. node dist/load/retrieval-quality.js [--tiny] [COLLECTION
 // …] [EMBEDDER …]: all where none is named. --tiny takes samples.
-import type { SheafClient } from '../src/client/client.js';
-import { printTable, readChoices } from './kit/command.js';
-import { type JudgedDocument, type JudgedQuery, dataFolder, ndcgOf, readJudged, recallOf } from './kit/text-sets.js';
-import { ingestJudged, passageOf, rankingsOf, SEARCH_MODES, withEmbedder } from './kit/judged-searches.js';
-import { KeptEmbedder } from './kit/embedders.js';
+import type { SheafClient } from '../../src/client/client.js';
+import { printTable, readChoices } from '../kit/command.js';
+import { type JudgedDocument, type JudgedQuery, dataFolder, ndcgOf, readJudged, recallOf } from '../kit/text-sets.js';
+import { ingestJudged, passageOf, rankingsOf, SEARCH_MODES, withEmbedder } from '../kit/judged-searches.js';
+import { KeptEmbedder } from '../kit/embedders.js';
 
 const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
 const EMBEDDERS = ['builtin', 'minilm'];

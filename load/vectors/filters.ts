@@ -2,15 +2,15 @@
 // to searches without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where
 // they are there. node dist/load/filters.js [--rows 100000] [--tiny]
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../src/base/huge-pages.js';
-import { type Prng, createPrng } from '../src/base/prng.js';
-import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
-import { Kernel } from '../src/engine/memory/arena.js';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { dot } from './kit/cosine.js';
-import { cpuMs } from './kit/text-peers.js';
-import { settle } from './kit/vector-engine.js';
-import { clustered, moreRows, windows } from './kit/vector-sets.js';
+import { createArenaMemory } from '../../src/base/huge-pages.js';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
+import { Kernel } from '../../src/engine/memory/arena.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { dot } from '../kit/cosine.js';
+import { cpuMs } from '../kit/text-peers.js';
+import { settle } from '../kit/vector-engine.js';
+import { clustered, moreRows, windows } from '../kit/vector-sets.js';
 
 // Filters as searches meet them, over the rows of an index: at random, as one cluster that the queries are near to or
 // far from, and as many small clusters. Used by load/filters.ts.
@@ -80,7 +80,7 @@ const QUERIES = 200;
 const PASSES = 3;
 
 function createIndex(rows: readonly Float32Array[]): VectorIndex {
-  const module = new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url)));
+  const module = new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url)));
   const kernel = new Kernel(module, createArenaMemory(64, 65536));
   kernel.format();
   const index = kernel.createIndex(rows[0]?.length ?? 0);

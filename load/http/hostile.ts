@@ -13,8 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { printTable, readArguments } from './kit/command.js';
-import { withServer } from './kit/server.js';
+import { printTable, readArguments } from '../kit/command.js';
+import { withServer } from '../kit/server.js';
 
 // One connection that asks for an address again and again, with as little work of its own as can be: what it measures
 // is the server's. Used by load programs that look for standstills.

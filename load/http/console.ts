@@ -2,11 +2,11 @@
 // transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server. Without the package
 // chromium it says so. node dist/load/console.js [--tiny]
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { SheafClient } from '../src/client/client.js';
-import type { IngestBody } from '../src/api/documents.js';
-import { CHROMIUM, openPage } from '../test/kit/chromium.js';
-import { printTable, readArguments, whole } from './kit/command.js';
-import { startServer, withFolder } from './kit/server.js';
+import { SheafClient } from '../../src/client/client.js';
+import type { IngestBody } from '../../src/api/documents.js';
+import { CHROMIUM, openPage } from '../../test/kit/chromium.js';
+import { printTable, readArguments, whole } from '../kit/command.js';
+import { startServer, withFolder } from '../kit/server.js';
 
 const CONNECTION = { offline: false, latency: 20, downloadThroughput: 1_000_000, uploadThroughput: 1_000_000 };
 
@@ -50,7 +50,7 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
   const server = await startServer(folder);
   const client = new SheafClient({ url: server.url });
   const { documents } = JSON.parse(
-    readFileSync(new URL('../../src/console/demo/corpus.json', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../src/console/demo/corpus.json', import.meta.url), 'utf8'),
   ) as {
     documents: (IngestBody & { text: string })[];
   };
@@ -76,7 +76,7 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
 
 /** As brotli made them. */
 function pageBytes(): number {
-  const folder = new URL('../src/console/page/', import.meta.url);
+  const folder = new URL('../../src/console/page/', import.meta.url);
   return readdirSync(folder)
     .filter((name) => name.endsWith('.br'))
     .reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);
