@@ -1,11 +1,10 @@
 // What the console costs a slow connection: until something is painted, until the content is there, and bytes
-// transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server. Without the package
-// chromium it says so. node dist/load/console.js [--tiny]
+// transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { SheafClient } from '../../src/client/client.js';
 import type { IngestBody } from '../../src/api/documents.js';
 import { CHROMIUM, openPage } from '../../test/kit/chromium.js';
-import { printTable, readArguments, whole } from '../kit/command.js';
+import { type LoadOptions, printTable, whole } from '../kit/command.js';
 import { startServer, withFolder } from '../kit/server.js';
 
 const CONNECTION = { offline: false, latency: 20, downloadThroughput: 1_000_000, uploadThroughput: 1_000_000 };
@@ -17,6 +16,12 @@ const VIEWS: readonly (readonly [string, string, string])[] = [
   ['search, with ten hits', '/default/demo/search?q=salt', '.hit'],
   ['map of the vectors', '/default/demo/map', 'canvas'],
 ];
+
+/** Without the package chromium it says so. */
+export async function consoleViews({ tiny }: LoadOptions): Promise<void> {
+  if (CHROMIUM === undefined) return console.log('The package chromium is not installed: nothing is measured.');
+  await withFolder((folder) => measure(folder, tiny ? VIEWS.slice(0, 1) : VIEWS));
+}
 
 interface Visit {
   readonly paintMs: number;
@@ -81,7 +86,3 @@ function pageBytes(): number {
     .filter((name) => name.endsWith('.br'))
     .reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);
 }
-
-const { tiny } = readArguments();
-if (CHROMIUM === undefined) console.log('The package chromium is not installed: nothing is measured.');
-else await withFolder((folder) => measure(folder, tiny ? VIEWS.slice(0, 1) : VIEWS));

@@ -4,93 +4,69 @@
 // right before, in which nothing is sent; the longest less the time that the front thread and the one that asks stood
 // in line for a core; and the most that the front thread worked within one wait, which is what the server can help.
 // Each body is sent several times: one that holds others up does so every time.
-// node dist/load/hostile-bodies.js [--tiny] [--url URL] [--rounds 5] [--only PART_OF_NAME]
-import { once } from 'node:events';
-import { existsSync, openSync, readSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { type Socket, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { printTable, readArguments } from '../kit/command.js';
+import { type LoadOptions, printTable } from '../kit/command.js';
 import { withServer } from '../kit/server.js';
+import type { ProbeStart, Waits } from './latency-probe-thread.js';
 
-// One connection that asks for an address again and again, with as little work of its own as can be: what it measures
-// is the server's. Used by load programs that look for standstills.
+const QUIET_MS_MIN = 200;
+const QUIET_MS_MAX = 5000;
+const HEAD = ['body', 'MB', 'answer', 'took ms', 'nothing sent', 'longest wait', 'not in line', "the front's work"];
 
-const HEAD_END = '\r\n\r\n';
-
-class RawProbe {
-  private received = '';
-  private answered: () => void = () => undefined;
-
-  private constructor(
-    private readonly socket: Socket,
-    private readonly host: string,
-  ) {
-    socket.setNoDelay(true).setEncoding('latin1');
-    socket.on('data', (text: string) => {
-      this.received += text;
-      if (this.isWhole()) this.answered();
-    });
-  }
-
-  static async open(url: string): Promise<RawProbe> {
-    const { hostname, port, host } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    await once(socket, 'connect');
-    return new RawProbe(socket, host);
-  }
-
-  /** Resolves when the answer is here in full. */
-  ask(path: string): Promise<void> {
-    this.received = '';
-    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${this.host}\r\n\r\n`);
-    return new Promise((resolve) => (this.answered = resolve));
-  }
-
-  private isWhole(): boolean {
-    const end = this.received.indexOf(HEAD_END);
-    const length = Number(/content-length: (\d+)/i.exec(this.received)?.[1]);
-    return end >= 0 && this.received.length >= end + HEAD_END.length + length;
-  }
+export async function hostile({ tiny, url: given, number, text }: LoadOptions): Promise<void> {
+  const bodies = hostileBodies(tiny ? 0.01 : 1).filter(({ name }) => name.includes(text('only') ?? ''));
+  const rounds = number('rounds', tiny ? 1 : 5);
+  const rows = await withServer(given, (url, pid) => measure({ url, pid }, bodies, rounds));
+  printTable('hostile bodies: milliseconds that others wait, best to worst round', [HEAD, ...rows]);
 }
 
-// What Linux's scheduler tells of one thread, read often: how long it has run, and how long it stood in line for a core.
-// So a wait on a busy machine can be told from one that a program caused. Used by load programs that look for
-// standstills.
+async function measure(start: ProbeStart, bodies: readonly Hostile[], rounds: number): Promise<string[][]> {
+  const worker = new Worker(new URL('./latency-probe-thread.js', import.meta.url), { workerData: start });
+  await send(start.url, { name: '', path: DOCS, body: '{}' });
+  const rows: string[][] = [];
+  for (const hostile of bodies) rows.push(await rowOf(start.url, hostile, rounds, worker));
+  await worker.terminate();
+  return rows;
+}
 
-const TEXT_BYTES_MAX = 64;
-
-class ThreadClock {
-  private readonly text = Buffer.alloc(TEXT_BYTES_MAX);
-  /** Both as of the last `read`. */
-  ranMs = 0;
-  inLineMs = 0;
-
-  private constructor(private readonly file: number) {}
-
-  /** The thread on which Node runs the front of the server. Undefined where the system does not tell. */
-  static ofFront(pid: number): ThreadClock | undefined {
-    return ThreadClock.open(`/proc/${pid}/task/${pid}/schedstat`);
+async function rowOf(url: string, hostile: Hostile, rounds: number, worker: Worker): Promise<string[]> {
+  const [before, beside, sent]: [Waits[], Waits[], Sent[]] = [[], [], []];
+  // The first tells how long one takes.
+  let { tookMs } = await send(url, hostile);
+  for (let round = 0; round < rounds; round++) {
+    await waitsSince(worker);
+    await sleep(Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, tookMs)));
+    before.push(await waitsSince(worker));
+    const outcome = await send(url, hostile);
+    beside.push(await waitsSince(worker));
+    sent.push(outcome);
+    ({ tookMs } = outcome);
   }
+  return [
+    hostile.name,
+    (Buffer.byteLength(hostile.body) / 1e6).toFixed(2),
+    sent[0]?.status ?? '',
+    Math.min(...sent.map((outcome) => outcome.tookMs)).toFixed(0),
+    span(before.map(({ longest }) => longest)),
+    span(beside.map(({ longest }) => longest)),
+    span(beside.map(({ held }) => held)),
+    span(beside.map(({ worked }) => worked)),
+  ];
+}
 
-  static ofThisThread(): ThreadClock | undefined {
-    return ThreadClock.open('/proc/thread-self/schedstat');
-  }
+async function waitsSince(worker: Worker): Promise<Waits> {
+  const answer = new Promise<Waits>((resolve) => worker.once('message', resolve));
+  worker.postMessage('waits');
+  return answer;
+}
 
-  /** What runs at this moment is counted up to the scheduler's last tick. */
-  read(): void {
-    const length = readSync(this.file, this.text, 0, TEXT_BYTES_MAX, 0);
-    const [ran, inLine] = this.text.toString('latin1', 0, length).split(' ');
-    this.ranMs = Number(ran) / 1e6;
-    this.inLineMs = Number(inLine) / 1e6;
-  }
-
-  private static open(path: string): ThreadClock | undefined {
-    return existsSync(path) ? new ThreadClock(openSync(path, 'r')) : undefined;
-  }
+/** Best and worst of the rounds. */
+function span(values: readonly (number | undefined)[]): string {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? '' : `${Math.min(...known).toFixed(1)} to ${Math.max(...known).toFixed(1)}`;
 }
 
 interface Hostile {
@@ -246,124 +222,3 @@ function send(url: string, { path, body, type = 'application/json', headers }: H
     sent.end(body);
   });
 }
-
-/** The longest waits of a span of time, in milliseconds; the last two only where the system tells. */
-interface Waits {
-  longest: number;
-  /** Less the time in which the front thread, or the one that asks, stood in line for a core. */
-  held?: number;
-  /** The most that the front thread worked within one wait. */
-  worked?: number;
-}
-
-interface ProbeStart {
-  url: string;
-  pid: number | undefined;
-}
-
-/** Asks without a pause; tells the longest waits since it was asked last. */
-async function probe({ url, pid }: ProbeStart): Promise<void> {
-  const client = await RawProbe.open(url);
-  const meter = new WaitMeter(pid);
-  parentPort?.on('message', () => parentPort?.postMessage(meter.take()));
-  for (;;) {
-    meter.begin();
-    await client.ask('/health/live');
-    meter.end();
-  }
-}
-
-class WaitMeter {
-  private readonly front: ThreadClock | undefined;
-  private readonly own = ThreadClock.ofThisThread();
-  private waits: Waits = { longest: 0 };
-  private startedAtMs = 0;
-
-  constructor(pid: number | undefined) {
-    this.front = pid === undefined ? undefined : ThreadClock.ofFront(pid);
-  }
-
-  begin(): void {
-    this.front?.read();
-    this.own?.read();
-    this.startedAtMs = performance.now();
-  }
-
-  end(): void {
-    const { front, own, waits } = this;
-    const waitedMs = performance.now() - this.startedAtMs;
-    waits.longest = Math.max(waits.longest, waitedMs);
-    if (!front || !own) return;
-    const [ranMs, inLineMs] = [front.ranMs, front.inLineMs + own.inLineMs];
-    front.read();
-    own.read();
-    const heldMs = waitedMs - (front.inLineMs + own.inLineMs - inLineMs);
-    waits.held = Math.max(waits.held ?? 0, heldMs);
-    waits.worked = Math.max(waits.worked ?? 0, Math.min(waitedMs, front.ranMs - ranMs));
-  }
-
-  take(): Waits {
-    const { waits } = this;
-    this.waits = { longest: 0 };
-    return waits;
-  }
-}
-
-async function waitsSince(worker: Worker): Promise<Waits> {
-  const answer = new Promise<Waits>((resolve) => worker.once('message', resolve));
-  worker.postMessage('waits');
-  return answer;
-}
-
-/** Best and worst of the rounds. */
-function span(values: readonly (number | undefined)[]): string {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? '' : `${Math.min(...known).toFixed(1)} to ${Math.max(...known).toFixed(1)}`;
-}
-
-const QUIET_MS_MIN = 200;
-const QUIET_MS_MAX = 5000;
-const HEAD = ['body', 'MB', 'answer', 'took ms', 'nothing sent', 'longest wait', 'not in line', "the front's work"];
-
-async function rowOf(url: string, hostile: Hostile, rounds: number, worker: Worker): Promise<string[]> {
-  const [before, beside, sent]: [Waits[], Waits[], Sent[]] = [[], [], []];
-  // The first tells how long one takes.
-  let { tookMs } = await send(url, hostile);
-  for (let round = 0; round < rounds; round++) {
-    await waitsSince(worker);
-    await sleep(Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, tookMs)));
-    before.push(await waitsSince(worker));
-    const outcome = await send(url, hostile);
-    beside.push(await waitsSince(worker));
-    sent.push(outcome);
-    ({ tookMs } = outcome);
-  }
-  return [
-    hostile.name,
-    (Buffer.byteLength(hostile.body) / 1e6).toFixed(2),
-    sent[0]?.status ?? '',
-    Math.min(...sent.map((outcome) => outcome.tookMs)).toFixed(0),
-    span(before.map(({ longest }) => longest)),
-    span(beside.map(({ longest }) => longest)),
-    span(beside.map(({ held }) => held)),
-    span(beside.map(({ worked }) => worked)),
-  ];
-}
-
-async function measure(start: ProbeStart, bodies: readonly Hostile[], rounds: number): Promise<string[][]> {
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: start });
-  await send(start.url, { name: '', path: DOCS, body: '{}' });
-  const rows: string[][] = [];
-  for (const hostile of bodies) rows.push(await rowOf(start.url, hostile, rounds, worker));
-  await worker.terminate();
-  return rows;
-}
-
-if (isMainThread) {
-  const { tiny, url, number, text } = readArguments('rounds', 'only');
-  const wanted = text('only') ?? '';
-  const bodies = hostileBodies(tiny ? 0.01 : 1).filter(({ name }) => name.includes(wanted));
-  const rounds = number('rounds', tiny ? 1 : 5);
-  const rows = await withServer(url, (address, pid) => measure({ url: address, pid }, bodies, rounds));
-  printTable('hostile bodies: milliseconds that others wait, best to worst round', [HEAD, ...rows]);
-} else await probe(workerData as ProbeStart);

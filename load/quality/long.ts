@@ -1,82 +1,22 @@
 // Ranking where a query is a whole abstract, or its first 62 or 22 words: each judged document of a collection asks for
-// those that answer a query with it, itself left out. nDCG@10 of each mode over HTTP, with the shared model and with
-// the built-in embedder, beside a plain BM25 and beside each word counted once; and what a search by words takes on one
-// thread. NPL is kept aside: nothing is tuned on it. Vectors that took the model minutes are kept in the temporary
-// folder. node dist/load/long-queries.js [--tiny] [COLLECTION …] [EMBEDDER …]: all where none is named; --tiny takes
-// samples.
+// those that answer a query with it, itself left out. NPL is kept aside: nothing is tuned on it.
 import type { SheafClient } from '../../src/client/client.js';
 import { chunkTerms, countedTerms } from '../../src/text/terms.js';
-import { printTable, readChoices, whole } from '../kit/command.js';
-import { KeptEmbedder } from '../kit/embedders.js';
+import { chooser, type LoadOptions, printTable, whole } from '../kit/command.js';
+import { CachedEmbedder } from '../kit/embedders.js';
 import { SEARCH_MODES, ingestJudged, passageOf, rankingsOf, withEmbedder } from '../kit/judged-searches.js';
-import { cpuMs } from '../kit/text-peers.js';
+import { createKernel } from '../kit/kernel.js';
+import { ownCpuMs } from '../kit/server-usage.js';
+import { type Analysis, type JudgedTexts, measureQuality, readJudgedTexts } from '../kit/text-quality.js';
 import {
-  type Analysis,
-  type JudgedTexts,
-  createWordIndex,
-  measureQuality,
-  readJudgedTexts,
-} from '../kit/text-quality.js';
-import { type JudgedDocument, dataFolder, firstWords, ndcgOf, readJudged } from '../kit/text-sets.js';
+  JUDGED_COLLECTIONS,
+  type JudgedDocument,
+  dataFolder,
+  firstWords,
+  ndcgOf,
+  readJudged,
+} from '../kit/text-sets.js';
 
-// BM25 as the books have it (k1 1.2, b .75), in float64, each word of a question as often as it stands there: what a
-// ranking by words alone is judged beside. Used by load/long-queries.ts.
-
-const K1 = 1.2;
-const B = 0.75;
-
-interface Posting {
-  readonly place: number;
-  readonly count: number;
-}
-
-class PlainBm25 {
-  private readonly postings = new Map<string, Posting[]>();
-  private readonly lengths: number[];
-  private readonly meanLength: number;
-
-  constructor(texts: readonly string[]) {
-    this.lengths = texts.map((text, place) => this.add(text, place));
-    this.meanLength = this.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, texts.length);
-  }
-
-  /** Places of the k best without `itself`, best first. */
-  best(question: string, k: number, itself?: number): number[] {
-    const scores = new Map<number, number>();
-    const { terms, counts } = termsOf(question);
-    terms.forEach((term, i) => {
-      const found = this.postings.get(term) ?? [];
-      const idf = Math.log(1 + (this.lengths.length - found.length + 0.5) / (found.length + 0.5));
-      for (const { place, count } of found)
-        scores.set(place, (scores.get(place) ?? 0) + (counts[i] as number) * idf * this.weight(place, count));
-    });
-    return [...scores]
-      .filter(([place]) => place !== itself)
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, k)
-      .map(([place]) => place);
-  }
-
-  private weight(place: number, count: number): number {
-    const length = (this.lengths[place] as number) / this.meanLength;
-    return (count * (K1 + 1)) / (count + K1 * (1 - B + B * length));
-  }
-
-  private add(text: string, place: number): number {
-    const { terms, counts } = termsOf(text);
-    terms.forEach((term, i) => {
-      const known = this.postings.get(term) ?? [];
-      known.push({ place, count: counts[i] as number });
-      this.postings.set(term, known);
-    });
-    return counts.reduce((sum, count) => sum + count, 0);
-  }
-}
-
-/** Stems without stop words, of documents and questions alike. */
-const termsOf = (text: string) => countedTerms(text, Infinity, 'english');
-
-const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
 const EMBEDDERS = ['builtin', 'minilm'];
 const LENGTHS = [22, 62, Infinity];
 const MODES = ['words alone', 'vector', 'hybrid', 'hybrid of scores'];
@@ -101,12 +41,24 @@ const analysis = (name: string, counted: boolean): Analysis => ({
 const ONCE = analysis('once', false);
 const COUNTED = analysis('as often as they stand', true);
 
-const { tiny, chosen } = readChoices(COLLECTIONS, EMBEDDERS);
+/**
+ * nDCG@10 of each mode over HTTP, with the shared model and with the built-in embedder, beside a plain BM25 and beside
+ * each word counted once; and what a search by words takes on one thread. Vectors that took the model minutes are cached
+ * in the temporary folder.
+ */
+export async function long({ tiny, names }: LoadOptions): Promise<void> {
+  const chosen = chooser(names, JUDGED_COLLECTIONS, EMBEDDERS);
+  const all = chosen(JUDGED_COLLECTIONS).flatMap((name) => readAsked(name, tiny));
+  if (all.length === 0) return;
+  measureWords(all);
+  for (const embedder of chosen(EMBEDDERS))
+    if (embedder === 'builtin' || dataFolder('model-minilm-l6')) await measureModes(embedder, all);
+}
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** At each length; none where the collection is absent. */
-function readAsked(name: string): Asked[] {
+function readAsked(name: string, tiny: boolean): Asked[] {
   const folder = dataFolder(name);
   const judged = folder && readJudgedTexts(name, tiny ? 300 : Infinity, Infinity);
   if (!judged) return [];
@@ -146,7 +98,7 @@ function plainNdcg({ texts, queries }: Asked): number {
 
 /** Milliseconds of CPU a search. */
 function searchMs({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): number {
-  const index = createWordIndex();
+  const index = createKernel().createWords();
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
   index.freeze();
   while (index.mergeSome(1000, true));
@@ -155,9 +107,9 @@ function searchMs({ texts, queries }: JudgedTexts, { chunk, question }: Analysis
     return { terms, statistics: { ...index.statistics(terms), counts } };
   });
   const round = (): number => {
-    const startedAt = cpuMs();
+    const startedAt = ownCpuMs();
     for (const { terms, statistics } of asked) if (terms.length > 0) index.rank(terms, statistics, K);
-    return (cpuMs() - startedAt) / asked.length;
+    return (ownCpuMs() - startedAt) / asked.length;
   };
   return Math.min(...Array.from({ length: ROUNDS }, round));
 }
@@ -212,16 +164,16 @@ async function ndcgsOf(client: SheafClient, { name, documents, queries }: Asked)
   return ndcgs;
 }
 
-async function keptFor(embedder: string, all: readonly Asked[]): Promise<KeptEmbedder> {
-  const kept = new KeptEmbedder(embedder);
+async function cachedFor(embedder: string, all: readonly Asked[]): Promise<CachedEmbedder> {
+  const cached = new CachedEmbedder(embedder);
   for (const { documents, queries } of all)
-    for (const texts of [documents.map(passageOf), queries.map(({ text }) => text)]) await kept.keep(texts);
-  return kept;
+    for (const texts of [documents.map(passageOf), queries.map(({ text }) => text)]) await cached.cache(texts);
+  return cached;
 }
 
 async function measureModes(embedder: string, all: readonly Asked[]): Promise<void> {
-  const kept = embedder === 'builtin' ? undefined : await keptFor(embedder, all);
-  const rows = await withEmbedder(kept, async (client) => {
+  const cached = embedder === 'builtin' ? undefined : await cachedFor(embedder, all);
+  const rows = await withEmbedder(cached, async (client) => {
     const filled = new Set<string>();
     const done: string[][] = [];
     for (const asked of all) {
@@ -238,9 +190,60 @@ async function measureModes(embedder: string, all: readonly Asked[]): Promise<vo
   ]);
 }
 
-const all = chosen(COLLECTIONS).flatMap(readAsked);
-if (all.length > 0) {
-  measureWords(all);
-  for (const embedder of chosen(EMBEDDERS))
-    if (embedder === 'builtin' || dataFolder('model-minilm-l6')) await measureModes(embedder, all);
+const K1 = 1.2;
+const B = 0.75;
+
+interface Posting {
+  readonly place: number;
+  readonly count: number;
 }
+
+/**
+ * BM25 as the books have it, in float64, each word of a question as often as it stands there: what a ranking by words
+ * alone is judged beside.
+ */
+class PlainBm25 {
+  private readonly postings = new Map<string, Posting[]>();
+  private readonly lengths: number[];
+  private readonly meanLength: number;
+
+  constructor(texts: readonly string[]) {
+    this.lengths = texts.map((text, place) => this.add(text, place));
+    this.meanLength = this.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, texts.length);
+  }
+
+  /** Places of the k best without `itself`, best first. */
+  best(question: string, k: number, itself?: number): number[] {
+    const scores = new Map<number, number>();
+    const { terms, counts } = termsOf(question);
+    terms.forEach((term, i) => {
+      const found = this.postings.get(term) ?? [];
+      const idf = Math.log(1 + (this.lengths.length - found.length + 0.5) / (found.length + 0.5));
+      for (const { place, count } of found)
+        scores.set(place, (scores.get(place) ?? 0) + (counts[i] as number) * idf * this.weight(place, count));
+    });
+    return [...scores]
+      .filter(([place]) => place !== itself)
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, k)
+      .map(([place]) => place);
+  }
+
+  private weight(place: number, count: number): number {
+    const length = (this.lengths[place] as number) / this.meanLength;
+    return (count * (K1 + 1)) / (count + K1 * (1 - B + B * length));
+  }
+
+  private add(text: string, place: number): number {
+    const { terms, counts } = termsOf(text);
+    terms.forEach((term, i) => {
+      const known = this.postings.get(term) ?? [];
+      known.push({ place, count: counts[i] as number });
+      this.postings.set(term, known);
+    });
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** Stems without stop words, of documents and questions alike. */
+const termsOf = (text: string) => countedTerms(text, Infinity, 'english');

@@ -1,111 +1,15 @@
-// Fits the constants of `relevance` (src/ranking/scores.ts) and tells how good they are: over the judged collections of
-// ../shared/data and two embedders, the 20 best of mode hybrid by scores for each query, each collection and embedder
-// counting the same. Beside the figures of all together those of each collection with constants fitted on the others.
-// Vectors: those that load/embed-quality.ts keeps. node dist/load/relevance.js [--tiny]: samples, whose figures mean
-// nothing.
+// Fits the constants of `relevance` (src/ranking/scores.ts) and tells how good they are.
 import { FUSION_WEIGHTS_DEFAULT } from '../../src/api/limits.js';
 import type { WordIndex } from '../../src/engine/postings/text-index.js';
 import { greatestBm25 } from '../../src/ranking/bm25.js';
 import { nearnessOf } from '../../src/ranking/scores.js';
 import { chunkTerms, questionTerms } from '../../src/text/terms.js';
-import { printTable, readArguments } from '../kit/command.js';
+import { type LoadOptions, printTable } from '../kit/command.js';
 import { dot } from '../kit/cosine.js';
-import { KeptEmbedder } from '../kit/embedders.js';
-import { createWordIndex } from '../kit/text-quality.js';
-import { type JudgedQuery, dataFolder, readJudged } from '../kit/text-sets.js';
+import { CachedEmbedder } from '../kit/embedders.js';
+import { createKernel } from '../kit/kernel.js';
+import { JUDGED_COLLECTIONS, type JudgedQuery, dataFolder, readJudged } from '../kit/text-sets.js';
 
-// Logistic regression of a few features by Newton's method, and how well calibrated its estimates are.
-// Used by load/relevance.ts.
-
-interface Example {
-  readonly features: readonly number[];
-  readonly isRelevant: boolean;
-}
-
-interface Calibration {
-  /** Mean squared error of the estimates. */
-  brier: number;
-  /** That of always telling the share of relevant ones. */
-  brierOfShare: number;
-  /** Expected calibration error: how far estimates are from shares, over ten bins. */
-  error: number;
-  bins: { count: number; estimate: number; share: number }[];
-}
-
-const STEPS = 25;
-const BINS = 10;
-
-const estimate = (weights: readonly number[], features: readonly number[]): number =>
-  1 /
-  (1 + Math.exp(-features.reduce((sum, value, i) => sum + value * (weights[i + 1] as number), weights[0] as number)));
-
-/** Bias and weights. Each set of examples counts the same, however large. */
-function fitLogistic(sets: readonly (readonly Example[])[]): number[] {
-  const size = (sets[0]?.[0]?.features.length ?? 0) + 1;
-  let weights = new Array<number>(size).fill(0);
-  for (let step = 0; step < STEPS; step++) {
-    const gradient = new Array<number>(size).fill(0);
-    const curvature = Array.from({ length: size }, (_, i) => new Array<number>(size).fill(0).fill(1e-9, i, i + 1));
-    for (const set of sets)
-      for (const example of set) addExample(example, 1 / set.length, weights, gradient, curvature);
-    const change = solve(curvature, gradient);
-    weights = weights.map((weight, i) => weight + (change[i] as number));
-  }
-  return weights;
-}
-
-function addExample(
-  { features, isRelevant }: Example,
-  share: number,
-  weights: readonly number[],
-  gradient: number[],
-  curvature: number[][],
-): void {
-  const row = [1, ...features];
-  const guess = estimate(weights, features);
-  row.forEach((a, i) => {
-    gradient[i]! += share * (Number(isRelevant) - guess) * a;
-    row.forEach((b, j) => (curvature[i]![j]! += share * guess * (1 - guess) * a * b));
-  });
-}
-
-/** Gauss and Jordan, the matrix being positive definite. */
-function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
-  const rows = matrix.map((row, i) => [...row, right[i]!]);
-  rows.forEach((pivot, i) => {
-    for (const [j, row] of rows.entries()) {
-      if (j === i) continue;
-      const factor = row[i]! / pivot[i]!;
-      for (let k = i; k < row.length; k++) row[k]! -= factor * pivot[k]!;
-    }
-  });
-  return rows.map((row, i) => row.at(-1)! / row[i]!);
-}
-
-function calibrationOf(examples: readonly Example[], estimateOf: (features: readonly number[]) => number): Calibration {
-  const told = examples.map(({ features, isRelevant }) => ({ guess: estimateOf(features), truth: Number(isRelevant) }));
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-  const bins = Array.from({ length: BINS }, (_, bin) => {
-    const inBin = told.filter(({ guess }) => Math.min(BINS - 1, Math.floor(guess * BINS)) === bin);
-    return {
-      count: inBin.length,
-      estimate: mean(inBin.map(({ guess }) => guess)),
-      share: mean(inBin.map(({ truth }) => truth)),
-    };
-  });
-  const share = mean(told.map(({ truth }) => truth));
-  return {
-    brier: mean(told.map(({ guess, truth }) => (guess - truth) ** 2)),
-    brierOfShare: share * (1 - share),
-    error:
-      bins.reduce((sum, { count, estimate: guess, share: truth }) => sum + count * Math.abs(guess - truth), 0) /
-      told.length,
-    bins,
-  };
-}
-
-const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
 const HITS = 20;
 const TERMS_MAX = 1024;
 const SAMPLE = 256;
@@ -121,18 +25,32 @@ interface ExampleSet {
   examples: Example[];
 }
 
-const { tiny } = readArguments();
+/**
+ * Over the judged collections and two embedders, the 20 best of mode hybrid by scores for each query, each collection
+ * and embedder counting the same. Beside the figures of all together those of each collection with constants fitted on
+ * the others. Vectors are those that `quality embedders` has cached.
+ */
+export async function relevance({ tiny }: LoadOptions): Promise<void> {
+  const sets: ExampleSet[] = [];
+  for (const embedder of dataFolder('model-minilm-l6') ? ['builtin', 'minilm'] : ['builtin']) {
+    for (const collection of JUDGED_COLLECTIONS) {
+      const folder = dataFolder(collection);
+      if (folder) sets.push(await examplesOf(collection, embedder, folder, tiny));
+    }
+  }
+  if (sets.length > 1) for (const [name, columns] of Object.entries(CURVES)) report(name, columns, sets);
+}
 
-async function examplesOf(collection: string, embedder: string, folder: string): Promise<ExampleSet> {
+async function examplesOf(collection: string, embedder: string, folder: string, tiny: boolean): Promise<ExampleSet> {
   const { documents, queries } = readJudged(folder, tiny ? 60 : Infinity, tiny ? 5 : Infinity);
   const texts = documents.map(({ title, text }) => `${title} ${text}`);
-  const kept = new KeptEmbedder(embedder);
+  const cached = new CachedEmbedder(embedder);
   const questions = queries.map(({ text }) => text);
-  kept.load(texts);
-  kept.load(questions);
-  const [rows, asked] = [await kept.vectorsOf(texts), await kept.vectorsOf(questions)];
-  await kept.close();
-  const words = createWordIndex();
+  cached.load(texts);
+  cached.load(questions);
+  const [rows, asked] = [await cached.vectorsOf(texts), await cached.vectorsOf(questions)];
+  await cached.close();
+  const words = createKernel().createWords();
   texts.forEach((text, i) => words.add(i, chunkTerms(text, 'english')));
   const ids = documents.map(({ _id }) => _id);
   return {
@@ -210,11 +128,90 @@ function report(name: string, columns: readonly number[], sets: readonly Example
   ]);
 }
 
-const sets: ExampleSet[] = [];
-for (const embedder of dataFolder('model-minilm-l6') ? ['builtin', 'minilm'] : ['builtin']) {
-  for (const collection of COLLECTIONS) {
-    const folder = dataFolder(collection);
-    if (folder) sets.push(await examplesOf(collection, embedder, folder));
-  }
+interface Example {
+  readonly features: readonly number[];
+  readonly isRelevant: boolean;
 }
-if (sets.length > 1) for (const [name, columns] of Object.entries(CURVES)) report(name, columns, sets);
+
+interface Calibration {
+  /** Mean squared error of the estimates. */
+  brier: number;
+  /** That of always telling the share of relevant ones. */
+  brierOfShare: number;
+  /** Expected calibration error: how far estimates are from shares, over ten bins. */
+  error: number;
+  bins: { count: number; estimate: number; share: number }[];
+}
+
+const STEPS = 25;
+const BINS = 10;
+
+const estimate = (weights: readonly number[], features: readonly number[]): number =>
+  1 /
+  (1 + Math.exp(-features.reduce((sum, value, i) => sum + value * (weights[i + 1] as number), weights[0] as number)));
+
+/** Logistic regression by Newton's method: bias and weights. Each set of examples counts the same, however large. */
+function fitLogistic(sets: readonly (readonly Example[])[]): number[] {
+  const size = (sets[0]?.[0]?.features.length ?? 0) + 1;
+  let weights = new Array<number>(size).fill(0);
+  for (let step = 0; step < STEPS; step++) {
+    const gradient = new Array<number>(size).fill(0);
+    const curvature = Array.from({ length: size }, (_, i) => new Array<number>(size).fill(0).fill(1e-9, i, i + 1));
+    for (const set of sets)
+      for (const example of set) addExample(example, 1 / set.length, weights, gradient, curvature);
+    const change = solve(curvature, gradient);
+    weights = weights.map((weight, i) => weight + (change[i] as number));
+  }
+  return weights;
+}
+
+function addExample(
+  { features, isRelevant }: Example,
+  share: number,
+  weights: readonly number[],
+  gradient: number[],
+  curvature: number[][],
+): void {
+  const row = [1, ...features];
+  const guess = estimate(weights, features);
+  row.forEach((a, i) => {
+    gradient[i]! += share * (Number(isRelevant) - guess) * a;
+    row.forEach((b, j) => (curvature[i]![j]! += share * guess * (1 - guess) * a * b));
+  });
+}
+
+/** Gauss and Jordan, the matrix being positive definite. */
+function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
+  const rows = matrix.map((row, i) => [...row, right[i]!]);
+  rows.forEach((pivot, i) => {
+    for (const [j, row] of rows.entries()) {
+      if (j === i) continue;
+      const factor = row[i]! / pivot[i]!;
+      for (let k = i; k < row.length; k++) row[k]! -= factor * pivot[k]!;
+    }
+  });
+  return rows.map((row, i) => row.at(-1)! / row[i]!);
+}
+
+function calibrationOf(examples: readonly Example[], estimateOf: (features: readonly number[]) => number): Calibration {
+  const told = examples.map(({ features, isRelevant }) => ({ guess: estimateOf(features), truth: Number(isRelevant) }));
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const bins = Array.from({ length: BINS }, (_, bin) => {
+    const inBin = told.filter(({ guess }) => Math.min(BINS - 1, Math.floor(guess * BINS)) === bin);
+    return {
+      count: inBin.length,
+      estimate: mean(inBin.map(({ guess }) => guess)),
+      share: mean(inBin.map(({ truth }) => truth)),
+    };
+  });
+  const share = mean(told.map(({ truth }) => truth));
+  return {
+    brier: mean(told.map(({ guess, truth }) => (guess - truth) ** 2)),
+    brierOfShare: share * (1 - share),
+    error:
+      bins.reduce((sum, { count, estimate: guess, share: truth }) => sum + count * Math.abs(guess - truth), 0) /
+      told.length,
+    bins,
+  };
+}

@@ -1,20 +1,22 @@
-// Filtered vector search in the kernel: recall@10 against an exact scan, searches a second of CPU time, and their ratio
-// to searches without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where
-// they are there. node dist/load/filters.js [--rows 100000] [--tiny]
-import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../../src/base/huge-pages.js';
+// Filtered vector search in the kernel, in one thread: recall@10 against an exact scan, searches a second of CPU time,
+// and their ratio to searches without a filter. Filters match at random, as one cluster that the queries are near to or
+// far from, and as many small clusters.
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
-import { Kernel } from '../../src/engine/memory/arena.js';
-import { printTable, readArguments, whole } from '../kit/command.js';
+import { type LoadOptions, printTable, whole } from '../kit/command.js';
 import { dot } from '../kit/cosine.js';
-import { cpuMs } from '../kit/text-peers.js';
-import { settle } from '../kit/vector-engine.js';
-import { clustered, moreRows, windows } from '../kit/vector-sets.js';
+import { createKernel, finishBackgroundWork } from '../kit/kernel.js';
+import { ownCpuMs } from '../kit/server-usage.js';
+import { VECTOR_DIM, clustered, moreRows, windows } from '../kit/vector-sets.js';
 
-// Filters as searches meet them, over the rows of an index: at random, as one cluster that the queries are near to or
-// far from, and as many small clusters. Used by load/filters.ts.
-
+const K = 10;
+const SHARES = [0.5, 0.1, 0.045, 0.01, 0.001, 0.0001];
+const QUERIES = 200;
+/** The best of them counts: the machine may be doing other things. */
+const PASSES = 3;
+/** Filters of each kind: more than one where they differ much. */
+const CASES = 4;
+const CLUSTERS = 50;
 const KINDS = ['random', 'cluster, near queries', 'cluster, far queries', '50 clusters'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -23,9 +25,17 @@ interface FilterCase {
   readonly queries: readonly Float32Array[];
 }
 
-/** Filters of each kind: more than one where they differ much. */
-const CASES = 4;
-const CLUSTERS = 50;
+/** 384-d vectors of real text where they are there. */
+export async function filters({ tiny, number }: LoadOptions): Promise<void> {
+  const count = number('rows', tiny ? 5000 : 100_000);
+  const set = tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, VECTOR_DIM, 1));
+  const rows = moreRows(set, count);
+  const table = measure(createIndex(rows), rows, set.queries.slice(0, QUERIES));
+  printTable(`${set.name}: ${whole(count)} rows, ${K} best, a second of CPU time`, [
+    ['filter', 'matching', 'recall@10', 'searches', 'unfiltered', 'ratio'],
+    ...table,
+  ]);
+}
 
 function filterCases(
   index: VectorIndex,
@@ -73,28 +83,19 @@ function bitmapOf(rows: number, ordinals: Iterable<number>): Uint32Array {
   return bitmap;
 }
 
-const K = 10;
-const SHARES = [0.5, 0.1, 0.045, 0.01, 0.001, 0.0001];
-const QUERIES = 200;
-/** The best of them counts: the machine may be doing other things. */
-const PASSES = 3;
-
 function createIndex(rows: readonly Float32Array[]): VectorIndex {
-  const module = new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url)));
-  const kernel = new Kernel(module, createArenaMemory(64, 65536));
-  kernel.format();
-  const index = kernel.createIndex(rows[0]?.length ?? 0);
+  const index = createKernel().createIndex(rows[0]?.length ?? 0);
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  settle(index);
+  finishBackgroundWork(index);
   return index;
 }
 
 /** Searches a second. */
 function rateOf(cases: readonly FilterCase[], search: (query: Float32Array, allowed: Uint32Array) => unknown): number {
   const times = Array.from({ length: PASSES }, () => {
-    const startedAt = cpuMs();
+    const startedAt = ownCpuMs();
     for (const { queries, allowed } of cases) for (const query of queries) search(query, allowed);
-    return cpuMs() - startedAt;
+    return ownCpuMs() - startedAt;
   });
   return (cases.reduce((sum, { queries }) => sum + queries.length, 0) / Math.min(...times)) * 1000;
 }
@@ -132,13 +133,3 @@ function measure(index: VectorIndex, rows: readonly Float32Array[], queries: rea
     }),
   );
 }
-
-const { tiny, number } = readArguments('rows');
-const count = number('rows', tiny ? 5000 : 100_000);
-const set = tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, 384, 1));
-const rows = moreRows(set, count);
-const table = measure(createIndex(rows), rows, set.queries.slice(0, QUERIES));
-printTable(`${set.name}: ${whole(count)} rows, ${K} best, a second of CPU time`, [
-  ['filter', 'matching', 'recall@10', 'searches', 'unfiltered', 'ratio'],
-  ...table,
-]);

@@ -1,24 +1,20 @@
-// Collections of every shape that comes to mind, seeded: clusters of one size and of many, one that has nearly all rows,
-// lines and curves in order, noise without structure, steep and flat spectra, a large mean, sparse rows, duplicates; and
-// questions from near, from between, from elsewhere; and filters whose matches lie where the question is, or where it is
-// not. Recall@10 of default searches, the mean and the worst question, beside hnswlib-node at ef 64 and 128 and, with
-// --python 1, faiss. node dist/load/shapes.js [--shapes N] [--seed N] [--rows N] [--peers 0|1] [--python 0|1] [--tiny]
+// Sets that are hard for a graph, and the questions that fare worst: recall@10 of default searches on shapes of every
+// kind, and over all queries of real sets, the mean beside the worst.
+import { createHash } from 'node:crypto';
 import { createPrng, type Prng } from '../../src/base/prng.js';
-import { ROOT_EF, SCAN_CODES } from '../../src/engine/memory/layout.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
-import { printTable, readArguments } from '../kit/command.js';
+import { ROOT_EF, ROOT_TRUSTED, ROOT_TRUSTED_BROAD, SCAN_CODES } from '../../src/engine/memory/layout.js';
+import { type LoadOptions, printTable } from '../kit/command.js';
+import { dot } from '../kit/cosine.js';
+import { REAL_SETS } from '../kit/embedded-sets.js';
+import { ownCpuMs } from '../kit/server-usage.js';
+import { buildIndex, cacheBuild, cachedBuild, K, unitRow } from '../kit/vector-engine.js';
 import { hnswlibEngine, pythonCurves } from '../kit/vector-peers.js';
-import { buildIndex, K, unitRow } from '../kit/vector-engine.js';
-import type { VectorSet } from '../kit/vector-sets.js';
+import { clustered, windows, type VectorSet } from '../kit/vector-sets.js';
 
-const { tiny, number } = readArguments('shapes', 'seed', 'rows', 'peers', 'python');
-const SHAPES = number('shapes', tiny ? 3 : 100);
-const SEED = number('seed', 1);
-const ROWS = number('rows', tiny ? 3000 : 20_000);
-const QUESTIONS = tiny ? 10 : 40;
 const DIMS = [24, 64, 96, 128, 256, 384, 768];
 /** Rows of 16-bit numbers tell scores apart that differ by more. */
-const TIE = 2e-5;
+const NEARLY = 2e-5;
 
 type Maker = (prng: Prng, rows: number, dim: number) => Float32Array[];
 type Asker = (prng: Prng, rows: readonly Float32Array[]) => Float32Array;
@@ -152,18 +148,14 @@ const FILTERS: readonly { readonly share: number; readonly kind: 'random' | 'far
 
 function scoresOf(rows: readonly Float32Array[], query: Float32Array): Float64Array {
   const unit = unitRow(query);
-  return Float64Array.from(rows, (row) => {
-    let sum = 0;
-    for (let i = 0; i < unit.length; i++) sum += row[i]! * unit[i]!;
-    return sum;
-  });
+  return Float64Array.from(rows, (row) => dot(row, unit));
 }
 
 /** The share of the K nearest that were found; as near as the last of them is near enough. */
 function recallOf(scores: Float64Array, admitted: readonly number[] | undefined, found: ArrayLike<number>): number {
   const all = admitted ? Float64Array.from(admitted, (row) => scores[row]!) : scores.slice();
   const kth = all.sort()[Math.max(0, all.length - K)]!;
-  const good = Array.from(found).filter((row) => scores[row]! >= kth - TIE).length;
+  const good = Array.from(found).filter((row) => scores[row]! >= kth - NEARLY).length;
   return Math.min(1, good / Math.min(K, all.length));
 }
 
@@ -176,7 +168,7 @@ function filteredRecalls(
   rows: readonly Float32Array[],
   queries: readonly Float32Array[],
 ): number[] {
-  return queries.slice(0, QUESTIONS >> 1).map((query, i) => {
+  return queries.map((query, i) => {
     const { share, kind } = FILTERS[i % FILTERS.length]!;
     const scores = scoresOf(rows, query);
     const order = Array.from(scores.keys()).sort((a, b) => scores[b]! - scores[a]!);
@@ -193,52 +185,182 @@ function filteredRecalls(
   });
 }
 
-const table: string[][] = [];
-const totals: Record<string, number[]> = {};
-for (let shape = 0; shape < SHAPES; shape++) {
-  const prng = createPrng(SEED * 1000 + shape);
+interface ShapeOptions {
+  readonly seed: number;
+  readonly rows: number;
+  readonly questions: number;
+  readonly withPeers: boolean;
+  readonly withPython: boolean;
+}
+
+interface Shape {
+  /** The first cells of its row: what it is, how large, and how wide the graph is searched. */
+  readonly cells: readonly string[];
+  /** The share found of each question, by who was asked. */
+  readonly recalls: Readonly<Record<string, number[]>>;
+}
+
+/**
+ * Collections of every shape that comes to mind, seeded: clusters of one size and of many, lines and curves in order,
+ * noise, steep and flat spectra, a large mean, sparse rows, duplicates. They are asked from near, from between and from
+ * elsewhere, and under filters whose matches lie where the question is, or where it is not.
+ */
+export async function shapes({ tiny, number }: LoadOptions): Promise<void> {
+  const options: ShapeOptions = {
+    seed: number('seed', 1),
+    rows: number('rows', tiny ? 3000 : 20_000),
+    questions: tiny ? 10 : 40,
+    withPeers: number('peers', 1) > 0,
+    withPython: number('python', 0) > 0,
+  };
+  const table: string[][] = [];
+  const totals: Record<string, number[]> = {};
+  for (let shape = 0; shape < number('shapes', tiny ? 3 : 100); shape++) {
+    const { cells, recalls } = await measureShape(shape, options);
+    table.push([...cells, ...Object.values(recalls).map((shares) => `${meanOf(shares)} ${worstOf(shares)}`)]);
+    console.log(table.at(-1)!.join(' | '));
+    for (const [key, shares] of Object.entries(recalls)) (totals[key] ??= []).push(...shares);
+  }
+  table.push(['all', '', '', ...Object.values(totals).map((shares) => `${meanOf(shares)} ${worstOf(shares)}`)]);
+  printTable('recall@10: the mean and the worst question', [['shape', 'rows', 'ef', ...Object.keys(totals)], ...table]);
+  for (const [key, shares] of Object.entries(totals))
+    console.log(
+      `${key}: ${shares.filter((share) => share < 0.5).length} of ${shares.length} questions find less than half`,
+    );
+}
+
+async function measureShape(
+  shape: number,
+  { seed, rows: rowsMax, questions, ...options }: ShapeOptions,
+): Promise<Shape> {
+  const prng = createPrng(seed * 1000 + shape);
   const names = Object.keys(MAKERS);
   const name = names[shape % names.length]!;
   const dim = pick(prng, DIMS);
-  const rows = MAKERS[name]!(prng, Math.floor(ROWS * (0.3 + 0.7 * prng.next())), dim).map(unitRow);
+  const rows = MAKERS[name]!(prng, Math.floor(rowsMax * (0.3 + 0.7 * prng.next())), dim).map(unitRow);
   const askers = Object.values(ASKERS);
-  const queries = Array.from({ length: QUESTIONS }, (_, i) => askers[i % askers.length]!(prng, rows));
-  const set: VectorSet = { name: `shape-${SEED}-${shape}`, rows, queries };
+  const queries = Array.from({ length: questions }, (_, i) => askers[i % askers.length]!(prng, rows));
+  const set: VectorSet = { name: `shape-${seed}-${shape}`, rows, queries };
   const { index } = buildIndex(set, true);
   const scores = queries.map((query) => scoresOf(rows, query));
   const of = (search: (query: Float32Array, i: number) => ArrayLike<number>): number[] =>
     queries.map((query, i) => recallOf(scores[i]!, undefined, search(query, i)));
-  const findings: Record<string, number[]> = {
+  const recalls: Record<string, number[]> = {
     default: of((query) => index.search(query, K).ordinals),
-    filtered: filteredRecalls(prng, index, rows, queries),
+    filtered: filteredRecalls(prng, index, rows, queries.slice(0, questions >> 1)),
   };
-  if (number('peers', 1) > 0) {
+  if (options.withPeers) {
     const peer = await hnswlibEngine(set, true);
-    for (const ef of peer ? [64, 128] : []) findings[`hnswlib ${ef}`] = of((_, i) => peer!.search(i, { ef }));
+    for (const ef of peer ? [64, 128] : []) recalls[`hnswlib ${ef}`] = of((_, i) => peer!.search(i, { ef }));
   }
-  if (number('python', 0) > 0) {
-    const truth = scores.map((all) =>
-      Array.from(all.keys())
-        .sort((a, b) => all[b]! - all[a]!)
-        .slice(0, K),
-    );
-    const [faiss] = pythonCurves(set, truth, ['faiss']);
+  if (options.withPython) {
+    const [faiss] = pythonCurves(set, scores.map(nearest), ['faiss']);
     const point = faiss?.points.find(({ ef }) => ef === 64);
-    if (point) findings['faiss 64, mean'] = [point.recall];
+    if (point) recalls['faiss 64, mean'] = [point.recall];
   }
   const ef = index['instance'].word(index.root + ROOT_EF);
-  table.push([
-    name,
-    `${rows.length} × ${dim}`,
-    ef === SCAN_CODES ? 'codes' : String(ef),
-    ...Object.values(findings).map((shares) => `${meanOf(shares)} ${worstOf(shares)}`),
-  ]);
-  console.log(table.at(-1)!.join(' | '));
-  for (const [key, shares] of Object.entries(findings)) (totals[key] ??= []).push(...shares);
+  return { cells: [name, `${rows.length} × ${dim}`, ef === SCAN_CODES ? 'codes' : String(ef)], recalls };
 }
-table.push(['all', '', '', ...Object.values(totals).map((shares) => `${meanOf(shares)} ${worstOf(shares)}`)]);
-printTable('recall@10: the mean and the worst question', [['shape', 'rows', 'ef', ...Object.keys(totals)], ...table]);
-for (const [key, shares] of Object.entries(totals))
-  console.log(
-    `${key}: ${shares.filter((share) => share < 0.5).length} of ${shares.length} questions find less than half`,
+
+const nearest = (scores: Float64Array): number[] =>
+  Array.from(scores.keys())
+    .sort((a, b) => scores[b]! - scores[a]!)
+    .slice(0, K);
+
+/** Scores of the same rows are the same; others as near as this are as good. */
+const TIE = 1e-6;
+
+/**
+ * All queries of a set, of which there are up to ten thousand, by default and at breadths: how many find few of their
+ * ten; with the same rows in several orders, each of which gives another graph and another check.
+ */
+export async function worst({ tiny, number, text }: LoadOptions): Promise<void> {
+  const efs = [undefined, ...(text('efs')?.split(',').map(Number) ?? [])];
+  const sets: typeof REAL_SETS = tiny
+    ? { tiny: () => clustered(5000, 64, 1) }
+    : { windows: () => windows(60_000), ...REAL_SETS };
+  const cells: string[][] = [];
+  for (const name of (tiny ? undefined : text('sets')?.split(',')) ?? Object.keys(sets)) {
+    const all = await sets[name]!();
+    if (!all) continue;
+    const set = { ...all, rows: all.rows.slice(0, number('rows', 1_000_000)) };
+    let kth: Float32Array | undefined;
+    for (let order = 0; order < number('orders', 1); order++) {
+      const { index, buildRate } = buildIndex(order === 0 ? set : shuffled(set, order), true);
+      kth ??= kthScores(set, index);
+      for (const ef of efs) {
+        const found = foundOf(set, index, kth, ef);
+        cells.push([`${set.name}, ${set.rows.length}`, String(order), ...found, buildRate.toFixed(0)]);
+        console.log(cells.at(-1)!.join(' | '));
+      }
+    }
+  }
+  printTable('recall@10: the mean, and how many queries find few of their ten', [
+    [
+      'set',
+      'order',
+      'ef',
+      'mean',
+      'none',
+      '2 or fewer',
+      '4 or fewer',
+      '6 or fewer',
+      'queries',
+      'us a query',
+      'built/s',
+    ],
+    ...cells,
+  ]);
+}
+
+/** Cells from the breadth to the time of a query. */
+function foundOf({ queries }: VectorSet, index: VectorIndex, kth: Float32Array, ef: number | undefined): string[] {
+  const startedAt = ownCpuMs();
+  const found = queries.map((query, i) => {
+    const { scores } = index.search(query, K, ef === undefined ? {} : { ef });
+    return scores.filter((score) => score >= kth[i]! - TIE).length;
+  });
+  const queryUs = (1000 * (ownCpuMs() - startedAt)) / found.length;
+  const few = (most: number): string => String(found.filter((count) => count <= most).length);
+  return [
+    ef === undefined ? `default (${tunedBreadth(index)})` : String(ef),
+    (found.reduce((sum, count) => sum + count, 0) / found.length / K).toFixed(4),
+    few(0),
+    few(2),
+    few(4),
+    few(6),
+    String(queries.length),
+    queryUs.toFixed(1),
+  ];
+}
+
+function tunedBreadth(index: VectorIndex): string {
+  const trusted = [ROOT_TRUSTED, ROOT_TRUSTED_BROAD].map((at) =>
+    index['instance'].copyFloats(index.root + at, 1)[0]!.toFixed(3),
   );
+  return `${index['instance'].word(index.root + ROOT_EF)}, trusted from ${trusted.join(', ')}`;
+}
+
+/** The score of the last of the `K` nearest to each query: the same whatever the order of the rows. */
+function kthScores({ name, rows, queries }: VectorSet, index: VectorIndex): Float32Array {
+  const about = createHash('sha256')
+    .update(`${name} ${rows.length} ${queries.length}`)
+    .update(new Uint8Array(rows[rows.length - 1]!.slice().buffer));
+  const key = `kth-${about.digest('hex').slice(0, 16)}`;
+  const kept = cachedBuild(key);
+  if (kept)
+    return new Float32Array(kept.bytes.buffer.slice(kept.bytes.byteOffset, kept.bytes.byteOffset + kept.bytes.length));
+  const scores = Float32Array.from(queries, (query) => index.search(query, K, { exact: true }).scores.at(-1)!);
+  cacheBuild(key, new Uint8Array(scores.buffer), {});
+  return scores;
+}
+
+function shuffled(set: VectorSet, seed: number): VectorSet {
+  const rows = [...set.rows];
+  const prng = createPrng(seed);
+  for (let i = rows.length - 1; i > 0; i--) {
+    const j = prng.int(i + 1);
+    [rows[i], rows[j]] = [rows[j]!, rows[i]!];
+  }
+  return { ...set, rows, name: `${set.name}, order ${seed}` };
+}
