@@ -1,27 +1,102 @@
-// Searches over HTTP as fast as 32 connections carry them, on the Cranfield collection: as text (with embedding), as
-// ready vectors of the same queries, in the modes that look at words, and filtered; beside /health as the most this
-// server and this client could do.
-// node dist/load/search.js [--tiny] [--seconds 10] [--url URL]
+// Searches over HTTP as fast as a number of connections can carry them: by text, by vector, through the shared model,
+// with questions of several lengths, and over many collections.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
 import { loadBuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
-import { printTable, readArguments, whole } from './kit/command.js';
 import {
+  type CannonRequest,
+  closedLoop,
+  type ClosedLoopOptions,
+  type ClosedLoopResult,
+  jsonPost,
+} from './kit/closed-loop.js';
+import { type LoadOptions, printTable, whole } from './kit/command.js';
+import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
+import { passageOf, SEARCH_MODES } from './kit/judged-searches.js';
+import { plainClosedLoop } from './kit/plain-closed-loop.js';
+import { cpuMs, cpuSeconds, type Gained, withGains } from './kit/server-usage.js';
+import { withServer } from './kit/server.js';
+import {
+  CRANFIELD_TARGET,
+  dataFolder,
+  firstWords,
   hasCranfield,
   ingestCranfield,
+  JUDGED_COLLECTIONS,
+  type JudgedDocument,
+  modelSettings,
   readCranfieldDocuments,
   readCranfieldQueries,
+  readJudged,
   searchCranfield,
+  variantsOf,
 } from './kit/text-sets.js';
-import { hammer, type CannonRequest, type HammerResult } from './kit/closed-loop.js';
-import { withServer } from './kit/server.js';
 
+const TENANT = 'load';
 const CONNECTIONS = 32;
 const K = 10;
-const { tiny, url: given, number } = readArguments('seconds');
-const measureSeconds = number('seconds', tiny ? 1 : 10);
-const warmUpSeconds = tiny ? 1 : 2;
+/** Two shards link at least so many vectors a second; what waits for its links is scanned by every search. */
+const LINKED_PER_SECOND = 1500;
 
-const post = (body: object): CannonRequest => searchCranfield({ ...body, k: K });
+/** How long a loop runs before it is measured, and while it is. */
+interface Times {
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+}
+
+const timesOf = ({ tiny, number }: LoadOptions): Times => ({
+  warmUpSeconds: tiny ? 1 : 2,
+  seconds: number('seconds', tiny ? 1 : 10),
+});
+
+/** Behind a run of the same that is not measured. */
+async function warmLoop(
+  { warmUpSeconds, seconds }: Times,
+  options: Omit<ClosedLoopOptions, 'seconds'>,
+): Promise<ClosedLoopResult> {
+  await closedLoop({ ...options, seconds: warmUpSeconds });
+  return closedLoop({ ...options, seconds });
+}
+
+const rateCells = ({ requestsPerSecond, p50Ms, p99Ms }: ClosedLoopResult): string[] => [
+  whole(requestsPerSecond),
+  p50Ms.toFixed(2),
+  p99Ms.toFixed(2),
+];
+
+/**
+ * The Cranfield collection: as text (with embedding), as ready vectors of the same queries, in the modes that look at
+ * words, and filtered; beside /health as the most this server and this client could do.
+ */
+export async function texts(options: LoadOptions): Promise<void> {
+  if (!hasCranfield()) return;
+  const times = timesOf(options);
+  const documents = readCranfieldDocuments(options.tiny ? 50 : undefined);
+  const queries = readCranfieldQueries();
+  const searches = (body: object): CannonRequest[] => queries.map((q) => searchCranfield({ q, k: K, ...body }));
+  const workloads: [string, CannonRequest[]][] = [
+    ['GET /health', [{ method: 'GET', path: '/health' }]],
+    ['search by text', searches({})],
+    ['search by vector', vectorsOf(queries).map((v) => searchCranfield({ v, k: K }))],
+    ['mode boost', searches({ mode: 'boost' })],
+    ['mode hybrid', searches({ mode: 'hybrid' })],
+    ['text, a filter that one in thirteen fits', searches({ filters: { docid: { $prefix: '13' } } })],
+  ];
+  await withServer(options.url, async (url) => {
+    const chunks = await ingestCranfield(new SheafClient({ url }), documents, 16);
+    const rows: string[][] = [];
+    let health = NaN;
+    for (const [name, requests] of workloads) {
+      const result = await warmLoop(times, { url, connections: CONNECTIONS, requests });
+      if (rows.length === 0) health = result.requestsPerSecond;
+      rows.push([name, ...rateCells(result), (result.requestsPerSecond / health).toFixed(2)]);
+    }
+    printTable(
+      `Search over HTTP, ${whole(chunks)} chunks, k ${K}, ${CONNECTIONS} connections, ${times.seconds} s each`,
+      [['workload', 'requests/s', 'p50 ms', 'p99 ms', 'of /health'], ...rows],
+    );
+  });
+}
 
 function vectorsOf(queries: readonly string[]): number[][] {
   const { dim, embed } = loadBuiltinEmbedder();
@@ -29,54 +104,242 @@ function vectorsOf(queries: readonly string[]): number[][] {
   return queries.map((_, i) => Array.from(vectors.subarray(i * dim, (i + 1) * dim)));
 }
 
-async function measure(url: string, requests: CannonRequest[]): Promise<HammerResult> {
-  await hammer({ url, connections: CONNECTIONS, seconds: warmUpSeconds, requests });
-  return hammer({ url, connections: CONNECTIONS, seconds: measureSeconds, requests });
+const VECTORS = 'vectors';
+const BATCH = 500;
+/** The latest of the log. */
+const RECALL_SEARCHES = 200;
+const CLIENTS = [
+  ['autocannon', closedLoop],
+  ['plain sockets', plainClosedLoop],
+] as const;
+
+/**
+ * With the vector given, over 50,000 vectors of 384 numbers; beside /health. By autocannon, and by plain sockets, which
+ * leave more of the machine to the server; with the processor time of a request in the server, its first thread and all
+ * of them, and with the recall of these very searches.
+ */
+export async function vectors({ tiny, url: given, number }: LoadOptions): Promise<void> {
+  const times: Times = { warmUpSeconds: tiny ? 1 : 3, seconds: number('seconds', tiny ? 1 : 10) };
+  const { source, items } = vectorItems(number('vectors', tiny ? 500 : 50_000));
+  const queries = vectorQueries();
+  const searches = (k: number): CannonRequest[] => queries.map((v) => searchOf(VECTORS, { v, k }));
+  const workloads: [string, CannonRequest[], number?][] = [
+    ['GET /health', [{ method: 'GET', path: '/health' }]],
+    ['k 10', searches(10), 10],
+    ['k 1', searches(1), 1],
+  ];
+  await withServer(given, async (url, pid) => {
+    const client = new SheafClient({ url });
+    await createVectorCollection(client, TENANT, VECTORS);
+    await ingestVectors(url, TENANT, VECTORS, items, BATCH);
+    await sleep((1000 * items.length) / LINKED_PER_SECOND);
+    const rows: string[][] = [
+      ['workload', 'client', 'requests/s', 'recall@k', 'p50 ms', 'p99 ms', 'µs of the front', 'of all threads'],
+    ];
+    for (const [name, requests, k] of workloads) {
+      for (const [sender, loop] of CLIENTS) {
+        const { cpuUs, ...result } = await withCpu(loop, times, { url, connections: CONNECTIONS, requests }, pid);
+        const [rate = '', ...latencies] = rateCells(result);
+        const recall =
+          k === undefined ? undefined : await client.recall(TENANT, VECTORS, { sample: RECALL_SEARCHES, k });
+        rows.push([
+          name,
+          sender,
+          rate,
+          recall?.recall?.toFixed(3) ?? '-',
+          ...latencies,
+          ...(cpuUs ? [whole(cpuUs.front), whole(cpuUs.all)] : ['-', '-']),
+        ]);
+      }
+    }
+    printTable(
+      `Search over HTTP by vector, ${whole(items.length)} × 384 (${source}), ${CONNECTIONS} connections, ${times.seconds} s each`,
+      rows,
+    );
+  });
 }
 
-if (hasCranfield()) {
-  await withServer(given, async (url) => {
-    const chunks = await ingestCranfield(new SheafClient({ url }), readCranfieldDocuments(tiny ? 50 : undefined), 16);
+const searchOf = (collection: string, body: object): CannonRequest =>
+  jsonPost(`/v1/collections/${TENANT}/${collection}/search`, body);
+
+interface WithCpu extends ClosedLoopResult {
+  /** Microseconds of a request; undefined where the server is not ours or the system does not tell. */
+  cpuUs: { front: number; all: number } | undefined;
+}
+
+async function withCpu(
+  loop: (options: ClosedLoopOptions) => Promise<ClosedLoopResult>,
+  { warmUpSeconds, seconds }: Times,
+  options: Omit<ClosedLoopOptions, 'seconds'>,
+  pid: number | undefined,
+): Promise<WithCpu> {
+  await loop({ ...options, seconds: warmUpSeconds });
+  const before = pid === undefined ? undefined : cpuMs(pid);
+  const startedAtMs = performance.now();
+  const result = await loop({ ...options, seconds });
+  const count = (result.requestsPerSecond * (performance.now() - startedAtMs)) / 1000;
+  const after = pid === undefined ? undefined : cpuMs(pid);
+  const us = (of: 'front' | 'all'): number => (1000 * (after![of] - before![of])) / count;
+  return { ...result, cpuUs: before && after && { front: us('front'), all: us('all') } };
+}
+
+/**
+ * By text through the shared model, on the Cranfield collection, at 1, 16 and 64 connections: with texts that the server
+ * has not seen, and with texts whose vectors it has, beside each other; and how much of a search the embedding takes.
+ */
+export async function model(options: LoadOptions): Promise<void> {
+  const settings = modelSettings();
+  if (!settings || !hasCranfield()) return;
+  const times = timesOf(options);
+  const post = (q: string): CannonRequest => searchCranfield({ q, k: K });
+  const search = async (url: string): Promise<void> => {
+    const client = new SheafClient({ url });
+    const chunks = await ingestCranfield(client, readCranfieldDocuments(options.tiny ? 50 : undefined), 16);
     const queries = readCranfieldQueries();
-    const health = await measure(url, [{ method: 'GET', path: '/health' }]);
-    const text = await measure(
-      url,
-      queries.map((q) => post({ q })),
+    const variants = variantsOf(queries);
+    const unseen = { ...post(''), setupRequest: () => post(variants.next().value) };
+    const rows: string[][] = [];
+    for (const connections of [1, 16, 64]) {
+      const measured = (requests: CannonRequest[]): Promise<string[]> =>
+        modelCells(times, { url, connections, requests });
+      rows.push([String(connections), 'new', ...(await measured([unseen]))]);
+      // Each text once, so that the server has its vector.
+      for (const q of queries) await client.search(CRANFIELD_TARGET.tenant, CRANFIELD_TARGET.collection, { q, k: K });
+      rows.push([String(connections), 'cached', ...(await measured(queries.map(post)))]);
+    }
+    printTable(`Search by text through the model, ${whole(chunks)} chunks, k ${K}, ${times.seconds} s each`, [
+      ['connections', 'texts', 'requests/s', 'p50 ms', 'p99 ms', 'share of embed_ms', 'hit rate'],
+      ...rows,
+    ]);
+  };
+  await withServer(options.url, search, settings);
+}
+
+async function modelCells(
+  { warmUpSeconds, seconds }: Times,
+  options: Omit<ClosedLoopOptions, 'seconds'>,
+): Promise<string[]> {
+  await closedLoop({ ...options, seconds: warmUpSeconds });
+  const { result, gained } = await withGains(options.url, () => closedLoop({ ...options, seconds }));
+  const embedShare =
+    gained('sheaf_search_phase_seconds_sum{phase="embed"}') / gained('sheaf_search_duration_seconds_sum');
+  return [...rateCells(result), embedShare.toFixed(2), hitRateOf(gained).toFixed(2)];
+}
+
+function hitRateOf(gained: Gained): number {
+  const hits = gained('sheaf_query_cache_hits_total');
+  return hits / (hits + gained('sheaf_query_cache_misses_total'));
+}
+
+const TEXTS = 'texts';
+const MODES = ['words alone', 'vector', 'hybrid', 'hybrid of scores'];
+const LENGTHS = [3, 20, 60];
+/** More than a cache of query vectors would make equal to each other. */
+const QUESTIONS = 5000;
+
+/**
+ * With questions of 3, 20 and 60 words, by words alone, by vector and in mode hybrid, over the documents of the judged
+ * collections in chunks of the default size, with the built-in embedder: as fast as 32 connections carry them, and one
+ * after the other; with the processor time of a request in the server. How good the answers are tells `quality long`.
+ */
+export async function lengths(options: LoadOptions): Promise<void> {
+  const times = timesOf(options);
+  const documents = judgedDocuments(options.tiny ? 50 : Infinity);
+  if (documents.length === 0) return;
+  await withServer(options.url, async (url) => {
+    const chunks = await ingestAll(new SheafClient({ url }), documents);
+    await sleep((1000 * chunks) / LINKED_PER_SECOND);
+    const rows: string[][] = [];
+    for (const words of LENGTHS) {
+      const questions = questionsOf(documents, words);
+      for (const mode of MODES) {
+        const requests = [inTurn(questions, mode)];
+        for (const connections of [CONNECTIONS, 1])
+          rows.push([
+            String(words),
+            mode,
+            String(connections),
+            ...(await lengthCells(times, { url, connections, requests })),
+          ]);
+      }
+    }
+    printTable(`Search over HTTP, ${whole(chunks)} chunks, k ${K}, ${times.seconds} s each`, [
+      ['words a query', 'mode', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a request'],
+      ...rows,
+    ]);
+  });
+}
+
+async function lengthCells(
+  { warmUpSeconds, seconds }: Times,
+  options: Omit<ClosedLoopOptions, 'seconds'>,
+): Promise<string[]> {
+  await closedLoop({ ...options, seconds: warmUpSeconds });
+  const before = await cpuSeconds(options.url);
+  const result = await closedLoop({ ...options, seconds });
+  const requestCpuMs = (1000 * ((await cpuSeconds(options.url)) - before)) / result.requests;
+  return [...rateCells(result), requestCpuMs.toFixed(2)];
+}
+
+/** All collections in one; their ids are made to differ. */
+const judgedDocuments = (documentsMax: number): JudgedDocument[] =>
+  JUDGED_COLLECTIONS.flatMap((name) => {
+    const folder = dataFolder(name);
+    const { documents } = folder ? readJudged(folder, documentsMax, 0) : { documents: [] };
+    return documents.map((document) => ({ ...document, _id: `${name}-${document._id}` }));
+  });
+
+async function ingestAll(client: SheafClient, documents: readonly JudgedDocument[]): Promise<number> {
+  const items = documents
+    .map((document) => ({ docid: document._id, text: passageOf(document).trim() }))
+    .filter(({ text }) => text !== '');
+  let chunks = 0;
+  for await (const result of client.ingestStream(TENANT, TEXTS, items)) {
+    if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
+    chunks += result.chunks ?? 0;
+  }
+  return chunks;
+}
+
+/** The beginnings of texts that have so many words, evenly spread. */
+function questionsOf(documents: readonly JudgedDocument[], words: number): string[] {
+  const long = documents.map(passageOf).filter((text) => text.trim().split(/\s+/).length >= words);
+  const step = Math.max(1, long.length / QUESTIONS);
+  return Array.from({ length: Math.min(QUESTIONS, long.length) }, (_, i) =>
+    firstWords(long[Math.floor(i * step)] as string, words),
+  );
+}
+
+/** One after the other, made when it is sent: to make all of them for each connection would hold up the first. */
+function inTurn(questions: readonly string[], mode: string): CannonRequest {
+  let asked = 0;
+  const search = (q: string): CannonRequest => searchOf(TEXTS, { ...SEARCH_MODES[mode], q, k: K });
+  return { ...search(''), setupRequest: () => search(questions[asked++ % questions.length] as string) };
+}
+
+const MANY = 100;
+const FEW = 10;
+
+/** Over ten collections in turn and over a hundred, with as many vectors in each, on 16 connections. */
+export async function collections({ tiny, url: given, number }: LoadOptions): Promise<void> {
+  const seconds = number('seconds', tiny ? 1 : 5);
+  const { source, items } = vectorItems(tiny ? 20 : 200);
+  const vectorsAsked = items.map((item) => (JSON.parse(item) as { vector: number[] }).vector);
+  const searches = (count: number): CannonRequest[] =>
+    Array.from({ length: MANY }, (_, i) =>
+      searchOf(`c${i % count}`, { v: vectorsAsked[i % items.length] as number[], k: K }),
     );
-    const vector = await measure(
-      url,
-      vectorsOf(queries).map((v) => post({ v })),
-    );
-    const boost = await measure(
-      url,
-      queries.map((q) => post({ q, mode: 'boost' })),
-    );
-    const hybrid = await measure(
-      url,
-      queries.map((q) => post({ q, mode: 'hybrid' })),
-    );
-    const filtered = await measure(
-      url,
-      queries.map((q) => post({ q, filters: { docid: { $prefix: '13' } } })),
-    );
-    const row = (name: string, { requestsPerSecond, p50Ms, p99Ms }: HammerResult): string[] => [
-      name,
-      whole(requestsPerSecond),
-      p50Ms.toFixed(2),
-      p99Ms.toFixed(2),
-      (requestsPerSecond / health.requestsPerSecond).toFixed(2),
-    ];
-    printTable(
-      `Search over HTTP, ${whole(chunks)} chunks, k ${K}, ${CONNECTIONS} connections, ${measureSeconds} s each`,
-      [
-        ['workload', 'requests/s', 'p50 ms', 'p99 ms', 'of /health'],
-        row('GET /health', health),
-        row('search by text', text),
-        row('search by vector', vector),
-        row('mode boost', boost),
-        row('mode hybrid', hybrid),
-        row('text, a filter that one in thirteen fits', filtered),
-      ],
-    );
+  await withServer(given, async (url) => {
+    for (let i = 0; i < MANY; i++) {
+      await createVectorCollection(new SheafClient({ url }), TENANT, `c${i}`);
+      await ingestVectors(url, TENANT, `c${i}`, items, items.length);
+    }
+    const rows: string[][] = [['collections in turn', 'requests/s', 'p50 ms', 'p99 ms']];
+    await closedLoop({ url, connections: 16, seconds: 1, requests: searches(MANY) });
+    for (const count of [FEW, MANY, FEW, MANY]) {
+      const result = await closedLoop({ url, connections: 16, seconds, requests: searches(count) });
+      rows.push([String(count), ...rateCells(result)]);
+    }
+    printTable(`Search over many collections of ${items.length} vectors each (${source})`, rows);
   });
 }

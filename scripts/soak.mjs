@@ -5,19 +5,17 @@
 //   stress        readers beside a writer on one shard's memory, threads killed
 //   requests      random requests from the server's own OpenAPI document
 //   tests         test/soak, with the same seed: schemathesis among them, where Python is
-//   load          once: every program of load in its tiny form
+//   load          once: every load program in its tiny form
 // Ends with `N passed, N failed`; exits 1 on a failure.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 /** A part that hangs is ended and counts as failed. */
 const PART_TIMEOUT_MS = 600_000;
-/** What has a seed runs by itself. */
-const SEEDED = ['torture', 'operations', 'stress', 'random-requests'];
-
+const LOAD = 'dist/load/main.js';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string', default: '10' } } });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
@@ -53,29 +51,26 @@ const isOver = () => performance.now() > endMs;
 
 /** The same work again for the same number. */
 function round(number, first) {
+  const soak = (...words) => run([LOAD, 'soak', ...words, '--seed', String(number)]);
   const parts = [
-    () =>
-      run(
-        ['dist/load/torture.js', '--cycles', '6', '--seed', number, ...(number % 2 === 0 ? ['--power-cut'] : [])].map(
-          String,
-        ),
-      ),
-    () => run(['dist/load/operations.js', '--operations', '5000', '--restarts', '2', '--seed', String(number)]),
+    () => soak('torture', '--cycles', '6', ...(number % 2 === 0 ? ['--power-cut'] : [])),
+    () => soak('operations', '--operations', '5000', '--restarts', '2'),
     // Nought minutes are one seed, 20 seconds.
-    () => run(['dist/load/stress.js', '--minutes', '0', '--seed', String(number)]),
-    () => run(['dist/load/random-requests.js', '--requests', '3000', '--seed', String(number)]),
+    () => soak('stress', '--minutes', '0'),
+    () => soak('requests', '--requests', '3000'),
     () => run(['scripts/test.mjs', '--tier', 'soak'], { SOAK_SEED: String(number) }),
   ];
   for (const part of parts) if (first || !isOver()) part();
 }
 
+/** What has a seed runs by itself. */
 function tinyLoad() {
-  const programs = readdirSync(join(root, 'dist/load')).filter((name) => name.endsWith('.js'));
-  for (const name of programs.sort()) if (!SEEDED.includes(name.slice(0, -3))) run([`dist/load/${name}`, '--tiny']);
-  run(['dist/load/suite.js', 'peers', '--tiny']);
+  const listed = JSON.parse(execFileSync(process.execPath, [LOAD, 'list', '--json'], { cwd: root, encoding: 'utf8' }));
+  const commands = listed.filter(({ isSeeded }) => !isSeeded).map(({ command }) => command);
+  for (const command of [...commands, 'suite', 'suite peers']) run([LOAD, ...command.split(' '), '--tiny']);
 }
 
-if (!existsSync(join(root, 'dist/load'))) throw new Error('there is no dist/load: run npm run build');
+if (!existsSync(join(root, LOAD))) throw new Error(`there is no ${LOAD}: run npm run build`);
 console.log(`soak: seed ${seed}, ${minutes} minutes`);
 round(seed, true);
 tinyLoad();

@@ -5,14 +5,14 @@ import { Agent, request as httpRequest } from 'node:http';
 import { operationsOf, type Document } from './openapi.js';
 import { requestsOf, type RandomRequest } from './requests.js';
 
-export interface FireOptions {
+export interface RandomRequests {
   readonly url: string;
   readonly seed: number;
   readonly requests: number;
   readonly connections: number;
 }
 
-export interface Fired {
+export interface Sent {
   /** Each with seed, number and request, so that it can be sent again. */
   readonly failures: string[];
   readonly byStatus: ReadonlyMap<number, number>;
@@ -32,7 +32,7 @@ const FAILURES_MAX = 20;
 const QUERY_IDS_KEPT = 20;
 
 /** Stops after 20 failures. Throws where the server has no OpenAPI document. */
-export async function fire({ url, seed, requests, connections }: FireOptions): Promise<Fired> {
+export async function sendRandomRequests({ url, seed, requests, connections }: RandomRequests): Promise<Sent> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const document = JSON.parse(
     (await send(url, agent, { method: 'GET', path: '/openapi.json', headers: {}, body: Buffer.alloc(0) })).body,

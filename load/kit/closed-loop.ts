@@ -1,10 +1,8 @@
-// Requests as fast as a number of connections can carry them, by autocannon, with quantiles of the latencies it saw.
-// Called by load/search.ts; shares the machine with the server it measures.
-import type { EventEmitter } from 'node:events';
+// A closed loop: requests as fast as a number of connections can carry them, by autocannon, with quantiles of their
+// latencies, which are kept one by one, without a histogram's rounding. It shares the machine with the server.
+import { once, type EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-
-// Quantiles of latencies, as they were measured one by one, without a histogram's rounding.
-// Used by hammer.ts and open-loop.ts.
+import { Worker } from 'node:worker_threads';
 
 export interface Latencies {
   meanMs: number;
@@ -39,7 +37,15 @@ export interface CannonRequest {
   setupRequest?: (request: CannonRequest) => CannonRequest;
 }
 
-export interface HammerOptions {
+/** `body`: as text where it is ready. */
+export const jsonPost = (path: string, body: object | string): CannonRequest => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/json' },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+export interface ClosedLoopOptions {
   url: string;
   connections: number;
   /** At least 1. */
@@ -50,7 +56,7 @@ export interface HammerOptions {
 }
 
 /** Rate and latencies of the answers that are 2xx. */
-export interface HammerResult extends Latencies {
+export interface ClosedLoopResult extends Latencies {
   /** Answered. */
   requests: number;
   requestsPerSecond: number;
@@ -88,8 +94,8 @@ const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
  * Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not
  * come.
  */
-export async function hammer(options: HammerOptions): Promise<HammerResult> {
-  const { result, latenciesMs } = await fire(options);
+export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoopResult> {
+  const { result, latenciesMs } = await runAutocannon(options);
   const { errors, non2xx } = result;
   if (!options.tolerant && errors + non2xx > 0)
     throw new Error(`${errors} errors and ${non2xx} answers that are not 2xx`);
@@ -101,13 +107,23 @@ export async function hammer(options: HammerOptions): Promise<HammerResult> {
   };
 }
 
+/**
+ * The same in a thread of its own, so that its work does not hold up what is measured beside it: that comes first where
+ * processors are short.
+ */
+export async function closedLoopInThread(workerData: ClosedLoopOptions): Promise<ClosedLoopResult> {
+  const worker = new Worker(new URL('./closed-loop-thread.js', import.meta.url), { workerData });
+  const [result] = (await once(worker, 'message')) as [ClosedLoopResult];
+  return result;
+}
+
 /** Latencies one by one, as autocannon's own histogram knows whole milliseconds only. */
-async function fire({
+async function runAutocannon({
   url,
   connections,
   seconds,
   requests,
-}: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
+}: ClosedLoopOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   let started = 0;
   const named = requests.map((request) => withHost(request, new URL(url).host));

@@ -1,60 +1,50 @@
-// The arguments that load programs share: how small, against which server, and a few numbers. Called first by each of
-// the programs beside this folder.
+// The options that load programs share, and how they print: a short table, with the command and the machine that gave
+// the figures.
 import { availableParallelism, cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 
-interface LoadArguments {
-  /** Seconds instead of minutes, small instead of full: so that the suite can run it. */
-  tiny: boolean;
+/** The options of one program, as they were given. */
+export interface LoadOptions {
+  /** Seconds instead of minutes, small instead of full: to see that it runs. Its figures mean nothing. */
+  readonly tiny: boolean;
   /** A running server to measure instead of one of its own. */
-  url?: string;
-  /** An option as it was given. */
+  readonly url: string | undefined;
+  /** The words behind the program's name. */
+  readonly names: readonly string[];
   text(name: string): string | undefined;
-  /** A number by name, or what stands for it. */
+  /** Throws where it is no whole number. */
   number(name: string, fallback: number): number;
   /** Whether an option without a value was given. */
   flag(name: string): boolean;
 }
 
-/**
- * Reads `--tiny`, `--url URL` and the given options, those that end with `?` without a value. Exits with a message
- * where another is given.
- */
-export function readArguments(...names: string[]): LoadArguments {
-  const given: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries(
-    names.map((name) => (name.endsWith('?') ? [name.slice(0, -1), { type: 'boolean' }] : [name, { type: 'string' }])),
-  );
-  const { values } = parseArgs({ options: { ...given, tiny: { type: 'boolean' }, url: { type: 'string' } } });
-  const all = values as Record<string, string | boolean | undefined>;
-  const number = (name: string, fallback: number): number => {
-    const value = all[name] === undefined ? fallback : Number(all[name]);
-    if (!Number.isInteger(value) || value < 0) throw new TypeError(`--${name} wants a whole number`);
-    return value;
-  };
+/** `values`: by the name of the option. */
+export function loadOptions(values: Readonly<Record<string, unknown>>, names: readonly string[] = []): LoadOptions {
   return {
-    tiny: all['tiny'] === true,
-    url: all['url'] as string | undefined,
-    number,
-    text: (name) => all[name] as string | undefined,
-    flag: (name) => all[name] === true,
+    tiny: values['tiny'] === true,
+    url: values['url'] as string | undefined,
+    names,
+    text: (name) => values[name] as string | undefined,
+    number: (name, fallback) => {
+      const value = values[name] === undefined ? fallback : Number(values[name]);
+      if (!Number.isInteger(value) || value < 0) throw new TypeError(`--${name} wants a whole number`);
+      return value;
+    },
+    flag: (name) => values[name] === true,
   };
 }
 
-/** Reads `--tiny` and words that choose among names. Throws where a word is none of them. */
-export function readChoices(...lists: readonly (readonly string[])[]): {
-  tiny: boolean;
-  chosen: (all: readonly string[]) => readonly string[];
-} {
-  const { values, positionals: words } = parseArgs({ options: { tiny: { type: 'boolean' } }, allowPositionals: true });
-  const unknown = words.find((word) => !lists.flat().includes(word));
+/** Answers those of a list that are named, or all where none of it is. Throws where a name is in none of the lists. */
+export function chooser(
+  names: readonly string[],
+  ...lists: readonly (readonly string[])[]
+): (list: readonly string[]) => readonly string[] {
+  const unknown = names.find((name) => !lists.flat().includes(name));
   if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${lists.flat().join(', ')}`);
-  const chosen = (all: readonly string[]): readonly string[] =>
-    all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all;
-  return { tiny: values.tiny === true, chosen };
+  return (list) => {
+    const named = list.filter((name) => names.includes(name));
+    return named.length > 0 ? named : list;
+  };
 }
-
-// What load programs print: the figures as a short table, with the command and the machine that gave them. Called last
-// by each of the programs beside this folder.
 
 /** Rows of cells; the first row is the head. Numbers are for people: the caller rounds them. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
@@ -64,12 +54,8 @@ export function printTable(title: string, rows: readonly (readonly string[])[]):
 
 /** The command and the machine, where the figures are no table. */
 export function printOrigin(): void {
-  console.log(
-    `  command: node ${process.argv
-      .slice(1)
-      .map((part, i) => (i === 0 ? relativeToHere(part) : part))
-      .join(' ')}`,
-  );
+  const [program = '', ...options] = process.argv.slice(1);
+  console.log(`  command: node ${[program.replace(`${process.cwd()}/`, ''), ...options].join(' ')}`);
   console.log(
     `  machine: ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}, ${process.platform} ${process.arch}`,
   );
@@ -87,8 +73,6 @@ export function printRows(title: string, rows: readonly (readonly string[])[]): 
         .trimEnd()}`,
     );
 }
-
-const relativeToHere = (path: string): string => path.replace(`${process.cwd()}/`, '');
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 export const whole = (n: number): string => Math.round(n).toLocaleString('en-US');

@@ -1,10 +1,10 @@
 // Sets of vectors made of the judged collections beside the project, by the model beside it or by the built-in embedder:
 // other texts, other lengths and other spectra than those of minilm-windows-60k, each with ten thousand real queries.
-// What a model took minutes for is kept in the temporary folder. Used by load/vectors.ts and load/worst-queries.ts.
+// What a model took minutes for is cached in the temporary folder.
 import { availableParallelism } from 'node:os';
-import type { VectorSet } from './vector-sets.js';
+import { cranfieldChunks, glove, mnist, sift, type VectorSet } from './vector-sets.js';
 import { dataFolder, readJudged } from './text-sets.js';
-import { keepRows, keptRows, startEmbedder } from './embedders.js';
+import { cacheRows, cachedRows, startEmbedder } from './embedders.js';
 
 const QUERIES = 10_000;
 /** Words at the beginning of a text that are asked for and, as its title, not among the rows. */
@@ -34,9 +34,14 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   'passages-builtin': { ...PASSAGES, embedder: 'builtin', asked: PASSAGES.collections },
 };
 
-export const EMBEDDED_SETS: Readonly<Record<string, () => Promise<VectorSet | undefined>>> = Object.fromEntries(
-  Object.entries(RECIPES).map(([name, recipe]) => [name, () => embedded(name, recipe)]),
-);
+/** Those of other sources as well; each undefined where its data is not there. */
+export const REAL_SETS: Readonly<Record<string, () => VectorSet | undefined | Promise<VectorSet | undefined>>> = {
+  chunks: cranfieldChunks,
+  glove,
+  sift,
+  mnist,
+  ...Object.fromEntries(Object.entries(RECIPES).map(([name, recipe]) => [name, () => embedded(name, recipe)])),
+};
 
 async function embedded(name: string, recipe: Recipe): Promise<VectorSet | undefined> {
   const { collections, asked, embedder } = recipe;
@@ -78,12 +83,12 @@ const spread = (all: readonly string[], count: number): string[] =>
   all.length <= count ? [...all] : Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
 
 async function vectorsOf(name: string, texts: readonly string[]): Promise<Float32Array[] | undefined> {
-  const kept = keptRows(name, texts);
-  if (kept) return kept;
+  const cached = cachedRows(name, texts);
+  if (cached) return cached;
   const embedder = await startEmbedder(name, availableParallelism());
   if (!embedder) return undefined;
   console.error(`embedding ${texts.length} texts by ${name}`);
-  const rows = keepRows(name, texts, await embedder.passages(texts));
+  const rows = cacheRows(name, texts, await embedder.passages(texts));
   await embedder.close();
   return rows;
 }

@@ -1,5 +1,5 @@
 // The embedders that load programs measure, through the embed workers as the server has them.
-// Used by load/embed-quality.ts and load/embed-model.ts.
+// Used by `load quality embedders` and `load embed model`.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -96,14 +96,14 @@ async function embedDocument(pool: EmbedPool, key: string, texts: readonly strin
   return vectors;
 }
 
-// Vectors that took a model minutes, kept in the temporary folder from one load program to the next: a file for each
-// embedder and list of texts, float32 rows one after another. Used by load/embed-quality.ts,
-// embedded-sets.ts and kept-embedder.ts.
+/**
+ * Vectors that took a model minutes are cached here from one load program to the next: a file for each embedder and list
+ * of texts, float32 rows one after another.
+ */
+const CACHE = `${tmpdir()}/sheaf-load-vectors`;
 
-const FOLDER = `${tmpdir()}/sheaf-load-vectors`;
-
-/** The kept rows of the texts, or undefined where the embedder has not yet embedded just these. */
-export function keptRows(embedder: string, texts: readonly string[]): Float32Array[] | undefined {
+/** The cached rows of the texts, or undefined where the embedder has not yet embedded just these. */
+export function cachedRows(embedder: string, texts: readonly string[]): Float32Array[] | undefined {
   const file = fileOf(embedder, texts);
   if (!existsSync(file)) return undefined;
   const bytes = readFileSync(file);
@@ -112,10 +112,10 @@ export function keptRows(embedder: string, texts: readonly string[]): Float32Arr
   return texts.map((_, i) => all.subarray(i * width, (i + 1) * width));
 }
 
-/** Keeps the rows for the next program, and gives them back. */
-export function keepRows(embedder: string, texts: readonly string[], rows: Float32Array[]): Float32Array[] {
+/** Caches the rows for the next program, and gives them back. */
+export function cacheRows(embedder: string, texts: readonly string[], rows: Float32Array[]): Float32Array[] {
   const file = fileOf(embedder, texts);
-  mkdirSync(FOLDER, { recursive: true });
+  mkdirSync(CACHE, { recursive: true });
   writeFileSync(
     `${file}.new`,
     Buffer.concat(rows.map((row) => Buffer.from(row.buffer, row.byteOffset, row.byteLength))),
@@ -125,29 +125,30 @@ export function keepRows(embedder: string, texts: readonly string[], rows: Float
 }
 
 function fileOf(embedder: string, texts: readonly string[]): string {
-  return `${FOLDER}/${embedder}-${createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)}.f32`;
+  return `${CACHE}/${embedder}-${createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)}.f32`;
 }
 
-// The vectors of an embedder for texts in any order: those kept by an earlier program, and the embedder itself for the
-// rest, which is then started. Used by load/retrieval-quality.ts, load/long-queries.ts and load/relevance.ts.
-
-export class KeptEmbedder {
-  /** Texts that no program had kept. */
+/**
+ * The vectors of an embedder for texts in any order: those that an earlier program has cached, and the embedder itself
+ * for the rest, which is then started.
+ */
+export class CachedEmbedder {
+  /** Texts that no program had cached. */
   missed = 0;
   private readonly rows = new Map<string, Float32Array>();
   private started: Promise<LoadEmbedder | undefined> | undefined;
 
   constructor(readonly name: string) {}
 
-  /** Looks for what an earlier program may have kept of just this list. */
+  /** Looks for what an earlier program may have cached of just this list. */
   load(texts: readonly string[]): void {
-    keptRows(this.name, texts)?.forEach((row, i) => this.rows.set((texts[i] as string).trim(), row));
+    cachedRows(this.name, texts)?.forEach((row, i) => this.rows.set((texts[i] as string).trim(), row));
   }
 
-  /** Looks for just this list, and where nothing has been kept of it, embeds and keeps it for the next program. */
-  async keep(texts: readonly string[]): Promise<void> {
+  /** Looks for just this list, and where nothing is cached of it, embeds and caches it for the next program. */
+  async cache(texts: readonly string[]): Promise<void> {
     this.load(texts);
-    if (!keptRows(this.name, texts)) keepRows(this.name, texts, await this.vectorsOf(texts));
+    if (!cachedRows(this.name, texts)) cacheRows(this.name, texts, await this.vectorsOf(texts));
   }
 
   /** Passages and queries alike: no embedder here tells them apart. Throws where its model is absent. */

@@ -1,9 +1,9 @@
-// Fills a collection with many 384-d vectors, made batch by batch so that they need not all be in memory: real ones
-// where the data is there, and those again with noise. Used by the programs that need more vectors than there are.
+// Vectors of one's own as ingest bodies, and filling a collection with them over HTTP: real ones where the data is there,
+// and where more are wanted than there are, those again with noise.
 import { createPrng } from '../../src/base/prng.js';
 import type { SheafClient } from '../../src/client/client.js';
 import { cpuSeconds } from './server-usage.js';
-import { clustered, windows } from './vector-sets.js';
+import { VECTOR_DIM, clustered, windows } from './vector-sets.js';
 
 const BASE_ROWS = 60_000;
 const BATCH = 200;
@@ -29,9 +29,11 @@ interface Base {
   readonly queries: readonly Float32Array[];
 }
 
-/** Documents V0, V1 and so on. Answers what they are made of. */
+/**
+ * Documents V0, V1 and so on, made batch by batch, so that they need not all be in memory. Answers what they are made of.
+ */
 export async function fillCollection(filling: Filling): Promise<string> {
-  const base = vectorBase(filling.rows, 384);
+  const base = vectorBase(filling.rows, VECTOR_DIM);
   await postItems(filling, filling.rows, BATCH, (row) => itemOf(base.rows, row));
   return base.name;
 }
@@ -39,7 +41,7 @@ export async function fillCollection(filling: Filling): Promise<string> {
 /** What `count` vectors are made of: real ones where they are there and of that dimension, else seeded ones. */
 export function vectorBase(count: number, dim: number): Base {
   const few = Math.min(count, BASE_ROWS);
-  const base = (dim === 384 ? windows(few) : undefined) ?? clustered(few, dim, 1);
+  const base = (dim === VECTOR_DIM ? windows(few) : undefined) ?? clustered(few, dim, 1);
   return count > base.rows.length ? { ...base, name: `${base.name}, with noise beyond ${base.rows.length}` } : base;
 }
 
@@ -112,31 +114,41 @@ export async function post(
   return text;
 }
 
+const IDLE_CHECKS = 3;
+/** Of a core. */
+const IDLE_SHARE = 0.1;
+
 /**
- * Resolves when the server's process takes hardly any processor time: it has linked and merged all there is. Or after
- * `withinMs`.
+ * Resolves when a process takes hardly any processor time, several times in a row: it has linked and merged all there
+ * is. Answers whether that is so; false after `withinMs`.
  */
-export async function untilResting(
-  url: string,
+export async function untilIdle(
+  cpuMs: () => number | Promise<number>,
   checkMs: number,
-  { headers, withinMs = Infinity }: { headers?: Place['headers']; withinMs?: number } = {},
-): Promise<void> {
+  withinMs = Infinity,
+  isDone: () => boolean | Promise<boolean> = () => true,
+): Promise<boolean> {
   const startedAtMs = performance.now();
-  for (
-    let resting = 0, before = await cpuSeconds(url, headers);
-    resting < 3 && performance.now() - startedAtMs < withinMs;
-  ) {
+  let before = await cpuMs();
+  for (let idle = 0; idle < IDLE_CHECKS; ) {
+    if (performance.now() - startedAtMs > withinMs) return false;
     await new Promise((resolve) => setTimeout(resolve, checkMs));
-    const now = await cpuSeconds(url, headers);
-    resting = now - before < 0.1 * (checkMs / 1000) ? resting + 1 : 0;
+    const isOver = await isDone();
+    const now = await cpuMs();
+    idle = isOver && now - before < IDLE_SHARE * checkMs ? idle + 1 : 0;
     before = now;
   }
+  return true;
 }
 
-// Vectors of one's own as ingest bodies: items of JSON, put together as batches or lines. Used by the load programs
-// that ingest many of them.
-
-const DIM = 384;
+/** The same of a server's process, by its metrics. */
+export async function untilServerIdle(
+  url: string,
+  checkMs: number,
+  { headers, withinMs }: { headers?: Place['headers']; withinMs?: number } = {},
+): Promise<void> {
+  await untilIdle(async () => 1000 * (await cpuSeconds(url, headers)), checkMs, withinMs);
+}
 
 interface VectorItems {
   readonly source: string;
@@ -146,7 +158,7 @@ interface VectorItems {
 
 /** Real vectors where the data is there, else seeded ones; 7 digits of each number. */
 export function vectorItems(count: number): VectorItems {
-  const { name, rows } = windows(count) ?? clustered(count, DIM, 1);
+  const { name, rows } = windows(count) ?? clustered(count, VECTOR_DIM, 1);
   const items = rows.map((row, i) =>
     JSON.stringify({ docid: `V${i}`, vector: Array.from(row, (value) => Number(value.toPrecision(7))) }),
   );
@@ -163,35 +175,22 @@ export function batchesOf(items: readonly string[], size: number): string[] {
 
 /** A collection for them. */
 export async function createVectorCollection(client: SheafClient, tenant: string, name: string): Promise<void> {
-  await client.createCollection(tenant, name, { embedder_type: 'identity', embedder_config: { dim: DIM } });
+  await client.createCollection(tenant, name, { embedder_type: 'identity', embedder_config: { dim: VECTOR_DIM } });
 }
 
 /** Queries for them, of the same kind. */
 export function vectorQueries(): number[][] {
-  const { queries } = windows(1) ?? clustered(1, DIM, 1);
+  const { queries } = windows(1) ?? clustered(1, VECTOR_DIM, 1);
   return queries.map((query) => Array.from(query, (value) => Number(value.toPrecision(7))));
 }
 
 /** In batches, four under way. Throws where one is not stored whole. */
-export async function ingestVectors(
+export function ingestVectors(
   url: string,
   tenant: string,
   name: string,
   items: readonly string[],
   size: number,
 ): Promise<void> {
-  const bodies = batchesOf(items, size).values();
-  const work = async (): Promise<void> => {
-    for (const body of bodies) {
-      const response = await fetch(`${url}/v1/collections/${tenant}/${name}/documents:batch`, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json' },
-      });
-      const text = await response.text();
-      if (response.status !== 201 || text.includes('"ok":false'))
-        throw new Error(`${response.status}: ${text.slice(0, 500)}`);
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, work));
+  return postItems({ url, tenant, name }, items.length, size, (row) => items[row] as string);
 }

@@ -1,10 +1,10 @@
 // Judged collections in a server: their documents put in whole over HTTP, and what searches find for their questions.
-// Used by load/retrieval-quality.ts and load/long-queries.ts.
+// Used by `load quality search` and `load quality long`.
 import type { SearchBody } from '../../src/api/search.js';
 import { SheafClient } from '../../src/client/client.js';
 import { endpointSettings, startEmbeddingsEndpoint, withServer } from './server.js';
 import type { JudgedDocument } from './text-sets.js';
-import type { KeptEmbedder } from './embedders.js';
+import type { CachedEmbedder } from './embedders.js';
 
 const TENANT = 'load';
 const CLIENTS = 4;
@@ -54,16 +54,16 @@ export async function rankingsOf(
 
 /** A server with the built-in embedder or, where one is given, with the model whose vectors it has; ends that one. */
 export async function withEmbedder<T>(
-  kept: KeptEmbedder | undefined,
+  cached: CachedEmbedder | undefined,
   work: (client: SheafClient) => Promise<T>,
 ): Promise<T> {
-  if (!kept) return withServer(undefined, (url) => work(new SheafClient({ url })));
-  const endpoint = await startEmbeddingsEndpoint((texts) => kept.vectorsOf(texts));
+  if (!cached) return withServer(undefined, (url) => work(new SheafClient({ url })));
+  const endpoint = await startEmbeddingsEndpoint((texts) => cached.vectorsOf(texts));
   try {
-    const settings = endpointSettings(endpoint, kept.name, MODEL_DIM);
+    const settings = endpointSettings(endpoint, cached.name, MODEL_DIM);
     return await withServer(undefined, (url) => work(new SheafClient({ url })), settings);
   } finally {
     endpoint.close();
-    await kept.close();
+    await cached.close();
   }
 }

@@ -1,5 +1,5 @@
 // A thread with one session of onnxruntime, and nothing else: runs batches of token ids as they come from a shared
-// counter. The ceiling that load/embed-model.ts measures ours against.
+// counter. The ceiling that `load embed model` measures ours against.
 import { parentPort, workerData } from 'node:worker_threads';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 

@@ -1,7 +1,7 @@
 // Recall against rate of an engine, swept over its settings, and what the curve says at a given recall.
-// The clock is that of CPU time. Used by load/vectors.ts.
+// The clock is that of CPU time. Used by `load vectors peers`.
 import { K, type Setting, type VectorEngine } from './vector-engine.js';
-import { cpuMs } from './text-peers.js';
+import { ownCpuMs } from './server-usage.js';
 
 export interface CurvePoint extends Setting {
   readonly recall: number;
@@ -53,9 +53,9 @@ function sweepAll(engines: readonly Swept[], truth: readonly ArrayLike<number>[]
 /** Of one pass through all queries, behind one that makes it ready. */
 function rateOf(search: Swept['search'], setting: Setting, queries: number): number {
   search(0, setting);
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   for (let query = 0; query < queries; query++) search(query, setting);
-  return (queries / (cpuMs() - startedAt)) * 1000;
+  return (queries / (ownCpuMs() - startedAt)) * 1000;
 }
 
 function shareFound(wanted: ArrayLike<number>, found: ArrayLike<number>): number {

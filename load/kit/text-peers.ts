@@ -1,11 +1,11 @@
-// The peers of the index of words: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process;
-// and the clock for all of them. Used by load/words.ts.
+// The peers of the text index: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, insertMultiple, search } from '@orama/orama';
 import MiniSearch from 'minisearch';
+import { ownCpuMs, questionRate } from './server-usage.js';
 
 /** By kind: `phrase`, `prefix`, or how many words of which any may be there. */
 export type Questions = Readonly<Record<string, readonly (readonly string[])[]>>;
@@ -26,28 +26,12 @@ const TOP = 10;
 /** The peers in JavaScript take milliseconds a question. */
 const FEW = 10;
 
-/** Milliseconds of CPU time of this process: other work on the machine is not in it. */
-export function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-/** The median of five rounds. */
-export function questionRate(count: number, ask: () => void): number {
-  const rounds = Array.from({ length: 5 }, () => {
-    const startedAt = cpuMs();
-    ask();
-    return cpuMs() - startedAt;
-  });
-  return (count / (rounds.sort((a, b) => a - b)[2] as number)) * 1000;
-}
-
 /** It has no phrases. */
 export function measureMiniSearch(windows: readonly string[], questions: Questions): PeerFigures {
   const index = new MiniSearch({ fields: ['text'], tokenize: (text) => text.split(' '), processTerm: (term) => term });
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   index.addAll(windows.map((text, id) => ({ id, text })));
-  const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
+  const rate = (windows.length / (ownCpuMs() - startedAt)) * 1000;
   return {
     name: 'MiniSearch 7',
     rate,
@@ -70,13 +54,13 @@ export async function measureOrama(windows: readonly string[], questions: Questi
       },
     },
   });
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   await insertMultiple(
     index,
     windows.map((text) => ({ text })),
     windows.length,
   );
-  const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
+  const rate = (windows.length / (ownCpuMs() - startedAt)) * 1000;
   return {
     name: 'Orama 3',
     rate,

@@ -1,21 +1,7 @@
-// How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or
-// another. Used by load/languages.ts and load/long-queries.ts.
-import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../../src/base/huge-pages.js';
-import { Kernel } from '../../src/engine/memory/arena.js';
-import type { WordIndex } from '../../src/engine/postings/text-index.js';
+// How good a ranking by words alone is: nDCG@10 and recall@100 of the text index, with terms made in one way or another.
 import type { QueryTerms } from '../../src/text/terms.js';
+import { createKernel } from './kernel.js';
 import { dataFolder, ndcgOf, readJudged, recallOf } from './text-sets.js';
-
-// An index of words in a memory of its own, without a server around it, on the program's thread.
-// Used by load/words.ts and load/languages.ts.
-
-export function createWordIndex(): WordIndex {
-  const module = new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url)));
-  const kernel = new Kernel(module, createArenaMemory(1, 65536));
-  kernel.format();
-  return kernel.createWords();
-}
 
 const DEPTH = 100;
 
@@ -57,7 +43,7 @@ export function readJudgedTexts(name: string, documentsMax: number, queriesMax: 
 }
 
 export function measureQuality({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): WordQuality {
-  const index = createWordIndex();
+  const index = createKernel().createWords();
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
   index.freeze();
   while (index.mergeSome(1000, true));

@@ -1,15 +1,34 @@
-// Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine
-// is. Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
+// The texts that load programs measure with: the judged collections of ../shared/data (corpus.jsonl, queries.jsonl,
+// qrels.tsv), short windows and questions made of them, and Cranfield with its ingest over HTTP. The folder lies beside
+// the project and is not part of it: a program that misses it says so and measures nothing.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createPrng } from '../../src/base/prng.js';
 import type { SheafClient } from '../../src/client/client.js';
 import { tokensOf } from '../../src/text/tokenize.js';
-import type { CannonRequest } from './closed-loop.js';
+import { type CannonRequest, jsonPost } from './closed-loop.js';
 import { dot } from './cosine.js';
 import type { Settings } from './server.js';
 
+/** Real corpora with queries and judgements. */
+export const JUDGED_COLLECTIONS: readonly string[] = ['cranfield', 'scifact', 'npl-vaswani'];
+/** Of nDCG. */
 const DEPTH = 10;
+
+/** The folder of a data set, or undefined, said once on standard output, where it is absent. */
+export function dataFolder(name: string): string | undefined {
+  const folder = `../shared/data/${name}`;
+  if (existsSync(folder)) return folder;
+  console.log(`skipped: ${folder} is not there`);
+  return undefined;
+}
+
+function readJsonLines<T>(folder: string, file: string): T[] {
+  return readLines(folder, file).map((line) => JSON.parse(line) as T);
+}
+
+const readLines = (folder: string, file: string): string[] =>
+  readFileSync(`${folder}/${file}`, 'utf8').split('\n').filter(Boolean);
 
 export interface JudgedDocument {
   _id: string;
@@ -31,24 +50,17 @@ export function readJudged(
   queriesMax: number,
 ): { documents: JudgedDocument[]; queries: JudgedQuery[] } {
   const judgements = readJudgements(folder);
-  const documents = linesOf(folder, 'corpus.jsonl')
-    .slice(0, documentsMax)
-    .map((line) => JSON.parse(line) as JudgedDocument);
-  const queries = linesOf(folder, 'queries.jsonl').flatMap((line) => {
-    const { _id, text } = JSON.parse(line) as { _id: string; text: string };
+  const documents = readJsonLines<JudgedDocument>(folder, 'corpus.jsonl').slice(0, documentsMax);
+  const queries = readJsonLines<Omit<JudgedQuery, 'grades'>>(folder, 'queries.jsonl').flatMap(({ _id, text }) => {
     const grades = judgements.get(_id);
     return grades ? [{ _id, text, grades }] : [];
   });
   return { documents, queries: queries.slice(0, queriesMax) };
 }
 
-function linesOf(folder: string, file: string): string[] {
-  return readFileSync(`${folder}/${file}`, 'utf8').split('\n').filter(Boolean);
-}
-
 function readJudgements(folder: string): Map<string, Map<string, number>> {
   const byQuery = new Map<string, Map<string, number>>();
-  for (const line of linesOf(folder, 'qrels.tsv').slice(1)) {
+  for (const line of readLines(folder, 'qrels.tsv').slice(1)) {
     const [query, document, grade] = line.split('\t') as [string, string, string];
     byQuery.set(query, (byQuery.get(query) ?? new Map<string, number>()).set(document, Number(grade)));
   }
@@ -91,21 +103,7 @@ function gainOf(grades: readonly number[]): number {
   return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
 }
 
-// Where the load programs find real data: the folder beside the project, which is not part of it.
-// A program that misses it says so and measures nothing.
-
-/** The folder of a data set, or undefined, said once on standard output, where it is absent. */
-export function dataFolder(name: string): string | undefined {
-  const folder = `../shared/data/${name}`;
-  if (existsSync(folder)) return folder;
-  console.log(`skipped: ${folder} is not there`);
-  return undefined;
-}
-
-// Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their
-// query files. Used by load/words.ts, load/long-queries.ts and load/query-lengths.ts.
-
-const CORPORA = ['cranfield', 'scifact', 'npl-vaswani'];
+/** Of a short text made of a collection. */
 export const WINDOW_WORDS = 22;
 
 export interface WordWindows {
@@ -119,11 +117,13 @@ export interface WordWindows {
  * Undefined without the corpora.
  */
 export function readWordWindows(count: number): WordWindows | undefined {
-  const folders = CORPORA.map(dataFolder);
+  const folders = JUDGED_COLLECTIONS.map(dataFolder);
   if (!folders.every((folder) => folder !== undefined)) return undefined;
   const words = folders
     .flatMap((folder) =>
-      readLines(folder, 'corpus.jsonl').map(({ title, text }) => `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean)),
+      readJsonLines<JudgedDocument>(folder, 'corpus.jsonl').map(({ title, text }) =>
+        `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean),
+      ),
     )
     .flat();
   const stride = (words.length - WINDOW_WORDS) / count;
@@ -131,7 +131,7 @@ export function readWordWindows(count: number): WordWindows | undefined {
     words.slice(Math.floor(i * stride), Math.floor(i * stride) + WINDOW_WORDS).join(' '),
   );
   const questions = folders.flatMap((folder) =>
-    readLines(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]),
+    readJsonLines<JudgedQuery>(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]),
   );
   return { windows, questions };
 }
@@ -167,17 +167,8 @@ export function drawPrefixes(questions: readonly (readonly string[])[], count: n
 export const firstWords = (text: string, count: number): string =>
   count === Infinity ? text : text.trim().split(/\s+/).slice(0, count).join(' ');
 
-function readLines(folder: string, name: string): { title?: string; text: string }[] {
-  return readFileSync(`${folder}/${name}`, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as { title?: string; text: string });
-}
-
-// The Cranfield collection of ../shared/data (1,400 abstracts, two of them without a word, and 225 queries), and its
-// ingest through the HTTP interface. Used by the load programs that want real text.
-
-const FOLDER = '../shared/data/cranfield';
+/** 1,400 abstracts, two of them without a word, and 225 queries. */
+const CRANFIELD = '../shared/data/cranfield';
 export const CRANFIELD_TARGET = { tenant: 'load', collection: 'cranfield' };
 
 export interface CranfieldDocument {
@@ -190,7 +181,7 @@ export const hasCranfield = (): boolean => dataFolder('cranfield') !== undefined
 
 /** Title and text of the first `count` documents. */
 export function readCranfieldDocuments(count = Infinity): CranfieldDocument[] {
-  const lines = readJsonLines<{ _id: string; title: string; text: string }>('corpus.jsonl');
+  const lines = readJsonLines<JudgedDocument>(CRANFIELD, 'corpus.jsonl');
   return lines
     .slice(0, count)
     .map(({ _id, title, text }) => ({ docid: _id, text: `${title}\n${text}` }))
@@ -198,14 +189,7 @@ export function readCranfieldDocuments(count = Infinity): CranfieldDocument[] {
 }
 
 export function readCranfieldQueries(): string[] {
-  return readJsonLines<{ text: string }>('queries.jsonl').map(({ text }) => text);
-}
-
-function readJsonLines<T>(name: string): T[] {
-  return readFileSync(`${FOLDER}/${name}`, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as T);
+  return readJsonLines<JudgedQuery>(CRANFIELD, 'queries.jsonl').map(({ text }) => text);
 }
 
 /** One document a request, `concurrency` of them under way; the number of chunks. Rejects with the first error. */
@@ -228,17 +212,10 @@ export async function ingestCranfield(
 }
 
 /** A search of the collection. */
-export const searchCranfield = (body: object): CannonRequest => ({
-  method: 'POST',
-  path: `/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-});
+export const searchCranfield = (body: object): CannonRequest =>
+  jsonPost(`/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`, body);
 
-// The shared model, all-MiniLM-L6-v2, as the default embedder of a server; and texts that no cache has seen. Used by
-// the load programs that search through the model.
-
-/** Settings of a server with the model; undefined, said once, where it is absent. */
+/** Settings of a server with the shared model, all-MiniLM-L6-v2; undefined, said once, where it is absent. */
 export function modelSettings(): Settings | undefined {
   const folder = dataFolder('model-minilm-l6');
   return folder === undefined ? undefined : { SHEAF_EMBEDDER__MODEL: resolve(folder) };

@@ -1,4 +1,4 @@
-# The peers of load/words.ts that Python has, on the same windows and questions, one thread: `tantivy` (PyPI) and `fts5` (SQLite's).
+# The peers of `load text peers` that Python has, on the same windows and questions, one thread: `tantivy` (PyPI) and `fts5` (SQLite's).
 # python words_peer.py PEER FILE: reads JSON {windows, questions: {kind: [[term, ...], ...]}} and prints JSON: documents a second, bytes
 # a document, and by kind questions a second (the median of five rounds), by CPU time, the ten best each. Kinds: `phrase` is the
 # terms next to each other, `prefix` every word that begins with the term, any other one any of the terms.

@@ -1,12 +1,12 @@
 // Engines of vectors that live in Python, as curves: measured there, by vectors_peer.py, on the same rows, queries and
-// truth, with the same clock. Used by load/vectors.ts.
+// truth, with the same clock. Used by `load vectors peers`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Curve } from './recall-curve.js';
-import { cpuMs } from './text-peers.js';
-import { EFS, K, type VectorEngine, keepFigures, keptFigures, keptPath, unitRow } from './vector-engine.js';
+import { ownCpuMs } from './server-usage.js';
+import { EFS, K, type VectorEngine, cacheFigures, cachedFigures, cachePath, unitRow } from './vector-engine.js';
 import type { VectorSet } from './vector-sets.js';
 
 export const PYTHON_PEERS = ['hnswlib', 'faiss', 'symphonyqg'] as const;
@@ -77,7 +77,7 @@ function kept(folder: string, name: string, values: Float32Array | Int32Array): 
 
 // usearch as an engine of the benchmark: 16-bit floats (bf16, its fastest with full recall), M 16, ef 200 while
 // building, one thread. It takes the ef of searches only when an index is made, so each setting opens the saved one
-// again. Used by load/vectors.ts.
+// again. Used by `load vectors peers`.
 
 type UsearchLibrary = typeof import('usearch');
 type UsearchIndex = InstanceType<UsearchLibrary['Index']>;
@@ -101,10 +101,10 @@ export async function usearchEngine(
       multi: false,
     });
   const key = `usearch-${name}-${rows.length}`;
-  const path = keptPath(key);
+  const path = cachePath(key);
   const buildRate =
-    (fresh ? undefined : (keptFigures(key) as number | undefined)) ?? buildUsearch(create(EFS[0]!), rows, path);
-  keepFigures(key, buildRate);
+    (fresh ? undefined : (cachedFigures(key) as number | undefined)) ?? buildUsearch(create(EFS[0]!), rows, path);
+  cacheFigures(key, buildRate);
   const asked = queries.map(unitRow);
   let open = { ef: 0, index: create(1) };
   const search = (query: number, { ef }: { ef: number }): number[] => {
@@ -134,16 +134,16 @@ async function loadUsearch(): Promise<UsearchLibrary | undefined> {
 
 function buildUsearch(index: UsearchIndex, rows: readonly Float32Array[], path: string): number {
   const units = rows.map(unitRow);
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   units.forEach((row, ordinal) => index.add(BigInt(ordinal), row, 1));
-  const rate = (rows.length / (cpuMs() - startedAt)) * 1000;
+  const rate = (rows.length / (ownCpuMs() - startedAt)) * 1000;
   index.save(path);
   return rate;
 }
 
 // hnswlib-node as an engine of the benchmark: M 16, ef 200 while building, inner product of unit vectors. As npm builds
 // it, it uses SSE alone and takes vectors as plain arrays; these are made before the clock starts. Used by
-// load/vectors.ts.
+// `load vectors peers`.
 
 const M = 16;
 const EF_CONSTRUCTION = 200;
@@ -156,9 +156,9 @@ export async function hnswlibEngine(
   const library = await loadHnswlib();
   if (!library) return undefined;
   const key = `hnswlib-${name}-${rows.length}`;
-  const path = keptPath(key);
+  const path = cachePath(key);
   const index = new library.HierarchicalNSW('ip', rows[0]!.length);
-  let buildRate = fresh ? undefined : (keptFigures(key) as number | undefined);
+  let buildRate = fresh ? undefined : (cachedFigures(key) as number | undefined);
   if (buildRate !== undefined && existsSync(path)) index.readIndexSync(path);
   else
     buildRate = buildHnswlib(
@@ -166,7 +166,7 @@ export async function hnswlibEngine(
       rows.map((row) => Array.from(unitRow(row))),
     );
   index.writeIndexSync(path);
-  keepFigures(key, buildRate);
+  cacheFigures(key, buildRate);
   const asked = queries.map((query) => Array.from(unitRow(query)));
   const search = (query: number, { ef }: { ef: number }): number[] => {
     index.setEf(ef);
@@ -194,14 +194,14 @@ async function loadHnswlib(): Promise<HnswlibLibrary | undefined> {
 
 function buildHnswlib(index: InstanceType<HnswlibLibrary['HierarchicalNSW']>, rows: readonly number[][]): number {
   index.initIndex(rows.length, M, EF_CONSTRUCTION, 1);
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   rows.forEach((row, label) => index.addPoint(row, label));
-  return (rows.length / (cpuMs() - startedAt)) * 1000;
+  return (rows.length / (ownCpuMs() - startedAt)) * 1000;
 }
 
 // hnswlib compiled to WebAssembly for browsers, as an engine of the benchmark: M 16, ef 200 while building. It asks
 // whether there is a window, so it gets one while it starts; its file system, which wants a browser's database, is left
-// alone. Used by load/vectors.ts.
+// alone. Used by `load vectors peers`.
 
 interface HnswlibWasmIndex {
   initIndex(elementsMax: number, m: number, efConstruction: number, seed: number): void;
@@ -223,9 +223,9 @@ export async function hnswlibWasmEngine({ rows, queries }: VectorSet): Promise<V
   const index = new library.HierarchicalNSW('ip', rows[0]!.length, '');
   index.initIndex(rows.length, 16, 200, 1);
   const units = rows.map(unitRow);
-  const startedAt = cpuMs();
+  const startedAt = ownCpuMs();
   units.forEach((row, label) => index.addPoint(row, label, false));
-  const buildRate = (rows.length / (cpuMs() - startedAt)) * 1000;
+  const buildRate = (rows.length / (ownCpuMs() - startedAt)) * 1000;
   const asked = queries.map(unitRow);
   const search = (query: number, { ef }: { ef: number }): number[] => {
     index.setEfSearch(ef);

@@ -83,6 +83,8 @@ export interface VectorSet {
   readonly queries: readonly Float32Array[];
 }
 
+/** Of the real vectors of text, and of what stands for them where they are not there. */
+export const VECTOR_DIM = 384;
 const WINDOWS = '../shared/data/minilm-windows-60k';
 const CRANFIELD = '../shared/data/cranfield-minilm-384d/doc_vectors.npy';
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { archiveOnce, reindexOnce } from '../kit/server.js';
-import type { HammerOptions, HammerResult } from '../kit/closed-loop.js';
+import type { ClosedLoopOptions, ClosedLoopResult } from '../kit/closed-loop.js';
 import type { Filled } from './fill.js';
 import type { Load, Say } from './load-part.js';
 import { type Asked, type Loaded, scheduled, trafficOf } from './loops.js';
@@ -68,7 +68,7 @@ function hammering(
   filled: readonly Filled[],
   seconds: number,
 ): () => Promise<string> {
-  const workerData: HammerOptions = {
+  const workerData: ClosedLoopOptions = {
     url,
     connections,
     seconds: Math.ceil(seconds) + 1,
@@ -76,7 +76,7 @@ function hammering(
     tolerant: true,
   };
   const worker = new Worker(HAMMER, { workerData });
-  const message = once(worker, 'message') as Promise<[HammerResult]>;
+  const message = once(worker, 'message') as Promise<[ClosedLoopResult]>;
   // Told when it is waited for, as below.
   message.catch(() => undefined);
   return async () => {

@@ -1,5 +1,5 @@
-// The commands of the suite and their options: run, peers, list, compare, render.
-// Called by load/suite.ts; a command more is a line in it.
+// The load suite: workloads that are data, run one behind the other with throughput, latencies on schedule, what a request
+// costs and where its time goes; reports of it, and the comparison of two.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -32,7 +32,22 @@ const OUT = [
 ] as const;
 const REPORT = ['--report <file>', 'the Markdown there too, with its charts beside it'] as const;
 
-export function runCommand(): Command {
+/** `args`: as they are typed behind `suite`. */
+export async function suite(args: readonly string[]): Promise<void> {
+  const program = new Command('npm run load --')
+    .description('Workloads for a server, measured and reported')
+    .addCommand(runCommand(), { isDefault: true });
+  for (const command of [peersCommand(), listCommand(), compareCommand(), renderCommand()]) program.addCommand(command);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // What its user can mend, in a line or two, and the rest as it is.
+    console.error(error instanceof UsageError ? error.message : error);
+    process.exitCode = 1;
+  }
+}
+
+function runCommand(): Command {
   return new Command('run')
     .description('run all workloads, or those that are named, and write a report')
     .argument('[names...]', 'of workloads; `list` tells them')
@@ -57,7 +72,7 @@ export function runCommand(): Command {
 }
 
 /** What it does not know itself is for the comparison. */
-export function peersCommand(): Command {
+function peersCommand(): Command {
   return new Command('peers')
     .description('the same searches against the vector databases that are there; README.md tells the options')
     .argument('[args...]')
@@ -90,7 +105,7 @@ async function run(names: readonly string[], options: RunOptions): Promise<void>
 /** The command line, without the key in it. */
 function typed(): string {
   const words = process.argv
-    .slice(2)
+    .slice(process.argv.indexOf('suite') + 1)
     .map((word, i, all) => (all[i - 1] === '--api-key' ? 'KEY' : word.replace(/^(--api-key=).*/, '$1KEY')));
   return ['npm run load', ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
 }
@@ -126,13 +141,13 @@ function chosen(names: readonly string[], files: readonly string[]): Workload[] 
   return [...wanted, ...files.map(readWorkload)];
 }
 
-export function listCommand(): Command {
+function listCommand(): Command {
   return new Command('list').description('what the workloads do').action(() => {
     printRows('Workloads', [['name', 'what it does'], ...ownWorkloads().map(({ name, about }) => [name, about])]);
   });
 }
 
-export function compareCommand(): Command {
+function compareCommand(): Command {
   return new Command('compare')
     .description('two reports side by side: figures, their ratio, better or worse')
     .argument('<A>', 'report.json of a run, or its folder')
@@ -154,7 +169,7 @@ export function compareCommand(): Command {
     });
 }
 
-export function renderCommand(): Command {
+function renderCommand(): Command {
   return new Command('render')
     .description('one report of several: Markdown with charts')
     .argument('<reports...>', 'report.json of runs, or their folders')

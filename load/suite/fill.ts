@@ -3,17 +3,17 @@
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { createPrng } from '../../src/base/prng.js';
+import type { Chart } from '../kit/charts.js';
 import { itemOf, postItems, vectorBase } from '../kit/fill.js';
-import { readJudged } from '../kit/text-sets.js';
-import { type Chart, type Figure, type Part, type Table, told } from './report.js';
+import { JUDGED_COLLECTIONS, readJudged } from '../kit/text-sets.js';
+import { VECTOR_DIM } from '../kit/vector-sets.js';
+import { type Figure, type Part, type Table, told } from './report.js';
 import { type CollectionName, type Spent, type Target, spending, tenantOf } from './target.js';
 import type { Fill, Workload } from './workload.js';
 
 // What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
 // project, else seeded ones. A workload's report names which. Used by fill.ts.
 
-const CORPORA = ['cranfield', 'scifact', 'npl-vaswani'];
-const DIM = 384;
 const WORDS = 20_000;
 const QUERIES = 500;
 
@@ -28,7 +28,7 @@ interface Source {
   query(n: number): string;
 }
 
-export function sourceOf({ of, documents, dim = DIM }: Fill): Source {
+export function sourceOf({ of, documents, dim = VECTOR_DIM }: Fill): Source {
   return of === 'vectors' ? vectorSource(documents, dim) : textSource(documents);
 }
 
@@ -63,13 +63,17 @@ interface Texts {
 }
 
 function realTexts(): Texts | undefined {
-  const folders = CORPORA.map((name) => `../shared/data/${name}`);
+  const folders = JUDGED_COLLECTIONS.map((name) => `../shared/data/${name}`);
   if (!folders.every(existsSync)) return undefined;
   const read = folders.map((folder) => readJudged(folder, Infinity, Infinity));
   const texts = read
     .flatMap(({ documents }) => documents.map(({ title, text }) => `${title ?? ''}\n${text}`))
     .filter((text) => text.trim() !== '');
-  return { name: CORPORA.join(', '), texts, questions: read.flatMap(({ queries }) => queries.map(({ text }) => text)) };
+  return {
+    name: JUDGED_COLLECTIONS.join(', '),
+    texts,
+    questions: read.flatMap(({ queries }) => queries.map(({ text }) => text)),
+  };
 }
 
 /** Made-up words, as often as those of a language: the nth about 1/n times as often as the first. */

@@ -1,13 +1,14 @@
 // What limits the loads of a workload: each again for a few seconds, sampled, and the tables that say who had the
 // processors, what waited, and which of all that was full. Called by run-workload.ts, behind what is measured.
 import { cpus } from 'node:os';
+import type { Chart } from '../kit/charts.js';
 import type { ThreadUse } from '../kit/profile/profiled.js';
 import { type Gained, machineCpuMs, withGains } from '../kit/server-usage.js';
 import { besideOne } from './beside-part.js';
 import { type Filled, fillOne } from './fill.js';
 import type { Say } from './load-part.js';
-import { type Asked, closedLoop, scheduled } from './loops.js';
-import { type Chart, NOTHING, type Part, type Table, told } from './report.js';
+import { type Asked, saturated, scheduled } from './loops.js';
+import { NOTHING, type Part, type Table, told } from './report.js';
 import type { Target } from './target.js';
 import type { Fill, Pace, Workload } from './workload.js';
 
@@ -226,7 +227,7 @@ function loadsOf(
     ...(closed
       ? [
           load(`closed loop, ${closed.connections} connections`, () =>
-            closedLoop(target, asked, closed.connections, seconds),
+            saturated(target, asked, closed.connections, seconds),
           ),
         ]
       : []),

@@ -1,10 +1,10 @@
 // The loads of a workload, closed loop and open, and what they say: throughput, latencies, what a request costs, and
 // where its time goes. Called by run-workload.ts.
+import type { Chart } from '../kit/charts.js';
 import { HttpSender } from '../kit/open-loop.js';
 import { type Filled, cores } from './fill.js';
-import { type Asked, type Loaded, closedLoop, scheduled } from './loops.js';
+import { type Asked, type Loaded, saturated, scheduled } from './loops.js';
 import {
-  type Chart,
   type Figure,
   LATENCY_COLUMNS,
   NOTHING,
@@ -42,10 +42,10 @@ export async function runLoads(
   const loads: Load[] = [];
   if (closed) {
     const { connections, seconds, warm_up_seconds: warmUpSeconds = 0 } = closed;
-    if (warmUpSeconds > 0) await closedLoop(target, asked, connections, warmUpSeconds);
+    if (warmUpSeconds > 0) await saturated(target, asked, connections, warmUpSeconds);
     say(`as fast as ${connections} connections carry, ${seconds} s`);
     const { result: loaded, ...spent } = await spending(target, 'search', () =>
-      closedLoop(target, asked, connections, seconds),
+      saturated(target, asked, connections, seconds),
     );
     loads.push({
       when: 'closed loop',

@@ -1,7 +1,7 @@
 // The requests of a workload, one behind the other as its shares have it, the same in each run.
 // Used by the loops.
 import { createPrng } from '../../src/base/prng.js';
-import { type Latencies, hammer, latenciesOf } from '../kit/closed-loop.js';
+import { type Latencies, closedLoop, latenciesOf } from '../kit/closed-loop.js';
 import { HttpSender, type SentRequest, onSchedule } from '../kit/open-loop.js';
 import type { Filled } from './fill.js';
 import type { Target } from './target.js';
@@ -85,13 +85,13 @@ export interface Loaded extends Latencies {
   byKind: ReadonlyMap<string, Latencies & { requests: number }>;
 }
 
-export async function closedLoop(
+export async function saturated(
   target: Target,
   asked: readonly Asked[],
   connections: number,
   seconds: number,
 ): Promise<Loaded> {
-  const { requests, requestsPerSecond, failed, ...latencies } = await hammer({
+  const { requests, requestsPerSecond, failed, ...latencies } = await closedLoop({
     url: target.url,
     connections,
     seconds,

@@ -3,9 +3,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import typia from 'typia';
-import { drawnSvg } from '../kit/charts.js';
+import { type Chart, chartSvg, escapedXml } from '../kit/charts.js';
 import { LIMITS_TITLE } from './limits.js';
-import { type Chart, type Figure, type LoadReport, type Table, type WorkloadReport, told } from './report.js';
+import { type Figure, type LoadReport, type Table, type WorkloadReport, told } from './report.js';
 import { UsageError } from './workload.js';
 
 interface Compared {
@@ -184,10 +184,10 @@ function htmlOf(
 <body>
 <h1>Load report</h1>
 <p>${when}, in ${told(seconds / 60)} minutes, by:</p>
-<pre>${escapedHtml(command)}</pre>
+<pre>${escapedXml(command)}</pre>
 ${htmlTable({ title: 'Machine', columns: ['', ''], rows: Object.entries(machine) })}
 <p>The load generator shares the machine with the server, unless the table above names a server. Latency of an open loop counts from when a request was due, so a server that stands still does not look fast.</p>
-<nav aria-label="Workloads"><ul>${workloads.map(({ name, title }) => `<li><a href="#${escapedHtml(name)}">${escapedHtml(title)}</a></li>`).join('')}</ul></nav>
+<nav aria-label="Workloads"><ul>${workloads.map(({ name, title }) => `<li><a href="#${escapedXml(name)}">${escapedXml(title)}</a></li>`).join('')}</ul></nav>
 ${htmlTable(summaryOf(workloads))}
 ${workloads.map((workload) => sectionOf(workload, (chart) => svgOf(workload, chart))).join('\n')}
 </body>
@@ -197,69 +197,21 @@ ${workloads.map((workload) => sectionOf(workload, (chart) => svgOf(workload, cha
 
 function sectionOf({ name, title, about, tables, charts }: WorkloadReport, svg: (chart: number) => string): string {
   const figures = charts.map(
-    (chart, i) => `<figure role="img" aria-label="${escapedHtml(chart.title)}">${svg(i)}</figure>`,
+    (chart, i) => `<figure role="img" aria-label="${escapedXml(chart.title)}">${svg(i)}</figure>`,
   );
-  return `<section>\n<h2 id="${escapedHtml(name)}">${escapedHtml(title)}</h2>\n<p><code>${escapedHtml(name)}</code>: ${escapedHtml(about)}</p>\n${[...tables.map(htmlTable), ...figures].join('\n')}\n</section>`;
+  return `<section>\n<h2 id="${escapedXml(name)}">${escapedXml(title)}</h2>\n<p><code>${escapedXml(name)}</code>: ${escapedXml(about)}</p>\n${[...tables.map(htmlTable), ...figures].join('\n')}\n</section>`;
 }
 
 function htmlTable({ title, columns, rows }: Table): string {
   const head = columns.some((column) => column !== '')
-    ? `<thead><tr>${columns.map((column) => `<th scope="col">${escapedHtml(column)}</th>`).join('')}</tr></thead>`
+    ? `<thead><tr>${columns.map((column) => `<th scope="col">${escapedXml(column)}</th>`).join('')}</tr></thead>`
     : '';
   const body = rows.map(
     ([first = '', ...cells]) =>
-      `<tr><th scope="row">${escapedHtml(first)}</th>${cells.map((cell) => `<td>${escapedHtml(cell)}</td>`).join('')}</tr>`,
+      `<tr><th scope="row">${escapedXml(first)}</th>${cells.map((cell) => `<td>${escapedXml(cell)}</td>`).join('')}</tr>`,
   );
-  return `<div class="scroll"><table><caption>${escapedHtml(title)}</caption>${head}<tbody>${body.join('')}</tbody></table></div>`;
+  return `<div class="scroll"><table><caption>${escapedXml(title)}</caption>${head}<tbody>${body.join('')}</tbody></table></div>`;
 }
-
-const escapedHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
-// Charts of a report as SVG: lines and bars, with the legend above. Called by write-report.ts;
-// pure but for the names that the drawing library counts up (kit/drawn-svg.ts).
-
-const SIZE = { width: 760, height: 340 };
-/** Of a line of the legend: one below the other, as nothing here can measure text. */
-const LEGEND_LINE = 20;
-
-function svgOf(chart: Chart): string {
-  const legend = chart.series.length > 1 ? chart.series.length * LEGEND_LINE : 0;
-  return drawnSvg(
-    chart.title,
-    { width: SIZE.width, height: SIZE.height + legend },
-    {
-      legend: { show: legend > 0, top: 36, left: 12, orient: 'vertical', itemGap: LEGEND_LINE - 14 },
-      grid: { left: 70, right: 30, top: 70 + legend, bottom: 50 },
-      xAxis: { ...xAxis(chart), name: chart.x, nameLocation: 'middle', nameGap: 30 },
-      yAxis: { type: 'value', name: chart.y, min: 0 },
-      series: chart.series.map((series) => ({ name: series.name, ...seriesOf(chart, series) })),
-    },
-  );
-}
-
-function xAxis({ kind, series }: Chart): object {
-  if (kind === 'line') return { type: 'value', scale: true };
-  return { type: 'category', data: labelsOf(series), axisLabel: { interval: 0 } };
-}
-
-function seriesOf({ kind, series }: Chart, { points }: Chart['series'][number]): object {
-  if (kind === 'line') return { type: 'line', data: points.map(({ x, y }) => [x, y]) };
-  const byLabel = new Map(points.map(({ x, y }) => [String(x), y]));
-  return {
-    type: 'bar',
-    data: labelsOf(series).map((label) => byLabel.get(label) ?? null),
-    label: {
-      show: labelsOf(series).length * series.length <= 16,
-      position: 'top',
-      formatter: ({ value }: { value: number }) => String(Number(value.toPrecision(3))),
-    },
-  };
-}
-
-const labelsOf = (series: Chart['series']): string[] => [
-  ...new Set(series.flatMap(({ points }) => points.map(({ x }) => String(x)))),
-];
 
 // Writes a report as JSON, Markdown with its charts, and HTML; reads one back, and joins several.
 // Called by the commands of the suite.
@@ -273,7 +225,7 @@ export function writeReport(report: LoadReport, folder: string): void {
   writeMarkdown(report, join(folder, 'REPORT.md'));
   writeFileSync(
     join(folder, 'report.html'),
-    htmlOf(report, ({ charts }, chart) => svgOf(charts[chart]!)),
+    htmlOf(report, ({ charts }, chart) => chartSvg(charts[chart]!)),
   );
 }
 
@@ -284,7 +236,7 @@ export function writeMarkdown(report: LoadReport, path: string): void {
   mkdirSync(join(dirname(path), charts), { recursive: true });
   writeFileSync(path, markdownOf(report, nameOf));
   for (const workload of report.workloads)
-    workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), svgOf(chart)));
+    workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), chartSvg(chart)));
 }
 
 /** Throws with one line where it is none. */

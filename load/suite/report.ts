@@ -1,6 +1,7 @@
 // What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and
 // charts. Written by the workloads and by the peers' run; read by the writers of the reports and by the comparison of
 // two of them.
+import type { Chart } from '../kit/charts.js';
 import type { Latencies } from '../kit/closed-loop.js';
 
 export interface LoadReport {
@@ -42,15 +43,6 @@ export interface Table {
   title: string;
   columns: readonly string[];
   rows: readonly (readonly string[])[];
-}
-
-export interface Chart {
-  title: string;
-  kind: 'line' | 'bar';
-  x: string;
-  y: string;
-  /** Bars: x is the label of the bar. */
-  series: readonly { name: string; points: readonly { x: number | string; y: number }[] }[];
 }
 
 // A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded.

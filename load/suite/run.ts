@@ -1,12 +1,13 @@
 // Runs workloads one behind the other, each against a server of its own on an empty data directory (the tiny ones share
 // one), or all against the one that is given, and answers the report. Called by the run command.
+import type { Chart } from '../kit/charts.js';
 import { withFolder } from '../kit/server.js';
 import { besidePart } from './beside-part.js';
 import { type Filled, dropAll, fillOne, fillPart } from './fill.js';
 import { againOf, limitsPart } from './limits.js';
 import { type Say, firstPart, loadPart, recallPart, restartPart, runLoads } from './load-part.js';
 import { trafficOf } from './loops.js';
-import { type Chart, type LoadReport, NOTHING, type Part, type WorkloadReport, joined, told } from './report.js';
+import { type LoadReport, NOTHING, type Part, type WorkloadReport, joined, told } from './report.js';
 import { Target, machineOf } from './target.js';
 import { type Pace, type Wishes, type Workload, fitted, paceOf } from './workload.js';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { SERVICE_VERSION } from '../../src/api/common.js';
 import { medianSyncMs } from '../../src/cli/doctor.js';
 import { SheafClient } from '../../src/client/client.js';
-import { untilResting } from '../kit/fill.js';
+import { untilServerIdle } from '../kit/fill.js';
 import { type ThreadUse, endProfile, profiled } from '../kit/profile/profiled.js';
 import { type Gained, withGains } from '../kit/server-usage.js';
 import { type LoadServer, type Settings, startServer } from '../kit/server.js';
@@ -92,7 +92,7 @@ export class Target {
 
   /** Until it has linked and merged what was written; not at all where it does not tell. */
   async rest(checkMs: number, withinMs: number): Promise<void> {
-    if (await this.showsMetrics()) await untilResting(this.url, checkMs, { headers: this.headers, withinMs });
+    if (await this.showsMetrics()) await untilServerIdle(this.url, checkMs, { headers: this.headers, withinMs });
   }
 
   /** What its threads are at meanwhile. Requires: isOwn. */

@@ -1,7 +1,7 @@
 // What is kept and told of a violation: the data directory as the server left it, what the slots' writers had asked for
 // last, and which collections of the stores hold the documents that are not as they should be: another one than the
 // name stands for (then a switch took what was older), or none (then a commit is gone). Reads without the library. Used
-// by load/operations.ts and load/torture.ts, after the server has ended.
+// by `load soak operations` and `load soak torture`, after the server has ended.
 import { cpSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// The lives of the server under torture, one after the other over one data directory: each begins with a check of what
+// The run of the server under torture, one after the other over one data directory: each begins with a check of what
 // the one before left, and ends by kill -9, in the midst of writes or of a start; with a power cut, what was not synced
-// is then lost in part. Used by load/torture.ts.
+// is then lost in part. Used by `load soak torture`.
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { step } from './operations.js';
 import type { Lane, Tally } from './writer.js';
 
 // The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
-// answering. Used by load/torture.ts and load/operations.ts.
+// answering. Used by `load soak torture` and `load soak operations`.
 
 export interface Work {
   url: string;
@@ -76,7 +76,7 @@ function told({ tenant, prefix, state, pending }: Slot): string {
 }
 
 // At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
-// collections that are gone too. Used by load/torture.ts and load/operations.ts.
+// collections that are gone too. Used by `load soak torture` and `load soak operations`.
 
 const CHECK_MS = 50;
 const CHECKS_MAX = 1200;
@@ -105,7 +105,7 @@ export async function endJobs(work: Work): Promise<void> {
 }
 
 /**
- * A life ends after so many acknowledged changes at most (most lives much earlier), or so long, and a little later: in
+ * A life ends after so many acknowledged changes at most (most run much earlier), or so long, and a little later: in
  * the midst of what comes next.
  */
 const CHANGES_MAX = 150;
@@ -117,7 +117,7 @@ const KILLED_START_SHARE = 0.25;
 /** Up to a little later than the start before took: it may be ready, and at work on its jobs. */
 const KILLED_START_LENGTH = 1.2;
 
-export interface Lives extends Omit<Work, 'url'> {
+export interface TortureRun extends Omit<Work, 'url'> {
   folder: string;
   settings: Settings;
   /** The fault layer, for power cuts. */
@@ -132,43 +132,43 @@ export interface Lives extends Omit<Work, 'url'> {
 }
 
 /** One life that ends badly. */
-export async function liveAndDie(lives: Lives, cycle: number): Promise<void> {
-  const lastStartMs = lives.startsMs.at(-1);
-  const isShort = lastStartMs !== undefined && lives.prng.next() < KILLED_START_SHARE;
-  await withLife(lives, async (server) => {
+export async function runAndKill(run: TortureRun, cycle: number): Promise<void> {
+  const lastStartMs = run.startsMs.at(-1);
+  const isShort = lastStartMs !== undefined && run.prng.next() < KILLED_START_SHARE;
+  await withProcess(run, async (server) => {
     if (isShort) {
-      await sleep(lives.prng.int(lastStartMs * KILLED_START_LENGTH));
-      lives.killedStarts++;
+      await sleep(run.prng.int(lastStartMs * KILLED_START_LENGTH));
+      run.killedStarts++;
     } else {
-      await checkAndWork(lives, server, cycle);
+      await checkAndWork(run, server, cycle);
     }
   });
 }
 
 /** The last one: checked, all jobs ended, checked again, and stopped as an operator stops it. */
-export async function liveAndStop(lives: Lives, cycle: number): Promise<void> {
-  await withLife(lives, async (server) => {
-    lives.startsMs.push(await server.ready());
-    const work = { ...lives, url: server.url };
+export async function runAndStop(run: TortureRun, cycle: number): Promise<void> {
+  await withProcess(run, async (server) => {
+    run.startsMs.push(await server.ready());
+    const work = { ...run, url: server.url };
     await checkAll(work, `after cycle ${cycle}`);
-    if (lives.tally.violations.length === 0) await endJobs(work);
+    if (run.tally.violations.length === 0) await endJobs(work);
     await server.stop();
   });
 }
 
-async function checkAndWork(lives: Lives, server: ServerProcess, cycle: number): Promise<void> {
-  lives.startsMs.push(await server.ready());
-  const work = { ...lives, url: server.url };
+async function checkAndWork(run: TortureRun, server: ServerProcess, cycle: number): Promise<void> {
+  run.startsMs.push(await server.ready());
+  const work = { ...run, url: server.url };
   await checkAll(work, `after cycle ${cycle}`);
   let isOver = false;
   const traffic = workUntil(work, () => isOver);
-  await Promise.race([traffic, untilDeath(lives)]);
+  await Promise.race([traffic, untilDeath(run)]);
   await server.kill();
   isOver = true;
   await traffic;
 }
 
-async function untilDeath({ prng, tally }: Lives): Promise<void> {
+async function untilDeath({ prng, tally }: TortureRun): Promise<void> {
   const changes = tally.acknowledged + Math.floor(CHANGES_MAX * prng.next() ** 3);
   const delayMs = prng.int(DEATH_DELAY_MS);
   for (const untilMs = performance.now() + WORK_MS_MAX; tally.acknowledged < changes && performance.now() < untilMs; )
@@ -177,34 +177,33 @@ async function untilDeath({ prng, tally }: Lives): Promise<void> {
 }
 
 /** Starts the server, and ends it by kill -9 where `work` has not. */
-async function withLife(lives: Lives, work: (server: ServerProcess) => Promise<void>): Promise<void> {
-  const { folder, shim } = lives;
+async function withProcess(run: TortureRun, work: (server: ServerProcess) => Promise<void>): Promise<void> {
+  const { folder, shim } = run;
   const data = join(folder, 'data');
   mkdirSync(data, { recursive: true });
   const journal = join(folder, 'journal');
   const disk = shim === undefined ? undefined : new Disk(data);
   rmSync(journal, { force: true });
   const layer = shim === undefined ? {} : faultEnvironment(shim, { root: data, journal });
-  const server = await spawnServer(folder, { ...lives.settings, ...layer });
+  const server = await spawnServer(folder, { ...run.settings, ...layer });
   try {
     await work(server);
   } finally {
     await server.kill();
-    if (disk) await cut(lives, disk, data, journal);
+    if (disk) await cut(run, disk, data, journal);
   }
 }
 
 /** Many ways in which the power may have gone; the server goes on with the last. */
-async function cut(lives: Lives, disk: Disk, data: string, journal: string): Promise<void> {
+async function cut(run: TortureRun, disk: Disk, data: string, journal: string): Promise<void> {
   disk.replay(journal);
-  const left = join(lives.folder, 'left');
+  const left = join(run.folder, 'left');
   for (let way = 1; way <= CUTS_A_DEATH; way++) {
     rmSync(left, { recursive: true, force: true });
-    const { unsyncedFiles, mode } = disk.cutTo(left, lives.prng);
-    lives.cuts++;
-    if (unsyncedFiles > 0) lives.cutsWithLoss++;
-    if (lives.tally.acknowledged > 0)
-      await checkLeft(left, SHARDS, lives.slots, lives.tally, `cut ${lives.cuts} (${mode})`);
+    const { unsyncedFiles, mode } = disk.cutTo(left, run.prng);
+    run.cuts++;
+    if (unsyncedFiles > 0) run.cutsWithLoss++;
+    if (run.tally.acknowledged > 0) await checkLeft(left, SHARDS, run.slots, run.tally, `cut ${run.cuts} (${mode})`);
   }
   rmSync(data, { recursive: true });
   renameSync(left, data);

@@ -49,7 +49,7 @@ export const TIME_MAX_MS = 253_402_300_799_999;
 export const METADATA_LEVELS_MAX = 100;
 /**
  * Bounds of the JSON that the front thread parses itself, while nobody else is answered: every body but those of
- * ingest; `node dist/load/hostile-bodies.js` has how long that takes. Names and values are those of all objects and
+ * ingest; `node dist/load/main.js http hostile` has how long that takes. Names and values are those of all objects and
  * lists together.
  */
 export const JSON_BODY_SHAPE = { bytesMax: 256 * 1024, namesMax: 1024, valuesMax: 4096, levelsMax: 64 } as const;
@@ -88,7 +88,7 @@ export const SHARD_PAGES_MAX = 65_536;
 /** Fusion of ranks: what is added to each rank (Cormack et al. 2009). */
 export const FUSION_K_DEFAULT = 60;
 export const FUSION_K_MAX = 1_000_000;
-/** What the halves of mode hybrid weigh. Those of score: `node dist/load/retrieval-quality.js` has what they reach. */
+/** What the halves of mode hybrid weigh. Those of score: `node dist/load/main.js quality search` has what they reach. */
 export const FUSION_WEIGHTS_DEFAULT = {
   rank: { vector: 1, lexical: 1 },
   score: { vector: 0.6, lexical: 0.4 },

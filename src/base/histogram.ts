@@ -2,7 +2,7 @@
 
 /**
  * Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a
- * fraction of what the metrics library takes (node dist/load/observability.js).
+ * fraction of what the metrics library takes (node dist/load/main.js http observability).
  */
 export class Buckets {
   /** One a bound, and one for what is beyond the last. */

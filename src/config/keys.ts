@@ -47,7 +47,7 @@ const MIB = 2 ** 20;
 const cores = availableParallelism();
 /**
  * Each search walks the graphs of all shards: of 1, 2, 4 and 8 it does 1, .59, .37 and .24 as many a second
- * (load/partitions.ts). Two build side by side, but where other threads want the cores too that wins a sixth of the
+ * (`load vectors partitions`). Two build side by side, but where other threads want the cores too that wins a sixth of the
  * time, and costs each search two fifths.
  */
 const shards = cores < 4 ? 1 : Math.min(Math.max(2, Math.round(cores / 4)), SHARDS_MAX);

@@ -8,7 +8,7 @@ import { buildFields, buildWords } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
 const LINK_STEP = 4;
-const PURGE_STEP = 500;
+export const PURGE_STEP = 500;
 /** Between two times that free memory goes back to the system. */
 const GIVE_BACK_MS = 10_000;
 

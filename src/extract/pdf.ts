@@ -8,7 +8,7 @@ import type { Budget, Unit, Units } from './extracted.js';
 // Bounds the memory that pdf.js takes outside of the heap. A thread's resource limits hold for its heap alone, and the
 // library inflates into typed arrays without a bound: a page of 1 MB can unpack to 10 GB of the process. An array that
 // it outgrows is copied into one of twice the size, by `set`: that is where growth is counted here, and refused.
-// Counting where arrays are made would cost a fifth of the speed (node dist/load/extract.js). Installed by pdf.ts in
+// Counting where arrays are made would cost a fifth of the speed (node dist/load/main.js ingest files). Installed by pdf.ts in
 // its batch worker.
 
 /** Smaller arrays are no danger, and many. */

@@ -51,7 +51,7 @@ const REQUEST_ID_CHARACTERS_MAX = 128;
 const UUID_RANDOM_BYTES = 16;
 /**
  * Random bytes are drawn for 256 ids at once: with a draw for each, a static GET took 10.1 instead of 8.8 µs
- * (load/http-floor.ts).
+ * (`load http floor`).
  */
 const POOL_BYTES = 256 * UUID_RANDOM_BYTES;
 

@@ -51,7 +51,7 @@ const LAG = 'nodejs_eventloop_lag';
 
 /**
  * What prom-client tells of every Node process, but for the lag of the event loop: its mean and deviation walk a table
- * of 33,000 places each, a millisecond of the thread whose lag they tell (node dist/load/observability.js).
+ * of 33,000 places each, a millisecond of the thread whose lag they tell (node dist/load/main.js http observability).
  */
 export function processMetrics(): () => AsyncGenerator<string> {
   const registry = new ProcessRegistry();

@@ -1,7 +1,7 @@
 // The metrics in the text format of Prometheus (version 0.0.4). Values are plain numbers until a scrape reads them, and
 // what stands before a value is made once. prom-client finds each value by a hash of its labels and makes the text of
 // each label anew at each scrape: counting took more of a search than the search of a small collection
-// (node dist/load/observability.js). It is used for what Node tells of its process, in gauges.ts. Front thread.
+// (node dist/load/main.js http observability). It is used for what Node tells of its process, in gauges.ts. Front thread.
 import { assert } from '../base/assert.js';
 import { Buckets } from '../base/histogram.js';
 

@@ -104,7 +104,7 @@ export function withPriority(score: number, priority: number): number {
 /**
  * How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
  * every query, every embedder and every length of question. Bias, and what nearness and coverage weigh: together and
- * each alone. The constants are fitted and judged by load/relevance.ts over three judged collections and two embedders.
+ * each alone. The constants are fitted and judged by `load quality relevance` over three judged collections and two embedders.
  */
 interface Curve {
   readonly bias: number;

@@ -113,7 +113,7 @@ export const BYTE_KEYS = { keyIsBuffer: true } as const;
 
 /**
  * As far as a table needs it. Without options: a key that is a buffer is taken for one, and to look for each option by
- * its name was a third of what logging a search took (load/search-vectors.ts).
+ * its name was a third of what logging a search took (`load search vectors`).
  */
 export interface ByteTxn<Handle> {
   getBinary(handle: Handle, key: Buffer): Buffer | null;

@@ -1,6 +1,7 @@
 // The documentation is true where a machine can tell: its tables are those of the code, and what it names exists.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { CONFIG_KEYS, envNameOf } from '../../src/config/keys.js';
 import { ERROR_CODES } from '../../src/api/errors.js';
@@ -39,12 +40,15 @@ test('variables that the pages name are those of configuration keys', () => {
 
 test('programs and scripts that the pages name are there', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  const programs = named(/node dist\/load\/([a-z][\w/-]*)\.js/g);
-  assert.ok(programs.length > 20);
+  const list = execFileSync(process.execPath, ['dist/load/main.js', 'list', '--json'], { encoding: 'utf8' });
+  const measurements = (JSON.parse(list) as { command: string }[]).map(({ command }) => command);
+  const measured = named(/node dist\/load\/main\.js (?!list)(\w+ \w+)/g);
+  assert.ok(measured.length > 20);
   assert.deepEqual(
-    programs.filter((name) => !existsSync(`dist/load/${name}.js`)),
+    measured.filter((command) => !measurements.includes(command)),
     [],
   );
+  assert.deepEqual(named(/node (dist\/load\/(?!main)[\w/-]+\.js)/g), []);
   assert.deepEqual(
     named(/npm run ([\w:-]+)/g).filter((name) => !(name in scripts)),
     [],

@@ -5,10 +5,10 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { createPrng } from '../../../src/base/prng.js';
 import { withFolder } from '../../kit/server.js';
+import { VECTOR_DIM } from '../../kit/vector-sets.js';
 import type { Figure, WorkloadReport } from '../report.js';
 import { UsageError } from '../workload.js';
 import {
-  DIM,
   type Filled,
   K,
   type Measured,
@@ -272,7 +272,7 @@ async function fillAll(
   const contestants = new Map(field.present.map((contestant) => [contestant.name, contestant]));
   const vectors = await field.each(
     'filling with vectors',
-    told('vectors', (contestant) => fillVectors(contestant, set.rows, DIM, limitMs), filledIn),
+    told('vectors', (contestant) => fillVectors(contestant, set.rows, VECTOR_DIM, limitMs), filledIn),
   );
   const written = await field.each(
     'filling with texts',

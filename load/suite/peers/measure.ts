@@ -1,10 +1,10 @@
 // One turn of one database at one workload: its answers judged, then the same requests as fast as the connections carry
 // them, with what that costs its process. Used by load/suite/peers/compare.ts.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type CannonRequest, hammer } from '../../kit/closed-loop.js';
-import { inBatches } from '../../kit/fill.js';
+import { type CannonRequest, closedLoop } from '../../kit/closed-loop.js';
+import { dot } from '../../kit/cosine.js';
+import { inBatches, untilIdle } from '../../kit/fill.js';
 import { hasCranfield, readCranfieldQueries, readWordWindows, variantsOf } from '../../kit/text-sets.js';
-import { clustered, windows } from '../../kit/vector-sets.js';
+import { VECTOR_DIM, clustered, windows } from '../../kit/vector-sets.js';
 import { type Filter, type Hit, type Row, send } from './drivers.js';
 import type { Contestant, MemoryMb } from './participants.js';
 
@@ -12,7 +12,6 @@ import type { Contestant, MemoryMb } from './participants.js';
 // ones, each with a text and two groups; questions, and the exact answers to them. Used by load/suite/peers/compare.ts.
 
 export const K = 10;
-export const DIM = 384;
 export const TENTH: Filter = { field: 'tenth', value: 'g3' };
 export const HUNDREDTH: Filter = { field: 'hundredth', value: 'g37' };
 
@@ -26,7 +25,7 @@ export interface RowSet {
 }
 
 export function rowSet(count: number): RowSet {
-  const { name, rows, queries } = windows(count) ?? clustered(count, DIM, 1);
+  const { name, rows, queries } = windows(count) ?? clustered(count, VECTOR_DIM, 1);
   const texts = textsFor(count);
   return {
     source: name,
@@ -84,12 +83,6 @@ function unit(vector: readonly number[]): Float64Array {
   return Float64Array.from(vector, (value) => value / length);
 }
 
-function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i] as number) * (b[i] as number);
-  return sum;
-}
-
 /** JavaScript is compiled meanwhile, Python is not. */
 const WARM_UP_SECONDS = 3;
 const JUDGED_AT_ONCE = 4;
@@ -113,9 +106,14 @@ export async function measure(
   { requests: all, connections, seconds }: Load,
 ): Promise<Measured> {
   const requests = inTurn(all);
-  if (seconds > WARM_UP_SECONDS) await hammer({ url, connections, seconds: WARM_UP_SECONDS, requests });
+  if (seconds > WARM_UP_SECONDS) await closedLoop({ url, connections, seconds: WARM_UP_SECONDS, requests });
   const cpuBefore = process?.cpuMs() ?? 0;
-  const { requests: answered, requestsPerSecond, p50Ms, p99Ms } = await hammer({ url, connections, seconds, requests });
+  const {
+    requests: answered,
+    requestsPerSecond,
+    p50Ms,
+    p99Ms,
+  } = await closedLoop({ url, connections, seconds, requests });
   if (answered === 0) throw new Error(`no answer within ${seconds} s`);
   if (process === undefined) return { requestsPerSecond, p50Ms, p99Ms };
   return {
@@ -319,9 +317,6 @@ export async function exactByText({ driver, url }: Contestant, asked: readonly s
 
 const BATCH = 200;
 const CHECK_MS = 500;
-/** So many checks one after the other in which it has hardly any processor time. */
-const RESTING_CHECKS = 3;
-const RESTING_SHARE = 0.1;
 
 export interface Filled {
   readonly rows: number;
@@ -385,13 +380,11 @@ async function fill<T>(
 
 /** Until it says so and, where it is ours, does hardly anything any more. */
 async function untilIndexed({ driver, process }: Contestant, limitMs: number): Promise<void> {
-  const endAt = performance.now() + limitMs;
-  for (let resting = 0, before = process?.cpuMs() ?? 0; resting < RESTING_CHECKS; ) {
-    if (performance.now() > endAt) throw new Error(`not indexed after ${Math.round(limitMs / 1000)} s`);
-    await sleep(CHECK_MS);
-    const isIndexed = await driver.isIndexed();
-    const now = process?.cpuMs() ?? 0;
-    resting = isIndexed && now - before < RESTING_SHARE * CHECK_MS ? resting + 1 : 0;
-    before = now;
-  }
+  const isIdle = await untilIdle(
+    () => process?.cpuMs() ?? 0,
+    CHECK_MS,
+    limitMs,
+    () => driver.isIndexed(),
+  );
+  if (!isIdle) throw new Error(`not indexed after ${Math.round(limitMs / 1000)} s`);
 }

@@ -8,7 +8,7 @@ import { EmbedderFileError, type EmbedderTable, openEmbedderTable } from './tabl
 import { BUCKETS, NO_PIECE, type Slot, TERM, WORD, createTerms } from './terms.js';
 
 // The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that
-// each component of the sum is read and written once for four: 75,000 windows/s on scifact in load/embed-rate, 41,000
+// each component of the sum is read and written once for four: 75,000 windows/s on scifact in `load embed builtin`, 41,000
 // with rows added one by one. Owner: one embedder.
 
 const GROUP = 4;
@@ -174,7 +174,7 @@ function writeScaled(row: Float32Array, start: number, vector: Float64Array, fac
 // The built-in embedder as a runner: long input in slices, between which the messages that have arrived meanwhile get
 // their turn. Called by runners.ts; embed worker only.
 
-/** Characters a slice: about 2 ms of work (load/embed-rate). */
+/** Characters a slice: about 2 ms of work (`load embed builtin`). */
 const SLICE_CHARACTERS = 32_768;
 
 export function createBuiltinRunner(): Runner {

@@ -18,13 +18,13 @@ import { type Encoding, loadTokenizer } from './tokenizer.js';
 // Called by batcher.ts; embed workers.
 
 /**
- * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (load/embed-model) and hold
+ * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (`load embed model`) and hold
  * others up.
  */
 const RUN_TOKENS_MAX = 512;
 /**
  * What a run costs beside its tokens, in tokens: a run of 8 tokens takes as long as 20 to 25 would without that
- * (load/embed-model). So a text had better wait for a run of its own kind where joining would bring more padding than
+ * (`load embed model`). So a text had better wait for a run of its own kind where joining would bring more padding than
  * this.
  */
 const PADDING_TOKENS_MAX = 16;

@@ -46,7 +46,7 @@ const BY_ROWS: Way = { ef: 0, rerank: 0 };
 
 /**
  * An index with a share of all rows that are searched walks as broad as the root of the share, down to this: with 2, 4
- * and 8 of them recall stays that of one (load/partitions.ts).
+ * and 8 of them recall stays that of one (`load vectors partitions`).
  */
 const SHARED_MIN = 16;
 /**

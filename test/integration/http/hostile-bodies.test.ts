@@ -1,6 +1,6 @@
 // Bodies made to cost as much as they can, over a real socket: each is refused with an error of the envelope, short
 // and without what it was sent, and nothing of it is stored or logged. How long others wait meanwhile is measured by
-// load/hostile-bodies.ts.
+// `load http hostile`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';

@@ -1,5 +1,5 @@
 // A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many
-// there are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
+// there are, nor on which was used before. Shown by what is sent; the times are in `load search collections`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';

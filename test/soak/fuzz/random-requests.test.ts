@@ -1,8 +1,8 @@
-// A small run of load/random-requests.ts: random requests on every operation, no 500, no hang, no answer that its
-// schema refuses. `node dist/load/random-requests.js --requests 100000 --seed S` is the long one.
+// A small run of `load soak requests`: random requests on every operation, no 500, no hang, no answer that its
+// schema refuses. `node dist/load/main.js soak requests --requests 100000 --seed S` is the long one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fire } from '../../../load/fuzz/run.js';
+import { sendRandomRequests } from '../../../load/fuzz/run.js';
 import { startTestServer } from '../../kit/server.js';
 
 const REQUESTS = 1500;
@@ -14,7 +14,12 @@ const { status } = await server.call('GET', '/openapi.json');
 test(`${REQUESTS} random requests, seed ${SEED}`, {
   skip: status === 200 ? false : 'the server has no /openapi.json',
 }, async () => {
-  const { failures, byStatus } = await fire({ url: server.url, seed: SEED, requests: REQUESTS, connections: 4 });
+  const { failures, byStatus } = await sendRandomRequests({
+    url: server.url,
+    seed: SEED,
+    requests: REQUESTS,
+    connections: 4,
+  });
   assert.ok(failures.length === 0, failures.join('\n\n'));
   assert.deepEqual(server.faults, []);
   const answered = [...byStatus.values()].reduce((a, b) => a + b);

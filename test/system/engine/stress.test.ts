@@ -1,4 +1,4 @@
-// Readers beside a writer, a few seconds of what node dist/load/stress.js does for as long as one likes: no answer that
+// Readers beside a writer, a few seconds of what node dist/load/main.js soak stress does for as long as one likes: no answer that
 // could not be, no reader or owner that fails, whichever of them are killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -159,7 +159,17 @@ test('a run of the suite says what limits each of its loads, in JSON, Markdown a
   writeFileSync(join(folder, 'filled.yaml'), `name: filled\n${head}\n`);
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['dist/load/suite.js', '--tiny', '--workload', file, '--workload', join(folder, 'filled.yaml'), '--out', folder],
+    [
+      'dist/load/main.js',
+      'suite',
+      '--tiny',
+      '--workload',
+      file,
+      '--workload',
+      join(folder, 'filled.yaml'),
+      '--out',
+      folder,
+    ],
     { encoding: 'utf8' },
   );
   assert.equal(status, 0, stdout + stderr);

@@ -31,7 +31,7 @@ recall: { queries: 5, k: 3 }
 `;
 
 async function suite(...args: string[]): Promise<{ code: number; text: string }> {
-  const child = spawn(process.execPath, ['dist/load/suite.js', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['dist/load/main.js', 'suite', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (text += String(piece)));
   const [code] = (await once(child, 'close')) as [number];

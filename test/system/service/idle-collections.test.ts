@@ -1,6 +1,6 @@
 // Collections that nobody uses are not in memory: a server that starts has loaded none, tells what there is all the
 // same, answers the first search of each as if they were there, and lets them go after a while. Shown by what the
-// shards' memories hold; the figures are in load/idle-collections.
+// shards' memories hold; the figures are in `load server idle`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';

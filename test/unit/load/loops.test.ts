@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { type Filled, sourceOf } from '../../../load/suite/fill.js';
-import { type Asked, closedLoop, scheduled, trafficOf } from '../../../load/suite/loops.js';
+import { type Asked, saturated, scheduled, trafficOf } from '../../../load/suite/loops.js';
 import { Target, phasesOf } from '../../../load/suite/target.js';
 
 const fill = { name: 'docs', of: 'vectors', documents: 50, dim: 4 } as const;
@@ -71,7 +71,7 @@ test('what is refused is counted in both loops, and its latency is not', async (
   const target = await serve((request, response) => void response.writeHead(request.url === '/bad' ? 503 : 200).end());
   const { requests, failed, byKind } = await scheduled(target, [ask('/good'), ask('/bad'), ask('/other')], 300, 0.1);
   assert.deepEqual([requests, failed, [...byKind.keys()]], [30, 10, ['/good', '/other']]);
-  const closed = await closedLoop(target, [ask('/bad')], 2, 1);
+  const closed = await saturated(target, [ask('/bad')], 2, 1);
   assert.ok(closed.failed > 0 && closed.perSecond === 0 && Number.isNaN(closed.p50Ms));
 });
 

@@ -1,7 +1,7 @@
-// The checker of load/random-requests.ts: it finds what is planted.
+// The checker of `load soak requests`: it finds what is planted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fire } from '../../../load/fuzz/run.js';
+import { sendRandomRequests } from '../../../load/fuzz/run.js';
 import { startFakeServer } from '../../kit/fake-server.js';
 
 test('a server that breaks its own document is found out', async (t) => {
@@ -29,7 +29,7 @@ test('a server that breaks its own document is found out', async (t) => {
     if (path.startsWith('/bad')) return { headers, json: { n: 'no number' } };
     return { headers, json: path.startsWith('/good') ? { n: 1 } : { ok: true, tenants: [] } };
   });
-  const { failures } = await fire({ url: fake.url, seed: 1, requests: 30, connections: 2 });
+  const { failures } = await sendRandomRequests({ url: fake.url, seed: 1, requests: 30, connections: 2 });
   assert.ok(failures.length > 0);
   assert.ok(
     failures.some((failure) =>

@@ -7,7 +7,7 @@ import { compareReports, comparisonTable, joinedReports, readReport, writeReport
 import { type Figure, type LoadReport, latencyChart, told } from '../../../load/suite/report.js';
 import { reportOf as runReport } from '../../../load/suite/run.js';
 import { latenciesOf } from '../../../load/kit/closed-loop.js';
-import { chartOf } from '../../../load/kit/charts.js';
+import { recallChart } from '../../../load/kit/charts.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const figure = (name: string, value: number, better: Figure['better'] = 'higher'): Figure => ({
@@ -125,7 +125,7 @@ test('a report is written as JSON, Markdown with charts, and HTML', () => {
 
 test('recall against rate: nines at equal distances, powers of ten upwards, a line for each engine', () => {
   const points = [0.7, 0.9, 0.99, 1].map((recall, i) => ({ ef: 10 * i, recall, qps: 10_000 / 10 ** i }));
-  const svg = chartOf('Vectors <&>', [
+  const svg = recallChart('Vectors <&>', [
     { name: 'ours', points },
     { name: 'theirs', points: points.slice(1) },
   ]);

@@ -262,7 +262,7 @@ export function batched(scratch: usize, place: u32): u32 {
 
 /**
  * Loads a byte of every line of the first `count` rows before they are scored: WebAssembly has no prefetch, but these
- * loads overlap. 5 to 12 % faster than no touch or the first line alone (node dist/load/recall.js --rows 30000, with
+ * loads overlap. 5 to 12 % faster than no touch or the first line alone (node dist/load/main.js vectors recall --rows 30000, with
  * each in turn). The sum is kept, or nothing would be loaded.
  * @inline
  */

@@ -72,7 +72,7 @@ export class HeadTerm {
 /** A window of sums holds them all. */
 export const SLOTS_MAX: u32 = 4096;
 /**
- * Freezing takes about 20 ns a token (node dist/load/words.js): this many keep it near a millisecond or two. A longer
+ * Freezing takes about 20 ns a token (node dist/load/main.js text peers): this many keep it near a millisecond or two. A longer
  * chunk is frozen alone.
  */
 export const TOKENS_MAX: u32 = 65536;

@@ -194,7 +194,7 @@ function orderTerms(query: Query, terms: u32, from: u32, end: u32): u32 {
 
 /**
  * Looking chunks up in a list costs as much as walking it where it has no more than so many postings for each one
- * walked (node dist/load/words.js: 1, 2 and 4).
+ * walked (node dist/load/main.js text peers: 1, 2 and 4).
  */
 const LOOK_UP_POSTINGS: u32 = 1;
 

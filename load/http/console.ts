@@ -1,0 +1,88 @@
+// What the console costs a slow connection: until something is painted, until the content is there, and bytes
+// transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server.
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { SheafClient } from '../../src/client/client.js';
+import type { IngestBody } from '../../src/api/documents.js';
+import { CHROMIUM, openPage } from '../../test/kit/chromium.js';
+import { type LoadOptions, printTable, whole } from '../kit/command.js';
+import { startServer, withFolder } from '../kit/server.js';
+
+const CONNECTION = { offline: false, latency: 20, downloadThroughput: 1_000_000, uploadThroughput: 1_000_000 };
+
+/** Address and what stands there when the view is complete. */
+const VIEWS: readonly (readonly [string, string, string])[] = [
+  ['overview, with charts', '', '.uplot canvas'],
+  ['documents', '/default/demo/documents', '.rows a'],
+  ['search, with ten hits', '/default/demo/search?q=salt', '.hit'],
+  ['map of the vectors', '/default/demo/map', 'canvas'],
+];
+
+/** Without the package chromium it says so. */
+export async function consoleViews({ tiny }: LoadOptions): Promise<void> {
+  if (CHROMIUM === undefined) return console.log('The package chromium is not installed: nothing is measured.');
+  await withFolder((folder) => measure(folder, tiny ? VIEWS.slice(0, 1) : VIEWS));
+}
+
+interface Visit {
+  readonly paintMs: number;
+  readonly shownMs: number;
+  readonly bytes: number;
+  readonly requests: number;
+}
+
+async function visit(url: string, selector: string): Promise<Visit> {
+  const hooks: (() => Promise<void>)[] = [];
+  let bytes = 0;
+  const page = await openPage({ after: (hook) => hooks.push(hook) }, 'about:blank', (send) =>
+    send('Network.emulateNetworkConditions', CONNECTION),
+  );
+  page.hear((method, params) => (bytes += method === 'Network.loadingFinished' ? Number(params.encodedDataLength) : 0));
+  await page.send('Page.navigate', { url });
+  await page.until(`location.pathname === '/ui' && document.querySelector(${JSON.stringify(selector)}) !== null`);
+  const shownMs = Number(await page.evaluate('performance.now()'));
+  await page.until(`performance.getEntriesByName('first-contentful-paint').length > 0`);
+  const paintMs = Number(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
+  for (const hook of hooks) await hook();
+  return {
+    paintMs,
+    shownMs,
+    bytes,
+    requests: page.requests.filter((each) => each.startsWith(url.split('#')[0]!)).length,
+  };
+}
+
+async function measure(folder: string, views: typeof VIEWS): Promise<void> {
+  const server = await startServer(folder);
+  const client = new SheafClient({ url: server.url });
+  const { documents } = JSON.parse(
+    readFileSync(new URL('../../../src/console/demo/corpus.json', import.meta.url), 'utf8'),
+  ) as {
+    documents: (IngestBody & { text: string })[];
+  };
+  for (const document of documents) await client.ingestText('default', 'demo', document);
+  const rows: string[][] = [];
+  for (const [name, hash, selector] of views) {
+    const { paintMs, shownMs, bytes, requests } = await visit(`${server.url}/ui#${hash}`, selector);
+    rows.push([
+      name,
+      `${whole(paintMs)} ms`,
+      `${whole(shownMs)} ms`,
+      `${(bytes / 1000).toFixed(1)} kB`,
+      String(requests),
+    ]);
+  }
+  await server.stop();
+  rows.push(['every file of the page', '', '', `${(pageBytes() / 1000).toFixed(1)} kB`, '']);
+  printTable('The console at 1 MB/s and 20 ms, nothing kept', [
+    ['view', 'first paint', 'content there', 'transferred', 'files of the page'],
+    ...rows,
+  ]);
+}
+
+/** As brotli made them. */
+function pageBytes(): number {
+  const folder = new URL('../../src/console/page/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.br'))
+    .reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);
+}

@@ -1,0 +1,27 @@
+// The kernel of a shard in this process, without a server around it: its module, a memory of its own, and what the
+// background of a shard does for an index.
+import { readFileSync } from 'node:fs';
+import { createArenaMemory } from '../../src/base/huge-pages.js';
+import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
+import { Kernel } from '../../src/engine/memory/arena.js';
+
+const PAGES_MAX = 65_536;
+/** Rows that one step of the background links, or lists that it fills. */
+const STEP = 64;
+
+export const kernelWasm = (): NonSharedBuffer => readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url));
+
+export const createMemory = (): WebAssembly.Memory => createArenaMemory(1, PAGES_MAX);
+
+/** An empty one. */
+export function createKernel(memory = createMemory()): Kernel {
+  const kernel = new Kernel(new WebAssembly.Module(kernelWasm()), memory);
+  kernel.format();
+  return kernel;
+}
+
+/** All that is due at once: links, codes, the check of their recall, lists filled. Where memory is full, as far as it goes. */
+export function finishBackgroundWork(index: VectorIndex): void {
+  while (index.hasWork && (index.linkSome(STEP) > 0 || index.isTended));
+  while (index.isFillDue) index.fillSome(STEP);
+}

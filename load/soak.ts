@@ -1,0 +1,261 @@
+// Random work against checkers, by seed, as long as wanted: each prints its seed, and ends with exit code 1 where anything
+// is violated.
+import type { Log } from '../src/base/log.js';
+import { createPrng } from '../src/base/prng.js';
+import { startServer } from '../src/cli/serve.js';
+import { SheafClient } from '../src/client/client.js';
+import { readConfig } from '../src/config/load.js';
+import { compileShim } from './fault/fault-layer.js';
+import { sendRandomRequests } from './fuzz/run.js';
+import { type LoadOptions, printTable, seconds, whole } from './kit/command.js';
+import { type Settings, withFolder, withServer } from './kit/server.js';
+import { runStress } from './stress/run.js';
+import { keepEvidence } from './torture/evidence.js';
+import { createSlots } from './torture/model.js';
+import {
+  checkAll,
+  type TortureRun,
+  endJobs,
+  runAndKill,
+  runAndStop,
+  SHARDS,
+  type Work,
+  workUntil,
+} from './torture/run.js';
+import { counted, emptyTally, printViolations, withSpaces } from './torture/writer.js';
+
+/** What runs without an end of its own ends after a day. */
+const MINUTES_MAX = 24 * 60;
+
+const TORTURE_SETTINGS = {
+  SHEAF_STORAGE__PARTITIONS: String(SHARDS),
+  SHEAF_THREADS: '1',
+};
+
+interface TortureOptions {
+  readonly seed: number;
+  readonly cycles: number;
+  /** It ends after the cycle in which this time is over. */
+  readonly minutes: number;
+  /** The library of the power cuts; absent: the server is killed. */
+  readonly shim: string | undefined;
+}
+
+/**
+ * Tenants write, replace, delete, rename, drop, archive, restore, reindex and search while the server is killed (kill
+ * -9) at random moments, again and again over one data directory; after each restart everything is compared with a
+ * model in memory. With --power-cut what was not synced is lost in part at each death: a cycle is one death, and there
+ * are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm spares the disk in
+ * long runs.
+ */
+export async function torture({ tiny, number, flag }: LoadOptions): Promise<void> {
+  const library = flag('power-cut') || tiny ? compileShim() : undefined;
+  if (flag('power-cut') && library === undefined) throw new Error('Power cuts want Linux and a C compiler (cc)');
+  for (const shim of tiny ? [undefined, ...(library === undefined ? [] : [library])] : [library]) {
+    const options = {
+      seed: number('seed', 1),
+      cycles: number('cycles', tiny ? 6 : 100),
+      minutes: number('minutes', MINUTES_MAX),
+      shim,
+    };
+    const { tally } = await tortured(options);
+    if (tally.violations.length > 0) process.exitCode = 1;
+  }
+}
+
+async function tortured({ seed, cycles, minutes, shim }: TortureOptions): Promise<TortureRun> {
+  const all = await withSpaces(seed, (spaces) =>
+    withFolder((folder) =>
+      runAll(
+        {
+          folder,
+          shim,
+          settings: { ...TORTURE_SETTINGS, ...spaces },
+          slots: createSlots(3, 4),
+          prng: createPrng(seed),
+          seed,
+          tally: emptyTally(),
+          startsMs: [],
+          deaths: 0,
+          killedStarts: 0,
+          cuts: 0,
+          cutsWithLoss: 0,
+        },
+        cycles,
+        performance.now() + minutes * 60_000,
+      ),
+    ),
+  );
+  printCycles(all, seed);
+  return all;
+}
+
+/** Until something is violated, or all is done. */
+async function runAll(all: TortureRun, cycles: number, untilMs: number): Promise<TortureRun> {
+  const { violations } = all.tally;
+  for (; all.deaths < cycles && performance.now() < untilMs && violations.length === 0; all.deaths++)
+    await runAndKill(all, all.deaths);
+  if (violations.length === 0) await runAndStop(all, all.deaths);
+  if (violations.length > 0)
+    keepEvidence(
+      { program: 'torture', seed: all.seed, folder: all.folder, data: 'data', shards: SHARDS },
+      all.slots,
+      violations,
+    );
+  return all;
+}
+
+function printCycles(
+  { tally, startsMs, deaths, killedStarts, cuts, cutsWithLoss, shim }: TortureRun,
+  seed: number,
+): void {
+  printTable(`${shim === undefined ? 'kill -9' : 'power cuts'}, seed ${seed}`, [
+    ['what', 'number'],
+    ['deaths, of them during a start', `${whole(deaths)}, ${whole(killedStarts)}`],
+    ...(shim === undefined ? [] : [['cuts, of them with unsynced writes', `${whole(cuts)}, ${whole(cutsWithLoss)}`]]),
+    ['changes acknowledged', whole(tally.acknowledged)],
+    ['changes cut off, of them kept', `${whole(tally.cutOff)}, ${whole(tally.kept)}`],
+    ['operations', counted(tally.operations)],
+    ['operations cut off', counted(tally.cutOffs)],
+    ['reindex jobs by their end', counted(tally.jobs)],
+    ['searches, chunks compared', `${whole(tally.searches)}, ${whole(tally.chunks)}`],
+    ['slowest start', seconds(Math.max(0, ...startsMs))],
+    ['violations', whole(tally.violations.length)],
+  ]);
+  printViolations(tally);
+}
+
+const OPERATIONS_SHARDS = 2;
+
+/**
+ * Random operations of several tenants, those of torture, against a model in memory, in one process, which starts its
+ * server anew now and then: how much is compared, and how fast. With --minutes it ends with the restart after that time
+ * at the latest.
+ */
+export async function operations({ tiny, number }: LoadOptions): Promise<void> {
+  const wanted = number('operations', tiny ? 1_500 : 200_000);
+  const restarts = number('restarts', tiny ? 2 : 20);
+  const seed = number('seed', 1);
+  const startedMs = performance.now();
+  const untilMs = startedMs + 60_000 * number('minutes', MINUTES_MAX);
+  const run = { slots: createSlots(3, 4), prng: createPrng(seed), seed, tally: emptyTally() };
+  const { tally } = run;
+  const isOver = (): boolean => performance.now() > untilMs || tally.violations.length > 0;
+  const rounds = await withSpaces(seed, (spaces) =>
+    withFolder(async (folder) => {
+      let ended = 0;
+      for (; ended <= restarts && !isOver(); ended++) {
+        const until = Math.ceil((wanted * (ended + 1)) / (restarts + 1));
+        await operate(
+          run,
+          folder,
+          spaces,
+          () => doneIn(tally) >= until || isOver(),
+          () => until >= wanted || isOver(),
+        );
+      }
+      return ended;
+    }),
+  );
+  printTable(`random operations, seed ${seed}`, [
+    ['what', 'number'],
+    ['operations', counted(tally.operations)],
+    ['of them in all', whole(doneIn(tally))],
+    ['reindex jobs by their end', counted(tally.jobs)],
+    ['restarts', whole(rounds - 1)],
+    ['searches, chunks compared', `${whole(tally.searches)}, ${whole(tally.chunks)}`],
+    ['time', seconds(performance.now() - startedMs)],
+    ['violations', whole(tally.violations.length)],
+  ]);
+  printViolations(tally);
+  if (tally.violations.length > 0) process.exitCode = 1;
+}
+
+const doneIn = ({ operations: done }: Work['tally']): number =>
+  [...done.values()].reduce((sum, count) => sum + count, 0);
+
+/** One life of the server, in this process, until `isDone`. Jobs are ended in the last. */
+async function operate(
+  run: Omit<Work, 'url'>,
+  folder: string,
+  spaces: Settings,
+  isDone: () => boolean,
+  isLast: () => boolean,
+): Promise<void> {
+  const { tally, slots, seed } = run;
+  const faults: string[] = [];
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`),
+  };
+  const settings = {
+    SHEAF_SERVER__PORT: '0',
+    SHEAF_STORAGE__PARTITIONS: String(OPERATIONS_SHARDS),
+    SHEAF_THREADS: '1',
+    ...spaces,
+    SHEAF_DATA_DIR: folder,
+  };
+  const server = await startServer(readConfig(settings), log);
+  const work: Work = { ...run, url: `http://127.0.0.1:${server.port}` };
+  await new SheafClient({ url: work.url }).ready({ retriesMax: 20 });
+  await checkAll(work, `after ${doneIn(tally)} operations`);
+  await workUntil(work, isDone);
+  await checkAll(work, `after ${doneIn(tally)} operations`);
+  if (isLast() && tally.violations.length === 0) await endJobs(work);
+  await server.stop();
+  tally.violations.push(...faults.map((fault) => `logged: ${fault}`));
+  if (tally.violations.length > 0)
+    keepEvidence(
+      { program: 'operations', seed, folder, data: '.', shards: OPERATIONS_SHARDS },
+      slots,
+      tally.violations,
+    );
+}
+
+/** Each seed gets so long. */
+const SEED_MS = 20_000;
+
+/**
+ * Readers beside a writer on one shard's memory, with random operations, answers checked against a log of what was
+ * there, and threads that are killed. Prints what was done, and every fault with its seed.
+ */
+export async function stress({ tiny, number }: LoadOptions): Promise<void> {
+  const from = number('seed', 1);
+  const seeds = tiny ? 1 : Math.max(1, Math.round((number('minutes', 1) * 60_000) / SEED_MS));
+  for (let seed = from; seed < from + seeds; seed++) {
+    const { faults, endedOwners, ...done } = await runStress({
+      seed,
+      readers: number('readers', 3),
+      forMs: tiny ? 3000 : SEED_MS,
+      roundMs: tiny ? 1000 : 4000,
+    });
+    const ended = `, ended: ${[...new Set(endedOwners)].join('; ')} (${endedOwners.length})`;
+    console.log(`seed ${seed}: ${JSON.stringify(done)}${endedOwners.length > 0 ? ended : ''}`);
+    for (const fault of faults) console.log(`  ${fault}`);
+    if (faults.length > 0) process.exitCode = 1;
+  }
+}
+
+/**
+ * Random requests from the server's own OpenAPI document, valid, nearly valid and hostile, on every operation. Failures
+ * are a 500, a hang, an answer that its schema refuses, or a server that does not agree with itself afterwards.
+ */
+export async function requests({ tiny, url: given, number }: LoadOptions): Promise<void> {
+  const count = number('requests', tiny ? 500 : 100_000);
+  const seed = number('seed', 1);
+  const connections = number('connections', 8);
+  await withServer(given, async (url) => {
+    const startedAtMs = performance.now();
+    const sent = await sendRandomRequests({ url, seed, requests: count, connections });
+    const took = seconds(performance.now() - startedAtMs);
+    printTable(`Random requests, seed ${seed}, ${sent.operations} operations, ${connections} connections, ${took}`, [
+      ['status', 'answers'],
+      ...[...sent.byStatus].sort(([a], [b]) => a - b).map(([status, answers]) => [String(status), whole(answers)]),
+      ['failures', whole(sent.failures.length)],
+    ]);
+    for (const failure of sent.failures) console.log(`\nfailure: ${failure}`);
+    if (sent.failures.length > 0) process.exitCode = 1;
+  });
+}
