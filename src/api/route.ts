@@ -147,7 +147,8 @@ interface JsonDefinition<Path extends string, Query, Body, Answer> extends Defin
   readonly answer: { readonly schema: TypeSchema<Answer>; readonly example: NoInfer<Answer> };
 }
 
-interface JsonChecks<Query, Body, Answer> {
+/** @public The declared types of routes name it. */
+export interface JsonChecks<Query, Body, Answer> {
   readonly checkQuery?: Check<Query> | undefined;
   readonly checkBody?: Check<Body> | undefined;
   readonly orNothing: boolean;
