@@ -1,5 +1,5 @@
 // The open loop again, beside what a workload lets go on at the same time: traffic in a thread of its own, reindex
-// jobs, archives. And what that costs those who search. Called by run-workload.ts.
+// jobs, archives. And what that costs those who search.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { archiveOnce, reindexOnce } from '../kit/server.js';

@@ -1,5 +1,4 @@
 // What filling the collections of a workload says: documents a second, and what a document costs.
-// Called by run-workload.ts.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { createPrng } from '../../src/base/prng.js';

@@ -1,5 +1,5 @@
 // What limits the loads of a workload: each again for a few seconds, sampled, and the tables that say who had the
-// processors, what waited, and which of all that was full. Called by run-workload.ts, behind what is measured.
+// processors, what waited, and which of all that was full.
 import { cpus } from 'node:os';
 import type { Chart } from '../kit/charts.js';
 import type { ThreadUse } from '../kit/profile/profiled.js';
@@ -13,8 +13,7 @@ import type { Target } from './target.js';
 import type { Fill, Pace, Workload } from './workload.js';
 
 // A load again, with the threads of the server sampled meanwhile: who had the processors of the machine, what waited in
-// the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows. Called
-// by limits-part.ts.
+// the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows.
 
 export interface Observed {
   /** Of the load. */
@@ -79,8 +78,7 @@ export function timesOf(family: string, names: readonly string[], gained: Gained
 }
 
 // What limits a load: of all that it needs, the one that was busiest while it ran (the processors together, one thread,
-// the commits of one store, the load generator), and what had the largest share of that. Pure; worded for the report by
-// limits-part.ts.
+// the commits of one store, the load generator), and what had the largest share of that. Pure.
 
 /** Of the table, and of what the summary takes from it. */
 export const LIMITS_TITLE = 'What limits it';

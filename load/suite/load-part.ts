@@ -1,5 +1,5 @@
 // The loads of a workload, closed loop and open, and what they say: throughput, latencies, what a request costs, and
-// where its time goes. Called by run-workload.ts.
+// where its time goes.
 import type { Chart } from '../kit/charts.js';
 import { HttpSender } from '../kit/open-loop.js';
 import { type Filled, cores } from './fill.js';
@@ -200,7 +200,7 @@ function phaseCharts(loads: readonly Load[]): Chart[] {
 }
 
 // How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
-// of the traffic take then. Called by run-workload.ts.
+// of the traffic take then.
 
 const TENTH = 10;
 
@@ -269,7 +269,6 @@ async function firstAnswers(target: Target, asked: readonly Asked[]): Promise<{ 
 }
 
 // How many of the nearest the searches of a workload find: each again with `exact`, which compares with every vector.
-// Called by run-workload.ts.
 
 export async function recallPart(
   target: Target,
@@ -305,7 +304,6 @@ export async function recallPart(
 
 // The first request of a load, by itself: it waits for what is made only when it is asked for, such as the index of a
 // collection's words. Sent before the loads, which would share out its cost among however many requests they have.
-// Called by run-workload.ts.
 
 /** Nothing where there is no request, or it fails. */
 export async function firstPart(target: Target, [first]: readonly Asked[]): Promise<Part> {

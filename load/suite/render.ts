@@ -88,7 +88,7 @@ export function comparisonTable({ figures }: Comparison): Table {
 }
 
 // A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside
-// it. Pure; called by write-report.ts.
+// it. Pure.
 
 /** Of the summary. */
 const FIGURES_MAX = 8;
@@ -153,8 +153,7 @@ function markdownTable({ columns, rows }: Table): string {
 
 const escapedMarkdown = (text: string): string => text.replaceAll('\n', ' ').replace(/[|<>[\]*]/g, '\\$&');
 
-// A report as one HTML file that wants nothing else: no script, no request, charts as SVG within.
-// Pure; called by write-report.ts.
+// A report as one HTML file that wants nothing else: no script, no request, charts as SVG within. Pure.
 
 const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }

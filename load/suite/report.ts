@@ -46,7 +46,6 @@ export interface Table {
 }
 
 // A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded.
-// Made by fill-part.ts, load-part.ts and the other parts, joined by run-workload.ts.
 
 export interface Part {
   figures: readonly Figure[];

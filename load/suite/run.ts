@@ -12,7 +12,7 @@ import { Target, machineOf } from './target.js';
 import { type Pace, type Wishes, type Workload, fitted, paceOf } from './workload.js';
 
 // Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
-// has. Called by run-suite.ts.
+// has.
 
 /** Answers undefined where it cannot be run against this server, and says why. */
 async function runWorkload(

@@ -1,5 +1,5 @@
 // The server that a workload runs against: one that is there already, or one of the suite's own, which can be
-// restarted. Made by run-suite.ts, used by the parts of a workload.
+// restarted.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -198,8 +198,7 @@ export function phasesOf(
   };
 }
 
-// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports. Used
-// by run-suite.ts and by whoever else makes a report.
+// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports.
 
 /** `folder`: where data is kept. */
 export async function machineOf(folder: string): Promise<Record<string, string>> {

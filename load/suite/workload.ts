@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 export class UsageError extends Error {}
 
 // The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it.
-// README.md of load tells each key to its users. Read by read-workload.ts, which checks files against it.
+// docs/benchmarks.md tells each key to its users.
 
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;
 type Seconds = number & tags.Minimum<0> & tags.Maximum<3600>;
@@ -177,7 +177,7 @@ function misplaced({ kind, body, documents }: RequestKind, where: string): strin
 }
 
 // A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds.
-// Pure; called by run-suite.ts.
+// Pure.
 
 export interface Wishes {
   tiny: boolean;

@@ -20,7 +20,7 @@ import { type Documents, type Found, type Revision, type Slot, judge } from './m
 import type { Tally } from './writer.js';
 
 // What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
-// and without the library. Used by check-left.ts and evidence.ts.
+// and without the library.
 
 const CATALOG = ['collections', 'staged', 'jobs'];
 
@@ -124,7 +124,7 @@ const told = (made: Revision | undefined): string =>
   made ? `in revision ${made.revision} and version ${made.version}` : 'absent';
 
 // What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state
-// that it may be in? So one death stands for many cuts. Used by lives.ts of the torture program.
+// that it may be in? So one death stands for many cuts.
 
 export async function checkLeft(
   dataDir: string,

@@ -109,7 +109,7 @@ const hasSwitched = (job: KnownJob, status: ReindexStatus): boolean =>
   !job.isIdle && status === 'succeeded' && job.status !== 'succeeded';
 
 // What a slot's writer has asked for last and what was answered, for whoever looks into a violation: a ring of lines.
-// Held by each slot; filled by change.ts and operations.ts.
+// Held by each slot; filled by operations.ts.
 
 const STEPS_MAX = 80;
 
@@ -244,8 +244,8 @@ export function createSlots(tenants: number, slotsEach: number): Slot[] {
   return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 4 === 2 ? 'vectors' : 'text'));
 }
 
-// What a slot is found as, and whether that is a state the model allows. Pure; the reading is done by check.ts through
-// the server and by check-left.ts without one.
+// What a slot is found as, and whether that is a state the model allows. Pure; check.ts reads
+// through the server, evidence.ts without one.
 
 /** Of a document; the revision where it was looked at. */
 export interface FoundDocument {

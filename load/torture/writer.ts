@@ -209,7 +209,6 @@ export function farVectorOf(text: string): number[] {
 export const otherSpace = (space: string): string => (space === FAR ? NEAR : FAR);
 
 // What the latest job and the space of a collection are, read while the job goes on: both of one moment.
-// Used by check.ts and reindex-operations.ts of the torture program.
 
 /** Reads again where a job has come on between. */
 export async function findJobs(client: SheafClient, tenant: string, name: string): Promise<FoundJobs> {

@@ -39,7 +39,8 @@ export interface Collection extends Space {
   service_version: string;
   schema_version: number;
   /**
-   * Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own (staged.ts).
+   * Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own
+   * (service/collections/shadow-collections.ts).
    */
   generation: number;
   /** The id that its query log is kept under, where that is not its own: a log stays when another space takes over. */

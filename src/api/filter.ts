@@ -4,7 +4,6 @@ import { invalidField } from './errors.js';
 import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from './limits.js';
 
 // A metadata filter after parsing: plain data, checked, with every shorthand written out. Types only.
-// Made by rank/parse-filter.ts on the front thread, evaluated by rank/match-filter.ts in the shard workers.
 
 export type Scalar = string | number | boolean | null;
 export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
@@ -24,7 +23,7 @@ export type FieldTest =
   | { readonly op: 'exists' };
 
 // Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
-// `>=x`, `<x`, `<=x`, as in the server that clients come from. Pure; called by parse-filter.ts.
+// `>=x`, `<x`, `<=x`, as in the server that clients come from. Pure.
 
 const COMPARISONS: readonly [string, Comparison][] = [
   ['>=', 'gte'],

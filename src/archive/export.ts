@@ -1,5 +1,5 @@
 // Writes one collection into an archive: its documents, shard by shard, its logged searches, and the manifest that
-// vouches for them. Called by write-archive.ts. Archive process only.
+// vouches for them. Archive process only.
 import { join } from 'node:path';
 import type { ArchiveCounts } from '../api/archives.js';
 import type { Collection, CollectionRef } from '../api/collections.js';

@@ -75,7 +75,7 @@ export interface QueryBatch {
 
 /** What the process tells. The last of it is `done`, or why there is no more. */
 export type ArchiveNote =
-  /** It waits to open the store at this place (shared-meters.ts); and has opened it. */
+  /** It waits to open the store at this place (base/meters.ts); and has opened it. */
   | { told: 'opens'; place: number }
   | { told: 'open' }
   | { told: 'ready' }

@@ -13,7 +13,7 @@ import { ArchiveFault, type EntryRecord } from './format.js';
 
 // Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for:
 // the rest is asked for again. What the file cannot give though it is within its length is the disk's fault, and said
-// to be: the archive is not judged by it. Made by archive-reader.ts, in whatever process reads the archive.
+// to be: the archive is not judged by it.
 
 const PIECE_BYTES = 64 * 1024;
 

@@ -1,5 +1,5 @@
 // Where the user is, as the part of the address behind #: `#/tenant/collection/view?name=value`. So every view can be
-// linked to, and the browser's buttons work. Pure; state/place.ts keeps the present one.
+// linked to, and the browser's buttons work. Pure; state.ts keeps the present one.
 
 export const VIEWS = ['documents', 'search', 'compare', 'queries', 'reindex', 'map', 'settings'] as const;
 export type View = (typeof VIEWS)[number];

@@ -91,7 +91,6 @@ export function Dialog({ title, onClose, isWide, children }: DialogProps) {
 }
 
 // What to do next, by the code of an error: a sentence for the user, where there is something to do.
-// Shown by parts/error-note.tsx below what the server said.
 
 const BY_CODE: Readonly<Record<string, string>> = {
   auth_invalid: 'Press “Key” at the top right and enter a key of this server.',

@@ -1,5 +1,5 @@
-// Follows what happens to a collection: its events, over a stream that is taken up again where it broke off.
-// One stream a page, of the collection that is open (shell/app.tsx); views listen by `useHappening`.
+// Follows what happens to a collection: its events, over a stream that is taken up again where it broke off. One stream
+// a page, of the collection that is open; views listen by `useHappening`.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { SheafError } from '../client/errors.js';

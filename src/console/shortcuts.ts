@@ -1,5 +1,5 @@
 // The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key
-// pressed in a field is the field's. The table is shown by shell/help.tsx.
+// pressed in a field is the field's.
 import { signal } from '@preact/signals';
 import type { View } from './address.js';
 import { asksForKey, go, nextTheme, overviewOf, place, useTheme } from './state.js';

@@ -1,5 +1,5 @@
 // Server-sent events out of the pieces of a stream (the format of the HTML standard), for fetch, which can send a key
-// where EventSource cannot. Pure; used by state/follow.ts.
+// where EventSource cannot. Pure.
 import type { ReindexJob } from '../api/reindex.js';
 
 interface ServerEvent {

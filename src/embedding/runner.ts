@@ -1,5 +1,5 @@
-// What an embed worker asks of each kind of embedder. Types only.
-// Implemented in builtin/, onnx/, openai/ and rerank-endpoint/; called by worker.ts and embed-documents.ts.
+// What an embed worker asks of each kind of embedder. Types only. Implemented in builtin/, onnx/, openai/ and
+// rerank/.
 import type { AppError } from '../api/errors.js';
 
 /** Embedders may treat what searches and what is found differently. */

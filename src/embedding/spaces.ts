@@ -1,5 +1,5 @@
 // The embedding spaces: how the key of one is made, the built-in embedder's, and `identity` for vectors of one's own.
-// Pure. Used by embedders.ts, selection.ts and, at start, by the configuration.
+// Pure.
 import type { Space } from '../api/collections.js';
 import { AppError, invalidField } from '../api/errors.js';
 import { DIM_MAX } from '../api/limits.js';

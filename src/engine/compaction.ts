@@ -1,7 +1,7 @@
 // Gives memory back after deletes. Where most rows of a part are free, chunks move from its highest ordinals to its
 // lowest free ones, some in each transaction, as if their documents had been replaced by themselves; then the blocks at
 // the end are empty, and go when no reader is left that may look at them. Killed at any point, nothing is lost. A step
-// at a time by background.ts; shard worker only.
+// at a time by maintenance.ts; shard worker only.
 import { AppError } from '../api/errors.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { defined } from '../base/assert.js';
@@ -19,7 +19,7 @@ import { type Change, discardChange, logChanges, noChange, publishChanges } from
 // Removes what is left of large documents that are gone, a block at a time between other work: their words and metadata
 // from the indexes, their chunks from the store, and then their ordinals are free. Since the commit that took such a
 // document out, neither searches nor reads find anything of it; until its last block is gone the statistics of BM25
-// still count it. Shard worker only; called by background.ts.
+// still count it. Shard worker only.
 
 interface LeavingRow {
   part: Part;

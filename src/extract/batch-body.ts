@@ -132,7 +132,7 @@ function isBlank(bytes: Uint8Array): boolean {
 export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 // Slices of lines: a bounded number of items of a batch, one JSON text a line. Pure. Cut by the front thread out of a
-// stream (service/line-slicer.ts) and by the batch worker out of a JSON body, read by the batch worker.
+// stream (service/ingest/ndjson.ts) and by the batch worker out of a JSON body, read by the batch worker.
 
 export const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

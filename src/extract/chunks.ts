@@ -1,5 +1,4 @@
-// Cuts what was taken out of a file into chunks with their paths and provenance.
-// Pure. Called by prepare.ts in the batch worker.
+// Cuts what was taken out of a file into chunks with their paths and provenance. Pure. Batch worker.
 import type { Chunking } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import { CHUNK_SIZE_MAX } from '../api/limits.js';
@@ -9,7 +8,7 @@ import type { Extracted, Flow, Heading, Unit } from './extracted.js';
 
 // The metadata of a chunk: where it stands in its document, and what the file says of it. A hit shows it together with
 // the metadata of the document, where a field of the caller's may have the name of one of ours: then the name is the
-// caller's, and ours stand apart. Pure; used by cut.ts in the batch worker.
+// caller's, and ours stand apart. Pure. Batch worker.
 
 type Fields = Readonly<Record<string, unknown>>;
 

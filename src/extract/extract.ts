@@ -1,6 +1,5 @@
-// Which parser reads which type of file. Called by ../file-document.ts in the batch worker; the parsers know nothing of
-// documents, metadata or chunks. docs/internals/extraction.md tells what each type
-// gives.
+// Which parser reads which type of file. Batch worker; the parsers know nothing of documents, metadata or chunks.
+// docs/internals/extraction.md tells what each type gives.
 import { AppError } from '../api/errors.js';
 import type { CsvOptions } from './messages.js';
 import { decodeMarkup, decodeText } from '../text/decode.js';

@@ -1,5 +1,5 @@
-// Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only.
-// Called by prepare.ts; a wrong body is an AppError with the code of the contract.
+// Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only. A wrong body
+// is an AppError with the code of the contract.
 import { readFileSync } from 'node:fs';
 import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../api/documents.js';
@@ -13,8 +13,7 @@ import type { Extracted } from './extracted.js';
 import { SNIFF_BYTES_MAX, kindOfFile } from './file-kind.js';
 import type { BatchWorkerStart, UploadedFile } from './messages.js';
 
-// What an ingest body says once it is read, whatever kind of body it was. Types only.
-// Made by json-document.ts and file-document.ts, used by prepare.ts in the batch worker.
+// What an ingest body says once it is read, whatever kind of body it was. Types only. Batch worker.
 
 /** What the readers of the body kinds have in common. Exactly one of `text`, `content` and `vector` is there. */
 export interface IngestDocument {
@@ -187,7 +186,7 @@ function parseMetadata(text: string): Record<string, unknown> {
 }
 
 // The metadata stored with a document: docid, filename (files) and ingested_at, then the caller's keys as they were
-// given. Called by prepare.ts in the batch worker.
+// given. Batch worker.
 
 /**
  * Throws AppError `invalid_metadata` for too many levels, `invalid_metadata_keys` where the caller contradicts us,

@@ -6,9 +6,8 @@ import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
 import type { Reply, Route } from './route.js';
 
-// The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Made by
-// streamed-answer.ts, drained by reply-stream.ts, on the front thread. It pulls while somebody waits for a block, and
-// one piece beyond that, so a socket that is full holds the source back.
+// The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Front thread.
+// It pulls while somebody waits for a block, and one piece beyond that, so a socket that is full holds the source back.
 
 /**
  * A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a

@@ -1,5 +1,5 @@
-// Reads a multipart/form-data body: fields as text and at most one file, which goes where file-sink.ts has room for it.
-// Called by body.ts on the front thread. The parser takes bytes as they come, and holds the source back.
+// Reads a multipart/form-data body: fields as text and at most one file, which goes where there is room for it. Called
+// by body.ts on the front thread. The parser takes bytes as they come, and holds the source back.
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -38,8 +38,8 @@ export function fileLimitOf(
   return { bytesMax: documentBytesMax, memoryBytesMax: MEMORY_BYTES_MAX, code: 'file_too_large' };
 }
 
-// Puts chunks of bytes of unknown number together, for bodies and files. Used by body.ts and file-sink.ts, on the front
-// thread; the bytes are copied as they come, a few megabytes in one step at most.
+// Puts chunks of bytes of unknown number together, for bodies and files. Front thread; the bytes are copied as they
+// come, a few megabytes in one step at most.
 
 /** An announced length is trusted for so much of it; more is set aside only once as much has really come. */
 const TRUSTED_BYTES = 1024 * 1024;

@@ -87,10 +87,9 @@ function handOver(response: WireResponse, body: Uint8Array, written: () => void)
   });
 }
 
-// Writes chunks of a reply of unknown length, no faster than the socket takes them. Made by reply-stream.ts for each
-// streamed reply, on the front thread. Invariants: 1. `response` is not touched after `end` or `abandon`. 2. Beside
-// what the library waits to send there is at most one slice of ours: a `write` resolves once there is room for the next
-// one.
+// Writes chunks of a reply of unknown length, no faster than the socket takes them. Front thread. Invariants: 1.
+// `response` is not touched after `end` or `abandon`. 2. Beside what the library waits to send there is at most one
+// slice of ours: a `write` resolves once there is room for the next one.
 
 /**
  * A chunk for the client, and at most what piles up in the library for a reader that is slow. Node 20's fetch reads on

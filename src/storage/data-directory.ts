@@ -40,7 +40,7 @@ export const checkpointPath = (directory: string, shard: number): string =>
   join(directory, CHECKPOINTS, shardName(shard));
 
 // The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
-// library first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every
+// library first and collect what was made by it after: without this, test/unit/service/query-log.test.ts crashed in every
 // third run.
 
 const IDENTITY = 'sheaf.json';

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 
 // LMDB's file as bytes: its meta pages, and the pages of its trees, read without the library, which trusts what it
 // reads and may crash where a page is damaged. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian
-// (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only. Used by page-walk.ts for `sheaf check` and `sheaf repair`,
-// and by cover-pages.ts.
+// (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only.
 
 const PAGE_HEAD_BYTES = 16;
 const META_BYTES = 136;
@@ -100,7 +99,7 @@ function newestOf(metas: readonly (Meta | undefined)[]): Meta | undefined {
 }
 
 // What stands in a page of LMDB's trees (struct MDB_node of mdb.c): of a branch the pages below it, of a leaf its
-// entries. Every offset is checked against the page. Pure. Used by page-walk.ts.
+// entries. Every offset is checked against the page. Pure.
 
 const BRANCH = 1;
 const LEAF = 2;

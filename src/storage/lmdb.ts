@@ -131,8 +131,8 @@ export class Environment<Names extends string> {
 
   /**
    * Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. Throws
-   * `storage_full`, and `storage_failed` (disk-state.ts) from a commit that failed on until the environment has been
-   * opened anew.
+   * `storage_full`, and `storage_failed` (disk.ts) from a commit that failed on until the environment has been opened
+   * anew.
    */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);

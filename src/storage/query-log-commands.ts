@@ -1,6 +1,6 @@
 // The messages between the front thread and the log worker: plain data. A logged search travels as the bytes of its
-// record, which the front thread makes and only a reader opens (store/query-records.ts). The worker reads no clock:
-// what is too old comes with each message.
+// record, which the front thread makes and only a reader opens (query-log-records.ts). The worker reads no clock: what
+// is too old comes with each message.
 import type { CollectionId } from '../api/ids.js';
 import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings } from '../api/search.js';
 import type { SearchTiming } from '../api/collections.js';

@@ -13,7 +13,7 @@ import { decode, encode } from './records.js';
 import { ALL, type Table, type Tables, isWhole } from './table.js';
 
 // What changes in the tables of the query log inside one transaction: an entry in, the oldest ones out, and the size of
-// a collection's log kept with them. Used by query-log-store.ts alone.
+// a collection's log kept with them.
 
 export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
 /** Beyond what it brings itself, a commit pushes out at most so many entries of a collection. */
@@ -99,8 +99,7 @@ function mendSizes({ queries, sizes }: LogTables): void {
 
 // An entry of an archive finds its place in the query log. It keeps its id unless a collection of this server has it:
 // then it gets one that follows from both, so that the same archive restored twice gives the same entries. Until its
-// collection has the name it waits in a table of its own: what a crash interrupts goes on from there. Used by
-// query-log-store.ts, inside its transactions.
+// collection has the name it waits in a table of its own: what a crash interrupts goes on from there.
 
 type AdoptedLogTables = Tables<(typeof LOG_TABLES)[number]>;
 

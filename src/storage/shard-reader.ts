@@ -47,8 +47,8 @@ export class ShardTxn {
   constructor(protected readonly tables: Tables<(typeof SHARD_TABLES)[number]>) {}
 
   /**
-   * Ordinals of documents that are gone and whose chunks are still being removed (leaving.ts): nothing here shows these
-   * chunks any more.
+   * Ordinals of documents that are gone and whose chunks are still being removed (large-removal.ts): nothing here shows
+   * these chunks any more.
    */
   leaving(id: CollectionId): ReadonlySet<number> {
     let ordinals = this.leavingIn.get(id);

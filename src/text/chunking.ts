@@ -57,7 +57,7 @@ const advanceByCodePoint: Advance = (text, unit, points) => {
 
 // Says of two texts in different threads whether they are the same, without carrying the texts: the strong hash of
 // each. Pure. Made by the batch workers of what comes and by the shard workers of what is stored; compared by
-// service/reused-vectors.ts.
+// service/ingest/embed.ts.
 
 export const DIGEST_BYTES = 32;
 

@@ -1,11 +1,11 @@
 // What every text has among its tokens that contains a value: for filters `contains`, which then read only the texts of
 // chunks with these pieces. Pure; called by the shard workers once a search.
 //
-// match-content.ts looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
+// A content filter looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
 // *steady* ones count: ASCII, and letters and numbers that are their own plain form. Where these follow each other in
 // the folded text they do so in the plain one: normalization joins nothing to a letter but what is no letter and comes
 // behind it. Hence the last letter of a run does not count where anything may follow, unless it is of ASCII, whose
-// marks are taken off again, or Han, to which nothing is joined. test/text/content-pieces.test.ts shows it of every
+// marks are taken off again, or Han, to which nothing is joined. test/unit/text/content-pieces.test.ts shows it of every
 // code point, and of random texts.
 import type { ContentFilter } from '../api/search.js';
 import { UNSPACED, foldCase, plainOf, tokensOf, wordsOf } from './tokenize.js';

@@ -1,6 +1,6 @@
 // The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the
-// text are looked at as they are written, and compared as the ranking compares them (rank-terms.ts). Pure; called by
-// the shard workers for the hits.
+// text are looked at as they are written, and compared as the ranking compares them (terms.ts). Pure; called by the
+// shard workers for the hits.
 import type { Language } from '../api/choices.js';
 import type { Highlight } from '../api/search.js';
 import { termOfWord } from './stemming.js';

@@ -1,15 +1,13 @@
 // By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing
-// to stem. Pure but for what it remembers. Called by rank-terms.ts on the shard workers and the front thread, and by
-// what marks the words found.
+// to stem. Pure but for what it remembers. Shard workers and the front thread.
 import { createRequire } from 'node:module';
 import { stem as stemEnglish } from 'porter2';
 import type { Language } from '../api/choices.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
 // The Snowball stemmer and the stop words of each language, from libraries, loaded when a language is first asked for:
-// all of them take 150 ms, one a few. Synchronously, since a shard worker has to have the terms at once. Called by
-// ranked-words.ts. What the libraries give is indexed, so their versions are pinned: test/text/ has the terms as they
-// have to stay.
+// all of them take 150 ms, one a few. Synchronously, since a shard worker has to have the terms at once. What the
+// libraries give is indexed, so their versions are pinned: test/unit/text/ has the terms as they have to stay.
 
 interface LanguageWords {
   /** Takes a token. Of a few particles nothing is left. */

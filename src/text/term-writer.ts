@@ -1,7 +1,7 @@
 // The terms of chunks as the index of words takes them: UTF-8, a zero byte behind each. The very terms of chunkTerms
-// (rank-terms.ts), and in its order, but made in one pass over the characters without a string for each: indexing the
-// words of a collection is mostly this. Texts of scripts that do not set words apart, or are beyond the basic plane,
-// are left to chunkTerms. One for each language and thread.
+// (terms.ts), and in its order, but made in one pass over the characters without a string for each: indexing the words
+// of a collection is mostly this. Texts of scripts that do not set words apart, or are beyond the basic plane, are left
+// to chunkTerms. One for each language and thread.
 import type { Language } from '../api/choices.js';
 import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';

@@ -1,7 +1,7 @@
-// What ranking looks for: the words of a text by their stems (ranked-words.ts), compounds as a whole (`snake_case`,
-// `v1.2.3`, `foo-bar`), and pairs of neighbouring characters in scripts that do not set words apart, where a single
-// character says little. Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for
-// questions; called by the index of words' users.
+// What ranking looks for: the words of a text by their stems, compounds as a whole (`snake_case`, `v1.2.3`, `foo-bar`),
+// and pairs of neighbouring characters in scripts that do not set words apart, where a single character says little.
+// Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for questions; called by
+// the index of words' users.
 import type { Language } from '../api/choices.js';
 import { appendStems, STEM_MARK, termsOfWords } from './stemming.js';
 import { plainOf, UNSPACED, wordsOf } from './tokenize.js';

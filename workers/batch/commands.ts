@@ -93,7 +93,7 @@ function textChunks(
 }
 
 // Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as
-// one. Used by prepare-lines.ts in the batch worker.
+// one. Batch worker.
 
 /**
  * Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (pool/shard-lanes).

@@ -1,5 +1,4 @@
 // Queries that show what each way of searching is good for, on the demo corpus.
-// Read by suggestions.tsx.
 import type { IngestBody } from '../../api/documents.js';
 import { type At, createCollection, ingestBatch } from '../api.js';
 import { loadCatalog } from '../collections/catalog.js';

@@ -1,6 +1,5 @@
 // Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell
-// how much is sent. State of the page, so that an upload goes on while other views are shown; listed by
-// upload-list.tsx.
+// how much is sent. State of the page, so that an upload goes on while other views are shown.
 import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -13,8 +12,8 @@ import { useAction } from '../hooks.js';
 import { apiKey, askForKey, judgeKey } from '../state.js';
 import { keptOf } from '../updates.js';
 
-// The files of what was dropped: of folders all that are below them.
-// Called by drop-zone.tsx, at once in the event: afterwards the browser has forgotten what was dropped.
+// The files of what was dropped: of folders all that are below them. They have to be asked for at once in the event:
+// afterwards the browser has forgotten what was dropped.
 
 /** Beyond that a folder is for the command line. */
 const FILES_MAX = 5000;

@@ -11,7 +11,6 @@ import { chunkLink, isSystemDark, theme } from '../state.js';
 import { principalPlane, vectorsOf } from './projection.js';
 
 // Draws the points of the map: a colour a document, hits of the query large and ringed.
-// Called by point-map.tsx whenever something has changed.
 
 interface Picture {
   /** x, y of each in px. */
@@ -63,8 +62,8 @@ function hueOf(rid: string): number {
   return (sum * 137) % HUES;
 }
 
-// Which point is meant: the one under the pointer, or the next one in the direction of an arrow key. Pure.
-// Called by point-map.tsx; places are x, y of each in px.
+// Which point is meant: the one under the pointer, or the next one in the direction of an arrow key. Pure. Places are
+// x, y of each in px.
 
 /** Undefined where none is within `reach`. */
 function nearestTo(places: Float32Array, x: number, y: number, reach: number): number | undefined {

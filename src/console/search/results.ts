@@ -68,7 +68,7 @@ function ranksOf(ids: readonly string[]): Map<string, number> {
 }
 
 // The time of a search as bars on one axis: what the server was at, one after the other, and what the way there and
-// back took. Pure; drawn by search/waterfall.tsx.
+// back took. Pure.
 
 interface Bar {
   readonly name: string;

@@ -172,7 +172,7 @@ function writeScaled(row: Float32Array, start: number, vector: Float64Array, fac
 }
 
 // The built-in embedder as a runner: long input in slices, between which the messages that have arrived meanwhile get
-// their turn. Called by runners.ts; embed worker only.
+// their turn. Embed worker only.
 
 /** Characters a slice: about 2 ms of work (`load embed builtin`). */
 const SLICE_CHARACTERS = 32_768;

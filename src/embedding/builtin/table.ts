@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 // The layout of embedder.bin as plain constants, and the error for a file that breaks it. The table with meanings is in
-// docs/internals/embedding.md; scripts/pack-builtin.mjs writes the file, open-table.ts reads it. Any thread.
+// docs/internals/embedding.md; scripts/pack-builtin.mjs writes the file. Any thread.
 
 const MAGIC = 'SHEAFEMB';
 const VERSION = 1;

@@ -114,7 +114,7 @@ function crcOver(state: number, bytes: Uint8Array, start: number, end: number): 
 export const TERM = { pieces: 0, words: 1, lists: 2 } as const;
 
 /**
- * A word's record: how often it stands in the text at hand (word-sum.ts counts here, and sets it back to 0 after each
+ * A word's record: how often it stands in the text at hand (the embedder counts here, and sets it back to 0 after each
  * text), its rarest piece, whose idf is the word's, the slot of the word, the count of its 4-grams, then their slots.
  */
 export const WORD = { count: 0, rarestPiece: 1, slot: 2, grams: 3, list: 4 } as const;

@@ -14,8 +14,7 @@ import { type Vectorize, createVectorize } from './pooling.js';
 import { openSession } from './session.js';
 import { type Encoding, loadTokenizer } from './tokenizer.js';
 
-// Which of the texts that wait are run next: as many as go together without much padding. Pure.
-// Called by batcher.ts; embed workers.
+// Which of the texts that wait are run next: as many as go together without much padding. Pure. Embed workers.
 
 /**
  * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (`load embed model`) and hold
@@ -197,8 +196,7 @@ export class Batcher {
 
 // Whether a text's vector depends on the others of its run. It does with graphs that are quantized dynamically: the
 // scale of their activations is taken over the whole batch, which moves vectors as far as the quantization itself
-// (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Called by onnx-runner.ts;
-// embed workers.
+// (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Embed workers.
 
 /** Of different length, so that one is padded. */
 const TEXTS = ['wing', 'The boundary layer of a wing, heated from within; in three parts.'];
@@ -216,8 +214,8 @@ async function dependsOnCompany(vectorize: Vectorize, encode: (text: string) => 
   return together.some((value, i) => Math.abs(value - (alone[i] as number)) > ROUNDING);
 }
 
-// A model folder as a runner: tokenizer, graph and batcher put together, and whether texts may share its runs.
-// Called by runners.ts when a worker starts; embed workers.
+// A model folder as a runner: tokenizer, graph and batcher put together, and whether texts may share its runs. Embed
+// workers.
 
 /** `threads`: those that one run of the model may use. Rejects where the model cannot be loaded. */
 export async function createOnnxRunner(

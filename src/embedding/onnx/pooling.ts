@@ -5,7 +5,7 @@ import type { ModelSession, Output, OutputPlan } from './session.js';
 import type { Encoding } from './tokenizer.js';
 
 // How the vectors of a text's tokens become one (sentence-transformers' Pooling), and a vector becomes one of length 1.
-// Plain loops over typed arrays, without state. Called by text-vectors.ts; embed workers.
+// Plain loops over typed arrays, without state. Embed workers.
 
 /**
  * `tokens`: a row of `vector.length` numbers for each token; the first `count` of them are the text's, the rest is

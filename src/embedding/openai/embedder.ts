@@ -1,6 +1,5 @@
 // The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share
-// calls, so many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role
-// remote.
+// calls, so many at a time as the endpoint takes; queries go before passages. Embed worker of role remote.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAiEndpoint } from '../embedder-spec.js';
 import type { EndpointMeter } from '../../base/meters.js';

@@ -1,5 +1,4 @@
-// The texts of one message, and what has become of each. Made by openai-runner.ts, taken from by waiting-texts.ts,
-// settled when answers come; embed worker of role remote.
+// The texts of one message, and what has become of each. Embed worker of role remote.
 import type { AppError } from '../../api/errors.js';
 import type { Embedded, Purpose } from '../runner.js';
 

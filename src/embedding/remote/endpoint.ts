@@ -9,9 +9,8 @@ import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
 import type { Purpose, Warn } from '../runner.js';
 import { CallGate } from './rate-limiter.js';
 
-// What can go wrong with a call of another machine, and what is to be done about it. Thrown by post-json.ts and by what
-// reads the answers; never leaves the worker: clients are told `embedder_unavailable` alone. Embed worker of role
-// remote.
+// What can go wrong with a call of another machine, and what is to be done about it. Never leaves the worker: clients
+// are told `embedder_unavailable` alone. Embed worker of role remote.
 
 /**
  * `transient`: the same call may succeed later. `refused`: the endpoint does not take this body; another one it may.
@@ -41,9 +40,8 @@ function faultOfStatus(status: number): CallFault {
   return status >= 500 || TRANSIENT.has(status) ? 'transient' : 'broken';
 }
 
-// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Called by remote-endpoint.ts; embed worker of
-// role remote. Connections are kept alive by Node's fetch. A redirect is not followed: the key is meant for the URL
-// that was configured.
+// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Embed worker of role remote. Connections are kept
+// alive by Node's fetch. A redirect is not followed: the key is meant for the URL that was configured.
 
 export interface Post {
   url: string;

@@ -1,7 +1,6 @@
 // Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left
 // alone. Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as
-// soon as that can be told. Used by remote-endpoint.ts; embed worker of role remote. One thread runs it, so nothing is
-// locked.
+// soon as that can be told. Embed worker of role remote. One thread runs it, so nothing is locked.
 import { AppError } from '../../api/errors.js';
 import type { EndpointMeter } from '../../base/meters.js';
 import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
@@ -9,7 +8,7 @@ import type { RemoteEndpoint } from '../embedder-spec.js';
 import type { Purpose } from '../runner.js';
 
 // A budget by the minute: never more than so much within any sixty seconds, spent evenly. Pure; the caller gives the
-// time. Used by call-gate.ts for the requests and for the tokens of an endpoint; embed worker of role remote.
+// time. Embed worker of role remote.
 
 const MINUTE_S = 60;
 /**

@@ -1,6 +1,6 @@
 // A cross-encoder: an ONNX graph that reads a query and a passage together and gives one number for how well the
-// passage answers. Pairs are run in small groups of like length, and other messages get their turn in between. Called
-// by runners.ts; embed workers.
+// passage answers. Pairs are run in small groups of like length, and other messages get their turn in between. Embed
+// workers.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { OnnxReranker } from '../embedder-spec.js';

@@ -1,13 +1,13 @@
 // The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking:
 // the first that it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls,
-// which changes nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
+// which changes nothing: each is scored by itself. Embed worker of role remote.
 import type { EndpointMeter } from '../../base/meters.js';
 import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
 import { CallError, RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
 import type { Reranker, Warn } from '../runner.js';
 
 // The two shapes of `/rerank`: Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by
-// what they hold. Pure. Used by endpoint-reranker.ts.
+// what they hold. Pure.
 
 type RerankShape = 'cohere' | 'tei';
 

@@ -1,6 +1,5 @@
 // Which chunks of a part a search may rank: its metadata filters and its content filter, as a bitmap of ordinals made
-// before anything is ranked. Indexes decide; what they cannot decide is read. Search workers only; called by
-// rank-part.ts.
+// before anything is ranked. Indexes decide; what they cannot decide is read. Search workers only.
 import type { FieldTest, Filter } from '../../api/filter.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { ContentFilter } from '../../api/search.js';
@@ -17,7 +16,7 @@ import { UNLISTED, lookupOf } from './field-terms.js';
 import { type MetaTest, compileFilter } from './match.js';
 
 // What an index can say of a filter: the chunks that certainly fit, and all that may. Where both are one bitmap it is
-// exact. Pure. Made by field-bounds.ts and content-bounds.ts; selection.ts looks at what lies between.
+// exact. Pure.
 
 interface Bounds {
   readonly lower: Bitmap;
@@ -48,7 +47,7 @@ const loosened = (a: Bounds, unsure: Bitmap): Bounds => ({
 });
 
 // Content filters by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be
-// read. Search workers only; called by selection.ts. What it means is said by src/text/content-filter.ts.
+// read. Search workers only. What it means is said by src/text/content-filter.ts.
 
 /** A longer phrase is looked for by its beginning, and then in the texts. */
 const PHRASE_TOKENS_MAX = 128;
@@ -88,7 +87,7 @@ function having(words: WordIndex, { tokens, isOpenAtStart, isOpenAtEnd }: Conten
 }
 
 // Metadata filters by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with
-// these. Search workers only; called by selection.ts. What it means is said by src/engine/filter/match.ts.
+// these. Search workers only. What it means is said by src/engine/filter/match.ts.
 
 /** The chunks that fit the filter. */
 function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
@@ -125,7 +124,7 @@ class FieldBounds {
 }
 
 // Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. Made once a
-// search; search workers only, called by selection.ts. A chunk that has gone fits nothing.
+// search; search workers only. A chunk that has gone fits nothing.
 
 type Json = Record<string, unknown>;
 

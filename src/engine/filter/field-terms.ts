@@ -1,6 +1,6 @@
-// The metadata of a chunk as terms: what a filter can ask about it (match-filter.ts), every field under every name that
+// The metadata of a chunk as terms: what a filter can ask about it (match.ts), every field under every name that
 // reaches it. Pure. Called by the shard workers for each chunk that they index. That the terms say what the filters
-// mean is shown by test/rank/field-lookups.test.ts.
+// mean is shown by test/unit/ranking/field-lookups.test.ts.
 import { hash } from 'node:crypto';
 import type { Comparison, FieldTest, Scalar } from '../../api/filter.js';
 import { FILTER_FIELD_CHARACTERS_MAX } from '../../api/limits.js';
@@ -8,7 +8,7 @@ import { type MetaLayers, numberOfDecimal, timeOf } from './match.js';
 
 // How a part's metadata is written as terms of an index: `field \u0001 section value`, so that the byte order of the
 // terms of one section is the order of the values. Pure. Used by what makes the terms (field-terms.ts) and by what
-// looks for them (field-lookups.ts).
+// looks for them (candidates.ts).
 
 /**
  * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO

@@ -48,7 +48,6 @@ class ScalarSet {
 }
 
 // Order of a metadata value and the operand of $gt, $gte, $lt, $lte: as numbers, as times, or as strings. Pure.
-// Used by match-filter.ts.
 
 const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 

@@ -343,8 +343,8 @@ export class Tending {
 
   /**
    * Finds the smallest breadth whose walks can be trusted with most questions; the others are answered by what follows
-   * a walk (breadth.ts). Where there is none, codes are scanned, or longer ones learned, and recall is checked again;
-   * where codes cannot tell the rows apart, rows lead.
+   * a walk (search-plan.ts). Where there is none, codes are scanned, or longer ones learned, and recall is checked
+   * again; where codes cannot tell the rows apart, rows lead.
    */
   private *check(): Generator<undefined, void> {
     const live = this.liveCount;

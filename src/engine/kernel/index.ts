@@ -1,6 +1,5 @@
-// What the kernel exports; kernel.ts and vector-index.ts beside this folder are its only callers. Addresses and
-// ordinals are u32. Rules for all of it: no globals, no static data, no allocation but from the arena (README.md one
-// folder up).
+// What the kernel exports. Addresses and ordinals are u32. Rules for all of it: no globals, no static data, no
+// allocation but from the arena (docs/internals/memory-layout.md).
 export { format } from './memory/arena';
 export { endEpoch, haveLeft, reclaim } from './memory/epochs';
 export { lockUnused, unlockUnused } from './memory/arena';

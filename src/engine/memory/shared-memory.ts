@@ -1,5 +1,5 @@
 // What the shard workers and the search workers share: the compiled kernel, the memories of all shards, and where their
-// stores are. Made once by compose-context.ts; a worker that takes over from a dead one gets the very same memories.
+// stores are. A worker that takes over from a dead one gets the very same memories.
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../base/huge-pages.js';
 import { Latch } from '../../base/read-gate.js';

@@ -1,10 +1,10 @@
 // Makes new codes for an index: learns the axes from a sample of its rows, encodes all rows, and exchanges the codes. A
 // slice of work for each `next()`, so that the owner can do other things between; rows that are written meanwhile are
-// encoded by both. Owner's thread; used by tending.ts.
+// encoded by both. Owner's thread.
 import type { Instance } from '../memory/bindings.js';
 import { NONE, PLAN_AXIS, PLAN_BYTES, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
 
-// How long the codes of an index are: by its dimensions and by how much its recall asks for. Pure; used by tending.ts.
+// How long the codes of an index are: by its dimensions and by how much its recall asks for. Pure.
 export interface CodeShape {
   /** A multiple of 32. */
   readonly bytes: number;
@@ -26,15 +26,14 @@ export function shapesFor(dim: number): CodeShape[] {
   return lines.map((count) => ({ bytes: 64 * count, axes: Math.min(dim, AXES_PER_LINE * Math.max(1, count)) }));
 }
 
-// How the bits of a code are given to axes: to each as many as lessen the error of scores most. Pure; used by learning.ts.
+// How the bits of a code are given to axes: to each as many as lessen the error of scores most. Pure.
 //
-// A code's error along an axis adds to the score of a row by as much as the query has along that axis. If queries lay as
-// rows do, an axis would count by its variance, for the rows, times its mean square, for the queries. Those that are
+// A code's error along an axis adds to the score of a row by as much as the query has along that axis. If queries lay
+// as rows do, an axis would count by its variance, for the rows, times its mean square, for the queries. Those that are
 // hard to answer lie more evenly, so the variance counts with the power of 1.25 that served all sets best
-// (quantization.md);
-// but the mean of all rows, an axis of its own, counts in full: it may have little variance and the largest share in
-// every score. Bits are given two at a time where they take off most (Gersho & Gray, Vector Quantization and Signal
-// Compression, 8.3).
+// (quantization.md); but the mean of all rows, an axis of its own, counts in full: it may have little variance and the
+// largest share in every score. Bits are given two at a time where they take off most (Gersho & Gray, Vector
+// Quantization and Signal Compression, 8.3).
 
 /** What the sample says of an axis. */
 export interface Measured {

@@ -1,5 +1,5 @@
-// The metadata of a part: indexed when the first search with metadata filters asks for it, like its words
-// (part-words.ts). Where memory has no room for it, filters look at every chunk instead. Shard worker only.
+// The metadata of a part: indexed when the first search with metadata filters asks for it, like its words. Where memory
+// has no room for it, filters look at every chunk instead. Shard worker only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Language } from '../../api/choices.js';
 import type { ChunkRecord, DocumentRecord } from '../../storage/records.js';

@@ -1,6 +1,6 @@
 // Brings parts from the store into shared memory: a small one at once when a write or a search first needs it, a large
 // one in slices between other work. After the start of a server large ones come by themselves, so that the first search
-// does not wait. Shard worker only; asked by commands, gone on with by background.ts.
+// does not wait. Shard worker only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { AssertionFailed } from '../../base/assert.js';
@@ -13,8 +13,7 @@ import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';
 
 // The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the
-// priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it. Made by
-// part-loads.ts; shard worker only.
+// priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it. Shard worker only.
 
 export class PartLoad {
   /** Somebody waits for it. */

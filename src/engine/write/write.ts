@@ -27,7 +27,7 @@ export interface Change {
   added: Map<Ordinal, number>;
   /** Published ordinals to take out. */
   removed: Ordinal[];
-  /** The same of a document that leaves: searches do not find them, the rest of them goes later (leaving.ts). */
+  /** The same of a document that leaves: searches do not find them, the rest of them goes later (compaction.ts). */
   left: Ordinal[];
   /** Texts of both, where the words of the part are indexed. */
   texts: Map<Ordinal, string>;
@@ -46,7 +46,7 @@ export const noChange = (): Change => ({
   superseded: [],
 });
 
-/** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/catch-up.ts). */
+/** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/recovery.ts). */
 export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
   for (const [part, { added, removed, left, texts, fields }] of changes) {
     // What was indexed of them is not read for it: a checkpoint of before is worth less then.

@@ -13,7 +13,7 @@ import { shortened } from '../openapi/schemas.js';
 import type { RouteCalls } from './route-calls.js';
 
 // What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included,
-// and the checks. Read by tools.ts and read-chunk.ts.
+// and the checks.
 
 interface Place {
   /** Name of the collection. */

@@ -9,7 +9,7 @@ import { type Answer, encodeError, encodeReply, statusOf } from '../envelope.js'
 import { componentSchemas, mapped, refTo } from './schemas.js';
 
 // Which error codes an operation can answer, and with which status: those of its table entry, and those that follow
-// from who may call it, what its body is and what stands in its path. Called by responses.ts. Pure.
+// from who may call it, what its body is and what stands in its path. Pure.
 
 const ALWAYS: readonly ErrorCode[] = ['validation_error', 'request_too_large', 'internal_error', 'shutting_down'];
 

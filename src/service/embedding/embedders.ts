@@ -1,5 +1,5 @@
 // Every configured embedder instance: which there are for a tenant, which space a collection gets, and which instance
-// embeds a text. Made by compose-embedders.ts; used by the use cases on the front thread.
+// embeds a text. Used by the use cases on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CircuitState, ConsecutiveBreaker, ExponentialBackoff, circuitBreaker, handleWhen } from 'cockatiel';
 import type { Space } from '../../api/collections.js';

@@ -1,6 +1,5 @@
 // Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times
-// in a row is left alone for some seconds, then tried with one search. Made by compose-embedders.ts; used by the search
-// use case on the front thread.
+// in a row is left alone for some seconds, then tried with one search. Used by the search use case on the front thread.
 import {
   circuitBreaker,
   ConsecutiveBreaker,

@@ -8,8 +8,8 @@ import { type TokenKeys, digestOf } from '../../config/auth.js';
 import { type Access, type Actor, type Credentials, type Scope, seesCollection } from './actor.js';
 import type { KeyRing } from './keys.js';
 
-// The claims of a verified token as an actor. Pure; called by tokens.ts.
-// A claim of the wrong shape makes the token no good: what was meant as a restriction is never dropped.
+// The claims of a verified token as an actor. Pure. A claim of the wrong shape makes the token no good: what was meant
+// as a restriction is never dropped.
 
 /** The claims that mean something here; a token may have others. null counts as absent. */
 interface Claims {
@@ -64,8 +64,7 @@ function nameOf(admin: boolean, tenants: readonly string[] | undefined): string 
 }
 
 // The tokens of mode `jwt`: verified by the jose library, their claims turned into an actor. A verified token is
-// remembered by its SHA-256 for a while, so that its next request is answered at once. Asked by authenticate.ts on the
-// front thread.
+// remembered by its SHA-256 for a while, so that its next request is answered at once. Front thread.
 
 export interface TokenVerifierOptions {
   readonly keys: TokenKeys;

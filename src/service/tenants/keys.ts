@@ -1,6 +1,5 @@
 // The keys that are good now: held as SHA-256 digests, looked up by digest and compared in constant time; never logged.
-// Configured keys come from server.ts at start, those made at run time from registry.ts; asked by authenticate.ts for
-// every request, on the front thread.
+// Configured keys come at start, those made at run time from registry.ts. Front thread.
 import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

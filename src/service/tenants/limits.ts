@@ -145,7 +145,7 @@ function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rat
 // Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is
 // not over: every document counts as all new, and only when the bound says that it may not fit are those under way
 // waited for and the chunks counted. Documents that replace others therefore cost a count now and then, and never a
-// wrong refusal. Made by server.ts; used by service/put-document.ts, on the front thread.
+// wrong refusal. Front thread.
 
 interface Addition<T> {
   /** Chunks of the document. */

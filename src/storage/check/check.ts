@@ -60,8 +60,7 @@ export function findingLine({ environment, collection, document, what }: Finding
 }
 
 // Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing,
-// for it is a cache: the next start would tell, remove it and load all from the store. Reads only. Used by
-// check-directory.ts and repair-directory.ts.
+// for it is a cache: the next start would tell, remove it and load all from the store. Reads only.
 
 const NOTHING_LOST = 'a cache, which repair removes and the next start makes again';
 
@@ -110,8 +109,7 @@ function attempt<T>(work: () => T): T | string {
 }
 
 // The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages
-// is told at once; damaged records are handed on by table and key. Reads only, without the library. Used by
-// check-directory.ts and repair-directory.ts.
+// is told at once; damaged records are handed on by table and key. Reads only, without the library.
 
 interface PagesFound {
   /** What is wrong with the file itself: LMDB may not be let near it. */
@@ -145,8 +143,7 @@ export function checkPages(dataDir: string, environment: string, kept: readonly 
   return found;
 }
 
-// Looks at the records of a shard, whose pages are whole: every collection in it, and the counts. Reads only. Used by
-// check-directory.ts; repair-shard.ts mends the same.
+// Looks at the records of a shard, whose pages are whole: every collection in it, and the counts. Reads only.
 
 const BY_COLLECTION = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
 const DOCUMENT_TABLES: ReadonlySet<string> = new Set(BY_COLLECTION);

@@ -1,6 +1,5 @@
 // Looks at one collection in one shard as a whole: documents against members, members against chunks, chunks against
-// vectors and texts. Damaged records take part as damaged, so that what is lost by them can be named. Reads only. Used
-// by check-shard.ts and repair-shard.ts.
+// vectors and texts. Damaged records take part as damaged, so that what is lost by them can be named. Reads only.
 import type { CollectionId } from '../../api/ids.js';
 import { collectionPrefix } from '../keys.js';
 import { decodeBlock } from '../large-removal.js';

@@ -37,8 +37,7 @@ import {
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
 // Mends the records of a shard whose pages are whole: lists of chunks are made again from the chunks, counts from the
-// documents; a document of which anything else is missing is taken out whole and named. One transaction. Used by
-// repair-directory.ts.
+// documents; a document of which anything else is missing is taken out whole and named. One transaction.
 
 /** What was done. */
 function repairShard(environment: string, tables: ShardTables, names: CollectionNames): Finding[] {
@@ -82,7 +81,7 @@ function removeStray(
 }
 
 // Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
-// The old one is kept beside it under another name, for whoever wants to look. Used by repair-directory.ts.
+// The old one is kept beside it under another name, for whoever wants to look.
 
 const ENTRIES_A_COMMIT = 2000;
 

@@ -1,7 +1,7 @@
 // What a walk does under a filter: it scores admitted nodes alone, and where a node has few of them for neighbours it
 // takes the admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is
 // thin). A bounded number of the others are bridges: scored and expanded, never answered. Without them the walk ends at
-// the first gap. Used by walk.ts on any thread.
+// the first gap. Any thread.
 import {
   ALLOWED_END,
   BATCH,

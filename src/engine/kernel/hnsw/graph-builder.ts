@@ -315,10 +315,10 @@ function ensureQueue(root: usize): bool {
   return true;
 }
 
-// Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the
-// nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again
-// when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew (connect.ts),
-// which empties them again. Owner's thread only.
+// Fills the lists of level 0. The rule of choice leaves two fifths of their slots free; with links to the nearest
+// nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again when a
+// third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew, which empties them
+// again. Owner's thread only.
 
 /** Nodes of fewer links than this are filled, */
 const FILLED_LINKS = 28;
@@ -329,10 +329,7 @@ const FILLED_LINKS = 28;
 const FILL_EF = 48;
 const FILL_PATIENCE = 8;
 
-/**
- * Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left
- * out.
- */
+/** Fills the lists of up to `most` rows. Called where it is due; what memory has no room for is left out. */
 export function fillSome(scratch: usize, root: usize, most: u32): void {
   const filling = load<u32>(root, ROOT_FILLING);
   if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);

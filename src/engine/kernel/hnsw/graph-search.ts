@@ -1,6 +1,6 @@
 // The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin
-// 2016, algorithms 2 and 5), by the scores of guide.ts. Most of its time goes to memory, so a hop gathers the
-// neighbours not met yet and scores them together. Used by searches on any thread and by insertions of the owner.
+// 2016, algorithms 2 and 5), by the scores of the distance estimator. Most of its time goes to memory, so a hop gathers
+// the neighbours not met yet and scores them together. Used by searches on any thread and by insertions of the owner.
 import {
   BATCH,
   ENTRY_LEVEL_SHIFT,
@@ -60,8 +60,8 @@ function gather(scratch: usize, list: usize, width: u32): u32 {
  * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from
  * `start`, and the removed ones between them; answers how many there are. Requires a guide, room for the candidates and
  * a visited set cleared for `rowsEnd` rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter
- * of the scratch admits count (two-hop.ts). The walk ends early when none of `patience` hops has brought a node that is
- * among the `k` best; removed nodes are taken for worse than it.
+ * of the scratch admits count (filtered-search.ts). The walk ends early when none of `patience` hops has brought a node
+ * that is among the `k` best; removed nodes are taken for worse than it.
  */
 export function walk(
   scratch: usize,

@@ -139,7 +139,7 @@ function rank(
 
 /**
  * True where the JUDGED best have at least this score: a walk that ends where nothing is near may have missed an island
- * that is (codes/recall-check.ts).
+ * that is (engine/hnsw/recall-tuner.ts).
  */
 function hasScores(scratch: usize, score: f32): bool {
   return countFrom(scratch, score) >= min<u32>(JUDGED, load<u32>(scratch, BEST_SIZE));

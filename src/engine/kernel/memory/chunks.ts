@@ -1,5 +1,5 @@
 // Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and
-// the free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
+// the free ones in bins by size, as doubly linked lists. Callers hold the lock of the arena.
 import {
   BINS,
   BINS_AT,

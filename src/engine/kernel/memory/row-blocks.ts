@@ -1,5 +1,5 @@
-// Rows and graph nodes of an index, in blocks that never move (block-table.ts). Readers compute addresses with these
-// functions on any thread; only the owner adds blocks.
+// Rows and graph nodes of an index, in blocks that never move. Readers compute addresses with these functions on any
+// thread; only the owner adds blocks.
 import {
   BATCH,
   FINE_PLACE,

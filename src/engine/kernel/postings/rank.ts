@@ -41,8 +41,7 @@ import { segmentAt, segmentCount } from './text-index';
 import { segmentWith } from './write';
 
 // A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and
-// what is done with those that may be among the best. Used by rank.ts and rank-head.ts, within one question. Any
-// thread.
+// what is done with those that may be among the best. Any thread.
 
 /** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
 function keyFor(score: u32, ordinal: u32): u64 {

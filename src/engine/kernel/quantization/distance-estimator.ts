@@ -21,9 +21,8 @@ import { batched, touch } from '../memory/row-blocks';
 import { cosine, foldedIn, fourAxisDots, pairSums, queryIn } from './distance';
 import { axesOf, axisAt, codeAt, parentAt, stepAt, unitAt } from './quantized-vectors';
 
-// A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit
-// numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any
-// thread.
+// A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit numbers. What is
+// the same for all rows (mean, middle of the steps) is left out. Any thread.
 
 /** The folded query's largest number; it and 16 times another fit 16 bits. */
 const FOLDED_MAX = 1927;
@@ -73,7 +72,7 @@ function foldFiner(codes: usize, floats: usize, slot: u32): void {
   store<f32>(floats + ((<usize>slot) << 2), load<f32>(floats + ((<usize>parent) << 2)) * share);
 }
 
-/** Writes `axes` floats, times `scale`, as the whole numbers that score.ts multiplies levels by. */
+/** Writes `axes` floats, times `scale`, as the whole numbers that levels are multiplied by. */
 function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, scale: f32): void {
   for (let axis: usize = 0; axis < axes; axis += 4) {
     const at = floats + (axis << 2);

@@ -20,8 +20,8 @@ import { hasRow, isLive } from '../memory/row-blocks';
 import { addScaled, dot, floatBytes, scaleToWide, toFloats, wideDot } from './distance';
 import { addCodesBlock, axisAt, offsetAt, parentAt, stepAt, unitAt, varianceAt } from './quantized-vectors';
 
-// The working memory of learning axes (axes.ts): the mean and the covariance of a sample of rows, then room for two
-// bases. Filled in steps, so that an owner can do other things between. Owner's thread.
+// The working memory of learning axes: the mean and the covariance of a sample of rows, then room for two bases. Filled
+// in steps, so that an owner can do other things between. Owner's thread.
 
 /** Begins to learn the axes of the rows of an index, for new codes. False when memory is full. */
 export function beginAxes(root: usize): bool {
