@@ -137,9 +137,6 @@ export interface CollectionGroup {
   ids: Uint32Array;
 }
 
-// Bodies of the collection endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
-
 /** `fixed`: overlapping windows of characters. `none`: each text is one chunk. */
 interface ChunkingBody {
   strategy?: 'fixed' | 'none' | null;

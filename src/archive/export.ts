@@ -2,7 +2,8 @@
 // vouches for them. Archive process only.
 import { join } from 'node:path';
 import type { ArchiveCounts } from '../api/archives.js';
-import type { Collection, CollectionRef } from '../api/collections.js';
+import type { CollectionRef } from '../api/collections.js';
+import { refOf } from '../storage/catalog-commands.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { QUERY_LOG as LOG_PLACE, placeOfShard } from '../base/meters.js';
 import { DamagedRecord } from '../storage/damage.js';
@@ -112,14 +113,6 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
   });
   return { docid, version, ingested_at_ms: ingestedAtMs, metadata: metadataJson, priority, chunks, vectors };
 }
-
-export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
-  id,
-  generation,
-  dim,
-  language,
-  precision,
-});
 
 /** The entry of its manifest. */
 export async function writeCollection(

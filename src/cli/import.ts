@@ -16,6 +16,7 @@ import {
   documentsEntry,
   headingAt,
   queriesEntry,
+  settingsOf,
 } from '../archive/format.js';
 import { PaveArchive, timeOf } from '../archive/pavedb.js';
 import { packDocument, packQuery } from '../archive/records.js';
@@ -78,38 +79,16 @@ async function settingsHere(
   const name = `import-${uuidv7()}`;
   await client.createCollection(tenant, name, createBody(archive, embedder));
   try {
-    const {
-      display_name,
-      created_at,
-      embedder_type,
-      embed_model,
-      embedder_config,
-      vector_space_key,
-      chunking,
-      priority_key,
-      search_mode,
-      language,
-      precision,
-    } = (await client.collectionDetail(tenant, name)) as CollectionDetail;
-    const dim = archive.dim ?? Number(embedder_config?.dim ?? 1);
-    const created = collection.created_at == null ? created_at : new Date(timeOf(collection.created_at)).toISOString();
-    const label = collection.display_name ?? source.collection;
-    return {
+    const made = (await client.collectionDetail(tenant, name)) as CollectionDetail;
+    const createdAt = collection.created_at;
+    return settingsOf({
+      ...made,
       tenant: source.tenant,
       name: source.collection,
-      display_name: display_name === name ? label : display_name,
-      created_at: created,
-      embedder_type,
-      embed_model,
-      embedder_config,
-      vector_space_key,
-      dim,
-      chunking,
-      priority_key,
-      search_mode,
-      language,
-      precision,
-    } as ArchivedSettings;
+      display_name: made.display_name === name ? (collection.display_name ?? source.collection) : made.display_name,
+      created_at: createdAt == null ? made.created_at : new Date(timeOf(createdAt)).toISOString(),
+      dim: archive.dim ?? Number(made.embedder_config?.dim ?? 1),
+    } as ArchivedSettings);
   } finally {
     await client.deleteCollection(tenant, name);
   }

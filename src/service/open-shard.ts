@@ -6,7 +6,7 @@ import type { ArchiveContext } from './archive/archive.js';
 import { releaseHeld } from './archive/fill.js';
 import type { CatalogContext } from './collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from './collections/collections.js';
-import { type ReindexContext } from './reindex/jobs.js';
+import type { ReindexContext } from './reindex/jobs.js';
 import { resumeJobs } from './reindex/run-job.js';
 import type { TenantRegistry } from './tenants/registry.js';
 

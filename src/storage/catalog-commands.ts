@@ -1,6 +1,6 @@
 // The commands of the catalog, which the worker of shard 0 takes beside those of its shard: collections, what is staged
 // beside them, tenants and keys.
-import type { Collection } from '../api/collections.js';
+import type { Collection, CollectionRef } from '../api/collections.js';
 import type { CollectionId, Tenant } from '../api/ids.js';
 import type { ReindexJob } from '../api/reindex.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
@@ -14,6 +14,14 @@ export type StoredCollection = Omit<Collection, 'language' | 'precision'> &
 
 /** The id that its query log is kept under. */
 export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
+
+export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
+  id,
+  generation,
+  dim,
+  language,
+  precision,
+});
 
 /** A collection as a caller found it: by its name, and the id that the name stood for. */
 export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;

@@ -8,7 +8,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { LeftOut } from '../../src/api/archives.js';
 import { AppError } from '../../src/api/errors.js';
 import { type DocId, shardOf } from '../../src/api/ids.js';
-import { DatasetSnapshot, refOf, storedDocuments, writeCollection } from '../../src/archive/export.js';
+import { refOf } from '../../src/storage/catalog-commands.js';
+import { DatasetSnapshot, storedDocuments, writeCollection } from '../../src/archive/export.js';
 import {
   type CollectionManifest,
   type DatasetManifest,

@@ -1,7 +1,7 @@
 // Eviction of small segments, from an arena that is full and of those that nobody uses. They come back from the store in
 // a millisecond or two when they are needed. Large ones stay, for their graphs are costly. Owner only.
 import type { CollectionId } from '../../api/ids.js';
-import { type Arenas, type Kernel } from '../memory/arena.js';
+import type { Arenas, Kernel } from '../memory/arena.js';
 import { ArenaFull } from '../memory/bindings.js';
 import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';

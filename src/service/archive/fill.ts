@@ -2,13 +2,12 @@
 // archive; in the end it has as many documents and chunks as the archive says, or there is an error. Logged searches are
 // held, where no search sees them, until the collection has its name. Front thread.
 import type { Collection } from '../../api/collections.js';
-import { logIdOf } from '../../storage/catalog-commands.js';
+import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
 import { WorkerFault, assertStored } from '../../pool/worker-pool.js';
-import { refOf } from '../collections/catalog.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
 import { countCollection } from '../collections/usage.js';
 import { untilLinked } from '../reindex/copy.js';

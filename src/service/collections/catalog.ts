@@ -1,7 +1,7 @@
 // The front thread's copy of the catalog, in memory; the worker of shard 0 has the original. A change is committed
 // there first and shown here after. Made by main; used by every use case.
 import type { Collection, CollectionRef } from '../../api/collections.js';
-import { type CollectionKey, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
@@ -70,14 +70,6 @@ function placeBehind(names: readonly string[], name: string): number {
   }
   return low;
 }
-
-export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
-  id,
-  generation,
-  dim,
-  language,
-  precision,
-});
 
 export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;

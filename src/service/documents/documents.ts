@@ -3,11 +3,11 @@
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
 import type { ShardAnswer } from '../../engine/write/commands.js';
-import { logIdOf } from '../../storage/catalog-commands.js';
+import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import { type Catalog, refOf } from '../collections/catalog.js';
+import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
 

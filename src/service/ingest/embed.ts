@@ -3,6 +3,7 @@
 // is built, or kept for a rollback, is embedded for both. Front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
+import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, type WireError } from '../../api/errors.js';
 import { concat } from '../../base/bytes.js';
 import type { DocumentTexts } from '../../embedding/messages.js';
@@ -13,7 +14,7 @@ import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { DIGEST_BYTES } from '../../text/chunking.js';
 import { unpackDocuments } from '../../text/prepared-document.js';
-import { type Catalog, refOf } from '../collections/catalog.js';
+import type { Catalog } from '../collections/catalog.js';
 import { collectionChanged } from '../collections/catalog-changes.js';
 import type { ShadowCollections, Twin } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';

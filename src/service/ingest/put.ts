@@ -2,14 +2,14 @@
 // document that is written while another space of its collection is built, or kept for a rollback, goes to both in one
 // transaction. Front thread.
 import type { Collection } from '../../api/collections.js';
+import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, type Outcome } from '../../api/errors.js';
 import { type DocId, shardOf } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
 import type { ShardAnswer, TwinWrite } from '../../engine/write/commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import { logIdOf } from '../../storage/catalog-commands.js';
-import { type Catalog, refOf } from '../collections/catalog.js';
+import type { Catalog } from '../collections/catalog.js';
 import { collectionChanged } from '../collections/catalog-changes.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';

@@ -2,7 +2,7 @@
 // one by one, as they are wanted, so that a measurement that is cut short has not fetched the rest; and a sample of the
 // stored ones, to be drawn. Front thread.
 import type { Collection } from '../../api/collections.js';
-import { logIdOf } from '../../storage/catalog-commands.js';
+import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import {
   RECALL_LOG_ENTRIES_MAX,
   RECALL_PAGE_BYTES,
@@ -14,7 +14,7 @@ import type { SampledVector } from '../../api/search.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import { type Catalog, refOf } from '../collections/catalog.js';
+import type { Catalog } from '../collections/catalog.js';
 import { countsPerShard } from '../collections/usage.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import { type PlanContext, queryVector } from '../search/query.js';

@@ -3,9 +3,9 @@
 // pass. Front thread, where it only asks workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
+import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import { assertStored } from '../../pool/worker-pool.js';
-import { refOf } from '../collections/catalog.js';
 import { type ReindexContext, retrying } from './jobs.js';
 
 /** Pages under way: the embedder has the next one while a shard writes. */

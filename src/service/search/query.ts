@@ -3,6 +3,7 @@
 // Front thread.
 import type { Language, SearchMode } from '../../api/choices.js';
 import type { Collection } from '../../api/collections.js';
+import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
 import {
@@ -30,7 +31,6 @@ import type { CollectionSearch, DetailsAsked, LexicalSearch, Narrowing } from '.
 import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
-import { refOf } from '../collections/catalog.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 
@@ -207,14 +207,14 @@ function detailsOf(
   input: SearchInput,
   lexical: LexicalSearch | undefined,
 ): DetailsAsked | undefined {
-  const { explain = false, relevance = false, highlight = false } = hitOptions(input);
+  const { explain, relevance, highlight } = input;
   if (!explain && !relevance && !highlight) return undefined;
   const q = input.q ?? undefined;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
   const words = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
   return {
-    explain,
-    relevance,
+    explain: explain === true,
+    relevance: relevance === true,
     ...(words && { words }),
     ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
   };

@@ -3,6 +3,7 @@
 // thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection, SearchTiming } from '../../api/collections.js';
+import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import { assert } from '../../base/assert.js';
 import type { Leaving } from '../../base/signals.js';
@@ -17,7 +18,6 @@ import type {
 } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import { refOf } from '../collections/catalog.js';
 import type { FanOut } from './fan-out.js';
 
 /** The first such search of a large collection waits for its index, up to this long. */
@@ -25,8 +25,8 @@ const WAIT_MAX_MS = 20_000;
 const RECHECK_MS = 10;
 
 /**
- * Asks what can be told only once the words or the metadata of a collection are indexed. `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it
- * goes on being built.
+ * Asks what can be told only once the words or the metadata of a collection are indexed. `ask` answers null while the
+ * index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it goes on being built.
  */
 export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   const untilMs = performance.now() + WAIT_MAX_MS;

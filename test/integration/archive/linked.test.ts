@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { refOf } from '../../../src/service/collections/catalog.js';
+import { refOf } from '../../../src/storage/catalog-commands.js';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
 import { GRAPH_MIN } from '../../../src/engine/hnsw/vector-index.js';
 import { download, upload } from '../../kit/archives.js';

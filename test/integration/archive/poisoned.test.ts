@@ -9,7 +9,7 @@ import { type CollectionId, type DocId, shardOf } from '../../../src/api/ids.js'
 import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { GrowingIds } from '../../../src/base/uuids.js';
-import { refOf } from '../../../src/service/collections/catalog.js';
+import { refOf } from '../../../src/storage/catalog-commands.js';
 import { QueryLogStore } from '../../../src/storage/query-log.js';
 import { decodeQuery, encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
 import { encode } from '../../../src/storage/records.js';

@@ -1,8 +1,8 @@
 // What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { refOf } from '../../../src/service/collections/catalog.js';
-import type { LinkingState } from '../../../src/api/collections.js';
+import { type LinkingState } from '../../../src/api/collections.js';
+import { refOf } from '../../../src/storage/catalog-commands.js';
 import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/api/ids.js';
 import { download, upload } from '../../kit/archives.js';
 import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf } from '../../kit/reindex.js';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';
-import type { StoredCollection } from '../../../src/storage/catalog-commands.js';
-import { Catalog, refOf } from '../../../src/service/collections/catalog.js';
+import { type StoredCollection, refOf } from '../../../src/storage/catalog-commands.js';
+import { Catalog } from '../../../src/service/collections/catalog.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
-import { refOf } from '../../../src/service/collections/catalog.js';
+import { refOf } from '../../../src/storage/catalog-commands.js';
 import { deleteCollection, renameCollection } from '../../../src/service/collections/collections.js';
 import {
   type CatalogContext,
