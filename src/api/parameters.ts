@@ -30,6 +30,9 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   file: { description: 'Name of a file of the page.', schema: ANY_ID, example: 'swagger-ui.css' },
 };
 
+/** With something else than white space in it. */
+export const SEARCH_TEXT: Schema = { pattern: '\\S' };
+
 export const CURSOR: Parameter = {
   name: 'cursor',
   description: 'Where the page begins: `next_cursor` of the page before.',

@@ -1,10 +1,20 @@
-// What goes over the wire of the query log's endpoints. Types only.
-import type { tags } from 'typia';
-import type { QUERIES_PAGE_MAX } from './limits.js';
+// Logged searches and their replay: bodies and routes.
+import typia, { type tags } from 'typia';
+import { QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX } from './limits.js';
 import type { SearchTiming } from './collections.js';
 import type { SearchMode } from './choices.js';
 import type { Whole } from './common.js';
-import type { ContentFilter, Fusion, LoggedParams, Rerank, SearchHit } from './search.js';
+import type { ErrorCode } from './errors.js';
+import { CURSOR } from './parameters.js';
+import { COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
+import {
+  type ContentFilter,
+  type Fusion,
+  type LoggedParams,
+  type Rerank,
+  SEARCH_ANSWER,
+  type SearchHit,
+} from './search.js';
 
 /** The query string of the listing. */
 export interface QueryListParameters {
@@ -74,3 +84,118 @@ export interface ReplayAnswer {
   replay_query_id?: string;
   timing?: SearchTiming;
 }
+
+const SUMMARY: QuerySummary = {
+  query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+  query_text: 'submarine captain',
+  k: 3,
+  executed_at: '2026-01-05T09:31:02.114Z',
+  result_count: 1,
+  latency_ms: 1.9,
+  request_id: '0198c2f1-6a05-7310-b7d2-4c0e8a6f1d39',
+};
+
+const ENTRY: QueryEntry = {
+  ...SUMMARY,
+  tenant: 'acme',
+  collection: 'docs',
+  actor: 'web',
+  result_ids: ['nemo::chunk_0'],
+  filters: { lang: 'en' },
+  mode: 'vector',
+  timing: SEARCH_ANSWER.timing,
+};
+
+const REPLAY_EXAMPLE: ReplayAnswer = {
+  original_query_id: SUMMARY.query_id,
+  original_result_count: 1,
+  matches: SEARCH_ANSWER.matches,
+  mode: 'vector',
+  original_latency_ms: 1.9,
+  replay_query_id: '0198c2f2-01b3-7f6e-9a20-6d5e4c3b2a19',
+  timing: SEARCH_ANSWER.timing,
+};
+
+const REPLAY_RULES =
+  'With its original text or vector, mode, filters, `k`, fusion, reranker and what hits were to tell, on the documents of now. It is logged as a new entry, whose `replay_of` names the original.';
+const REPLAY_CODES: readonly ErrorCode[] = [
+  'query_not_found',
+  'search_mode_disabled',
+  'vectors_only',
+  'dim_mismatch',
+  'incompatible_embedder_config',
+  'embedder_unavailable',
+  'invalid_rerank',
+  'reranker_unavailable',
+  'search_failed',
+];
+
+const tag = 'Logged searches';
+/** Everybody's searches are logged together: who may search may not read what others search. */
+const own = { access: 'tenant', scope: 'manage', tag } as const;
+const admin = { access: 'admin', tag } as const;
+const query = { schema: typia.json.schema<QueryAnswer>(), example: { query: ENTRY } };
+
+const replay = {
+  method: 'POST',
+  description: REPLAY_RULES,
+  answer: json(typia.json.schema<ReplayAnswer>(), { answer: REPLAY_EXAMPLE }),
+  codes: REPLAY_CODES,
+} as const;
+
+export const QUERY_ROUTES = routes({
+  listQueries: jsonRoute({
+    ...own,
+    method: 'GET',
+    path: `${COLLECTION}/queries`,
+    summary: 'The latest searches of a collection',
+    description: 'Most recent first, without what they found. A collection that does not exist has none.',
+    query: [
+      {
+        name: 'limit',
+        description: 'How many entries at most.',
+        schema: { type: 'integer', minimum: 1, maximum: QUERIES_PAGE_MAX, default: QUERIES_PAGE_DEFAULT },
+      },
+      {
+        name: 'offset',
+        description: 'How many of the latest entries are left out.',
+        schema: { type: 'integer', minimum: 0, default: 0 },
+      },
+      { ...CURSOR, schema: { type: 'string', format: 'uuid' } },
+    ],
+    checkQuery: typia.createValidate<QueryListParameters>(),
+    answer: {
+      schema: typia.json.schema<QueryList>(),
+      example: { tenant: 'acme', collection: 'docs', queries: [SUMMARY], count: 1 },
+    },
+  }),
+  getQuery: jsonRoute({
+    ...own,
+    method: 'GET',
+    path: `${COLLECTION}/queries/{query_id}`,
+    summary: 'A logged search, with the ids of what it found',
+    answer: query,
+    codes: ['query_not_found'],
+  }),
+  replayQuery: ownRoute({
+    ...own,
+    ...replay,
+    path: `${COLLECTION}/queries/{query_id}/replay`,
+    summary: 'Search again as a logged search did',
+  }),
+  getQueryAsAdmin: jsonRoute({
+    ...admin,
+    method: 'GET',
+    path: '/v1/admin/queries/{query_id}',
+    summary: 'A logged search of any tenant',
+    answer: query,
+    codes: ['query_not_found'],
+  }),
+  replayQueryAsAdmin: ownRoute({
+    ...admin,
+    ...replay,
+    path: '/v1/admin/queries/{query_id}/replay',
+    isLimited: true,
+    summary: 'Search again as a logged search of any tenant did',
+  }),
+});

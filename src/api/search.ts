@@ -1,16 +1,11 @@
-// What goes over the wire of searches, of measurements of their recall, and of samples of stored vectors.
-import type { tags } from 'typia';
+// Searches, of a collection and of the shared scope: bodies and routes.
+import typia, { type tags } from 'typia';
 import type { SearchTiming } from './collections.js';
-import type { SearchMode } from './choices.js';
-import type {
-  EF_MAX,
-  FUSION_K_MAX,
-  FUSION_WEIGHT_MAX,
-  K_MAX,
-  RECALL_K_MAX,
-  RECALL_SAMPLE_MAX,
-  VECTOR_SAMPLE_MAX,
-} from './limits.js';
+import { SEARCH_MODES, type SearchMode } from './choices.js';
+import type { ErrorCode } from './errors.js';
+import { SEARCH_TEXT } from './parameters.js';
+import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
+import { type EF_MAX, type FUSION_K_MAX, type FUSION_WEIGHT_MAX, K_DEFAULT, K_MAX } from './limits.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
 
@@ -196,65 +191,144 @@ export interface Narrowed {
   readonly contentOp?: ContentOp;
 }
 
-/** All optional; the body itself may be absent. */
-export interface RecallBody {
-  /** How many queries are compared at most; 100 where it is left out. */
-  sample?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_SAMPLE_MAX>) | null;
-  /** How many of the nearest; 10 where it is left out. */
-  k?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_K_MAX>) | null;
-  /** Breadth of the walk through the graph; omitted: as the index chooses for a search that names none. */
-  ef?: Ef | null;
-  /**
-   * `log`: searches that the query log has. `stored`: vectors of the collection. Omitted: the log, or stored vectors
-   * where it has too few.
-   */
-  source?: 'log' | 'stored' | null;
-}
+export const checkSearchBody = typia.createValidateEquals<SearchBody>();
+export const checkSearchQuery = typia.createValidate<SearchQuery>();
 
-export interface RecallAnswer {
-  tenant: string;
-  collection: string;
-  /** Share of the true k nearest that searches find, from 0 to 1; null where nothing could be compared. */
-  recall: number | null;
-  /** That of the worst query. */
-  lowest: number | null;
-  k: number;
-  /** How many queries were compared. */
-  queries: number;
-  source: 'log' | 'stored';
-  /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
-  ef: number;
-  /**
-   * False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take
-   * longer, and `ef` may change.
-   */
-  settled: boolean;
-  /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
-  qps: number | null;
-  /** The same of exact ones. */
-  exact_qps: number | null;
-  /** There was no time for the whole sample. Absent otherwise. */
-  cut?: true;
-}
+export const SEARCH_ANSWER: SearchAnswer = {
+  matches: [
+    {
+      tenant: 'acme',
+      collection: 'docs',
+      id: 'nemo::chunk_0',
+      score: 0.438,
+      text: 'Captain Nemo commands the Nautilus.',
+      meta: { docid: 'nemo', ingested_at: '2026-01-05T09:30:00.000Z', lang: 'en', offset: 0 },
+      match_reason: 'vector: cosine 0.438',
+    },
+  ],
+  mode: 'vector',
+  query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+  timing: { embed_ms: 0.31, filter_ms: 0, hydrate_ms: 0.42, search_ms: 0.87 },
+};
 
-/** The query string of a sample of stored vectors. */
-export interface VectorSampleParameters {
-  sample?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof VECTOR_SAMPLE_MAX>;
-}
+const REQUESTS: Record<string, SearchBody> = {
+  text: { q: 'submarine captain', k: 3 },
+  filtered: {
+    q: 'submarine captain',
+    filters: { lang: 'en', year: { $gte: 1870 } },
+    content_filter: { op: 'phrase', value: 'captain nemo' },
+  },
+  fused: {
+    q: 'submarine captain',
+    mode: 'hybrid',
+    fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
+  },
+  told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
+  exact: { q: 'submarine captain', exact: true },
+  reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
+};
 
-export interface SampledVector {
-  /** Chunk id. */
-  rid: string;
-  /** What one step of a byte is worth. */
-  scale: number;
-  /** Base64 of `dim` signed bytes. */
-  components: string;
-}
+const CODES: readonly ErrorCode[] = [
+  'invalid_search_mode',
+  'search_mode_disabled',
+  'search_mode_requires_text',
+  'vectors_only',
+  'dim_mismatch',
+  'incompatible_embedder_config',
+  'embedder_unavailable',
+  'search_failed',
+];
+const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavailable'];
+const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
 
-export interface VectorSample {
-  tenant: string;
-  collection: string;
-  dim: number;
-  vectors: SampledVector[];
-  count: number;
-}
+const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is equality, a list is any of, \`null\` is absent; an object is operators
+(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
+const RERANK = `\`rerank\` retrieves \`depth\` candidates in the mode asked for (50, or k where that is more), and a configured reranker, which reads each beside \`q\`,
+orders them: \`score\` is then its score.`;
+const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);
+a half that weighs 0 is not searched. In another mode it is refused.`;
+const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
+its text and what matches in it.`;
+const BREADTH =
+  '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
+
+const Q: Parameter = {
+  name: 'q',
+  description: 'Search text.',
+  required: true,
+  schema: { type: 'string', ...SEARCH_TEXT },
+  example: 'submarine captain',
+};
+const HOW_MANY: Parameter = {
+  name: 'k',
+  description: 'How many hits at most.',
+  schema: { type: 'integer', minimum: 1, maximum: K_MAX, default: K_DEFAULT },
+};
+const MODE: Parameter = {
+  name: 'mode',
+  description: "Omitted: the collection's.",
+  schema: { type: 'string', enum: [...SEARCH_MODES] },
+};
+const INCLUDE_COMMON: Parameter = {
+  name: 'include_common',
+  description: 'Whether hits of the common collection are added, where the server has one.',
+  schema: { type: 'boolean', default: false },
+};
+
+const BODY = typia.json.schema<SearchBody>();
+const ANSWER = typia.json.schema<SearchAnswer>();
+
+const ofCollection = {
+  path: `${COLLECTION}/search`,
+  access: 'tenant',
+  scope: 'search',
+  tag: 'Search',
+  answer: json(ANSWER, { answer: SEARCH_ANSWER }),
+} as const;
+
+const shared = {
+  path: '/v1/search',
+  access: 'any',
+  scope: 'search',
+  tag: 'Search',
+  description: 'Any valid key may search it. Empty while the shared scope is switched off. It is not logged.',
+  answer: json(ANSWER, { answer: { ...SEARCH_ANSWER, query_id: undefined } }),
+} as const;
+
+export const SEARCH_ROUTES = routes({
+  searchByQuery: ownRoute({
+    ...ofCollection,
+    method: 'GET',
+    summary: 'Search a collection by query string',
+    description: 'Takes no filters; POST does. A collection that does not exist has no hits.',
+    query: [Q, HOW_MANY, MODE, INCLUDE_COMMON],
+    codes: CODES_OF_TEXT,
+  }),
+  search: ownRoute({
+    ...ofCollection,
+    method: 'POST',
+    summary: 'Search a collection by text or vector',
+    description: RULES,
+    body: 'search',
+    request: { required: true, content: json(BODY, { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }) },
+    codes: [...CODES, ...RERANK_CODES],
+  }),
+  searchSharedByQuery: ownRoute({
+    ...shared,
+    method: 'GET',
+    summary: 'Search the shared scope by query string',
+    query: [Q, HOW_MANY, MODE],
+    codes: CODES_OF_TEXT,
+  }),
+  searchShared: ownRoute({
+    ...shared,
+    method: 'POST',
+    keeps400: true,
+    summary: 'Search the shared scope by text',
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
+    body: 'search',
+    request: { required: true, content: json(BODY, REQUESTS) },
+    codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],
+  }),
+});

@@ -28,7 +28,8 @@ import type {
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type { SearchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type { RecallAnswer, RecallBody } from '../api/recall.js';
 import type {
   CreateKeyBody,
   CreateTenantBody,
@@ -64,6 +65,7 @@ export type * from '../api/documents.js';
 export type * from '../api/embedders.js';
 export type * from '../api/health.js';
 export type * from '../api/queries.js';
+export type * from '../api/recall.js';
 export type * from '../api/reindex.js';
 export type * from '../api/search.js';
 export type * from '../api/tenants.js';

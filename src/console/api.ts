@@ -14,7 +14,8 @@ import type {
 import type { Health, MetricsAnswer } from '../api/health.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { SearchAnswer, SearchBody, VectorSample } from '../api/search.js';
+import type { SearchAnswer, SearchBody } from '../api/search.js';
+import type { VectorSample } from '../api/recall.js';
 import type { TenantList } from '../api/tenants.js';
 import type { TenantEmbedderInventory } from '../api/embedders.js';
 import { SheafUnreachable, errorOf } from '../client/errors.js';

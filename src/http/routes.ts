@@ -7,6 +7,11 @@ import type { Services } from '../service/services.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
 import { EVENT_ROUTES } from '../api/events.js';
+import { SEARCH_ROUTES } from '../api/search.js';
+import { RECALL_ROUTES } from '../api/recall.js';
+import { QUERY_ROUTES } from '../api/queries.js';
+import { recallUseCases } from '../service/recall/recall.js';
+import { queryUseCases } from '../service/query-log/queries.js';
 import { REINDEX_ROUTES } from '../api/reindex.js';
 import { reindexUseCases } from '../service/reindex/reindex.js';
 import { eventHandlers } from './routes/events.js';
@@ -26,8 +31,8 @@ import { docsRoutes } from './routes/docs.js';
 import { batchRoutes, documentRoutes } from './routes/documents.js';
 import { metricsHandlers } from './routes/health.js';
 import { mcpRoutes } from './routes/mcp.js';
-import { queryRoutes } from './routes/queries.js';
-import { searchRoutes } from './routes/search.js';
+import { queryHandlers } from './routes/queries.js';
+import { searchHandlers } from './routes/search.js';
 import type { AllowedSites } from './site-guard.js';
 
 const NAME_CHARACTERS_MAX = 100;
@@ -68,9 +73,10 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
       ...archiveRoutes(services.archive, archiveBytesMax),
       ...documentRoutes(services),
       ...batchRoutes(services.ingest),
-      ...searchRoutes(services),
-      ...queryRoutes(services.queries),
     ].map(defined),
+    ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),
+    ...answered(RECALL_ROUTES, recallUseCases(services.recall), {}),
+    ...answered(QUERY_ROUTES, queryUseCases(services.queries), queryHandlers(services.queries)),
     ...answered(REINDEX_ROUTES, reindexUseCases(services.reindex), {}),
     ...answered(EVENT_ROUTES, {}, eventHandlers(services.events)),
     ...consoleRoutes().map(defined),

@@ -1,6 +1,6 @@
 // The two directions in which vectors differ most (principal components), by power iteration, without ever making the
 // covariance matrix: for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
-import type { VectorSample } from '../../api/search.js';
+import type { VectorSample } from '../../api/recall.js';
 
 interface Plane {
   /** Places of the vectors on the two axes, one after the other: x, y. */

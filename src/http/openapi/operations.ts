@@ -4,8 +4,6 @@ import { ARCHIVE_OPERATIONS } from '../routes/archives.js';
 import { COLLECTION_OPERATIONS } from '../routes/collections.js';
 import { DOCUMENT_OPERATIONS } from '../routes/documents.js';
 import { MCP_OPERATIONS } from '../routes/mcp.js';
-import { QUERY_OPERATIONS } from '../routes/queries.js';
-import { SEARCH_OPERATIONS } from '../routes/search.js';
 import { type Operation, otherContent } from './operation.js';
 
 // Entries of the documentation's own operations.
@@ -58,8 +56,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ...COLLECTION_OPERATIONS,
   ...ARCHIVE_OPERATIONS,
   ...DOCUMENT_OPERATIONS,
-  ...SEARCH_OPERATIONS,
-  ...QUERY_OPERATIONS,
   ...MCP_OPERATIONS,
   ...DOCS_OPERATIONS,
 };

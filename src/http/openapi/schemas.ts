@@ -33,10 +33,8 @@ import {
   DIM_MAX,
   DISPLAY_NAME_CHARACTERS_MAX,
 } from '../../api/limits.js';
-import { PLAIN_CHARACTER, SLUG_TEXT } from '../../api/parameters.js';
-import type { QueryAnswer, QueryList, ReplayAnswer } from '../../api/queries.js';
+import { PLAIN_CHARACTER, SEARCH_TEXT, SLUG_TEXT } from '../../api/parameters.js';
 import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
-import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, VectorSample } from '../../api/search.js';
 
 // The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line
 // each. typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the
@@ -49,8 +47,6 @@ export interface Requests {
   MoveBody: MoveBody;
   IngestBody: IngestBody;
   BatchBody: BatchBody;
-  SearchBody: SearchBody;
-  RecallBody: RecallBody;
 }
 
 /** JSON bodies of successes, without the common fields, which schemas.ts adds. */
@@ -70,12 +66,6 @@ export interface Answers {
   ChunkList: ChunkList;
   StoredChunk: StoredChunk;
   BatchAnswer: BatchAnswer;
-  SearchAnswer: SearchAnswer;
-  RecallAnswer: RecallAnswer;
-  VectorSample: VectorSample;
-  QueryList: QueryList;
-  QueryAnswer: QueryAnswer;
-  ReplayAnswer: ReplayAnswer;
 }
 
 /** What every operation shares. */
@@ -159,9 +149,6 @@ function constants(parts: readonly Schema[]): Schema | undefined {
 
 // What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that
 // have an error code of their own, fields of which exactly one is wanted. Read by schemas.ts. Constants.
-
-/** With something else than white space in it. */
-export const SEARCH_TEXT: Schema = { pattern: '\\S' };
 
 const DISPLAY_NAME: Schema = {
   pattern: `^${PLAIN_CHARACTER}*${PLAIN_CHARACTER.replace('[^', '[^\\s')}${PLAIN_CHARACTER}*$`,

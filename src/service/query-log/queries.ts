@@ -1,6 +1,7 @@
 // Use cases on the query log: list a collection's searches, find one, in a collection or in any tenant, and repeat it.
 // Front thread.
-import type { QueryEntry, QuerySummary } from '../../api/queries.js';
+import { QUERIES_PAGE_DEFAULT } from '../../api/limits.js';
+import type { QUERY_ROUTES, QueryEntry, QueryList, QueryListParameters, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { roundTo } from '../../base/numbers.js';
@@ -10,6 +11,7 @@ import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import { checkQueryText } from '../search/query.js';
+import type { UseCases } from '../use-case.js';
 import {
   type LoggedResult,
   type LoggedSearchContext,
@@ -33,24 +35,32 @@ export interface LoggedSearch {
   collection: Collection;
 }
 
-export interface QueryPage {
-  limit: number;
-  offset: number;
-  /** Only searches older than the one with this id. */
-  before?: string;
-}
+export const queryUseCases = (context: QueriesContext): UseCases<typeof QUERY_ROUTES> => ({
+  listQueries: ({ tenant, name, query }) => listQueries(context, tenant, name, query),
+  getQuery: async ({ tenant, name, query_id: id }) => ({ query: entryOf(await getQuery(context, tenant, name, id)) }),
+  getQueryAsAdmin: async ({ query_id: id }) => ({ query: entryOf(await getAnyQuery(context, id)) }),
+});
 
-/** Newest first. `next`: where the next page begins, undefined on the last one. A missing collection has none. */
-export async function listQueries(
+/** Newest first. A missing collection has none. */
+async function listQueries(
   { catalog, queryLog }: QueriesContext,
   tenant: Tenant,
   name: CollectionName,
-  page: QueryPage,
-): Promise<{ queries: QuerySummary[]; next: string | undefined }> {
+  { limit, offset = 0, cursor }: QueryListParameters,
+): Promise<QueryList> {
   const collection = catalog.find(tenant, name);
-  const found = collection ? await queryLog.list(logIdOf(collection), { ...page, limit: page.limit + 1 }) : [];
-  const queries = found.slice(0, page.limit);
-  return { queries: queries.map(summaryOf), next: found.length > page.limit ? queries.at(-1)?.id : undefined };
+  const most = limit ?? QUERIES_PAGE_DEFAULT;
+  const page = { limit: most + 1, offset, ...(cursor !== undefined && { before: cursor }) };
+  const found = collection ? await queryLog.list(logIdOf(collection), page) : [];
+  const queries = found.slice(0, most);
+  const next = limit !== undefined && found.length > most && queries.at(-1)?.id;
+  return {
+    tenant,
+    collection: name,
+    queries: queries.map(summaryOf),
+    count: queries.length,
+    ...(typeof next === 'string' && { next_cursor: next }),
+  };
 }
 
 /** Throws 404 `query_not_found`, also for an id that is none and for a search of another collection. */
@@ -110,7 +120,7 @@ function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, 
   };
 }
 
-export function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEntry {
+function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEntry {
   const {
     actor,
     resultIds,

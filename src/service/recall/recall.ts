@@ -9,17 +9,22 @@ import {
   RECALL_LOGGED_MIN,
   RECALL_SAMPLE_DEFAULT,
   RECALL_TIME_MAX_MS,
+  VECTOR_SAMPLE_DEFAULT,
 } from '../../api/limits.js';
-import type { RecallAnswer, RecallBody, SearchParams } from '../../api/search.js';
+import type { RECALL_ROUTES, RecallAnswer, RecallBody } from '../../api/recall.js';
+import type { SearchParams } from '../../api/search.js';
 import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
 import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
+import { withFaultCode } from '../fault-code.js';
+import type { UseCases } from '../use-case.js';
 import { countCollection } from '../collections/usage.js';
 import {
   type QuestionsContext,
   loggedQuestions,
   loggedSearches,
+  sampleVectors,
   storedQuestions,
   type Question,
 } from './stored-vectors.js';
@@ -52,11 +57,22 @@ interface Wish extends Pick<CollectionSearch, 'k' | 'params'> {
   readonly signal: AbortSignal;
 }
 
+export const recallUseCases = (context: RecallContext): UseCases<typeof RECALL_ROUTES> => ({
+  measureRecall: async ({ tenant, name, body }, { signal }) => {
+    const measured = await withFaultCode('search_failed', () => measureRecall(context, tenant, name, body, signal));
+    return { tenant, collection: name, ...measured };
+  },
+  sampleVectors: async ({ tenant, name, query: { sample = VECTOR_SAMPLE_DEFAULT } }, { signal }) => {
+    const { dim, vectors } = await sampleVectors(context, tenant, name, sample, signal);
+    return { tenant, collection: name, dim, vectors, count: vectors.length };
+  },
+});
+
 /**
  * Throws 404 `collection_not_found`; as a search does where a logged text cannot be embedded, unless stored vectors
  * would do; `overloaded` while others measure.
  */
-export async function measureRecall(
+async function measureRecall(
   context: RecallContext,
   tenant: Tenant,
   name: CollectionName,

@@ -10,7 +10,7 @@ import {
   VECTOR_SAMPLE_COMPONENTS_MAX,
 } from '../../api/limits.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
-import type { SampledVector } from '../../api/search.js';
+import type { SampledVector } from '../../api/recall.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
