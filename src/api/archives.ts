@@ -1,8 +1,9 @@
-// What an archive tells of a collection, whatever server it comes from. Types only; shared by the archive process,
-// which checks them, and the front thread, which makes a collection of them.
-import type { tags } from 'typia';
+// Archives: what one tells of a collection, whatever server it comes from; answers and routes.
+import typia, { type tags } from 'typia';
 import type { Collection } from './collections.js';
+import type { ErrorCode } from './errors.js';
 import type { Tenant } from './ids.js';
+import { ADMIN_COLLECTION, COLLECTION, type Contents, type Parameter, json, ownRoute, routes } from './route.js';
 
 type Count = number & tags.Type<'uint64'>;
 
@@ -45,9 +46,6 @@ export interface CollectionPlace {
   name: string;
 }
 
-// Answers of the archive endpoints: part of the interface.
-// Types only; shared by the server, its documentation and the client.
-
 /** `dry_run`, `counts`: beyond the specification. */
 export interface RestoredCollection {
   tenant: string;
@@ -65,3 +63,162 @@ export interface RestoredDataset {
   /** Collections of the dataset that were left out when the archive was made, as `tenant/name`. */
   left_out: string[];
 }
+
+const SLUG_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]{0,127}';
+
+const DRY_RUN: Parameter = {
+  name: 'dry_run',
+  description: '`true` verifies the archive and says what it has, and changes nothing.',
+  schema: { type: 'boolean', default: false },
+  example: false,
+};
+
+const FROM: Parameter = {
+  name: 'from',
+  description:
+    'The collection to take out of an archive of everything: `tenant/name`, or a name of the same tenant. Omitted: the one of the names that it is restored under. No more of the archive is looked at than this collection.',
+  schema: { type: 'string', pattern: `^(${SLUG_PATTERN}/)?${SLUG_PATTERN}$` },
+  example: 'acme/docs',
+};
+
+const FILE: Contents = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      required: ['file'],
+      properties: { file: { type: 'string', contentMediaType: 'application/zip', description: 'The archive.' } },
+    },
+    examples: {},
+  },
+};
+
+const ZIP: Contents = {
+  'application/zip': { schema: { type: 'string', contentMediaType: 'application/zip' }, examples: {} },
+};
+const COUNTS: ArchiveCounts = { documents: 117, chunks: 468, queries: 1042 };
+
+const DUMP_CODES: readonly ErrorCode[] = ['archive_failed', 'overloaded'];
+const FILE_CODES: readonly ErrorCode[] = [
+  'invalid_multipart',
+  'missing_archive_file',
+  'storage_full',
+  'embedder_unavailable',
+];
+const RESTORE_CODES: readonly ErrorCode[] = [
+  ...FILE_CODES,
+  'collection_archive_invalid',
+  'chunk_limit_reached',
+  'collection_changed',
+];
+const CREATE_CODES: readonly ErrorCode[] = [...RESTORE_CODES, 'collection_exists', 'collection_limit_reached'];
+const REPLACE_CODES: readonly ErrorCode[] = [...RESTORE_CODES, 'collection_not_found'];
+
+const long = { isLong: true, tag: 'Archives' } as const;
+const admin = { ...long, access: 'admin', keeps400: true } as const;
+const own = { ...long, access: 'tenant', scope: 'manage', keeps400: true } as const;
+
+const dump = {
+  method: 'GET',
+  description:
+    'A zip of documents with their versions and times, chunks, texts, float32 vectors and logged searches, as of one moment while writes go on; `manifest.json` has the SHA-256 of each entry. A download that ends without the directory of the zip is not whole.',
+  answer: ZIP,
+  codes: ['collection_not_found', ...DUMP_CODES],
+} as const;
+
+const restore = {
+  query: [DRY_RUN, FROM],
+  request: { required: true, content: FILE },
+  answer: json(typia.json.schema<RestoredCollection>(), {
+    answer: { tenant: 'acme', collection: 'docs', counts: COUNTS },
+  }),
+} as const;
+
+const create = {
+  ...restore,
+  method: 'POST',
+  description:
+    'From an archive of a collection, or of everything. All that is wanted of it is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
+} as const;
+
+const replace = {
+  ...restore,
+  method: 'PUT',
+  description:
+    'As a restore, in place of a collection that is there: searches see the old one until they see the new one. Its logged searches stay, and those of the archive come to them.',
+} as const;
+
+export const ARCHIVE_ROUTES = routes({
+  // The specification lists 404 too; there is no occasion for it, for an empty dataset has an archive.
+  dumpArchive: ownRoute({
+    ...long,
+    method: 'GET',
+    path: '/v1/admin/archive',
+    access: 'admin',
+    ignoresQuery: true,
+    summary: 'An archive of everything',
+    description:
+      'All collections of all tenants as of one moment, and the tenants and keys that were made at run time. Collections with damaged records are left out, and named in the header `X-Service-Skipped-Collections` and in the manifest.',
+    answer: ZIP,
+    codes: DUMP_CODES,
+  }),
+  restoreArchive: ownRoute({
+    ...admin,
+    method: 'PUT',
+    path: '/v1/admin/archive',
+    summary: 'Put an archive in the place of everything',
+    description:
+      'All of it is verified and staged before anything changes; then it takes the place of all collections, tenants and keys, at once.',
+    query: [DRY_RUN],
+    body: 'any_archive',
+    request: { required: true, content: FILE },
+    answer: json(typia.json.schema<RestoredDataset>(), {
+      answer: { counts: { collections: 1, ...COUNTS }, left_out: [] },
+    }),
+    codes: [...FILE_CODES, 'archive_invalid'],
+  }),
+  dumpCollectionArchiveAsAdmin: ownRoute({
+    ...admin,
+    ...dump,
+    path: `${ADMIN_COLLECTION}/archive`,
+    summary: 'An archive of a collection of any tenant',
+  }),
+  restoreCollectionArchiveAsAdmin: ownRoute({
+    ...admin,
+    ...create,
+    path: `${ADMIN_COLLECTION}/archive`,
+    isLimited: true,
+    summary: 'Restore a new collection of any tenant from an archive',
+    body: 'any_archive',
+    codes: CREATE_CODES,
+  }),
+  replaceCollectionArchiveAsAdmin: ownRoute({
+    ...admin,
+    ...replace,
+    path: `${ADMIN_COLLECTION}/archive`,
+    summary: 'Replace a collection of any tenant by one from an archive',
+    body: 'any_archive',
+    codes: REPLACE_CODES,
+  }),
+  dumpCollectionArchive: ownRoute({
+    ...own,
+    ...dump,
+    path: `${COLLECTION}/archive`,
+    summary: 'An archive of a collection',
+  }),
+  restoreCollectionArchive: ownRoute({
+    ...own,
+    ...create,
+    path: `${COLLECTION}/archive`,
+    summary: 'Restore a new collection from an archive',
+    body: 'archive',
+    codes: [...CREATE_CODES, 'archive_too_large'],
+  }),
+  replaceCollectionArchive: ownRoute({
+    ...own,
+    ...replace,
+    path: `${COLLECTION}/archive`,
+    summary: 'Replace a collection by one from an archive',
+    body: 'archive',
+    codes: [...REPLACE_CODES, 'archive_too_large'],
+  }),
+});

@@ -1,9 +1,11 @@
-// Collections: the catalog's record of one, what workers must know of it, and the bodies of the collection endpoints.
-// Documents, chunks and timings as the specification words them. Types only.
-import type { tags } from 'typia';
-import type { Whole } from './common.js';
+// Collections: the catalog's record of one, what workers must know of it, bodies and routes.
+import typia, { type tags } from 'typia';
+import { type Whole, SERVICE_VERSION } from './common.js';
+import type { ErrorCode } from './errors.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import type { Language, Precision, SearchMode } from './choices.js';
+import { PAGE } from './parameters.js';
+import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
 export interface Chunking {
   strategy: 'fixed' | 'none';
@@ -75,51 +77,6 @@ export interface MemoryUse {
   postings: number;
   /** 0: texts are on disk alone. */
   text: number;
-}
-
-export interface DocumentSummary {
-  docid: string;
-  version: number;
-  ingested_at: string;
-  chunk_count: number;
-  /** Name of the file that it came as. */
-  filename?: string;
-}
-
-export interface DocumentDetail extends DocumentSummary {
-  metadata: Record<string, unknown>;
-  chunk_ids: string[];
-}
-
-export interface ChunkSummary {
-  rid: string;
-  chunk_path: string;
-  ingested_at: string;
-  meta: Record<string, unknown>;
-}
-
-export interface ChunkDetail extends ChunkSummary {
-  docid: string;
-}
-
-/** All in ms. */
-/** Of a document, or of a part of a batch. */
-export interface IngestTiming {
-  prepare_ms?: number;
-  embed_ms?: number;
-  store_ms?: number;
-}
-
-export interface SearchTiming {
-  embed_ms: number;
-  filter_ms: number;
-  hydrate_ms: number;
-  search_ms: number;
-  /** Of mode hybrid. */
-  lexical_search_ms?: number;
-  vector_search_ms?: number;
-  /** Where the hits were reranked. */
-  rerank_ms?: number;
 }
 
 /** What a shard must know of a collection to work on its part of it. */
@@ -251,3 +208,177 @@ export interface DeletedCollection {
   /** The slug. */
   deleted: string;
 }
+
+const SPACE = { embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {} };
+const SPACE_KEY = 'builtin:static-minilm-512:dim=512';
+const SETTINGS = {
+  chunking: { strategy: 'fixed', size: 1000, overlap: 200 },
+  priority_key: 'prio_boost',
+  search_mode: 'vector',
+  language: 'english',
+  precision: 'int16',
+} as const;
+
+const CONFLICTS: readonly ErrorCode[] = [
+  'chunking_conflict',
+  'search_mode_conflict',
+  'priority_key_conflict',
+  'collection_settings_conflict',
+];
+
+const tag = 'Collections';
+const read = { access: 'tenant', scope: 'search', tag } as const;
+const change = { access: 'tenant', scope: 'manage', keeps400: true, tag } as const;
+
+const move = {
+  method: 'POST',
+  keeps400: true,
+  tag,
+  description: 'Its documents stay where they are; its URL changes.',
+  body: {
+    check: typia.createValidateEquals<MoveBody>(),
+    schema: typia.json.schema<MoveBody>(),
+    required: true,
+    examples: { rename: { new_name: 'manuals' } },
+  },
+  answer: {
+    schema: typia.json.schema<MovedCollection>(),
+    example: { tenant: 'acme', old_name: 'docs', new_name: 'manuals' },
+  },
+  codes: ['collection_not_found', 'collection_conflict', 'move_invalid', 'storage_full'],
+} as const;
+
+export const COLLECTION_ROUTES = routes({
+  moveCollectionAsAdmin: jsonRoute({
+    ...move,
+    path: `${ADMIN_COLLECTION}/move`,
+    access: 'admin',
+    summary: 'Rename a collection of any tenant',
+  }),
+  listCollections: ownRoute({
+    ...read,
+    method: 'GET',
+    path: '/v1/collections/{tenant}',
+    summary: 'The collections of a tenant',
+    description: 'By slug. A tenant that does not exist has none.',
+    query: PAGE,
+    answer: json(typia.json.schema<CollectionList>(), {
+      answer: {
+        tenant: 'acme',
+        collections: [
+          {
+            name: 'docs',
+            display_name: 'Handbooks',
+            embedder_label: 'builtin:static-minilm-512',
+            vector_space_key: SPACE_KEY,
+            language: 'english',
+          },
+        ],
+        count: 1,
+      },
+    }),
+  }),
+  createCollection: jsonRoute({
+    ...change,
+    method: 'POST',
+    path: COLLECTION,
+    summary: 'Create a collection',
+    description:
+      'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
+    body: {
+      check: typia.createValidateEquals<CreateBody>(),
+      schema: typia.json.schema<CreateBody>(),
+      required: false,
+      orNothing: true,
+      examples: {
+        defaults: {},
+        settings: {
+          display_name: 'Handbooks',
+          chunking: { strategy: 'fixed', size: 800, overlap: 100 },
+          search_mode: 'hybrid',
+        },
+        own_vectors: { embedder_type: 'identity', embedder_config: { dim: 384 } },
+      },
+    },
+    success: 201,
+    answer: {
+      schema: typia.json.schema<CreatedCollection>(),
+      example: {
+        collection: 'docs',
+        name: 'docs',
+        tenant: 'acme',
+        display_name: 'Handbooks',
+        ...SPACE,
+        ...SETTINGS,
+      },
+    },
+    codes: [
+      'invalid_display_name',
+      'invalid_chunking',
+      'invalid_embedder_config',
+      'invalid_search_mode',
+      'search_mode_disabled',
+      ...CONFLICTS,
+      'collection_limit_reached',
+      'embedder_unavailable',
+      'storage_full',
+    ],
+  }),
+  updateCollection: jsonRoute({
+    ...change,
+    method: 'PATCH',
+    path: COLLECTION,
+    summary: 'Change the label of a collection',
+    body: {
+      check: typia.createValidateEquals<UpdateBody>(),
+      schema: typia.json.schema<UpdateBody>(),
+      required: true,
+      examples: { label: { display_name: 'Manuals' } },
+    },
+    answer: {
+      schema: typia.json.schema<UpdatedCollection>(),
+      example: { tenant: 'acme', name: 'docs', display_name: 'Manuals' },
+    },
+    codes: ['collection_not_found', 'invalid_display_name', 'storage_full'],
+  }),
+  deleteCollection: jsonRoute({
+    ...change,
+    method: 'DELETE',
+    path: COLLECTION,
+    summary: 'Delete a collection with every document in it',
+    answer: { schema: typia.json.schema<DeletedCollection>(), example: { tenant: 'acme', deleted: 'docs' } },
+    codes: ['collection_not_found', 'storage_full'],
+  }),
+  getCollection: jsonRoute({
+    ...read,
+    method: 'GET',
+    path: `${COLLECTION}/detail`,
+    summary: 'Settings and counts of a collection',
+    description: '`memory` is what the shards hold of it, in bytes; texts and metadata are on disk.',
+    answer: {
+      schema: typia.json.schema<CollectionDetail>(),
+      example: {
+        tenant: 'acme',
+        name: 'docs',
+        doc_count: 117,
+        chunk_count: 468,
+        display_name: 'Handbooks',
+        created_at: '2026-01-05T09:29:41.730Z',
+        ...SPACE,
+        vector_space_key: SPACE_KEY,
+        ...SETTINGS,
+        service_version: SERVICE_VERSION,
+        schema_version: 1,
+        memory: { vectors: 368_640, codes: 0, graph: 6_144, postings: 51_200, text: 0 },
+      },
+    },
+    codes: ['collection_not_found'],
+  }),
+  moveCollection: jsonRoute({
+    ...move,
+    path: `${COLLECTION}/move`,
+    access: 'tenant',
+    scope: 'manage',
+    summary: 'Rename a collection',
+  }),
+});

@@ -1,5 +1,4 @@
-// What the bodies of all areas share: the common fields, the error envelope, value types. Types only.
-// Read by the handlers, the OpenAPI document and the client.
+// What the bodies of all areas share: the common fields, the error envelope, value types.
 import type { tags } from 'typia';
 import type { ErrorType, ValidationDetail } from './errors.js';
 

@@ -1,6 +1,40 @@
-// Bodies of the document and chunk endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
-import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from './collections.js';
+// Documents and chunks: bodies and routes.
+import typia from 'typia';
+import type { ErrorCode } from './errors.js';
+import { PAGE } from './parameters.js';
+import { type Parameter, type Schema, json, jsonRoute, otherContent, ownRoute, routes } from './route.js';
+
+export interface DocumentSummary {
+  docid: string;
+  version: number;
+  ingested_at: string;
+  chunk_count: number;
+  /** Name of the file that it came as. */
+  filename?: string;
+}
+
+export interface DocumentDetail extends DocumentSummary {
+  metadata: Record<string, unknown>;
+  chunk_ids: string[];
+}
+
+export interface ChunkSummary {
+  rid: string;
+  chunk_path: string;
+  ingested_at: string;
+  meta: Record<string, unknown>;
+}
+
+export interface ChunkDetail extends ChunkSummary {
+  docid: string;
+}
+
+/** Of a document, or of a part of a batch; all in ms. */
+export interface IngestTiming {
+  prepare_ms?: number;
+  embed_ms?: number;
+  store_ms?: number;
+}
 
 /** Exactly one of `text` and `vector`. `null` counts as absent. */
 export interface IngestBody {
@@ -90,3 +124,225 @@ export interface DeletedDocument {
   docid: string;
   chunks_deleted: number;
 }
+
+const PLACE = { tenant: 'acme', collection: 'docs' };
+const INGESTED_AT = '2026-01-05T09:30:00.000Z';
+const DOCUMENT: DocumentSummary = { docid: 'nemo', version: 1, ingested_at: INGESTED_AT, chunk_count: 1 };
+const CHUNK: ChunkSummary = {
+  rid: 'nemo::chunk_0',
+  chunk_path: 'chunk_0',
+  ingested_at: INGESTED_AT,
+  meta: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en', offset: 0 },
+};
+
+const BATCH_RESULTS: BatchItemResult[] = [
+  { index: 0, ok: true, docid: 'nemo', chunks: 1 },
+  { index: 1, ok: false, code: 'no_text_extracted', error: 'There is no text to index.' },
+];
+const BATCH_SUMMARY: BatchSummary = {
+  ok: true,
+  count: 2,
+  succeeded: 1,
+  failed: 1,
+  latency_ms: 3.1,
+  request_id: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55',
+};
+
+const FORM: Schema = {
+  type: 'object',
+  required: ['file'],
+  properties: {
+    file: {
+      type: 'string',
+      format: 'binary',
+      contentMediaType: 'application/octet-stream',
+      description: 'Its extension, declared type and content tell what it is.',
+    },
+    docid: {
+      type: 'string',
+      description:
+        "Omitted: made of the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document; where another file has that id already, a distinct one is made, and `docid_taken` names the other.",
+    },
+    metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
+  },
+};
+
+const INGEST_CODES: readonly ErrorCode[] = [
+  'invalid_docid',
+  'invalid_metadata',
+  'invalid_metadata_keys',
+  'metadata_too_large',
+  'no_text_extracted',
+  'chunk_too_large',
+  'vectors_only',
+  'dim_mismatch',
+  'collection_limit_reached',
+  'chunk_limit_reached',
+  'collection_changed',
+  'embedder_unavailable',
+  'storage_full',
+  'ingest_failed',
+];
+const FILE_CODES: readonly ErrorCode[] = [
+  'invalid_multipart',
+  'missing_document_file',
+  'invalid_metadata_json',
+  'unsupported_or_invalid_document',
+  'file_unreadable',
+  'file_encrypted',
+  'file_too_large',
+  'invalid_csv_options',
+];
+
+/** Of CSV and TSV files. */
+const CSV: readonly Parameter[] = [
+  {
+    name: 'csv_has_header',
+    description: 'Whether the first row names the columns.',
+    schema: { type: 'string', enum: ['auto', 'yes', 'no'], default: 'auto' },
+  },
+  {
+    name: 'csv_meta_cols',
+    description: 'Columns that become metadata: names and 1-based numbers, with commas between.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'csv_include_cols',
+    description: 'Columns that become text. Omitted: all but those of the metadata.',
+    schema: { type: 'string' },
+  },
+];
+
+const OF_COLLECTION = '/v1/collections/{tenant}/{collection}';
+const DOCUMENTS = `${OF_COLLECTION}/documents` as const;
+const DOCUMENT_PLACE = `${DOCUMENTS}/{docid}` as const;
+const CHUNK_PLACE = `${OF_COLLECTION}/chunks/{rid}` as const;
+
+const tag = 'Documents';
+const read = { method: 'GET', access: 'tenant', scope: 'search', tag } as const;
+const write = { access: 'tenant', scope: 'ingest', tag } as const;
+
+export const DOCUMENT_ROUTES = routes({
+  listDocuments: ownRoute({
+    ...read,
+    path: DOCUMENTS,
+    summary: 'The documents of a collection',
+    description: 'By document id. A collection that does not exist has none.',
+    query: PAGE,
+    answer: json(typia.json.schema<DocumentList>(), { answer: { ...PLACE, documents: [DOCUMENT], count: 1 } }),
+  }),
+  ingestDocument: ownRoute({
+    ...write,
+    method: 'POST',
+    path: DOCUMENTS,
+    keeps400: true,
+    summary: 'Ingest a text, a vector or a file',
+    description:
+      'A known document id replaces its document, at once and whole. A collection that does not exist is made, with the defaults. Files: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
+    query: CSV,
+    body: 'document',
+    request: {
+      required: true,
+      content: {
+        ...json(typia.json.schema<IngestBody>(), {
+          text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
+          vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
+        }),
+        'multipart/form-data': {
+          schema: FORM,
+          examples: { file: { file: 'Captain Nemo commands the Nautilus.', docid: 'nemo', metadata: '{"lang":"en"}' } },
+        },
+      },
+    },
+    successes: [201],
+    answer: json(typia.json.schema<Ingested>(), { answer: { ...PLACE, docid: 'nemo', chunks: 1 } }),
+    codes: [...INGEST_CODES, ...FILE_CODES, 'invalid_document_json', 'unsupported_media_type'],
+  }),
+  getDocument: ownRoute({
+    ...read,
+    path: DOCUMENT_PLACE,
+    summary: 'Metadata, version and chunk ids of a document',
+    answer: json(typia.json.schema<StoredDocument>(), {
+      answer: {
+        ...PLACE,
+        ...DOCUMENT,
+        metadata: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en' },
+        chunk_ids: [CHUNK.rid],
+      },
+    }),
+    codes: ['document_not_found'],
+  }),
+  deleteDocument: jsonRoute({
+    ...write,
+    method: 'DELETE',
+    path: DOCUMENT_PLACE,
+    summary: 'Delete a document and its chunks',
+    description: 'One that does not exist had 0 chunks.',
+    answer: {
+      schema: typia.json.schema<DeletedDocument>(),
+      example: { ...PLACE, docid: 'nemo', chunks_deleted: 1 },
+    },
+    codes: ['invalid_docid', 'storage_full'],
+  }),
+  listChunks: ownRoute({
+    ...read,
+    path: `${DOCUMENT_PLACE}/chunks`,
+    summary: 'The chunks of a document, in its order',
+    description: 'A document that does not exist has none.',
+    query: PAGE,
+    answer: json(typia.json.schema<ChunkList>(), { answer: { ...PLACE, docid: 'nemo', chunks: [CHUNK], count: 1 } }),
+  }),
+  getChunk: ownRoute({
+    ...read,
+    path: CHUNK_PLACE,
+    summary: 'Provenance and metadata of a chunk',
+    answer: json(typia.json.schema<StoredChunk>(), { answer: { ...PLACE, docid: 'nemo', ...CHUNK } }),
+    codes: ['chunk_not_found'],
+  }),
+  getChunkContent: ownRoute({
+    ...read,
+    path: `${CHUNK_PLACE}/content`,
+    summary: 'The text of a chunk',
+    answer: otherContent('text/plain', 'Captain Nemo commands the Nautilus.'),
+    codes: ['chunk_not_found', 'chunk_content_not_found'],
+  }),
+  ingestBatch: ownRoute({
+    ...write,
+    method: 'POST',
+    path: `${OF_COLLECTION}/documents:batch`,
+    keeps400: true,
+    summary: 'Ingest many texts or vectors',
+    description: `201 even where items fail: each has a result of its own, in order, with \`code\` and \`error\` where it failed. Items with one document id are applied in order.
+As \`application/x-ndjson\`, an item a line, there is no bound on their number: the results come back a line each while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.`,
+    body: 'lines',
+    request: {
+      required: true,
+      content: {
+        ...json(typia.json.schema<BatchBody>(), {
+          texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] },
+        }),
+        ...otherContent(
+          'application/x-ndjson',
+          '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}\n{"text":" "}\n',
+        ),
+      },
+    },
+    successes: [201],
+    answer: {
+      ...json(typia.json.schema<BatchAnswer>(), {
+        answer: { ...PLACE, documents: BATCH_RESULTS, count: 2, succeeded: 1, failed: 1 },
+      }),
+      ...otherContent(
+        'application/x-ndjson',
+        [...BATCH_RESULTS, BATCH_SUMMARY].map((line) => `${JSON.stringify(line)}\n`).join(''),
+      ),
+    },
+    codes: [
+      'unsupported_media_type',
+      'collection_limit_reached',
+      'embedder_unavailable',
+      'storage_full',
+      'ingest_failed',
+    ],
+  }),
+});

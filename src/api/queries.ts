@@ -1,12 +1,6 @@
 // Logged searches and their replay: bodies and routes.
 import typia, { type tags } from 'typia';
 import { QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX } from './limits.js';
-import type { SearchTiming } from './collections.js';
-import type { SearchMode } from './choices.js';
-import type { Whole } from './common.js';
-import type { ErrorCode } from './errors.js';
-import { CURSOR } from './parameters.js';
-import { COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 import {
   type ContentFilter,
   type Fusion,
@@ -14,7 +8,13 @@ import {
   type Rerank,
   SEARCH_ANSWER,
   type SearchHit,
+  type SearchTiming,
 } from './search.js';
+import type { SearchMode } from './choices.js';
+import type { Whole } from './common.js';
+import type { ErrorCode } from './errors.js';
+import { CURSOR } from './parameters.js';
+import { COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
 /** The query string of the listing. */
 export interface QueryListParameters {

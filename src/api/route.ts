@@ -210,7 +210,7 @@ export function routes<T extends Readonly<Record<string, Unnamed<RouteDefinition
 }
 
 /** JSON bodies of a type. */
-function json<T>(type: TypeSchema<T>, examples: Readonly<Record<string, NoInfer<T>>>): Contents {
+export function json<T>(type: TypeSchema<T>, examples: Readonly<Record<string, NoInfer<T>>>): Contents {
   const { schema, components } = type as unknown as { schema: Schema; components: { schemas?: Schemas } };
   return { 'application/json': { schema, components: components.schemas ?? {}, examples } };
 }
@@ -246,5 +246,5 @@ export type JsonOperations<Routes> = {
 }[keyof Routes];
 
 /** Where the routes of a collection begin: those of its tenant, and those of the admin. */
-export const COLLECTION = '/v1/collections/{tenant}/{name}';
-export const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}';
+export const COLLECTION = '/v1/collections/{tenant}/{name}' as const;
+export const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}' as const;

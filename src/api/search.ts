@@ -1,6 +1,5 @@
 // Searches, of a collection and of the shared scope: bodies and routes.
 import typia, { type tags } from 'typia';
-import type { SearchTiming } from './collections.js';
 import { SEARCH_MODES, type SearchMode } from './choices.js';
 import type { ErrorCode } from './errors.js';
 import { SEARCH_TEXT } from './parameters.js';
@@ -153,6 +152,19 @@ export interface SearchHit {
   /** An estimate of how probable it is that the hit is relevant, from 0 to 1. */
   relevance?: number;
   highlight?: Highlight;
+}
+
+/** All in ms. */
+export interface SearchTiming {
+  embed_ms: number;
+  filter_ms: number;
+  hydrate_ms: number;
+  search_ms: number;
+  /** Of mode hybrid. */
+  lexical_search_ms?: number;
+  vector_search_ms?: number;
+  /** Where the hits were reranked. */
+  rerank_ms?: number;
 }
 
 export interface SearchAnswer {

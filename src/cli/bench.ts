@@ -6,7 +6,7 @@ import { type Socket, connect, isIP } from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import type { SearchTiming } from '../api/collections.js';
+import type { SearchTiming } from '../api/search.js';
 import { SheafUnreachable, errorOf } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';

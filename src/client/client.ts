@@ -1,14 +1,12 @@
 // A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Every method rejects with
 // SheafError (the server refused or failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type {
-  ChunkSummary,
   CollectionDetail,
   CollectionList,
   CollectionSummary,
   CreateBody,
   CreatedCollection,
   DeletedCollection,
-  DocumentSummary,
   MovedCollection,
   UpdateBody,
   UpdatedCollection,
@@ -18,8 +16,10 @@ import type {
   BatchItemResult,
   BatchSummary,
   ChunkList,
+  ChunkSummary,
   DeletedDocument,
   DocumentList,
+  DocumentSummary,
   IngestBody,
   Ingested,
   StoredChunk,

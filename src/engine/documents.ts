@@ -1,6 +1,6 @@
 // Reads of records for the listing and detail endpoints. Shard worker only.
 // Called by commands.ts; each read sees one snapshot. Listings come in pages of ready JSON texts.
-import type { DocumentSummary } from '../api/collections.js';
+import type { DocumentSummary } from '../api/documents.js';
 import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
 import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
 import type { ShardTxn } from '../storage/shard-reader.js';

@@ -1,12 +1,10 @@
 // The answers of the listings: `limit` and `cursor` in, pages out as they come, the count last. Front thread.
-// Called by the listing handlers (endpoints/), which say what is listed.
 import { invalidField } from '../api/errors.js';
 import { PAGE_MAX } from '../api/limits.js';
 import type { Page, Span } from '../service/documents/listings.js';
 import type { Reply } from './route.js';
 
 // Cursors of the listings: where a page ended, as text that means nothing to a client. Pure.
-// Made and read by the listing handlers, on the front thread.
 
 /** No place in a listing is longer: a document id has 512 bytes. */
 const CURSOR_CHARACTERS_MAX = 2048;

@@ -107,40 +107,7 @@ export type Reply = ReplyHead &
     | { readonly stream: AsyncIterable<string | Uint8Array>; readonly contentType: string }
   );
 
-// Shorthands for the routes of areas that have no definitions yet.
-
-export const READ = [200, 401, 403, 422, 429, 500];
-export const READ_ONE = [200, 401, 403, 404, 422, 429, 500];
-export const SEARCH = [200, 401, 403, 422, 429, 500, 503];
-
-export interface ListedRoute extends Omit<Route, 'isLimited'> {
-  readonly statuses: readonly number[];
-}
-
-export function open(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
-  return { operation, method: 'GET', path, access: 'public', statuses, body: 'none', handle };
-}
-
-/** A read; keys without the scope `search` have none. */
-export function get(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
-  return { operation, method: 'GET', path, access: 'tenant', scope: 'search', statuses, body: 'none', handle };
-}
-
-export function remove(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
-  return { operation, method: 'DELETE', path, access: 'tenant', statuses, body: 'none', handle };
-}
-
-export function post(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
-  return { operation, method: 'POST', path, access: 'tenant', statuses, body: 'json', handle };
-}
-
-/** For the admin alone. Scopes are of tenants' routes. */
-export function admin({ scope: _scope, ...route }: ListedRoute): ListedRoute {
-  return { ...route, access: 'admin' };
-}
-
-// Path parameters as the ids they are.
-// Called by the handlers of the other files here, on the front thread; throws AppError for bad slugs.
+// Path parameters as the ids that they are. Throws AppError for bad slugs.
 
 export const tenantOf = ({ params }: Request): Tenant => asTenant(params.tenant ?? '');
 
@@ -153,7 +120,7 @@ export function collectionOf(request: Request): [Tenant, CollectionName] {
 export const param = ({ params }: Request, name: string): string => params[name] ?? '';
 
 // What a query string says beside text: flags and numbers. What is neither is refused, or left as text for the
-// validation to refuse. Called by the handlers (endpoints/), on the front thread. Pure.
+// validation to refuse. Pure.
 
 /** False where it is absent. Throws 422 for what is neither true nor false. */
 export function flag({ query }: Pick<Request, 'query'>, name: string): boolean {

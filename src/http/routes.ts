@@ -1,36 +1,39 @@
-// The route table: every endpoint with who may call it, what its body may be, which statuses it answers, and its
-// handler. It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the
-// specification's.
-import { AppError, type ValidationDetail } from '../api/errors.js';
-import type { RouteDefinition } from '../api/route.js';
-import type { Services } from '../service/services.js';
-import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
-import { TENANT_ROUTES } from '../api/tenants.js';
-import { EVENT_ROUTES } from '../api/events.js';
-import { SEARCH_ROUTES } from '../api/search.js';
-import { RECALL_ROUTES } from '../api/recall.js';
-import { QUERY_ROUTES } from '../api/queries.js';
-import { recallUseCases } from '../service/recall/recall.js';
-import { queryUseCases } from '../service/query-log/queries.js';
-import { REINDEX_ROUTES } from '../api/reindex.js';
-import { reindexUseCases } from '../service/reindex/reindex.js';
-import { eventHandlers } from './routes/events.js';
+// The route table: the definitions of every area, each route with what answers it. Routing, authentication, limits, error
+// statuses and the OpenAPI document come from it.
+import { ARCHIVE_ROUTES } from '../api/archives.js';
+import { COLLECTION_ROUTES } from '../api/collections.js';
+import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
+import { AppError, type ValidationDetail } from '../api/errors.js';
+import { EVENT_ROUTES } from '../api/events.js';
+import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
+import { QUERY_ROUTES } from '../api/queries.js';
+import { RECALL_ROUTES } from '../api/recall.js';
+import { REINDEX_ROUTES } from '../api/reindex.js';
+import type { RouteDefinition } from '../api/route.js';
+import { SEARCH_ROUTES } from '../api/search.js';
+import { TENANT_ROUTES } from '../api/tenants.js';
+import { collectionUseCases } from '../service/collections/collections.js';
+import { documentUseCases } from '../service/documents/documents.js';
+import { embedderUseCases } from '../service/embedding/embedders.js';
 import { healthUseCases } from '../service/health/health.js';
 import { metricsUseCases } from '../service/health/metrics-report.js';
+import { queryUseCases } from '../service/query-log/queries.js';
+import { recallUseCases } from '../service/recall/recall.js';
+import { reindexUseCases } from '../service/reindex/reindex.js';
+import type { Services } from '../service/services.js';
 import { tenantUseCases } from '../service/tenants/tenants.js';
-import { embedderUseCases } from '../service/embedding/embedders.js';
 import type { UseCases } from '../service/use-case.js';
 import { type UseCase, jsonHandler } from './json-handler.js';
-import { OPERATIONS } from './openapi/operations.js';
-import type { DefinedRoute, Handler, ListedRoute, OwnHandlers, Route } from './route.js';
-import { archiveRoutes } from './routes/archives.js';
-import { collectionRoutes } from './routes/collections.js';
-import { consoleRoutes } from './routes/console.js';
-import { docsRoutes } from './routes/docs.js';
-import { batchRoutes, documentRoutes } from './routes/documents.js';
+import type { DefinedRoute, Handler, OwnHandlers, Route } from './route.js';
+import { archiveHandlers } from './routes/archives.js';
+import { collectionHandlers } from './routes/collections.js';
+import { CONSOLE_ROUTES, consoleHandlers } from './routes/console.js';
+import { DOCS_ROUTES, docsHandlers } from './routes/docs.js';
+import { documentHandlers } from './routes/documents.js';
+import { eventHandlers } from './routes/events.js';
 import { metricsHandlers } from './routes/health.js';
-import { mcpRoutes } from './routes/mcp.js';
+import { MCP_ROUTES, mcpHandlers } from './routes/mcp.js';
 import { queryHandlers } from './routes/queries.js';
 import { searchHandlers } from './routes/search.js';
 import type { AllowedSites } from './site-guard.js';
@@ -68,23 +71,24 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
     ...answered(METRICS_ROUTES, metricsUseCases(services.metrics), metricsHandlers(services.metrics)),
     ...answered(TENANT_ROUTES, tenantUseCases(services.tenants), {}),
     ...answered(EMBEDDER_ROUTES, embedderUseCases(services.embedders), {}),
-    ...[
-      ...collectionRoutes(services),
-      ...archiveRoutes(services.archive, archiveBytesMax),
-      ...documentRoutes(services),
-      ...batchRoutes(services.ingest),
-    ].map(defined),
+    ...answered(COLLECTION_ROUTES, collectionUseCases(services.collections), collectionHandlers(services.documents)),
+    ...answered(ARCHIVE_ROUTES, {}, archiveHandlers(services.archive, archiveBytesMax)),
+    ...answered(DOCUMENT_ROUTES, documentUseCases(services.documents), documentHandlers(services)),
     ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),
     ...answered(RECALL_ROUTES, recallUseCases(services.recall), {}),
     ...answered(QUERY_ROUTES, queryUseCases(services.queries), queryHandlers(services.queries)),
     ...answered(REINDEX_ROUTES, reindexUseCases(services.reindex), {}),
     ...answered(EVENT_ROUTES, {}, eventHandlers(services.events)),
-    ...consoleRoutes().map(defined),
+    ...answered(CONSOLE_ROUTES, {}, consoleHandlers()),
   ];
   const all = [
     ...own,
-    ...mcpRoutes(own, services.documents.catalog, allowed).map(defined),
-    ...docsRoutes((): readonly RouteDefinition[] => all).map(defined),
+    ...answered(MCP_ROUTES, {}, mcpHandlers(own, services.documents.catalog, allowed)),
+    ...answered(
+      DOCS_ROUTES,
+      {},
+      docsHandlers((): readonly RouteDefinition[] => all),
+    ),
   ];
   return all;
 }
@@ -100,21 +104,6 @@ function answered<D extends Readonly<Record<string, RouteDefinition>>>(
     const { operation } = definition;
     const handle = own[operation] ?? jsonHandler(definition, ofJson[operation]);
     return withParameters({ ...definition, handle });
-  });
-}
-
-/** A route of an area that has no definitions yet. */
-function defined({ statuses, ...route }: ListedRoute): DefinedRoute {
-  const ignoresQuery = route.access === 'public' || !statuses.includes(422);
-  const operation = OPERATIONS[route.operation];
-  if (operation === undefined) throw new Error(`operation ${route.operation} has no entry`);
-  return withParameters({
-    ...operation,
-    ...route,
-    isLimited: statuses.includes(429),
-    ...(statuses.includes(400) && { keeps400: true }),
-    ignoresQuery,
-    successes: statuses.filter((status) => status < 400),
   });
 }
 

@@ -1,5 +1,5 @@
 // Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says
-// that the client has them still. Used by the pages of the reference and of the console; front thread.
+// that the client has them still. Front thread.
 import { createHash } from 'node:crypto';
 import { codingFor } from './compression.js';
 import type { Reply, Request } from './route.js';

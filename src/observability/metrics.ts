@@ -1,7 +1,8 @@
 // What the server counts: requests, searches, ingests, calls of embedders, recall. The values are plain numbers on the way
 // of a request, and Prometheus reads them when it scrapes. No label names a tenant, but those of TenantMetrics. Front
 // thread.
-import type { IngestTiming, SearchTiming } from '../api/collections.js';
+import type { SearchTiming } from '../api/search.js';
+import type { IngestTiming } from '../api/documents.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';
 import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';

@@ -2,8 +2,7 @@
 // record, which the front thread makes and only a reader opens (query-log-records.ts). The worker reads no clock: what
 // is too old comes with each message.
 import type { CollectionId } from '../api/ids.js';
-import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings } from '../api/search.js';
-import type { SearchTiming } from '../api/collections.js';
+import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings, SearchTiming } from '../api/search.js';
 import type { SearchMode } from '../api/choices.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */

@@ -1,7 +1,7 @@
 // A document: its metadata, and its chunks one after the other, each with the text it has. Opened at a chunk, it shows
 // that one with its neighbours and marks the words that were searched for. A part of the documents view.
 import { useEffect, useRef } from 'preact/hooks';
-import type { ChunkSummary } from '../../api/collections.js';
+import type { ChunkSummary } from '../../api/documents.js';
 import { SheafError } from '../../client/errors.js';
 import { chunkPathOf } from '../address.js';
 import { type At, chunkText, deleteDocument, getDocument, listChunks } from '../api.js';

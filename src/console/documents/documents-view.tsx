@@ -1,8 +1,7 @@
 // The documents of a collection: a list of any length, uploads, and the document that is chosen beside it.
 // A view; it takes files that are dropped anywhere on it, and is loaded again when documents come or go.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DocumentSummary } from '../../api/collections.js';
-import type { IngestBody } from '../../api/documents.js';
+import type { DocumentSummary, IngestBody } from '../../api/documents.js';
 import { changedNumber } from '../../base/json.js';
 import { type At, ingest, listDocuments } from '../api.js';
 import { dimOfOwn, isListed, loadCatalog } from '../collections/catalog.js';

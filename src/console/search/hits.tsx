@@ -1,7 +1,6 @@
 // Hits in their order: the passage that fits with its words marked, what the score is made of, and the way to the chunk
 // among its neighbours. A part of the search view, of comparisons and of replays.
-import type { SearchTiming } from '../../api/collections.js';
-import type { Explanation, SearchHit } from '../../api/search.js';
+import type { Explanation, SearchHit, SearchTiming } from '../../api/search.js';
 import { docidOf } from '../address.js';
 import { Marked, Term } from '../components.tsx';
 import { fileNameBeside, inUnits, ms, ownFields, score, score as scoreWords, wordsIn, wordsToMark } from '../format.js';

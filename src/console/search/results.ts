@@ -1,6 +1,6 @@
 // Two lists of hits beside each other: which both have, and how far each has moved.
 // Pure; for comparisons and replays.
-import type { SearchTiming } from '../../api/collections.js';
+import type { SearchTiming } from '../../api/search.js';
 
 interface RankDiff {
   /** By id: the rank in the other list, from 1; absent where the other has it not. */

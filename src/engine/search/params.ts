@@ -1,9 +1,9 @@
 // What the front thread and the search workers say to each other: one search of one collection as a whole, and what
 // became of it. Plain data.
-import type { CollectionRef, SearchTiming } from '../../api/collections.js';
+import type { CollectionRef } from '../../api/collections.js';
+import type { ContentFilter, FusionSettings, Narrowed, SearchParams, SearchTiming } from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
 import type { Language } from '../../api/choices.js';
-import type { ContentFilter, FusionSettings, Narrowed, SearchParams } from '../../api/search.js';
 import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
 import type { HitParts } from './hit-json.js';

@@ -1,7 +1,7 @@
 // A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer.
 // A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
 // only.
-import type { SearchTiming } from '../../api/collections.js';
+import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';

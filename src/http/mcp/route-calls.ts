@@ -1,5 +1,5 @@
 // Calls of the route table from within the server: what a tool does, it does through the route that a client would
-// call, with the same checks of key, scope and collection, and the same refusals. Made by endpoint.ts for each message;
+// call, with the same checks of key, scope and collection, and the same refusals. One for each message;
 // front thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionList } from '../../api/collections.js';

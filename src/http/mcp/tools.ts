@@ -1,5 +1,5 @@
 // The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each
-// calls. Schemas and checks of the arguments come from the types. Used by protocol.ts; front thread.
+// calls. Schemas and checks of the arguments come from the types. Front thread.
 import typia, { type tags } from 'typia';
 import type { CollectionList } from '../../api/collections.js';
 import type { Ingested, StoredDocument } from '../../api/documents.js';
@@ -70,7 +70,6 @@ interface ToolAnswer {
 }
 
 // The tool read_chunk: a chunk with its neighbours, in the order of the document.
-// Called by tools.ts; front thread.
 
 const NEIGHBOURS_DEFAULT = 1;
 

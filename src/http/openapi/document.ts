@@ -8,7 +8,7 @@ import { assert } from '../../base/assert.js';
 import { type Answer, encodeError, encodeReply, statusOf } from '../envelope.js';
 import { componentSchemas, mapped, refTo } from './schemas.js';
 
-// Which error codes an operation can answer, and with which status: those of its table entry, and those that follow
+// Which error codes an operation can answer, and with which status: those of its definition, and those that follow
 // from who may call it, what its body is and what stands in its path. Pure.
 
 const ALWAYS: readonly ErrorCode[] = ['validation_error', 'request_too_large', 'internal_error', 'shutting_down'];
@@ -70,7 +70,7 @@ function parametersOf(path: string): string[] {
 }
 
 // What the OpenAPI document says before its operations: conventions, keys, groups.
-// Used by document.ts. Constants.
+// Constants.
 
 const DESCRIPTION = `A tenant owns collections; a collection holds documents; a document is cut into chunks; a search returns the chunks nearest
 to a text or a vector, each with its metadata and the reason of its rank.
@@ -113,7 +113,7 @@ const TAGS: readonly { readonly name: Tag; readonly description: string }[] = [
 ];
 
 // The responses of an operation: a success with its body and example, and each status an error of it can have, with the
-// codes as examples. The examples are made by the envelope that makes the real bodies. Called by document.ts. Pure.
+// codes as examples. The examples are made by the envelope that makes the real bodies. Pure.
 
 const CLOSING = { latencyMs: 1.204, requestId: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55' };
 

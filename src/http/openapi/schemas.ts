@@ -1,31 +1,8 @@
 // The component schemas of the OpenAPI document: typia's, in short forms, with the refinements, closed where a request
-// takes no other fields, and with the common fields where they answer. Called by document.ts once. Pure.
+// takes no other fields, and with the common fields where they answer. Pure.
 import typia from 'typia';
-import type { RestoredCollection, RestoredDataset } from '../../api/archives.js';
-import type {
-  CollectionDetail,
-  CollectionList,
-  CreateBody,
-  CreatedCollection,
-  DeletedCollection,
-  MoveBody,
-  MovedCollection,
-  UpdateBody,
-  UpdatedCollection,
-} from '../../api/collections.js';
 import { SEARCH_MODES } from '../../api/choices.js';
 import type { CommonFields, ErrorEnvelope } from '../../api/common.js';
-import type {
-  BatchAnswer,
-  BatchBody,
-  ChunkList,
-  DeletedDocument,
-  DocumentList,
-  IngestBody,
-  Ingested,
-  StoredChunk,
-  StoredDocument,
-} from '../../api/documents.js';
 import {
   BATCH_ITEMS_MAX,
   CHUNK_SIZE_MAX,
@@ -36,50 +13,11 @@ import {
 import { PLAIN_CHARACTER, SEARCH_TEXT, SLUG_TEXT } from '../../api/parameters.js';
 import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
 
-// The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line
-// each. typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the
-// examples, by operation.ts. Pure.
-
-/** JSON bodies of requests: none of them takes other fields than its own. */
-export interface Requests {
-  CreateBody: CreateBody;
-  UpdateBody: UpdateBody;
-  MoveBody: MoveBody;
-  IngestBody: IngestBody;
-  BatchBody: BatchBody;
-}
-
-/** JSON bodies of successes, without the common fields, which schemas.ts adds. */
-export interface Answers {
-  CollectionList: CollectionList;
-  CreatedCollection: CreatedCollection;
-  CollectionDetail: CollectionDetail;
-  UpdatedCollection: UpdatedCollection;
-  MovedCollection: MovedCollection;
-  DeletedCollection: DeletedCollection;
-  RestoredCollection: RestoredCollection;
-  RestoredDataset: RestoredDataset;
-  DocumentList: DocumentList;
-  Ingested: Ingested;
-  StoredDocument: StoredDocument;
-  DeletedDocument: DeletedDocument;
-  ChunkList: ChunkList;
-  StoredChunk: StoredChunk;
-  BatchAnswer: BatchAnswer;
-}
-
-/** What every operation shares. */
-interface Shared {
-  CommonFields: CommonFields;
-  ErrorEnvelope: ErrorEnvelope;
-}
-
-/** As typia words them: each type above, and those they are made of, by name. */
-const TYPE_SCHEMAS = typia.json.schemas<[Requests, Answers, Shared], '3.1'>().components.schemas ?? {};
+/** Of what every operation shares, as typia words it; the schemas of bodies come with the definitions. */
+const SHARED_SCHEMAS = typia.json.schemas<[CommonFields, ErrorEnvelope], '3.1'>().components.schemas ?? {};
 
 // JSON schemas as plain objects, and their rewriting into the short forms people read: `type: [string, 'null']` for a
-// choice with null, `enum` for a choice of constants, aliases of numbers and strings in place. Used by schemas.ts.
-// Pure.
+// choice with null, `enum` for a choice of constants, aliases of numbers and strings in place. Pure.
 
 const REF_START = '#/components/schemas/';
 
@@ -148,7 +86,7 @@ function constants(parts: readonly Schema[]): Schema | undefined {
 }
 
 // What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that
-// have an error code of their own, fields of which exactly one is wanted. Read by schemas.ts. Constants.
+// have an error code of their own, fields of which exactly one is wanted. Constants.
 
 const DISPLAY_NAME: Schema = {
   pattern: `^${PLAIN_CHARACTER}*${PLAIN_CHARACTER.replace('[^', '[^\\s')}${PLAIN_CHARACTER}*$`,
@@ -256,7 +194,7 @@ export function componentSchemas(definitions: readonly RouteDefinition[]): Schem
   const answered = definitions.flatMap(({ answer }) => jsonOf(answer));
   const raw: Schemas = Object.assign(
     {},
-    TYPE_SCHEMAS as unknown as Schemas,
+    SHARED_SCHEMAS as unknown as Schemas,
     ...[...requested, ...answered].map(({ components }) => components),
   );
   const [requestNames, answerNames] = [requested.flatMap(namesIn), answered.flatMap(namesIn)];

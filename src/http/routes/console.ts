@@ -1,15 +1,49 @@
-// GET /ui and the files of that page: open to everybody; what the page asks for comes with the key that its user gives
-// it. Handlers on the front thread. The route table (routes.ts) names them.
+// The console at /ui: open to everybody; what the page asks for comes with the key that its user gives it. Its files stand
+// in dist/src/console/page, as scripts/console.mjs has built them: a page, and scripts and styles with a digest in their
+// names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB. Front thread.
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
-import { type Handler, type ListedRoute, open, param } from '../route.js';
+import { otherContent, ownRoute, routes } from '../../api/route.js';
+import { type Handler, type OwnHandlers, param } from '../route.js';
 import { type StaticFile, guarded, staticFile, staticReply } from '../static-file.js';
 
-// The files of the console, as scripts/console.mjs has built them into dist/src/console/page: a page, and scripts and styles
-// with a digest in their names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB.
-// Called by endpoints/console.ts; front thread.
+const common = { method: 'GET', access: 'public', tag: 'Documentation' } as const;
+
+export const CONSOLE_ROUTES = routes({
+  start: ownRoute({
+    ...common,
+    path: '/',
+    summary: 'The bare address: leads browsers to the console',
+    successes: [302],
+    empty: [302],
+    answer: {},
+    codes: ['not_found'],
+  }),
+  console: ownRoute({
+    ...common,
+    path: '/ui',
+    summary: 'The console: a page to look at collections, search them and see what goes on',
+    successes: [200, 304],
+    answer: otherContent('text/html'),
+  }),
+  consoleFolder: ownRoute({
+    ...common,
+    path: '/ui/',
+    summary: 'The console by an address that ends with a slash: leads to the other one',
+    successes: [308],
+    empty: [308],
+    answer: {},
+  }),
+  consoleFile: ownRoute({
+    ...common,
+    path: '/ui/{file}',
+    summary: 'A script or style of the console',
+    successes: [200, 304],
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css') },
+  }),
+});
 
 const CONSOLE_PAGE = 'index.html';
 
@@ -89,15 +123,12 @@ function found(file: StaticFile | undefined): StaticFile {
   return file;
 }
 
-// The console at /ui: open to everybody.
-// A part of the route table (routes.ts).
-
-export function consoleRoutes(): ListedRoute[] {
+export function consoleHandlers(): OwnHandlers<typeof CONSOLE_ROUTES> {
   const files = new ConsoleFiles();
-  return [
-    open('start', '/', [302, 404], getStart),
-    open('console', '/ui', [200, 304], getConsole(files)),
-    open('consoleFolder', '/ui/', [308], getConsoleFolder),
-    open('consoleFile', '/ui/{file}', [200, 304, 404], getConsoleFile(files)),
-  ];
+  return {
+    start: getStart,
+    console: getConsole(files),
+    consoleFolder: getConsoleFolder,
+    consoleFile: getConsoleFile(files),
+  };
 }

@@ -1,14 +1,39 @@
-// The files of the reference page: our page and its start script, and Swagger UI's from its package. Read once each and
-// held, about 2 MB in all. Called by endpoints/docs.ts on the front thread.
+// The OpenAPI document, and the page that shows it: our page and its start script, and Swagger UI's files from its package.
+// Open to everybody. All of it is made or read once and held, about 2 MB. Front thread.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
-import type { RouteDefinition } from '../../api/route.js';
+import { type RouteDefinition, otherContent, ownRoute, routes } from '../../api/route.js';
 import { openApiDocument } from '../openapi/document.js';
-import { type Handler, type ListedRoute, open, param } from '../route.js';
+import { type Handler, type OwnHandlers, param } from '../route.js';
 import { type StaticFile, staticFile, staticReply } from '../static-file.js';
+
+const common = { method: 'GET', access: 'public', tag: 'Documentation', successes: [200, 304] } as const;
+
+export const DOCS_ROUTES = routes({
+  openApi: ownRoute({
+    ...common,
+    path: '/openapi.json',
+    summary: 'This document: OpenAPI 3.1',
+    answer: {
+      'application/json': { schema: { type: 'object', required: ['openapi', 'info', 'paths'] }, examples: {} },
+    },
+  }),
+  docs: ownRoute({
+    ...common,
+    path: '/docs',
+    summary: 'A page that shows this document and can send its requests',
+    answer: otherContent('text/html'),
+  }),
+  docsFile: ownRoute({
+    ...common,
+    path: '/docs/{file}',
+    summary: 'A script, style or picture of that page',
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
+  }),
+});
 
 const PAGE = 'index.html';
 const OURS = ['start.js'];
@@ -50,9 +75,6 @@ const ourFolder = (): string => fileURLToPath(new URL('../openapi/page', import.
 const swaggerUiFolder = (): string =>
   join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
 
-// GET /openapi.json, /docs and the files of that page. Open to everybody; all of it is made or read once and held.
-// Handlers on the front thread. The route table (routes.ts) names them.
-
 /**
  * Nothing from other hosts, no script in the page itself. Swagger UI sets styles in the page and has pictures as
  * `data:`.
@@ -60,10 +82,10 @@ const swaggerUiFolder = (): string =>
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-function getOpenApi(routes: () => readonly RouteDefinition[]): Handler {
+function getOpenApi(all: () => readonly RouteDefinition[]): Handler {
   let made: StaticFile | undefined;
   return async (request) => {
-    made ??= staticFile(Buffer.from(JSON.stringify(openApiDocument(routes()))), 'application/json');
+    made ??= staticFile(Buffer.from(JSON.stringify(openApiDocument(all()))), 'application/json');
     return staticReply(request, made, POLICY);
   };
 }
@@ -81,15 +103,8 @@ const getPageFile =
     return staticReply(request, file, POLICY);
   };
 
-// The OpenAPI document and the page that shows it: open to everybody.
-// A part of the route table (routes.ts).
-
-/** Those that document all routes, themselves among them. */
-export function docsRoutes(all: () => readonly RouteDefinition[]): ListedRoute[] {
+/** `all`: the routes to document, these among them. */
+export function docsHandlers(all: () => readonly RouteDefinition[]): OwnHandlers<typeof DOCS_ROUTES> {
   const page = new ReferencePage();
-  return [
-    open('openApi', '/openapi.json', [200, 304], getOpenApi(all)),
-    open('docs', '/docs', [200, 304], getPage(page)),
-    open('docsFile', '/docs/{file}', [200, 304, 404], getPageFile(page)),
-  ];
+  return { openApi: getOpenApi(all), docs: getPage(page), docsFile: getPageFile(page) };
 }

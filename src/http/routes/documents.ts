@@ -1,11 +1,11 @@
-// Documents and chunks: ingest, list, get, delete, content.
-// Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
-import type { BatchItemResult, BatchSummary } from '../../api/documents.js';
-import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
+// Documents and chunks: ingest of one and of many, listings, and records that come from the shards as ready JSON. Front
+// thread.
+import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
+import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
-import { deleteDocument, getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
+import { getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { type ItemOutcome, ingestJsonBatch } from '../../service/ingest/batch.js';
@@ -13,22 +13,7 @@ import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
 import type { Services } from '../../service/services.js';
 import { listingReply } from '../listing.js';
-import { CSV, type Operation, PAGE, jsonAnswer, jsonRequest, otherContent } from '../openapi/operation.js';
-import type { Schema } from '../../api/route.js';
-import {
-  type Body,
-  type Handler,
-  READ,
-  READ_ONE,
-  type Reply,
-  type Request,
-  type ListedRoute,
-  collectionOf,
-  get,
-  param,
-  post,
-  remove,
-} from '../route.js';
+import { type Body, type Handler, type OwnHandlers, type Reply, type Request, collectionOf, param } from '../route.js';
 
 const postDocument =
   (context: Services['ingest']): Handler =>
@@ -88,15 +73,6 @@ const recordReply = (head: object, record: string): Reply => ({
   jsonParts: [`${JSON.stringify(head).slice(0, -1)},${record.slice(1, -1)}`],
 });
 
-const removeDocument =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const docid = param(request, 'docid');
-    const chunks = await deleteDocument(context, tenant, collection, docid);
-    return { status: 200, json: { tenant, collection, docid, chunks_deleted: chunks } };
-  };
-
 const getDocumentChunks =
   (context: Services['documents']): Handler =>
   async (request) => {
@@ -127,210 +103,9 @@ const getContent =
     return { status: 200, bytes: Buffer.from(text), contentType: 'text/plain; charset=utf-8' };
   };
 
-// The lines of the route table for documents and chunks.
-// Called by ../routes.ts.
-
-const DOCUMENTS = '/v1/collections/{tenant}/{collection}/documents';
-const CHUNKS = '/v1/collections/{tenant}/{collection}/chunks';
-
-export function documentRoutes({ documents, ingest }: Pick<Services, 'documents' | 'ingest'>): ListedRoute[] {
-  return [
-    get('listDocuments', DOCUMENTS, READ, getDocuments(documents)),
-    {
-      ...post('ingestDocument', DOCUMENTS, [201, 400, 401, 403, 413, 422, 429, 500, 503], postDocument(ingest)),
-      body: 'document',
-      scope: 'ingest',
-    },
-    get('getDocument', `${DOCUMENTS}/{docid}`, READ_ONE, getOneDocument(documents)),
-    { ...remove('deleteDocument', `${DOCUMENTS}/{docid}`, READ, removeDocument(documents)), scope: 'ingest' },
-    get('listChunks', `${DOCUMENTS}/{docid}/chunks`, READ, getDocumentChunks(documents)),
-    get('getChunk', `${CHUNKS}/{rid}`, READ_ONE, getOneChunk(documents)),
-    get('getChunkContent', `${CHUNKS}/{rid}/content`, READ_ONE, getContent(documents)),
-  ];
-}
-
-// Entries of the document and chunk operations.
-// Read by ../operations.ts. Constants.
-
-const PLACE = { tenant: 'acme', collection: 'docs' };
-const INGESTED_AT = '2026-01-05T09:30:00.000Z';
-const DOCUMENT = { docid: 'nemo', version: 1, ingested_at: INGESTED_AT, chunk_count: 1 };
-const CHUNK = {
-  rid: 'nemo::chunk_0',
-  chunk_path: 'chunk_0',
-  ingested_at: INGESTED_AT,
-  meta: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en', offset: 0 },
-};
-
-const BATCH_RESULTS: BatchItemResult[] = [
-  { index: 0, ok: true, docid: 'nemo', chunks: 1 },
-  { index: 1, ok: false, code: 'no_text_extracted', error: 'There is no text to index.' },
-];
-const BATCH_SUMMARY: BatchSummary = {
-  ok: true,
-  count: 2,
-  succeeded: 1,
-  failed: 1,
-  latency_ms: 3.1,
-  request_id: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55',
-};
-
-const FORM: Schema = {
-  type: 'object',
-  required: ['file'],
-  properties: {
-    file: {
-      type: 'string',
-      format: 'binary',
-      contentMediaType: 'application/octet-stream',
-      description: 'Its extension, declared type and content tell what it is.',
-    },
-    docid: {
-      type: 'string',
-      description:
-        "Omitted: made of the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document; where another file has that id already, a distinct one is made, and `docid_taken` names the other.",
-    },
-    metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
-  },
-};
-
-const INGEST_CODES: readonly ErrorCode[] = [
-  ...([
-    'invalid_docid',
-    'invalid_metadata',
-    'invalid_metadata_keys',
-    'metadata_too_large',
-    'no_text_extracted',
-    'chunk_too_large',
-    'vectors_only',
-    'dim_mismatch',
-  ] as const),
-  ...([
-    'collection_limit_reached',
-    'chunk_limit_reached',
-    'collection_changed',
-    'embedder_unavailable',
-    'storage_full',
-    'ingest_failed',
-  ] as const),
-];
-const FILE_CODES: readonly ErrorCode[] = [
-  'invalid_multipart',
-  'missing_document_file',
-  'invalid_metadata_json',
-  'unsupported_or_invalid_document',
-  'file_unreadable',
-  'file_encrypted',
-  'file_too_large',
-  'invalid_csv_options',
-];
-
-export const DOCUMENT_OPERATIONS = {
-  listDocuments: {
-    tag: 'Documents',
-    summary: 'The documents of a collection',
-    description: 'By document id. A collection that does not exist has none.',
-    query: PAGE,
-    answer: jsonAnswer('DocumentList', { ...PLACE, documents: [DOCUMENT], count: 1 }),
-  },
-  ingestDocument: {
-    tag: 'Documents',
-    summary: 'Ingest a text, a vector or a file',
-    description:
-      'A known document id replaces its document, at once and whole. A collection that does not exist is made, with the defaults. Files: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
-    query: CSV,
-    request: {
-      required: true,
-      content: {
-        ...jsonRequest('IngestBody', {
-          text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
-          vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
-        }),
-        'multipart/form-data': {
-          schema: FORM,
-          examples: { file: { file: 'Captain Nemo commands the Nautilus.', docid: 'nemo', metadata: '{"lang":"en"}' } },
-        },
-      },
-    },
-    answer: jsonAnswer('Ingested', { ...PLACE, docid: 'nemo', chunks: 1 }),
-    codes: [...INGEST_CODES, ...FILE_CODES, 'invalid_document_json', 'unsupported_media_type'],
-  },
-  ingestBatch: {
-    tag: 'Documents',
-    summary: 'Ingest many texts or vectors',
-    description: `201 even where items fail: each has a result of its own, in order, with \`code\` and \`error\` where it failed. Items with one document id are applied in order.
-As \`application/x-ndjson\`, an item a line, there is no bound on their number: the results come back a line each while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.`,
-    request: {
-      required: true,
-      content: {
-        ...jsonRequest('BatchBody', {
-          texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] },
-        }),
-        ...otherContent(
-          'application/x-ndjson',
-          '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}\n{"text":" "}\n',
-        ),
-      },
-    },
-    answer: {
-      ...jsonAnswer('BatchAnswer', { ...PLACE, documents: BATCH_RESULTS, count: 2, succeeded: 1, failed: 1 }),
-      ...otherContent(
-        'application/x-ndjson',
-        [...BATCH_RESULTS, BATCH_SUMMARY].map((line) => `${JSON.stringify(line)}\n`).join(''),
-      ),
-    },
-    codes: [
-      'unsupported_media_type',
-      'collection_limit_reached',
-      'embedder_unavailable',
-      'storage_full',
-      'ingest_failed',
-    ],
-  },
-  getDocument: {
-    tag: 'Documents',
-    summary: 'Metadata, version and chunk ids of a document',
-    answer: jsonAnswer('StoredDocument', {
-      ...PLACE,
-      ...DOCUMENT,
-      metadata: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en' },
-      chunk_ids: [CHUNK.rid],
-    }),
-    codes: ['document_not_found'],
-  },
-  deleteDocument: {
-    tag: 'Documents',
-    summary: 'Delete a document and its chunks',
-    description: 'One that does not exist had 0 chunks.',
-    answer: jsonAnswer('DeletedDocument', { ...PLACE, docid: 'nemo', chunks_deleted: 1 }),
-    codes: ['invalid_docid', 'storage_full'],
-  },
-  listChunks: {
-    tag: 'Documents',
-    summary: 'The chunks of a document, in its order',
-    description: 'A document that does not exist has none.',
-    query: PAGE,
-    answer: jsonAnswer('ChunkList', { ...PLACE, docid: 'nemo', chunks: [CHUNK], count: 1 }),
-  },
-  getChunk: {
-    tag: 'Documents',
-    summary: 'Provenance and metadata of a chunk',
-    answer: jsonAnswer('StoredChunk', { ...PLACE, docid: 'nemo', ...CHUNK }),
-    codes: ['chunk_not_found'],
-  },
-  getChunkContent: {
-    tag: 'Documents',
-    summary: 'The text of a chunk',
-    answer: otherContent('text/plain', 'Captain Nemo commands the Nautilus.'),
-    codes: ['chunk_not_found', 'chunk_content_not_found'],
-  },
-} satisfies Record<string, Operation>;
-
-// Batch ingest: JSON, answered when all items are done, or NDJSON, answered line by line while it comes.
-// Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
-
 const NDJSON = 'application/x-ndjson';
 
+/** JSON is answered when all items are done, NDJSON line by line while it comes. */
 const postBatch =
   (context: Services['ingest']): Handler =>
   async (request) => {
@@ -390,17 +165,15 @@ async function* resultLines(
   yield `${JSON.stringify({ ok: true, count, succeeded, failed, latency_ms, request_id: id })}\n`;
 }
 
-// Batch ingest: many documents in one request.
-// A part of the route table (routes.ts).
-
-const BATCH = '/v1/collections/{tenant}/{collection}/documents:batch';
-
-export function batchRoutes(context: Services['ingest']): ListedRoute[] {
-  return [
-    {
-      ...post('ingestBatch', BATCH, [201, 400, 401, 403, 413, 422, 429, 500, 503], postBatch(context)),
-      body: 'lines',
-      scope: 'ingest',
-    },
-  ];
-}
+export const documentHandlers = ({
+  documents,
+  ingest,
+}: Pick<Services, 'documents' | 'ingest'>): OwnHandlers<typeof DOCUMENT_ROUTES> => ({
+  listDocuments: getDocuments(documents),
+  ingestDocument: postDocument(ingest),
+  getDocument: getOneDocument(documents),
+  listChunks: getDocumentChunks(documents),
+  getChunk: getOneChunk(documents),
+  getChunkContent: getContent(documents),
+  ingestBatch: postBatch(ingest),
+});

@@ -1,7 +1,6 @@
 // Search by GET and by POST, of a collection and of the shared scope. The hits come from the shards as ready JSON and are
 // joined, never parsed again. Front thread.
-import type { SearchTiming } from '../../api/collections.js';
-import { type SEARCH_ROUTES, checkSearchBody, checkSearchQuery } from '../../api/search.js';
+import { checkSearchBody, checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';

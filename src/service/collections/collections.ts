@@ -1,6 +1,6 @@
-// Use cases on collections: create, relabel, rename and delete one, and find the common collection. Documents go by the
-// id of their collection, so each is one write to the catalog. Front thread.
-import type { Collection } from '../../api/collections.js';
+// Use cases on collections: create, describe, relabel, rename and delete one, and find the common collection. Documents go
+// by the id of their collection, so each change is one write to the catalog. Front thread.
+import type { COLLECTION_ROUTES, Collection, CollectionDetail, CreatedCollection } from '../../api/collections.js';
 import { type CollectionChange, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
@@ -8,7 +8,9 @@ import { type CollectionName, type Tenant, asCollectionName, asTenant } from '..
 import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
 import type { Embedders } from '../embedding/embedders.js';
+import { seesCollection } from '../tenants/actor.js';
 import type { TenantRegistry } from '../tenants/registry.js';
+import type { UseCases } from '../use-case.js';
 import type { Catalog } from './catalog.js';
 import { type CatalogContext, asOfNow, changeCatalog, forgetCollection, nowIso } from './catalog-changes.js';
 import {
@@ -18,6 +20,7 @@ import {
   displayName,
   settingsOf,
 } from './settings.js';
+import { collectionMemory, countCollection } from './usage.js';
 
 export interface CollectionsContext {
   readonly store: CatalogContext;
@@ -35,6 +38,33 @@ export interface CommonCollection {
   readonly enabled: boolean;
   readonly tenant: string;
   readonly collection: string;
+}
+
+export function collectionUseCases(context: CollectionsContext): UseCases<typeof COLLECTION_ROUTES> {
+  const move: UseCases<typeof COLLECTION_ROUTES>['moveCollection'] = async (
+    { tenant, name, body: { new_name: wanted } },
+    { actor },
+  ) => {
+    const newName = asCollectionName(wanted);
+    if (!seesCollection(actor, newName)) throw new AppError('auth_forbidden');
+    await renameCollection(context, tenant, name, newName);
+    return { tenant, old_name: name, new_name: newName };
+  };
+  return {
+    createCollection: async ({ tenant, name, body }) => createdOf(await createCollection(context, tenant, name, body)),
+    getCollection: ({ tenant, name }) => describeCollection(context, tenant, name),
+    updateCollection: async ({ tenant, name, body: { display_name: label } }) => ({
+      tenant,
+      name,
+      display_name: await relabelCollection(context, tenant, name, label),
+    }),
+    deleteCollection: async ({ tenant, name }) => {
+      await deleteCollection(context, tenant, name);
+      return { tenant, deleted: name };
+    },
+    moveCollection: move,
+    moveCollectionAsAdmin: move,
+  };
 }
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
@@ -61,7 +91,7 @@ export function plannedCollection(
  * Throws 429 `collection_limit_reached`, and 503 `embedder_unavailable` where nothing could be embedded for it: then
  * there is no collection.
  */
-export async function createCollection(
+async function createCollection(
   context: CollectionsContext,
   tenant: Tenant,
   name: CollectionName,
@@ -72,6 +102,54 @@ export async function createCollection(
   const collection = await storeCollection(context, planned);
   assertSameSettings(options, planned, collection);
   return collection;
+}
+
+function createdOf({
+  tenant,
+  name,
+  display_name,
+  embed_model,
+  embedder_type,
+  embedder_config,
+  chunking,
+  priority_key,
+  search_mode,
+  language,
+  precision,
+}: Collection): CreatedCollection {
+  return {
+    collection: name,
+    name,
+    tenant,
+    display_name,
+    embed_model,
+    embedder_type,
+    embedder_config,
+    chunking,
+    priority_key,
+    search_mode,
+    language,
+    precision,
+  };
+}
+
+/**
+ * The catalog's record without what is only the server's, and what there is of the collection. Throws 404
+ * `collection_not_found`.
+ */
+async function describeCollection(
+  { store, quarantine }: CollectionsContext,
+  tenant: Tenant,
+  name: CollectionName,
+): Promise<CollectionDetail> {
+  const collection = store.catalog.get(tenant, name);
+  const [{ documents, chunks }, memory] = await Promise.all([
+    countCollection(store, collection),
+    collectionMemory(store, collection),
+  ]);
+  const { id, dim: _dim, generation: _generation, log_id: _logId, ...detail } = collection;
+  const isDamaged = quarantine.has(id);
+  return { ...detail, doc_count: documents, chunk_count: chunks, memory, ...(isDamaged && { damaged: true }) };
 }
 
 /** The collection, made with the instance's defaults when it is missing: for ingest. */

@@ -1,5 +1,6 @@
 // Use cases on documents and chunks that are stored: get, delete. Each asks the one shard that has the document; a missing
 // collection has none. Front thread.
+import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
 import type { ShardAnswer } from '../../engine/write/commands.js';
@@ -10,6 +11,7 @@ import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
+import type { UseCases } from '../use-case.js';
 
 export interface DocumentsContext {
   readonly catalog: Pick<Catalog, 'find' | 'pageOfTenant'>;
@@ -20,6 +22,15 @@ export interface DocumentsContext {
   readonly events: Pick<EventHub, 'publish'>;
   readonly nowMs: () => number;
 }
+
+export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOCUMENT_ROUTES> => ({
+  deleteDocument: async ({ tenant, collection, docid }) => ({
+    tenant,
+    collection,
+    docid,
+    chunks_deleted: await deleteDocument(context, tenant, collection, docid),
+  }),
+});
 
 /** As JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {
@@ -43,7 +54,7 @@ export async function findDocument(
 }
 
 /** The number of chunks that went; 0 when there was no such document. */
-export async function deleteDocument(
+async function deleteDocument(
   { catalog, shadows, shards, metrics, events, nowMs }: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,

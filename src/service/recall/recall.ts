@@ -12,8 +12,8 @@ import {
   VECTOR_SAMPLE_DEFAULT,
 } from '../../api/limits.js';
 import type { RECALL_ROUTES, RecallAnswer, RecallBody } from '../../api/recall.js';
-import type { SearchParams } from '../../api/search.js';
-import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
+import type { SearchParams, SearchTiming } from '../../api/search.js';
+import type { Collection, Walks } from '../../api/collections.js';
 import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
@@ -39,7 +39,7 @@ export interface RecallContext extends QuestionsContext {
   readonly searchesUnderWay: Pick<UnderWay, 'count'>;
 }
 
-export type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
+type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
 
 export interface Comparison extends Recalled {
   /** Time of ranking. */

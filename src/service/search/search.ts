@@ -1,7 +1,8 @@
 // Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. The
 // text is embedded once, each collection is searched, and their hits are merged into one list. Front thread.
 import type { SearchMode } from '../../api/choices.js';
-import type { Collection, SearchTiming } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
 import { compareUtf8 } from '../../base/bytes.js';

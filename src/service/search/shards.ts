@@ -2,7 +2,8 @@
 // several. What a shard has not loaded or indexed yet its owner is asked for first, again and again until it is. Front
 // thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Collection, SearchTiming } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import type { SearchTiming } from '../../api/search.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import { assert } from '../../base/assert.js';

@@ -2,11 +2,6 @@
 // Types, and one question that the endpoints ask.
 import type { Scope } from '../../api/choices.js';
 
-export type { Scope };
-
-/** Who may call a route: anyone; the admin (metrics, admin); the tenant in the path or the admin; any valid key. */
-export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
-
 export interface Actor {
   /** For the search log. */
   readonly name: string;

@@ -3,9 +3,10 @@
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
-import { SCOPES } from '../../api/choices.js';
+import { SCOPES, type Scope } from '../../api/choices.js';
+import type { Access } from '../../api/route.js';
 import { type TokenKeys, digestOf } from '../../config/auth.js';
-import { type Access, type Actor, type Credentials, type Scope, seesCollection } from './actor.js';
+import { type Actor, type Credentials, seesCollection } from './actor.js';
 import type { KeyRing } from './keys.js';
 
 // The claims of a verified token as an actor. Pure. A claim of the wrong shape makes the token no good: what was meant

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { AppError } from '../../../src/api/errors.js';
-import type { Access, Actor, Credentials } from '../../../src/service/tenants/actor.js';
+import type { Access } from '../../../src/api/route.js';
+import type { Actor, Credentials } from '../../../src/service/tenants/actor.js';
 import { authenticateBy, type Guarded } from '../../../src/service/tenants/auth.js';
 import { keptAdminKey, KeyRing } from '../../../src/service/tenants/keys.js';
 
