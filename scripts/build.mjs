@@ -6,6 +6,7 @@
 //   transpile    every other TypeScript file, one by one (esbuild); types are checked by `npm run check`, not here
 //   kernel       AssemblyScript to WebAssembly (kernel.mjs)
 //   console      the pages of /ui (console.mjs)
+//   docs         the pages of /docs (docs-pages.mjs)
 //   addons       .cc files (native.mjs)
 //   assets       files that are shipped as they are
 //   bundles      the server's programs in one file each (bundle.mjs)
@@ -29,7 +30,9 @@ import { compileAddon } from './native.mjs';
 import { usesTypia, declarationsOf } from './validators.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
-const BUILD_SCRIPTS = ['build', 'bundle', 'console', 'kernel', 'native', 'thread', 'validators'];
+/** What the pages of /docs are made of, beside their folder. */
+const DOCS_FILES = ['CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'package.json', 'scripts/docs-pages.css'];
+const BUILD_SCRIPTS = ['build', 'bundle', 'console', 'docs-pages', 'kernel', 'native', 'thread', 'validators'];
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', ...BUILD_SCRIPTS.map((name) => `scripts/${name}.mjs`)];
 const RECORD = 'dist/.build.json';
 
@@ -90,6 +93,7 @@ export async function build(root, say, { anew = false } = {}) {
     compile(),
     step('kernel', () => inThread('kernel.mjs', 'buildKernel', root, join(root, 'dist'))),
     step('console', () => inThread('console.mjs', 'buildConsole', root, join(root, 'dist/src/console/page'))),
+    step('docs', () => inThread('docs-pages.mjs', 'buildDocs', root, join(root, 'dist/src/docs'))),
     ...changed.filter((path) => path.endsWith('.cc')).map((path) => buildAddon(root, path, say)),
     ...changed.filter(isAsset).map(async (path) => copyAsset(root, path)),
   ]);
@@ -210,7 +214,8 @@ function stampOf(root, path) {
 
 /** Path and stamp of every source, in order. */
 function listSources(root) {
-  const paths = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
+  const sources = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
+  const paths = [...sources, ...filesBelow(root, 'docs'), ...DOCS_FILES.filter((path) => existsSync(join(root, path)))];
   return new Map(paths.map((path) => [path, stampOf(root, path)]));
 }
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 /** An editor writes a file in several steps, and a formatter many files. */
 const QUIET_MS = 100;
-const WATCHED = ['src', 'workers', 'sheaf.yaml'];
+const WATCHED = ['src', 'workers', 'docs', 'sheaf.yaml'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const args = process.argv.slice(2);

@@ -28,6 +28,8 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   job_id: { description: 'Id of a reindex job.', schema: ANY_ID, example: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10' },
   key_id: { description: 'Id of a key.', schema: ANY_ID, example: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77' },
   file: { description: 'Name of a file of the page.', schema: ANY_ID, example: 'swagger-ui.css' },
+  section: { description: 'Section of the documentation.', schema: ANY_ID, example: 'guide' },
+  page: { description: 'Name of a page of the section, or of a picture.', schema: ANY_ID, example: 'quickstart' },
 };
 
 /** With something else than white space in it. */

@@ -1,6 +1,8 @@
 // Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says
 // that the client has them still. Front thread.
 import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
 import { codingFor } from './compression.js';
 import type { Reply, Request } from './route.js';
 
@@ -50,4 +52,49 @@ export function staticReply(
     contentType,
     bytes: brotli,
   };
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.png': 'image/png',
+};
+
+/**
+ * The files of these types below a folder that the build has made. Each is read when it is first asked for, together with
+ * its brotli form where there is one, and held.
+ */
+export class StaticFolder {
+  private names: Promise<ReadonlySet<string>> | undefined;
+  private readonly held = new Map<string, Promise<StaticFile>>();
+
+  constructor(private readonly folder: string) {}
+
+  /** `name`: relative to the folder, with `/` between the parts. Undefined for a name that is none of them. */
+  async find(name: string): Promise<StaticFile | undefined> {
+    const type = TYPES[extname(name)];
+    if (type === undefined) return undefined;
+    this.names ??= namesBelow(this.folder);
+    // What could not be read is tried again by the next request.
+    this.names.catch(() => (this.names = undefined));
+    if (!(await this.names).has(name)) return undefined;
+    const found = this.held.get(name) ?? this.read(name, type, await this.names);
+    this.held.set(name, found);
+    found.catch(() => this.held.delete(name));
+    return found;
+  }
+
+  private async read(name: string, type: string, names: ReadonlySet<string>): Promise<StaticFile> {
+    const packed = `${name}.br`;
+    const [bytes, brotli] = await Promise.all([
+      readFile(join(this.folder, name)),
+      names.has(packed) ? readFile(join(this.folder, packed)) : undefined,
+    ]);
+    return staticFile(bytes, type, brotli);
+  }
+}
+
+async function namesBelow(folder: string): Promise<ReadonlySet<string>> {
+  return new Set(await readdir(folder, { recursive: true }));
 }

@@ -1,13 +1,11 @@
 // The console at /ui: open to everybody; what the page asks for comes with the key that its user gives it. Its files stand
 // in dist/src/console/page, as scripts/console.mjs has built them: a page, and scripts and styles with a digest in their
 // names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB. Front thread.
-import { readFile, readdir } from 'node:fs/promises';
-import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
 import { otherContent, ownRoute, routes } from '../../api/route.js';
 import { type Handler, type OwnHandlers, param } from '../route.js';
-import { type StaticFile, guarded, staticFile, staticReply } from '../static-file.js';
+import { type StaticFile, StaticFolder, guarded, staticReply } from '../static-file.js';
 
 const common = { method: 'GET', access: 'public', tag: 'Documentation' } as const;
 
@@ -47,39 +45,14 @@ export const CONSOLE_ROUTES = routes({
 
 const CONSOLE_PAGE = 'index.html';
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-};
-
-class ConsoleFiles {
-  private held: Promise<ReadonlyMap<string, StaticFile>> | undefined;
-
-  /** Undefined for a name that is none of them. */
-  async find(name: string): Promise<StaticFile | undefined> {
-    this.held ??= readAll(fileURLToPath(new URL('../../console/page', import.meta.url)));
-    // Files that could not be read are tried again by the next request.
-    this.held.catch(() => (this.held = undefined));
-    return (await this.held).get(name);
-  }
-}
-
-async function readAll(folder: string): Promise<Map<string, StaticFile>> {
-  const names = (await readdir(folder)).filter((name) => Object.hasOwn(TYPES, extname(name)));
-  const files = names.map(async (name): Promise<[string, StaticFile]> => {
-    const [bytes, brotli] = await Promise.all([readFile(join(folder, name)), readFile(join(folder, `${name}.br`))]);
-    return [name, staticFile(bytes, TYPES[extname(name)] as string, brotli)];
-  });
-  return new Map(await Promise.all(files));
-}
+const consoleFolder = (): string => fileURLToPath(new URL('../../console/page', import.meta.url));
 
 /** Nothing from other hosts, no script and no style in the page itself. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const getConsole =
-  (files: ConsoleFiles): Handler =>
+  (files: StaticFolder): Handler =>
   async (request) =>
     staticReply(request, found(await files.find(CONSOLE_PAGE)), POLICY);
 
@@ -107,7 +80,7 @@ const getConsoleFolder: Handler = async ({ query }) => {
 
 /** What it has in it stands in its name: nobody need ask for it again. */
 const getConsoleFile =
-  (files: ConsoleFiles): Handler =>
+  (files: StaticFolder): Handler =>
   async (request) => {
     const name = param(request, 'file');
     return staticReply(
@@ -124,7 +97,7 @@ function found(file: StaticFile | undefined): StaticFile {
 }
 
 export function consoleHandlers(): OwnHandlers<typeof CONSOLE_ROUTES> {
-  const files = new ConsoleFiles();
+  const files = new StaticFolder(consoleFolder());
   return {
     start: getStart,
     console: getConsole(files),

@@ -1,14 +1,14 @@
-// The OpenAPI document, and the page that shows it: our page and its start script, and Swagger UI's files from its package.
-// Open to everybody. All of it is made or read once and held, about 2 MB. Front thread.
+// The OpenAPI document, and the page that shows it: our page and its start script, and Swagger UI's files from its package;
+// and the pages of docs/. Open to everybody. All of it is made or read once and held, about 3 MB. Front thread.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
 import { type RouteDefinition, otherContent, ownRoute, routes } from '../../api/route.js';
 import { openApiDocument } from '../openapi/document.js';
-import { type Handler, type OwnHandlers, param } from '../route.js';
-import { type StaticFile, staticFile, staticReply } from '../static-file.js';
+import { type Handler, type OwnHandlers, type Reply, type Request, param } from '../route.js';
+import { type StaticFile, StaticFolder, staticFile, staticReply } from '../static-file.js';
 
 const common = { method: 'GET', access: 'public', tag: 'Documentation', successes: [200, 304] } as const;
 
@@ -30,8 +30,19 @@ export const DOCS_ROUTES = routes({
   docsFile: ownRoute({
     ...common,
     path: '/docs/{file}',
-    summary: 'A script, style or picture of that page',
-    answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
+    summary: 'A script, style or picture of that page, or a page of the documentation, such as `index`',
+    answer: {
+      ...otherContent('text/html'),
+      ...otherContent('text/javascript'),
+      ...otherContent('text/css'),
+      ...otherContent('image/png'),
+    },
+  }),
+  docsPage: ownRoute({
+    ...common,
+    path: '/docs/{section}/{page}',
+    summary: 'A page of a section of the documentation, such as `guide/quickstart`, or a picture of one',
+    answer: { ...otherContent('text/html'), ...otherContent('image/png') },
   }),
 });
 
@@ -96,15 +107,44 @@ const getPage =
     staticReply(request, await page.page(), POLICY);
 
 const getPageFile =
-  (page: ReferencePage): Handler =>
+  (page: ReferencePage, manual: Manual): Handler =>
   async (request) => {
-    const file = await page.file(param(request, 'file'));
-    if (file === undefined) throw new AppError('not_found');
-    return staticReply(request, file, POLICY);
+    const name = param(request, 'file');
+    const file = await page.file(name);
+    return file ? staticReply(request, file, POLICY) : manual.reply(request, name);
   };
+
+/** Nothing from other hosts, and no script at all. */
+const MANUAL_POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The pages of docs/ as scripts/docs-pages.mjs has made them: HTML, pictures, and a style with a digest in its name. */
+class Manual {
+  private readonly folder = new StaticFolder(fileURLToPath(new URL('../../docs', import.meta.url)));
+
+  /** `name`: the address below /docs, which pages have without their extension. */
+  async reply(request: Request, name: string): Promise<Reply> {
+    const extension = extname(name);
+    const file = extension === '.html' ? undefined : await this.folder.find(extension === '' ? `${name}.html` : name);
+    if (file === undefined) throw new AppError('not_found');
+    const cacheControl = extension === '.css' ? 'public, max-age=31536000, immutable' : 'no-cache';
+    return staticReply(request, file, MANUAL_POLICY, cacheControl);
+  }
+}
+
+const getManualPage =
+  (manual: Manual): Handler =>
+  (request) =>
+    manual.reply(request, `${param(request, 'section')}/${param(request, 'page')}`);
 
 /** `all`: the routes to document, these among them. */
 export function docsHandlers(all: () => readonly RouteDefinition[]): OwnHandlers<typeof DOCS_ROUTES> {
   const page = new ReferencePage();
-  return { openApi: getOpenApi(all), docs: getPage(page), docsFile: getPageFile(page) };
+  const manual = new Manual();
+  return {
+    openApi: getOpenApi(all),
+    docs: getPage(page),
+    docsFile: getPageFile(page, manual),
+    docsPage: getManualPage(manual),
+  };
 }

@@ -20,7 +20,7 @@ fs.cpSync('packages', 'node_modules', { recursive: true, verbatimSymlinks: true 
 `;
 
 /** What the build calls is the real thing. */
-const COMPILERS = ['assemblyscript', 'esbuild', 'typescript', 'typia'];
+const COMPILERS = ['assemblyscript', 'esbuild', 'github-slugger', 'marked', 'typescript', 'typia'];
 
 /** One of each kind of source. */
 const SOURCES: Record<string, string> = {
@@ -34,6 +34,7 @@ const SOURCES: Record<string, string> = {
   'src/console/style/style.css': 'body { color: black }',
   'src/console/index.html': '<!-- preload --><script src="SCRIPT"></script><link href="STYLE">',
   'src/console/tsconfig.json': '{}',
+  'docs/guide/boats.md': '# Boats\n',
   'workers/shard/worker.ts': "import { one } from '../../src/client/client.js'; console.log(one());",
   'src/engine/kernel/index.ts': 'export function one(): i32 { return 1; }',
   'test/unit/boat.test.ts': "import { isBoat } from '../../src/boat.js'; console.log(isBoat({}));",

@@ -114,6 +114,7 @@ test('a change builds what it touches, and nothing else', async () => {
     'dist/src/engine/kernel.wasm',
     'dist/src/base/json-floats.wasm',
     'dist/src/console/page/index.html',
+    'dist/src/docs/guide/boats.html',
     'dist/test/unit/boat.test.js',
   ];
   const changedBy = async (path: string, text: string): Promise<string[]> => {
@@ -144,6 +145,9 @@ test('a change builds what it touches, and nothing else', async () => {
   assert.deepEqual(await changedBy('src/console/main.tsx', "document.title = 'ships';"), [
     'dist/src/console/page/index.html',
   ]);
+  for (const path of ['docs/guide/boats.md', 'docs/guide/ships.md'])
+    assert.deepEqual(await changedBy(path, '# Ships\n'), ['dist/src/docs/guide/boats.html']);
+  assert.ok(project.has('dist/src/docs/guide/ships.html'));
 });
 
 test('a type that a validator checks is checked anew when it changes, in another file too', async () => {

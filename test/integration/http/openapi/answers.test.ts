@@ -75,6 +75,8 @@ test('successes', async () => {
   await judged('mcp', 200, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, agent);
   await judged('mcp', 202, 'POST', '/mcp', { jsonrpc: '2.0', method: 'notifications/initialized' }, agent);
   await judged('docsFile', 200, 'GET', '/docs/swagger-ui.css', undefined, {});
+  await judged('docsFile', 200, 'GET', '/docs/index', undefined, {});
+  await judged('docsPage', 200, 'GET', '/docs/guide/quickstart', undefined, {});
 });
 
 test('refusals', async () => {
@@ -101,6 +103,7 @@ test('refusals', async () => {
   await judged('mcp', 406, 'POST', '/mcp', message, { ...agent, accept: 'application/json' });
   await judged('mcp', 415, 'POST', '/mcp', message, { ...agent, 'content-type': 'text/plain' });
   await judged('docsFile', 404, 'GET', '/docs/package.json', undefined, {});
+  await judged('docsPage', 404, 'GET', '/docs/guide/none', undefined, {});
 });
 
 test('the document is made once, and known by its tag', async () => {

@@ -30,7 +30,7 @@ test('the page and its files come with type, tag and policy, and only they', asy
 test('the page names each of its files, and nothing elsewhere', async () => {
   const { text } = await server.call('GET', '/docs');
   const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link as string);
-  assert.equal(links.length, 5);
+  assert.equal(links.length, 7);
   for (const link of links) assert.equal((await server.call('GET', `/${link}`)).status, 200, link);
 });
 

@@ -151,6 +151,7 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   openApi: [200, 304],
   docs: [200, 304],
   docsFile: [200, 304, 404],
+  docsPage: [200, 304, 404],
 };
 
 test('every operation answers the statuses that are listed for it, each error with a code that can occur', () => {
