@@ -146,10 +146,6 @@ export class RequestQueue<Q, A> {
     this.waiting = new FairQueue(options.quantum ?? 1);
   }
 
-  get waitingCount(): number {
-    return this.waiting.size;
-  }
-
   /**
    * `tenant`: whose line it waits in. Requests of one tenant are sent in the order they were made. One whose signal is
    * aborted while it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called

@@ -4,7 +4,7 @@ import { type Outcome, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { Leaving } from '../base/signals.js';
 import { clearReader } from '../engine/memory/ownership.js';
-import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../engine/search/params.js';
+import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
 import type { SharedShards } from '../engine/write/commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
@@ -34,7 +34,7 @@ interface SearchPoolOptions {
 export class SearchPool {
   readonly threads: number;
   private readonly workers: WorkerPool;
-  private readonly queue: RequestQueue<SearchTask, SearchAnswer>;
+  private readonly queue: RequestQueue<CollectionSearch, SearchResult>;
   private inFlight = 0;
   private closing = false;
 
@@ -61,18 +61,13 @@ export class SearchPool {
     );
   }
 
-  /** Threads that have nothing to do, nor will when all that waits is sent. */
-  get idle(): number {
-    return Math.max(0, this.threads - this.inFlight - this.queue.waitingCount);
-  }
-
   /**
    * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. One whose signal is
    * aborted while it waits leaves the queue.
    */
-  async ask(task: SearchTask, tenant: string, signal?: Leaving): Promise<SearchAnswer> {
+  async ask(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
     if (this.closing) throw shardUnavailable();
-    return this.options.quarantine.watch(task.search.collection.id, () => this.queue.ask(task, tenant, signal));
+    return this.options.quarantine.watch(search.collection.id, () => this.queue.ask(search, tenant, signal));
   }
 
   /** Ends the threads, as a crash would: for tests. */
@@ -87,10 +82,10 @@ export class SearchPool {
     await this.workers.end();
   }
 
-  private async send(batch: PendingRequest<SearchTask, SearchAnswer>[], isRepeated = false): Promise<void> {
+  private async send(batch: PendingRequest<CollectionSearch, SearchResult>[], isRepeated = false): Promise<void> {
     this.inFlight++;
     try {
-      const results = (await this.workers.run(batch.map(({ request }) => request))) as Outcome<SearchAnswer>[];
+      const results = (await this.workers.run(batch.map(({ request }) => request))) as Outcome<SearchResult>[];
       settleAll(batch, results, this.options.log);
     } catch (error) {
       this.options.log.warn({ reason: (error as Error).message }, 'a search worker died with searches under way');

@@ -34,7 +34,6 @@ import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
-import { FanOut } from './search/fan-out.js';
 import type { SearchContext } from './search/search.js';
 import type { Services } from './services.js';
 import { KeyRing, keptAdminKey } from './tenants/keys.js';
@@ -51,7 +50,6 @@ interface Parts {
   readonly quarantine: Quarantine;
   readonly shards: ShardPool;
   readonly searches: SearchPool;
-  readonly fanOut: FanOut;
   /** The threads behind the embedders and rerankers. */
   readonly embed: EmbedPool;
   readonly embedders: Embedders;
@@ -134,7 +132,6 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
       // An owner looks after its memory when it is asked anything.
       died: () => void Promise.allSettled(shards.askAll('counts', { collections: [] })),
     }),
-    fanOut: new FanOut(),
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.latches, log),
@@ -231,7 +228,6 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
     embedders,
     queryCache,
     searches: parts.searches,
-    fanOut: parts.fanOut,
     shards,
     rerankers: parts.rerankers,
     recallSampler: parts.recallSampler,
@@ -289,10 +285,7 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
   };
 }
 
-function createLifecycle(
-  { queryLog, events, metrics, quarantine, fanOut }: Parts,
-  endJobs: Lifecycle['endJobs'],
-): Lifecycle {
+function createLifecycle({ queryLog, events, metrics, quarantine }: Parts, endJobs: Lifecycle['endJobs']): Lifecycle {
   return {
     collectionDeleted: (collection) => {
       const logId = logIdOf(collection);
@@ -302,10 +295,7 @@ function createLifecycle(
       metrics.count('collectionsDeleted');
     },
     logAbandoned: (logId) => queryLog.forget(logId),
-    idDropped: (id) => {
-      quarantine.forget(id);
-      fanOut.forget(id);
-    },
+    idDropped: (id) => quarantine.forget(id),
     endJobs,
   };
 }

@@ -5,7 +5,7 @@ import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { endThread, noteLoaded } from '../../src/base/thread.js';
 import { outcomeOf } from '../../src/engine/errors.js';
-import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/engine/search/params.js';
+import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
 
@@ -13,9 +13,9 @@ const shards = new ShardSet(workerData as SearchWorkerStart);
 noteLoaded();
 
 /** Runs the searches of one message; the results stand in their order. A broken assertion ends this thread. */
-export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Promise<never> {
+export function run(searches: readonly CollectionSearch[]): Outcome<SearchResult>[] | Promise<never> {
   try {
-    const outcomes = tasks.map(attempt);
+    const outcomes = searches.map(attempt);
     shards.tellCounts();
     return outcomes;
   } catch (error) {
@@ -23,10 +23,10 @@ export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Pro
   }
 }
 
-function attempt(task: SearchTask): Outcome<SearchAnswer> {
+function attempt(asked: CollectionSearch): Outcome<SearchResult> {
   try {
-    return { value: search(shards, task) };
+    return { value: search(shards, asked) };
   } catch (error) {
-    return outcomeOf(error, task.search.collection.id);
+    return outcomeOf(error, asked.collection.id);
   }
 }

@@ -102,15 +102,6 @@ export interface ShardHits {
   lexicalMs: number;
 }
 
-/** The rankings of an arena of some shards, for another worker to merge. */
-export interface RankedShard {
-  shard: number;
-  arena: number;
-  /** Of the shard's memory when it was ranked. */
-  incarnation: number;
-  hits: ShardHits;
-}
-
 /** The k best, best first. */
 export interface Found {
   /** Chunk ids. */
@@ -121,8 +112,6 @@ export interface Found {
   /** Where they were asked for. */
   parts?: HitParts[];
   timing: SearchTiming;
-  /** Live chunks of the collection: what a search of it costs. */
-  chunks: number;
 }
 
 /** Indexes that a shard has not made yet: its owner is asked to, and the search again. */
@@ -132,14 +121,8 @@ export interface Wanting {
   fields: boolean;
 }
 
-/** The whole search; or the rankings of some shards alone; or what is left to do once they all have been ranked. */
-export type SearchTask = { search: CollectionSearch } & (
-  | { part: 'whole' }
-  | { part: 'rank'; shards: number[] }
-  | { part: 'finish'; ranked: RankedShard[] }
-);
-
-export type SearchAnswer = { found: Found } | { wanting: Wanting[] } | { ranked: RankedShard[] };
+/** The hits, or the indexes that have to be made before there are any. */
+export type SearchResult = Found | Wanting[];
 
 /** Given to each search worker when it starts. */
 export interface SearchWorkerStart extends SharedShards {

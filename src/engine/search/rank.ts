@@ -11,14 +11,7 @@ import type { SearchScope } from '../hnsw/search-plan.js';
 import type { Bitmap, WordIndex } from '../postings/text-index.js';
 import type { PartView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
-import {
-  type CollectionSearch,
-  type CosineSample,
-  type RankedList,
-  type RankedShard,
-  type ShardHits,
-  isDefault,
-} from './params.js';
+import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';
 import type { ShardView } from './snapshot.js';
 
 /** Rows that tell how near chunks are to a query as a rule. */
@@ -281,16 +274,15 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
 /**
  * The rankings of `views`, of all shards and in the same places. Each part is searched for its share of the best, since
  * chunks are spread over shards by chance; one that has more of them, as when all of a document's chunks are the best,
- * is searched again as if it were alone. What is in `ranked` is not ranked again, unless its memory has been made anew.
+ * is searched again as if it were alone.
  */
 export function rankParts(
   views: readonly ShardView[],
   search: CollectionSearch,
   statistics: LexicalStatistics,
-  ranked: readonly RankedShard[] = [],
 ): ShardHits[] {
   const chunks = chunksIn(views);
-  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search, statistics, chunks));
+  const lists = views.map((view) => rankPart(view, search, statistics, chunks));
   if (!isShared(views, search)) return lists;
   const found = bestIn(lists, search.depth);
   return lists.map((list, i) =>
@@ -300,39 +292,8 @@ export function rankParts(
   );
 }
 
-/** Those of some shards; `views` are of all. */
-export function rankShards(
-  views: readonly ShardView[],
-  search: CollectionSearch,
-  statistics: LexicalStatistics,
-  shards: readonly number[],
-): RankedShard[] {
-  const chunks = chunksIn(views);
-  return views
-    .filter(({ shard }) => shards.includes(shard))
-    .map((view) => ({
-      shard: view.shard,
-      arena: view.arena,
-      incarnation: view.incarnation,
-      hits: rankPart(view, search, statistics, chunks),
-    }));
-}
-
 const chunksIn = (views: readonly ShardView[]): number =>
   views.reduce((sum, { part }) => sum + (part?.index.liveCount ?? 0), 0);
-
-/** A shard is ranked again as a whole: documents move between its arenas. */
-function rankedBefore(
-  views: readonly ShardView[],
-  view: ShardView,
-  ranked: readonly RankedShard[],
-): ShardHits | undefined {
-  const find = (one: ShardView): ShardHits | undefined =>
-    ranked.find(
-      ({ shard, arena, incarnation }) => shard === one.shard && arena === one.arena && incarnation === one.incarnation,
-    )?.hits;
-  return views.every((one) => one.shard !== view.shard || find(one)) ? find(view) : undefined;
-}
 
 /**
  * Whether the parts have been searched for shares: what a search says of how it goes, and breadths under a filter, are

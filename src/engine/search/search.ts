@@ -1,22 +1,13 @@
-// A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer.
+// A search of one collection: statistics of its words, the ranking of every shard, one answer.
 // A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
 // only.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
-import type {
-  CollectionSearch,
-  CosineSample,
-  Found,
-  RankedShard,
-  SearchAnswer,
-  SearchTask,
-  ShardHits,
-  Wanting,
-} from './params.js';
+import type { CollectionSearch, CosineSample, Found, SearchResult, ShardHits, Wanting } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
-import { rankParts, rankShards } from './rank.js';
+import { rankParts } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 
 /**
@@ -51,7 +42,6 @@ export function finish(
     json: [],
     ...(search.withParts && { parts: [] }),
     timing,
-    chunks: lists.reduce((sum, { chunks }) => sum + chunks, 0),
   };
   hydrated.forEach((hit, i) => {
     if (!hit) return;
@@ -160,15 +150,11 @@ const ATTEMPTS_MAX = 100;
 const PAUSE_MS = 1;
 
 /** Throws AppError `shard_unavailable`. */
-export function search(shards: ShardSet, task: SearchTask): SearchAnswer {
-  if (task.part === 'rank') return rankSome(shards, task.search, task.shards);
+export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
   const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-  const first = shards.view(shards.all, task.search.collection, (views) =>
-    attempt(views, task.search, timing, task.part === 'finish' ? task.ranked : undefined),
-  );
-  return first instanceof Array
-    ? { wanting: first }
-    : { found: first.hasChanged ? again(shards, task.search, timing) : first.found };
+  const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
+  if (first instanceof Array) return first;
+  return first.hasChanged ? again(shards, asked, timing) : first.found;
 }
 
 /** What is missing is not told any more: indexes do not go while a search is at work, unless memory runs out. */
@@ -182,47 +168,27 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
   }
 }
 
-/**
- * `views`: of all shards and their arenas. Those that are ranked already are not ranked again, unless their memory has
- * been made anew.
- */
-function attempt(
-  views: readonly ShardView[],
-  search: CollectionSearch,
-  timing: SearchTiming,
-  ranked: readonly RankedShard[] = [],
-): Finished | Wanting[] {
+/** `views`: of all shards and their arenas. */
+function attempt(views: readonly ShardView[], search: CollectionSearch, timing: SearchTiming): Finished | Wanting[] {
   const wanting = wantingOf(views, search);
   if (wanting.length > 0) return wanting;
   const startedAtMs = performance.now();
   const statistics = statisticsOf(views, search);
-  const lists = rankParts(views, search, statistics, ranked);
-  addTimes(timing, lists, ranked.length > 0, performance.now() - startedAtMs, search);
+  const lists = rankParts(views, search, statistics);
+  addTimes(timing, lists, performance.now() - startedAtMs, search);
   return finish(views, lists, search, statistics, timing);
 }
 
-/** Statistics are those of the whole collection: a view of every shard, though only some are ranked. */
-function rankSome(shards: ShardSet, search: CollectionSearch, wanted: readonly number[]): SearchAnswer {
-  return shards.view(shards.all, search.collection, (views) => {
-    const wanting = wantingOf(views, search);
-    if (wanting.length > 0) return { wanting };
-    return { ranked: rankShards(views, search, statisticsOf(views, search), wanted) };
-  });
-}
-
-/** Shards that were ranked elsewhere were ranked side by side: a phase took as long as the slowest of them. */
 function addTimes(
   timing: SearchTiming,
   lists: readonly ShardHits[],
-  sideBySide: boolean,
   elapsedMs: number,
   { lexical }: CollectionSearch,
 ): void {
-  const total = (of: (hits: ShardHits) => number): number =>
-    sideBySide ? Math.max(...lists.map(of)) : lists.reduce((sum, hits) => sum + of(hits), 0);
+  const total = (of: (hits: ShardHits) => number): number => lists.reduce((sum, hits) => sum + of(hits), 0);
   const filterMs = total((hits) => hits.filterMs);
   timing.filter_ms += filterMs;
-  timing.search_ms += sideBySide ? total((hits) => hits.vectorMs + hits.lexicalMs) : Math.max(0, elapsedMs - filterMs);
+  timing.search_ms += Math.max(0, elapsedMs - filterMs);
   if (lexical?.mode !== 'hybrid') return;
   timing.vector_search_ms = (timing.vector_search_ms ?? 0) + total((hits) => hits.vectorMs);
   timing.lexical_search_ms = (timing.lexical_search_ms ?? 0) + total((hits) => hits.lexicalMs);

@@ -1,25 +1,15 @@
-// One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to
-// several. What a shard has not loaded or indexed yet its owner is asked for first, again and again until it is. Front
+// One search of one collection: sent to a search worker, which does the whole of it (workers/search). What a shard has not loaded or indexed yet its owner is asked for first, again and again until it is. Front
 // thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
-import { assert } from '../../base/assert.js';
 import type { Leaving } from '../../base/signals.js';
 import type { HitParts } from '../../engine/search/hit-json.js';
-import type {
-  CollectionSearch,
-  Found,
-  RankedShard,
-  SearchAnswer,
-  SearchTask,
-  Wanting,
-} from '../../engine/search/params.js';
+import type { CollectionSearch, Found, Wanting } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import type { FanOut } from './fan-out.js';
 
 /** The first such search of a large collection waits for its index, up to this long. */
 const WAIT_MAX_MS = 20_000;
@@ -42,8 +32,7 @@ export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
 
 /** What carries a search out. */
 export interface ShardsContext {
-  readonly searches: Pick<SearchPool, 'ask' | 'idle'>;
-  readonly fanOut: FanOut;
+  readonly searches: Pick<SearchPool, 'ask'>;
   readonly shards: Pick<ShardPool, 'ask' | 'size'>;
 }
 
@@ -82,7 +71,7 @@ function find(
   search: CollectionSearch,
   signal: Leaving | undefined,
 ): Promise<Found> {
-  const ask = (): Promise<Found | Wanting[]> => askOnce(context, search, collection.tenant, signal);
+  const ask = (): Promise<Found | Wanting[]> => context.searches.ask(search, collection.tenant, signal);
   return askIndexed(async () => {
     const first = await ask();
     if (!Array.isArray(first)) return first;
@@ -90,28 +79,6 @@ function find(
     return Array.isArray(second) ? null : second;
   });
 }
-
-/** By one worker, or by as many as rank its shards and one that makes the answer. */
-async function askOnce(
-  { searches, fanOut, shards }: ShardsContext,
-  search: CollectionSearch,
-  tenant: string,
-  signal: Leaving | undefined,
-): Promise<Found | Wanting[]> {
-  const ask = (task: SearchTask): Promise<SearchAnswer> => searches.ask(task, tenant, signal);
-  const split = fanOut.split(search, shards.size, searches.idle);
-  const ranked = split && (await Promise.all(split.map((some) => ask({ part: 'rank', search, shards: some }))));
-  const wanting = ranked?.find((answer) => 'wanting' in answer);
-  const answer =
-    wanting ??
-    (await ask(ranked ? { part: 'finish', search, ranked: ranked.flatMap(rankedIn) } : { part: 'whole', search }));
-  assert(!('ranked' in answer), 'a search is answered whole');
-  if ('wanting' in answer) return answer.wanting;
-  fanOut.learn(search.collection.id, answer.found.chunks);
-  return answer.found;
-}
-
-const rankedIn = (answer: SearchAnswer): RankedShard[] => ('ranked' in answer ? answer.ranked : []);
 
 /** Asks the owners for what is wanting; false while any of it is being made. */
 async function prepare(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';
-import type { SearchTask } from '../../../src/engine/search/params.js';
+import type { CollectionSearch } from '../../../src/engine/search/params.js';
 import { startTestServer } from '../../kit/server.js';
 
 const COLLECTIONS = 100;
@@ -16,8 +16,8 @@ function tapped(): string[][] {
   const messages: string[][] = [];
   for (const workers of [...parts.shards['shards'].map(({ worker }) => worker), parts.searches['workers']]) {
     const run = workers.run.bind(workers);
-    workers.run = (requests: (ShardCommand | SearchTask)[], ...rest) => {
-      messages.push(requests.map((request) => ('op' in request ? request.op : request.part)));
+    workers.run = (requests: (ShardCommand | CollectionSearch)[], ...rest) => {
+      messages.push(requests.map((request) => ('op' in request ? request.op : 'search')));
       return run(requests, ...rest);
     };
   }
@@ -37,7 +37,7 @@ test('a search in any of a hundred collections sends what one in the first of te
     return [...messages];
   };
   for (let round = 0; round < 2; round++) {
-    for (let i = 0; i < COLLECTIONS; i++) assert.deepEqual(await sentBy(i), [['whole']], `collection ${i}`);
+    for (let i = 0; i < COLLECTIONS; i++) assert.deepEqual(await sentBy(i), [['search']], `collection ${i}`);
   }
 });
 

@@ -1,10 +1,9 @@
-// The same data gives the same answer whatever the number of shards, and of the search workers at one search, in every
-// mode, with and without filters, and it is the one of a naive twin that scores everything: over a random collection,
-// after random replacements and deletions, and after a worker has died.
+// The same data gives the same answer whatever the number of shards, in every mode, with and without filters, and it is
+// the one of a naive twin that scores everything: over a random collection, after random replacements and deletions,
+// and after a worker has died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { FanOut } from '../../../src/service/search/fan-out.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
 import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from '../../kit/service/naive-search.js';
 
@@ -32,10 +31,8 @@ const WORDS = [
 const DOCUMENTS = 120;
 
 const servers = await Promise.all(
-  ['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_THREADS: '3' })),
+  ['1', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_THREADS: '3' })),
 );
-// Of the last one every search is fanned out.
-(servers[2]!.services.search.search as { fanOut: FanOut }).fanOut = new FanOut(-1);
 const prng = createPrng(SEED);
 const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
 const sentence = (words: number): string => Array.from({ length: words }, () => pick(WORDS)).join(' ');
@@ -125,11 +122,10 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
     const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...narrowing })}`;
-    const [one, three, fannedOut] = await Promise.all(
+    const [one, three] = await Promise.all(
       servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })),
     );
     assert.deepEqual(three, one, what);
-    assert.deepEqual(fannedOut, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);
     assert.deepEqual(
       one?.map(({ id }) => id),

@@ -78,14 +78,10 @@ class Site {
 
   private answer(asked: CollectionSearch): unknown {
     for (let tries = 0; tries < 10; tries++) {
-      const answer = search(this.searches, { part: 'whole', search: asked });
-      if ('found' in answer) {
-        const { ids, scores, json, chunks } = answer.found;
-        return { ids, scores, json, chunks };
-      }
-      assert.ok('wanting' in answer);
+      const answer = search(this.searches, asked);
+      if (!(answer instanceof Array)) return { ids: answer.ids, scores: answer.scores, json: answer.json };
       this.shard.loads.bring(ref, Infinity);
-      for (const wanting of answer.wanting) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
+      for (const wanting of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
       for (const part of this.shard.parts.all())
         for (const build of [buildWords, buildFields]) build(this.shard, part, Infinity);
     }

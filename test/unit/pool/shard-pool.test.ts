@@ -59,7 +59,6 @@ test('workers that die in one tick have successors for their own shards, who kno
   const { starts } = workers[0]?.['options'].workerData as { starts: SharedArrayBuffer };
   assert.deepEqual([...new Int32Array(starts)], [1, 1, 1], 'the first workers of all shards');
   await Promise.all([pool.kill(0), pool.kill(2)]);
-  assert.equal(pool.openCount, 1);
   await until(() => openings() === 5 && pool.readyCount === 3, 'the shards are not opened again');
   assert.deepEqual([...new Int32Array(starts)], [2, 1, 2]);
   await pool.close();
