@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { loadBuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
+import { BuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
 import { readModelFolder } from '../src/embedding/onnx/model-folder.js';
 import { loadTokenizer } from '../src/embedding/onnx/tokenizer.js';
 import { chunkText } from '../src/text/chunking.js';
@@ -157,10 +157,11 @@ export async function builtin({ tiny }: LoadOptions): Promise<void> {
     const folder = dataFolder(collection);
     if (!folder) continue;
     const startedAtMs = performance.now();
-    const { embed } = loadBuiltinEmbedder();
+    const embedder = new BuiltinEmbedder();
     console.log(`loaded and checked in ${(performance.now() - startedAtMs).toFixed(0)} ms`);
     const windows = windowsOf(folder).slice(0, tiny ? 500 : undefined);
-    for (const pass of tiny ? [1] : [1, 2, 3]) measureBuiltin(`${collection}, pass ${pass}`, windows, embed);
+    for (const pass of tiny ? [1] : [1, 2, 3])
+      measureBuiltin(`${collection}, pass ${pass}`, windows, (batch) => embedder.vectorsOf(batch));
   }
   printOrigin();
 }

@@ -2,7 +2,7 @@
 // with questions of several lengths, and over many collections.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
-import { loadBuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
+import { BuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
 import {
   type CannonRequest,
   closedLoop,
@@ -99,8 +99,9 @@ export async function texts(options: LoadOptions): Promise<void> {
 }
 
 function vectorsOf(queries: readonly string[]): number[][] {
-  const { dim, embed } = loadBuiltinEmbedder();
-  const vectors = embed(queries);
+  const embedder = new BuiltinEmbedder();
+  const { dim } = embedder;
+  const vectors = embedder.vectorsOf(queries);
   return queries.map((_, i) => Array.from(vectors.subarray(i * dim, (i + 1) * dim)));
 }
 

@@ -1,12 +1,11 @@
 // Packs the tables of the built-in embedder into the one file the product ships: node scripts/pack-builtin.mjs DIR OUT
 // DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is src/embedding/builtin/embedder.bin, which
-// is committed, so this runs only when the tables change. The layout is the table in docs/internals/embedding.md.
+// is committed, so this runs only when the tables change. The layout is that of src/embedding/builtin/table.ts.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CHECKED_START, HEADER_BYTES, MAGIC, OFFSETS, VERSION } from '../dist/src/embedding/builtin/table.js';
 
-const VERSION = 1;
-const HEADER_BYTES = 128;
 const ALIGNMENT_BYTES = 64;
 
 /** Reads a C-ordered NumPy array of the type given: its shape and its elements' bytes. */
@@ -59,14 +58,21 @@ function pack({ pieces, width, vocabulary, scales, idfs, rows }) {
   const { placed, end } = place([vocabulary, scales, idfs, rows]);
   const file = Buffer.alloc(end);
   for (const { start, bytes } of placed) bytes.copy(file, start);
-  const starts = placed.map(({ start }) => start);
-  [pieces, width, starts[0], vocabulary.length, starts[1], starts[2], starts[3]].forEach((field, i) =>
-    file.writeUInt32LE(field, 48 + 4 * i),
-  );
-  file.write('SHEAFEMB', 0, 'latin1');
-  file.writeUInt32LE(VERSION, 8);
-  file.writeUInt32LE(end, 12);
-  createHash('sha256').update(file.subarray(48)).digest().copy(file, 16);
+  const [vocabularyStart, scalesStart, idfsStart, rowsStart] = placed.map(({ start }) => start);
+  const fields = {
+    version: VERSION,
+    fileBytes: end,
+    pieces,
+    width,
+    vocabularyStart,
+    vocabularyBytes: vocabulary.length,
+    scalesStart,
+    idfsStart,
+    rowsStart,
+  };
+  file.write(MAGIC, OFFSETS.magic, 'latin1');
+  for (const [name, value] of Object.entries(fields)) file.writeUInt32LE(value, OFFSETS[name]);
+  createHash('sha256').update(file.subarray(CHECKED_START)).digest().copy(file, OFFSETS.sha256);
   return file;
 }
 

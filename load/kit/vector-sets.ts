@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../../src/api/limits.js';
 import { type Prng, createPrng } from '../../src/base/prng.js';
-import { loadBuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
+import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
 import { chunkText } from '../../src/text/chunking.js';
 import { hasCranfield, readCranfieldDocuments, readCranfieldQueries } from './text-sets.js';
 
@@ -166,8 +166,9 @@ export function cranfieldChunks(): VectorSet | undefined {
 }
 
 function embedAll(texts: readonly string[]): Float32Array[] {
-  const { dim, embed } = loadBuiltinEmbedder();
-  const vectors = embed(texts);
+  const embedder = new BuiltinEmbedder();
+  const { dim } = embedder;
+  const vectors = embedder.vectorsOf(texts);
   return texts.map((_, i) => vectors.slice(i * dim, (i + 1) * dim));
 }
 

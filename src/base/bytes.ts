@@ -1,6 +1,6 @@
-// Bytes: how they travel between threads, how they are put together, and the order of texts by them.
-// Small ones are moved where they come from and copied where they go on; large ones lie in shared memory from the first
-// thread on, so that whoever hands them on, the front thread above all, copies none of them.
+// Bytes: how they travel between threads, how they are put together, and the order of texts by them; and strings that
+// are kept. Small bytes are moved where they come from and copied where they go on; large ones lie in shared memory
+// from the first thread on, so that whoever hands them on, the front thread above all, copies none of them.
 
 /** From so many bytes on a copy takes longer than a thread that serves others may spend. */
 const SHARED_BYTES_MIN = 256 * 1024;
@@ -61,3 +61,9 @@ export function compareUtf8(a: string, b: string): number {
 
 /** Surrogates stand for what comes behind all other characters. */
 const inUtf8 = (unit: number): number => ((unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit);
+
+/**
+ * A copy of a string that is kept: a slice would keep the whole string that it was cut out of. By way of UTF-16, so
+ * that a lone surrogate stays.
+ */
+export const ownString = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le');

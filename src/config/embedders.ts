@@ -6,7 +6,7 @@ import { basename, resolve } from 'node:path';
 import { AppError } from '../api/errors.js';
 import { isSlug } from '../api/ids.js';
 import { DIM_MAX } from '../api/limits.js';
-import type { EmbedderInstance, RemoteEndpoint, RerankerInstance } from '../embedding/embedder-spec.js';
+import type { EmbedderInstance, EndpointSpec, RerankerInstance } from '../embedding/embedder-spec.js';
 import { GRAPHS, ModelFolderError, readModelFolder, readRerankerFolder } from '../embedding/onnx/model-folder.js';
 import { BUILTIN, IDENTITY_TYPE, selectSpace, spaceOf } from '../embedding/spaces.js';
 import {
@@ -218,7 +218,7 @@ function remoteReranker(at: string, mapping: Mapping, env: NodeJS.ProcessEnv): R
 }
 
 /** Throws ConfigError for a URL that is none, and for a key that is not there. */
-export function endpointOf(at: string, values: Values<typeof ENDPOINT_FIELDS>, env: NodeJS.ProcessEnv): RemoteEndpoint {
+export function endpointOf(at: string, values: Values<typeof ENDPOINT_FIELDS>, env: NodeJS.ProcessEnv): EndpointSpec {
   return {
     url: checkedUrl(`${at}.url`, values.url),
     model: values.model,

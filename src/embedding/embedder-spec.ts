@@ -27,7 +27,7 @@ export interface OnnxModel {
 }
 
 /** Bounds and ways of every HTTP endpoint. */
-export interface RemoteEndpoint {
+export interface EndpointSpec {
   /** Without a slash at the end. */
   url: string;
   model: string;
@@ -44,7 +44,7 @@ export interface RemoteEndpoint {
 }
 
 /** An endpoint that speaks OpenAI's `/embeddings`. */
-export interface OpenAiEndpoint extends RemoteEndpoint {
+export interface OpenAiEndpoint extends EndpointSpec {
   dim: number;
   /** Whether `dimensions` is sent along: endpoints that do not know it refuse it. */
   sendsDimensions: boolean;
@@ -82,7 +82,7 @@ export interface OnnxReranker {
 
 export type RerankerSpec = { key: string } & (
   | { type: 'onnx'; model: OnnxReranker }
-  | { type: 'endpoint'; endpoint: RemoteEndpoint }
+  | { type: 'endpoint'; endpoint: EndpointSpec }
 );
 
 /** What scores how well texts answer a query. */

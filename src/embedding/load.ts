@@ -1,67 +1,61 @@
-// Which program runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime
-// alone takes longer to load than all the rest. Called by worker.ts when it starts.
-// Embed worker only.
-import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
-import type { EmbedWorkerStart } from './messages.js';
-import { EndpointMeter } from '../base/meters.js';
+// Which module runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime
+// alone takes longer to load than all the rest. Embed worker only.
 import { AppError } from '../api/errors.js';
-import { createBuiltinRunner } from './builtin/embedder.js';
-import type { Reranker, Runner, Tell } from './runner.js';
+import { EndpointMeter } from '../base/meters.js';
+import { BuiltinEmbedder } from './builtin/embedder.js';
+import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
+import type { Embedder, Reranker, Tell, Warn } from './embedder.js';
+import type { EmbedWorkerStart } from './messages.js';
 
-export interface Runners {
-  embedders: ReadonlyMap<string, Runner>;
+/** What a worker runs, by key. */
+export interface Models {
+  embedders: ReadonlyMap<string, Embedder>;
   rerankers: ReadonlyMap<string, Reranker>;
 }
 
-/**
- * Loads every model of the worker's role. One that cannot be loaded is told to the log, and refuses whatever it is
- * asked.
- */
-export async function loadRunners(start: EmbedWorkerStart, tell: Tell): Promise<Runners> {
-  const embedders = new Map<string, Runner>();
-  for (const [place, spec] of start.embedders.entries())
-    embedders.set(
-      spec.key,
-      await loadEmbedder(spec, start, EndpointMeter.over(start.meters, place), tell).catch((error: Error) =>
-        brokenRunner(spec, error, tell),
-      ),
-    );
+/** Loads every model of the worker's role. One that cannot be loaded is logged, and refuses whatever it is asked. */
+export async function loadModels(start: EmbedWorkerStart, tell: Tell): Promise<Models> {
+  const { embedders: embedderSpecs, rerankers: rerankerSpecs, modelThreads, meters } = start;
+  const warn: Warn = (fields, message) => tell('warn', fields, message);
+  const embedders = new Map<string, Embedder>();
+  for (const [place, spec] of embedderSpecs.entries()) {
+    const failed = (fault: string): void => tell('error', { embedder: spec.key, fault }, 'a model failed');
+    const loading = loadEmbedder(spec, modelThreads, EndpointMeter.over(meters, place), warn, failed);
+    embedders.set(spec.key, await loading.catch((error: Error) => brokenEmbedder(spec, error, tell)));
+  }
   const rerankers = new Map<string, Reranker>();
-  const behind = start.embedders.length;
-  for (const [place, spec] of start.rerankers.entries())
-    rerankers.set(
-      spec.key,
-      await loadReranker(spec, start, EndpointMeter.over(start.meters, behind + place), tell).catch((error: Error) =>
-        brokenReranker(spec, error, tell),
-      ),
-    );
+  for (const [i, spec] of rerankerSpecs.entries()) {
+    const failed = (fault: string): void => tell('error', { reranker: spec.key, fault }, 'a model failed');
+    const meter = EndpointMeter.over(meters, embedderSpecs.length + i);
+    const loading = loadReranker(spec, modelThreads, meter, warn, failed);
+    rerankers.set(spec.key, await loading.catch((error: Error) => brokenReranker(spec, error, tell)));
+  }
   return { embedders, rerankers };
 }
 
 async function loadEmbedder(
   spec: EmbedderSpec,
-  { modelThreads }: EmbedWorkerStart,
+  modelThreads: number,
   meter: EndpointMeter,
-  tell: Tell,
-): Promise<Runner> {
+  warn: Warn,
+  failed: (fault: string) => void,
+): Promise<Embedder> {
   switch (spec.type) {
     case 'builtin':
-      return createBuiltinRunner();
+      return new BuiltinEmbedder();
     case 'onnx': {
-      const { createOnnxRunner } = await import('./onnx/embedder.js');
-      return createOnnxRunner(spec.model, modelThreads, (fault) =>
-        tell('error', { embedder: spec.key, fault }, 'a model failed'),
-      );
+      const { openOnnxEmbedder } = await import('./onnx/embedder.js');
+      return openOnnxEmbedder(spec.model, modelThreads, failed);
     }
     case 'openai': {
-      const { createOpenAiRunner } = await import('./openai/embedder.js');
-      return createOpenAiRunner(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
+      const { OpenAiEmbedder } = await import('./openai/embedder.js');
+      return new OpenAiEmbedder(spec.key, spec.endpoint, warn, meter);
     }
   }
 }
 
 /** A thread that dies of it would be replaced, and die again. */
-function brokenRunner({ key }: EmbedderSpec, error: Error, tell: Tell): Runner {
+function brokenEmbedder({ key }: EmbedderSpec, error: Error, tell: Tell): Embedder {
   tell('error', { embedder: key, fault: error.stack }, 'an embedder cannot be loaded');
   const refusal = new AppError('embedder_unavailable', 'The embedder could not be loaded.');
   return { dim: 0, embed: () => Promise.reject(refusal), isTruncated: () => false };
@@ -69,20 +63,19 @@ function brokenRunner({ key }: EmbedderSpec, error: Error, tell: Tell): Runner {
 
 async function loadReranker(
   spec: RerankerSpec,
-  { modelThreads }: EmbedWorkerStart,
+  modelThreads: number,
   meter: EndpointMeter,
-  tell: Tell,
+  warn: Warn,
+  failed: (fault: string) => void,
 ): Promise<Reranker> {
   switch (spec.type) {
     case 'onnx': {
       const { openCrossEncoder } = await import('./rerank/cross-encoder.js');
-      return openCrossEncoder(spec.model, modelThreads, (fault) =>
-        tell('error', { reranker: spec.key, fault }, 'a model failed'),
-      );
+      return openCrossEncoder(spec.model, modelThreads, failed);
     }
     case 'endpoint': {
-      const { createEndpointReranker } = await import('./rerank/endpoint.js');
-      return createEndpointReranker(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
+      const { EndpointReranker } = await import('./rerank/endpoint.js');
+      return new EndpointReranker(spec.key, spec.endpoint, warn, meter);
     }
   }
 }

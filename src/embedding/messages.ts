@@ -1,5 +1,4 @@
-// The messages between the front thread and the embed workers. Types only; plain data, as in messages.ts.
-// Used by src/pool/embed-pool.ts and workers/embed.
+// The messages between the front thread and the embed workers: plain data. Types only.
 import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
 import type { WireError } from '../api/errors.js';
 
@@ -43,7 +42,8 @@ export interface QueryVectors {
 }
 
 /**
- * Prepared documents packed one behind the other (prepared-document.ts). Their bytes are moved to the worker, and back.
+ * Prepared documents packed one behind the other (src/text/prepared-document.ts). Their bytes are moved to the worker,
+ * and back.
  */
 export interface DocumentTexts {
   documents: Uint8Array;

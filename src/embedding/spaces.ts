@@ -1,11 +1,12 @@
-// The embedding spaces: how the key of one is made, the built-in embedder's, and `identity` for vectors of one's own.
-// Pure.
+// The embedding spaces: how the key of one is made, the built-in embedder's, `identity` for vectors of one's own, and
+// which one a collection gets from what its creator asks for: a selector, or type, model and options. Pure.
 import type { Space } from '../api/collections.js';
 import { AppError, invalidField } from '../api/errors.js';
 import { DIM_MAX } from '../api/limits.js';
 import type { EmbedderInstance } from './embedder-spec.js';
 
-const BUILTIN_DIM = 512;
+/** Of the built-in embedder's vectors. */
+export const BUILTIN_DIM = 512;
 
 /**
  * `options`: what shapes the space beside the model, its dimension always. A collection is told them as its
@@ -52,9 +53,6 @@ export function identitySpace(model: string | null | undefined, options: Record<
   }
   return spaceOf(IDENTITY_TYPE, '', { dim: dim as number });
 }
-
-// Which embedding space a collection gets from what its creator asks for: a selector, or type, model and options. Pure.
-// Used by embedders.ts.
 
 const OPTION_SHOWN_CHARACTERS = 40;
 

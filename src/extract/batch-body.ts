@@ -1,6 +1,6 @@
-// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, so that they can be parsed a
-// slice at a time. Pure; called in the batch worker. What is inside an item is not looked at: whether it is good JSON
-// shows when it is parsed. Everything around the items is parsed here.
+// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, and packs items into slices of
+// lines, one JSON text a line, so that they can be parsed a slice at a time. What is inside an item is not looked at:
+// whether it is good JSON shows when it is parsed. Everything around the items is parsed here. Pure.
 import type { LineSlice } from './messages.js';
 
 const QUOTE = 0x22;
@@ -131,9 +131,6 @@ function isBlank(bytes: Uint8Array): boolean {
 /** White space of JSON. */
 export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-// Slices of lines: a bounded number of items of a batch, one JSON text a line. Pure. Cut by the front thread out of a
-// stream (service/ingest/ndjson.ts) and by the batch worker out of a JSON body, read by the batch worker.
-
 export const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
@@ -161,8 +158,8 @@ export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
 }
 
 /**
- * One slice of these items, each in pieces. A line break inside one becomes a carriage return: the same white space to JSON, and as
- * forbidden inside a string.
+ * One slice of these items, each in pieces. A line break inside one becomes a carriage return: the same white space to
+ * JSON, and as forbidden inside a string.
  */
 export function sliceOf(items: readonly (readonly Uint8Array[])[]): LineSlice {
   const joined = Buffer.allocUnsafeSlow(items.reduce((sum, pieces) => pieces.reduce(added, sum + 1), 0));

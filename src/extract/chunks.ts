@@ -1,4 +1,4 @@
-// Cuts what was taken out of a file into chunks with their paths and provenance. Pure. Batch worker.
+// Cuts what was taken out of a file into chunks with their paths and provenance. Pure.
 import type { Chunking } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import { CHUNK_SIZE_MAX } from '../api/limits.js';
@@ -6,15 +6,16 @@ import { chunkText } from '../text/chunking.js';
 import type { PreparedChunk } from '../text/prepared-document.js';
 import type { Extracted, Flow, Heading, Unit } from './extracted.js';
 
-// The metadata of a chunk: where it stands in its document, and what the file says of it. A hit shows it together with
-// the metadata of the document, where a field of the caller's may have the name of one of ours: then the name is the
-// caller's, and ours stand apart. Pure. Batch worker.
-
 type Fields = Readonly<Record<string, unknown>>;
 
 const APART = 'provenance';
 
-/** `place`: ours. `fields`: of the file, for this chunk. `document`: what the caller gave for all chunks. */
+/**
+ * The metadata of a chunk: where it stands in its document, and what the file says of it. A hit shows it together with
+ * the metadata of the document, where a field of the caller's may have the name of one of ours: then the name is the
+ * caller's, and ours stand apart. `place`: ours. `fields`: of the file, for this chunk. `document`: what the caller
+ * gave for all chunks.
+ */
 function chunkMeta(place: Fields, fields: Fields, document: Fields): Fields {
   const isTaken = (name: string): boolean => Object.hasOwn(fields, name) || Object.hasOwn(document, name);
   const names = Object.keys(place);
@@ -30,8 +31,9 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
 const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /**
- * The chunks in document order; blank ones are left out. `metadata`: the caller's, of the document. Throws AppError `chunk_too_large` where a text may not be
- * split and is longer than the largest chunk, `no_text_extracted` where nothing is left.
+ * The chunks in document order; blank ones are left out. `metadata`: the caller's, of the document. Throws AppError
+ * `chunk_too_large` where a text may not be split and is longer than the largest chunk, `no_text_extracted` where
+ * nothing is left.
  */
 export function cut(extracted: Extracted, chunking: Chunking, metadata: Record<string, unknown>): PreparedChunk[] {
   const pieces =

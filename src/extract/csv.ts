@@ -1,5 +1,4 @@
 // Rows of CSV and TSV by csv-parse, streamed: a unit a row, with the columns that the caller asked for.
-// Called by extract.ts in the batch worker.
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { AppError } from '../api/errors.js';
@@ -7,9 +6,7 @@ import type { Budget, Unit, Units } from './extracted.js';
 import type { CsvOptions } from './messages.js';
 import { cellLine, columnName, columnNames, looksLikeHeader } from './table.js';
 
-// The columns of a CSV file that a caller asked for: by name or by index from 1.
-// Pure. Used by csv.ts in the batch worker.
-
+/** Those that the caller asked for: by name or by index from 1. */
 interface Columns {
   hasHeader: boolean;
   names: string[];
@@ -56,9 +53,6 @@ function indexOf(entry: string, names: readonly string[], hasHeader: boolean): n
     throw new AppError('invalid_csv_options', `Column ${told} is out of range: the file has ${names.length} columns.`);
   return index - 1;
 }
-
-// Which character parts the cells of a CSV file.
-// Pure. Used by csv.ts in the batch worker.
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
 const LINES_MAX = 20;

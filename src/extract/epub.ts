@@ -1,5 +1,4 @@
-// Text of EPUB: a unit a document of the spine, in reading order, each read as HTML.
-// EPUB 3.3, sections 4 and 5. Called by package.ts in the batch worker.
+// Text of EPUB: a unit a document of the spine, in reading order, each read as HTML. EPUB 3.3, sections 4 and 5.
 import { AppError } from '../api/errors.js';
 import { decodeMarkup } from '../text/decode.js';
 import type { Budget, Unit, Units } from './extracted.js';

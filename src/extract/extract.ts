@@ -1,12 +1,13 @@
-// Which parser reads which type of file. Batch worker; the parsers know nothing of documents, metadata or chunks.
-// docs/internals/extraction.md tells what each type gives.
+// Which parser reads which type of file; docs/internals/extraction.md says what each type gives. The parsers know
+// nothing of documents, metadata or chunks. A parser with a library comes with the first file that wants it: together
+// they take a third of a second to load, at every start of every thread. Batch worker only.
 import { AppError } from '../api/errors.js';
-import type { CsvOptions } from './messages.js';
 import { decodeMarkup, decodeText } from '../text/decode.js';
-import type { FileKind } from './file-kind.js';
 import { Budget, type Extracted, flowOf } from './extracted.js';
+import type { FileKind } from './file-kind.js';
 import { readJson, readJsonLines } from './json.js';
 import { findHeadings } from './markdown.js';
+import type { CsvOptions } from './messages.js';
 
 export interface ExtractOptions {
   csv: CsvOptions;
@@ -36,15 +37,14 @@ export async function extract(bytes: Uint8Array, kind: FileKind, options: Extrac
   }
 }
 
-/**
- * A parser with a library comes with the first file that wants it: together they take a third of a second to load, at
- * every start of every thread.
- */
 type Reader = (bytes: Uint8Array, budget: Budget, options: ExtractOptions) => Extracted | Promise<Extracted>;
 
 const READERS: Readonly<Record<FileKind, Reader>> = {
   text: (bytes) => flowOf(decodeText(bytes)),
-  markdown: (bytes) => markdown(decodeText(bytes)),
+  markdown: (bytes) => {
+    const text = decodeText(bytes);
+    return flowOf(text, findHeadings(text));
+  },
   html: async (bytes, budget) => (await import('./html.js')).readHtml(decodeMarkup(bytes), budget),
   csv: async (bytes, budget, { csv }) => (await import('./csv.js')).readCsv(decodeText(bytes), undefined, csv, budget),
   tsv: async (bytes, budget, { csv }) => (await import('./csv.js')).readCsv(decodeText(bytes), '\t', csv, budget),
@@ -52,12 +52,27 @@ const READERS: Readonly<Record<FileKind, Reader>> = {
   jsonl: (bytes, budget, { memoryBytesMax }) => readJsonLines(decodeText(bytes), budget, memoryBytesMax),
   eml: async (bytes, budget) => (await import('./eml.js')).readEml(bytes, budget),
   pdf: async (...file) => (await import('./pdf.js')).readPdf(...file),
-  package: async (bytes, budget, { textBytesMax }) =>
-    (await import('./package.js')).readPackage(bytes, budget, new Budget(textBytesMax)),
+  package: readPackage,
   ole: refuseOle,
 };
 
-const markdown = (text: string): Extracted => flowOf(text, findHeadings(text));
+/** A zip-based type. Its entries decide which: its name may say anything. */
+async function readPackage(bytes: Uint8Array, budget: Budget, { textBytesMax }: ExtractOptions): Promise<Extracted> {
+  const { ZipPackage } = await import('./zip-package.js');
+  const zip = await ZipPackage.open(bytes, new Budget(textBytesMax));
+  const isWord =
+    zip.has('word/document.xml') ||
+    (zip.has('[Content_Types].xml') && zip.names.some((name) => /^word\/document\d*\.xml$/.test(name)));
+  if (isWord) return (await import('./docx.js')).readDocx(bytes, zip, budget);
+  if (zip.has('ppt/presentation.xml')) return (await import('./pptx.js')).readPptx(zip, budget);
+  if (zip.has('xl/workbook.xml')) return (await import('./xlsx.js')).readXlsx(zip, budget);
+  if (zip.has('META-INF/container.xml') && zip.names.some((name) => name.endsWith('.opf')))
+    return (await import('./epub.js')).readEpub(zip, budget);
+  const mimetype = ((await zip.text('mimetype')) ?? '').trim();
+  if (mimetype.startsWith('application/vnd.oasis.opendocument.text'))
+    return (await import('./odt.js')).readOdt(zip, budget);
+  throw new AppError('unsupported_or_invalid_document');
+}
 
 /** Office files of old, which are no type of ours, and encrypted ones of today. */
 function refuseOle(bytes: Uint8Array): never {

@@ -71,9 +71,10 @@ export class Budget {
   }
 }
 
-// Builds readable text out of marked-up sources: white space collapsed, blocks on lines of their own, headings noted
-// with their places. Used by the readers of HTML, ODT and PPTX.
-
+/**
+ * Builds readable text out of marked-up sources: white space collapsed, blocks on lines of their own, headings noted
+ * with their places.
+ */
 export class Blocks {
   private readonly pieces: string[] = [];
   private readonly headings: Heading[] = [];

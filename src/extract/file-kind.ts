@@ -1,10 +1,7 @@
 // Which type a file is: by what its first bytes prove, then by extension, then by declared type, then by what it looks
-// like. Pure. Called by the batch pool, to choose the lane, and by the batch worker, to choose the parser.
+// like. Pure.
 import { extname } from 'node:path/posix';
 import { mediaTypeOf } from '../base/http-headers.js';
-
-// Tells text from binary by the first bytes of a file. Called by the command line, which leaves binary files out of an
-// ingest. Pure.
 
 /** How much of a file is looked at. */
 export const SNIFF_BYTES_MAX = 8192;

@@ -1,5 +1,5 @@
 // Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts,
-// no navigation, nothing hidden. Used for web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
+// no navigation, nothing hidden. For web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
 import { Parser } from 'htmlparser2';
 import { Blocks, type Budget, type Flow } from './extracted.js';
 

@@ -1,5 +1,6 @@
-// Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only. A wrong body
-// is an AppError with the code of the contract.
+// Reads the body of an ingest, whatever kind it is: application/json, `{docid?, metadata?, text | vector}`, or a
+// multipart file, whose type is decided and whose text is taken out here. Checks what it says, and makes the metadata
+// that is stored. A wrong body is an AppError. Batch worker only.
 import { readFileSync } from 'node:fs';
 import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../api/documents.js';
@@ -13,9 +14,7 @@ import type { Extracted } from './extracted.js';
 import { SNIFF_BYTES_MAX, kindOfFile } from './file-kind.js';
 import type { BatchWorkerStart, UploadedFile } from './messages.js';
 
-// What an ingest body says once it is read, whatever kind of body it was. Types only. Batch worker.
-
-/** What the readers of the body kinds have in common. Exactly one of `text`, `content` and `vector` is there. */
+/** What an ingest body says once it is read. Exactly one of `text`, `content` and `vector` is there. */
 export interface IngestDocument {
   docid?: string;
   filename?: string;
@@ -26,10 +25,6 @@ export interface IngestDocument {
   vector?: number[];
 }
 
-// How much JSON an ingest may hold beside its text, told before it is parsed: no good document has more names, values
-// or levels than these, and parsing what no document can have would hold the thread for others. Batch worker only.
-// Pure; what is no JSON is left to the parser.
-
 /** Those of the document itself, each given twice. */
 const FIELDS_MAX = 8;
 /** The least that a name or a value takes of the JSON that metadata is measured by: `"":0,` and `0,`. */
@@ -37,8 +32,10 @@ const NAME_BYTES = 5;
 const VALUE_BYTES = 2;
 
 /**
- * Throws AppError `invalid_document_json` for more fields than a document has or more values than a vector and metadata
- * of `metadataBytesMax` can have, `metadata_too_large` and `invalid_metadata` for more names or levels in it.
+ * Looks at how much JSON an ingest holds beside its text before it is parsed: parsing what no document can have would
+ * hold the thread for others. What is no JSON is left to the parser. Throws AppError `invalid_document_json` for more
+ * fields than a document has or more values than a vector and metadata of `metadataBytesMax` can have,
+ * `metadata_too_large` and `invalid_metadata` for more names or levels in it.
  */
 export function checkIngestShape(text: string, metadataBytesMax: number): void {
   const valuesMax = DIM_MAX + metadataBytesMax / VALUE_BYTES;
@@ -144,9 +141,6 @@ function checked(value: unknown): IngestBody {
 const isBad = (metadata: unknown): boolean =>
   metadata != null && (typeof metadata !== 'object' || Array.isArray(metadata));
 
-// Reads an ingest body that came as a multipart file: decides its type, has its text taken out, parses the form's
-// metadata. Batch worker only.
-
 /** Throws AppError with the code of what is wrong with the file, its type or its metadata. */
 export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
   const { name, type, docid, metadata, csv } = body;
@@ -185,12 +179,10 @@ function parseMetadata(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-// The metadata stored with a document: docid, filename (files) and ingested_at, then the caller's keys as they were
-// given. Batch worker.
-
 /**
- * Throws AppError `invalid_metadata` for too many levels, `invalid_metadata_keys` where the caller contradicts us,
- * `metadata_too_large` over the bound.
+ * The metadata stored with a document: docid, filename (files) and ingested_at, then the caller's keys as they were
+ * given. Throws AppError `invalid_metadata` for too many levels, `invalid_metadata_keys` where the caller contradicts
+ * us, `metadata_too_large` over the bound.
  */
 export function documentMetadata(
   input: IngestDocument,

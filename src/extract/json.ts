@@ -3,16 +3,14 @@
 import { AppError } from '../api/errors.js';
 import { type Budget, type Extracted, type Unit, type Units, flowOf } from './extracted.js';
 
-// How much memory a JSON text takes once it is parsed, told before it is: V8 parses in one go that nothing can
-// interrupt, and a thread that runs out of memory in it may take the process along (src/pool/batch-pool.ts). Used by
-// extract/json.ts, in the batch worker.
-
 /** An empty list or a short number in a list; measured: 40 bytes on Node 20. */
 const VALUE_BYTES = 48;
 const OPENS_OR_PARTS = new Set([...'[{,'].map((character) => character.charCodeAt(0)));
 
 /**
- * Throws AppError `file_unreadable` where the values of `text` would take more than `memoryBytesMax`. Characters in
+ * Looks at how much memory a JSON text takes before it is parsed: V8 parses in one go that nothing can interrupt, and a
+ * thread that runs out of memory in it may take the process along (src/pool/batch-pool.ts). Throws AppError
+ * `file_unreadable` where the values of `text` would take more than `memoryBytesMax`. Characters in
  * strings count too: an upper bound.
  */
 function checkJsonSize(text: string, memoryBytesMax: number): void {

@@ -1,5 +1,6 @@
 // The messages of one document on its way through a batch worker: the body that came, how it is prepared, what is made
-// of it. Types only; plain data between the front thread and the workers, as in messages.ts.
+// of it; and of a batch, cut into slices of lines and prepared in groups by shard. Plain data between the front thread
+// and the workers. Types only.
 import type { Collection, Space } from '../api/collections.js';
 import type { WireError } from '../api/errors.js';
 import type { DocId } from '../api/ids.js';
@@ -32,7 +33,7 @@ export interface BatchWorkerStart {
   memoryBytesMax: number;
 }
 
-/** What comes with every task: where the thread tells what it takes (base/memory-report). */
+/** What comes with every task: where the thread reports the memory it takes (`reportMemory` of src/base/thread.ts). */
 export interface Reported {
   report: SharedArrayBuffer;
 }
@@ -57,9 +58,6 @@ export interface PrepareAnswer {
   /** A digest for each chunk, where they are asked for and the chunks have texts. */
   digests?: Uint8Array;
 }
-
-// The messages of a batch on its way: cut into slices of lines, prepared in groups by shard, embedded and stored by the
-// group. Types only; plain data between the front thread and the workers, as in messages.ts.
 
 /** A batch body (`{"documents":[…]}`) to cut into slices of lines. Its bytes are moved. */
 export interface SplitBatchRequest {

@@ -1,5 +1,4 @@
-// Text of ODT: paragraphs, headings, lists, tables and notes of content.xml.
-// OpenDocument 1.3, part 3. Called by package.ts in the batch worker.
+// Text of ODT: paragraphs, headings, lists, tables and notes of content.xml. OpenDocument 1.3, part 3.
 import { AppError } from '../api/errors.js';
 import { Blocks, type Budget, type Flow } from './extracted.js';
 import { type Attributes, type ZipPackage, walkXml } from './zip-package.js';

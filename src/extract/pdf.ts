@@ -5,32 +5,32 @@ import { dirname } from 'node:path';
 import { AppError } from '../api/errors.js';
 import type { Budget, Unit, Units } from './extracted.js';
 
-// Bounds the memory that pdf.js takes outside of the heap. A thread's resource limits hold for its heap alone, and the
-// library inflates into typed arrays without a bound: a page of 1 MB can unpack to 10 GB of the process. An array that
-// it outgrows is copied into one of twice the size, by `set`: that is where growth is counted here, and refused.
-// Counting where arrays are made would cost a fifth of the speed (node dist/load/main.js ingest files). Installed by pdf.ts in
-// its batch worker.
-
 /** Smaller arrays are no danger, and many. */
 const COUNTED_BYTES_MIN = 64 * 1024;
 
 type Set = (this: Uint8Array, source: ArrayLike<number>, offset?: number) => void;
 
-class GrowthGuard {
+/**
+ * Bounds the memory that pdf.js takes outside of the heap. A thread's resource limits hold for its heap alone, and the
+ * library inflates into typed arrays without a bound: a page of 1 MB can unpack to 10 GB of the process. An array that
+ * it outgrows is copied into one of twice the size, by `set`: that is where growth is counted here, and refused.
+ * Counting where arrays are made would cost a fifth of the speed (`load ingest files`).
+ */
+class ArrayMemoryLimit {
   private leftBytes = Infinity;
 
   /** Replaces `set` of the typed arrays of this thread, for good. It counts nothing until `allow` is called. */
-  static install(): GrowthGuard {
-    const guard = new GrowthGuard();
+  static install(): ArrayMemoryLimit {
+    const limit = new ArrayMemoryLimit();
     const prototype = Object.getPrototypeOf(Uint8Array.prototype) as { set: Set };
     const { set } = prototype;
     prototype.set = function (source, offset): void {
-      if (offset === undefined && this.byteLength >= COUNTED_BYTES_MIN) guard.spend(this.byteLength);
+      if (offset === undefined && this.byteLength >= COUNTED_BYTES_MIN) limit.spend(this.byteLength);
       set.call(this, source, offset);
     };
     // It would inflate natively and gather all of it; without it the library inflates by itself, into arrays that grow.
     Object.assign(globalThis, { DecompressionStream: undefined });
-    return guard;
+    return limit;
   }
 
   /** How many bytes may be grown into from now on; beyond them comes a RangeError, as where memory is out. */
@@ -63,8 +63,8 @@ export async function readPdf(
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   unlockAttachments(source);
   const hasEncryption = source.includes('/Encrypt');
-  const { getDocument, VerbosityLevel, guard } = await loadPdfJs();
-  guard.allow(memoryBytesMax);
+  const { getDocument, VerbosityLevel, limit } = await loadPdfJs();
+  limit.allow(memoryBytesMax);
   const task = getDocument({
     ...TEXT_ALONE,
     ...LOCAL_FILES,
@@ -73,10 +73,10 @@ export async function readPdf(
   });
   try {
     const document = await task.promise.catch((error: Error) => refuse(error, hasEncryption));
-    return await readPages(document, budget, () => guard.allow(memoryBytesMax));
+    return await readPages(document, budget, () => limit.allow(memoryBytesMax));
   } finally {
     await task.destroy().catch(() => undefined);
-    guard.allow(Infinity);
+    limit.allow(Infinity);
   }
 }
 
@@ -135,12 +135,12 @@ const FOLDER = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/packag
 const LOCAL_FILES = { cMapUrl: `${FOLDER}/cmaps/`, cMapPacked: true, standardFontDataUrl: `${FOLDER}/standard_fonts/` };
 
 /** Loaded with the first PDF: it takes its time, and most workers never see one. */
-const loadPdfJs = once(async (): Promise<PdfJs & { guard: GrowthGuard }> => {
-  const guard = GrowthGuard.install();
+const loadPdfJs = once(async (): Promise<PdfJs & { limit: ArrayMemoryLimit }> => {
+  const limit = ArrayMemoryLimit.install();
   // The library names these when it is loaded, and would take them from a canvas package, which may be absent; they are
   // for drawing.
   Object.assign(globalThis, { DOMMatrix: class {}, ImageData: class {}, Path2D: class {} });
-  return { ...(await import('pdfjs-dist/legacy/build/pdf.mjs')), guard };
+  return { ...(await import('pdfjs-dist/legacy/build/pdf.mjs')), limit };
 });
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

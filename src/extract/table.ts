@@ -1,5 +1,5 @@
 // Rows of a table as text: names of columns, whether the first row holds them, and a `column: value` line for each
-// cell. Pure. Used by the readers of CSV and XLSX.
+// cell. Pure.
 
 /** A number, amount, date or time: what stands in a column rather than over it. */
 const VALUE = /^[-+(]?[$€£¥]?\s?[\d.,]*\d[\d.,]*\s?[%)€]?$|^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d|$)|^\d{1,2}:\d{2}/;

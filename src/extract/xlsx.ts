@@ -5,9 +5,7 @@ import type { Budget, Unit, Units } from './extracted.js';
 import { cellLine, columnNames, looksLikeHeader } from './table.js';
 import { type Attributes, type ZipPackage, folderOf, relationshipTargets, walkXml } from './zip-package.js';
 
-// What a sheet of XLSX needs of its workbook: names and order of the sheets, shared strings, and which cell styles show
-// a date. ECMA-376 part 1, section 18. Used by xlsx.ts.
-
+/** Names and order of the sheets, shared strings, and which cell styles show a date. ECMA-376 part 1, section 18. */
 interface Workbook {
   sheets: { name: string; entry: string }[];
   strings: string[];

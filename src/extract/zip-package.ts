@@ -1,6 +1,6 @@
 // Zip packages (OOXML, ODF, EPUB) by JSZip, with what they unpack to counted while it is inflated: no length that the
 // archive states is trusted. Nothing is written to disk and no archive inside is opened, so entry names and nesting
-// mean nothing.
+// mean nothing. And the XML in them, as events.
 import { posix } from 'node:path';
 import { Parser } from 'htmlparser2';
 import JSZip from 'jszip';
@@ -87,9 +87,6 @@ export class ZipPackage {
   }
 }
 
-// XML by htmlparser2, as events. Document types are passed over, so there are neither entities of the file's own (no
-// entity bomb) nor external ones (nothing is fetched or read). Used by the readers of OOXML, ODF and EPUB.
-
 export type Attributes = Readonly<Record<string, string>>;
 
 /** Names of elements come without their namespace prefix, those of attributes with it. */
@@ -99,6 +96,10 @@ interface XmlEvents {
   close?(name: string): void;
 }
 
+/**
+ * XML by htmlparser2. Document types are passed over, so there are neither entities of the file's own (no entity bomb)
+ * nor external ones (nothing is fetched or read).
+ */
 export function walkXml(xml: string, events: XmlEvents): void {
   const parser = new Parser(
     {

@@ -139,10 +139,10 @@ class BatchWorkers {
 }
 
 /**
- * Watches what a task takes while it runs in another thread: time, and the memory of that thread's isolate as the thread
- * reports it, so that a slow file is not refused for what others take meanwhile. It aborts, with `time` or `memory` for
- * a reason, what takes more than it may. A thread that does not come round to reporting is held by the limit of its
- * heap. The function that it answers ends the watch.
+ * Watches what a task takes while it runs in another thread: time, and the memory of that thread's isolate as the
+ * thread reports it, so that a slow file is not refused for what others take meanwhile. It aborts, with `time` or
+ * `memory` for a reason, what takes more than it may. A thread that does not come round to reporting is held by the
+ * limit of its heap. The function that it answers ends the watch.
  */
 function watchResources(
   tooMuch: AbortController,

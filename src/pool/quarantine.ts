@@ -1,6 +1,6 @@
 // Collections of which a damaged record has been met. The pools ask for nothing of their documents any more, so that
-// nothing wrong is answered and nothing is built upon it; other collections go on. Each is logged once by name. A restart
-// forgets them, and finds again what is still damaged. Front thread.
+// nothing wrong is answered and nothing is built upon it; other collections go on. Each is logged once by name. A
+// restart forgets them, and finds again what is still damaged. Front thread.
 import type { Log } from '../base/log.js';
 import { AppError, type Outcome } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';

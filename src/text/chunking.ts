@@ -1,5 +1,5 @@
-// Cuts a text into chunks: overlapping windows of characters, where a character is a Unicode code point. Pure.
-// Called by the batch worker for each document it prepares.
+// Cuts a text into chunks: overlapping windows of characters, where a character is a Unicode code point. And the digest
+// of a chunk's text, by which two threads know of two texts that they are the same. Pure.
 import { hash } from 'node:crypto';
 import type { Chunking } from '../api/collections.js';
 import { assert } from '../base/assert.js';
@@ -54,10 +54,6 @@ const advanceByCodePoint: Advance = (text, unit, points) => {
   for (; points > 0 && unit < text.length; points--) unit += text.codePointAt(unit)! > 0xffff ? 2 : 1;
   return unit;
 };
-
-// Says of two texts in different threads whether they are the same, without carrying the texts: the strong hash of
-// each. Pure. Made by the batch workers of what comes and by the shard workers of what is stored; compared by
-// service/ingest/embed.ts.
 
 export const DIGEST_BYTES = 32;
 

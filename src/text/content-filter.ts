@@ -1,14 +1,14 @@
-// What every text has among its tokens that contains a value: for filters `contains`, which then read only the texts of
-// chunks with these pieces. Pure; called by the shard workers once a search.
+// Content filters: whether the text of a chunk fits, and what every text has among its tokens that contains a value, so
+// that filters `contains` read only the texts of chunks with these pieces. Pure.
 //
-// A content filter looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
+// The filter looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
 // *steady* ones count: ASCII, and letters and numbers that are their own plain form. Where these follow each other in
 // the folded text they do so in the plain one: normalization joins nothing to a letter but what is no letter and comes
 // behind it. Hence the last letter of a run does not count where anything may follow, unless it is of ASCII, whose
 // marks are taken off again, or Han, to which nothing is joined. test/unit/text/content-pieces.test.ts shows it of every
 // code point, and of random texts.
 import type { ContentFilter } from '../api/search.js';
-import { UNSPACED, foldCase, plainOf, tokensOf, wordsOf } from './tokenize.js';
+import { ASCII, UNSPACED, foldCase, plainOf, tokensOf, wordsOf } from './tokenize.js';
 
 /**
  * Tokens that follow each other. The first may be only the end of one, the last only the beginning, where it is open.
@@ -21,7 +21,6 @@ export interface ContentPiece {
 
 /** A longer value is looked for by its beginning. */
 const CHARACTERS_MAX = 1024;
-const ASCII = /^[\x00-\x7f]*$/;
 const WORD_CHARACTER = /^[\p{L}\p{N}]$/u;
 const HAN = /\p{Script=Han}/u;
 const ALONE = new RegExp(`^[${UNSPACED}]$`, 'u');
@@ -65,9 +64,6 @@ function pieceOf(run: string): ContentPiece {
     ? { tokens, isOpenAtStart, isOpenAtEnd: false }
     : { tokens: [...tokens, kept], isOpenAtStart, isOpenAtEnd: true };
 }
-
-// Content filters: whether the text of a chunk fits. Pure.
-// Called by the shard workers for each chunk that a search considers.
 
 /**
  * A test of chunk texts, made once a search. `phrase` and `prefix` without a single token in their value fit nothing.

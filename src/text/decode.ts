@@ -1,5 +1,4 @@
-// Bytes of a text file to a string, without losing a character on the way. Called by the batch worker for every file
-// that is text. Pure.
+// Bytes of a text file to a string, without losing a character on the way. Pure.
 import { isUtf8 } from 'node:buffer';
 
 /**

@@ -1,16 +1,12 @@
 // The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the
-// text are looked at as they are written, and compared as the ranking compares them (terms.ts). Pure; called by the
-// shard workers for the hits.
+// text are looked at as they are written, and compared as the ranking compares them (terms.ts). Pure.
 import type { Language } from '../api/choices.js';
 import type { Highlight } from '../api/search.js';
 import { termOfWord } from './stemming.js';
 import { MARK } from './terms.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
-// The best passage of a text: the one that has the most of what is looked for, each term counted once by its weight.
-// Positions are in characters (Unicode code points). Pure; called by highlight.ts.
-
-/** From `start` to before `end`. */
+/** From `start` to before `end`, in characters (Unicode code points). */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -21,7 +17,10 @@ interface Match extends Span {
   readonly term: string;
 }
 
-/** The matches in a row that fit into `room` and are worth most; among equals those that are more, then the first. */
+/**
+ * The matches in a row that fit into `room` and are worth most, each term counted once by its weight; among equals
+ * those that are more, then the first.
+ */
 function densest(matches: readonly Match[], weightOf: (term: string) => number, room: number): readonly Match[] {
   const counts = new Map<string, number>();
   let [from, worth] = [0, 0];

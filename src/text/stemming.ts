@@ -1,14 +1,16 @@
 // By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing
-// to stem. Pure but for what it remembers. Shard workers and the front thread.
+// to stem. Pure but for what it remembers.
 import { createRequire } from 'node:module';
 import { stem as stemEnglish } from 'porter2';
 import type { Language } from '../api/choices.js';
+import { ownString } from '../base/bytes.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
-// The Snowball stemmer and the stop words of each language, from libraries, loaded when a language is first asked for:
-// all of them take 150 ms, one a few. Synchronously, since a shard worker has to have the terms at once. What the
-// libraries give is indexed, so their versions are pinned: test/unit/text/ has the terms as they have to stay.
-
+/**
+ * The Snowball stemmer and the stop words of a language, from libraries, loaded when it is first asked for: all of them
+ * take 150 ms, one a few. Synchronously, since a shard worker has to have the terms at once. What the libraries give is
+ * indexed, so their versions are pinned: test/unit/text has the terms as they have to stay.
+ */
 interface LanguageWords {
   /** Takes a token. Of a few particles nothing is left. */
   stem(word: string): string;
@@ -73,12 +75,12 @@ class RankedWords {
   }
 
   private remember(word: string): string {
-    const term = this.before.get(word) ?? copyOf(this.find(word));
+    const term = this.before.get(word) ?? ownString(this.find(word));
     if (this.recent.size === GENERATION_WORDS) {
       this.before = this.recent;
       this.recent = new Map();
     }
-    if (word.length <= STEMMED_CHARACTERS_MAX) this.recent.set(copyOf(word), term);
+    if (word.length <= STEMMED_CHARACTERS_MAX) this.recent.set(ownString(word), term);
     return term;
   }
 
@@ -89,9 +91,6 @@ class RankedWords {
     return STEM_MARK + (this.words.stem(word) || word);
   }
 }
-
-/** A text of its own: one cut out of a chunk's text would keep that in memory. */
-const copyOf = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le');
 
 /** Each made when its language is first asked for; what it answers does not depend on what it has been asked before. */
 const RANKED = new Map<Language, RankedWords>();

@@ -1,14 +1,14 @@
-// The terms of chunks as the index of words takes them: UTF-8, a zero byte behind each. The very terms of chunkTerms
-// (terms.ts), and in its order, but made in one pass over the characters without a string for each: indexing the words
-// of a collection is mostly this. Texts of scripts that do not set words apart, or are beyond the basic plane, are left
-// to chunkTerms. One for each language and thread.
+// The terms of chunks as the text index takes them: UTF-8, a zero byte behind each. They are the very terms of
+// chunkTerms (terms.ts), its naive twin, and in its order, but made in one pass over the characters without a string
+// for each: indexing the texts of a collection is mostly this. Texts of scripts that do not set words apart, or are
+// beyond the basic plane, are left to chunkTerms. One for each language and thread.
 import type { Language } from '../api/choices.js';
 import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';
 import { UNSPACED, plainOf } from './tokenize.js';
 
-// What the characters of a text are to who cuts it into words, by their codes, and how they are written as UTF-8. Pure
-// but for what it remembers. Used by term-writer.ts; tokenize.ts says what a word is.
+// What each character of a text is to who cuts it into words (tokenize.ts says what a word is), by its code, and how it
+// is written as UTF-8.
 
 /** 0 is a character that has not been met. */
 const OTHER = 1;
@@ -49,9 +49,6 @@ function putWide(out: Uint8Array, at: number, code: number): number {
   return at + 3;
 }
 
-// Which stem each word met before has, looked up by the bytes of the word: no string is made of a word that is known.
-// Open addressing by linear probing over typed arrays. Used by term-writer.ts, on its thread; it does not know
-// languages.
 const FIRST_ENTRIES = 1024;
 /**
  * With the bytes of so many words and stems it begins anew: a vocabulary of 100,000 words has three quarters of them.

@@ -1,10 +1,10 @@
-// What ranking looks for: the words of a text by their stems, compounds as a whole (`snake_case`, `v1.2.3`, `foo-bar`),
-// and pairs of neighbouring characters in scripts that do not set words apart, where a single character says little.
-// Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for questions; called by
-// the index of words' users.
+// What ranking looks for: the words of a text by their stems (stemming.ts), compounds as a whole (`snake_case`,
+// `v1.2.3`, `foo-bar`), and pairs of neighbouring characters in scripts that do not set words apart, where a single
+// character says little. Filters and boost use the words alone (tokenize.ts). One function for chunks, whose fast twin
+// is term-writer.ts, and one for questions. Pure.
 import type { Language } from '../api/choices.js';
 import { appendStems, STEM_MARK, termsOfWords } from './stemming.js';
-import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
+import { ASCII, UNSPACED, plainOf, wordsOf } from './tokenize.js';
 
 /**
  * What an index of words takes of a chunk. The largest chunk has fewer, unless it is of ligatures that stand for
@@ -29,7 +29,6 @@ const ASCII_COMPOUNDS = /(?<![a-z0-9])[a-z0-9]+(?:[-_.][a-z0-9]+)+/g;
 /** Without it there is no compound: looked for first, because most texts have none. */
 const JOINT = /[-_.][\p{L}\p{N}\p{M}]/u;
 const ASCII_JOINT = /[-_.][a-z0-9]/;
-const ASCII = /^[\x00-\x7f]*$/;
 
 /** With the mark that draws a kana out, which belongs to no script. */
 const RUNS = new RegExp(`[${UNSPACED}ー]{2,}`, 'gu');

@@ -1,6 +1,5 @@
 // What a token is: a Unicode word after NFKC, case folding and the removal of Latin diacritics. One pure function for
-// content filters, boost and the lexical index, so that they agree. Called by the shard workers and, for queries, by
-// the front thread.
+// content filters, boost and the lexical index, so that they agree.
 
 /**
  * One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring.
@@ -8,7 +7,7 @@
 export const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
 const WORDS = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const ASCII_WORDS = /[a-z0-9]+/g;
-const ASCII = /^[\x00-\x7f]*$/;
+export const ASCII = /^[\x00-\x7f]*$/;
 const LATIN_MARKS = /(\p{Script=Latin})\p{M}+/gu;
 /** Letters whose stroke or missing dot Unicode does not take apart. */
 const STRUCK: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', ħ: 'h', ŧ: 't', ı: 'i' };

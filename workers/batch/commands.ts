@@ -1,5 +1,7 @@
-// One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure
-// but for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
+// The commands of a batch worker. A body becomes a document cut into chunks: parsed, checked, decoded, chunked. A slice
+// of a batch becomes documents grouped by shard; what is wrong with one item is the result of that item and harms no
+// other. The body of a JSON batch becomes slices. Pure but for the UUID where nothing names a document, and for the
+// file read.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, type ErrorCode, invalidField } from '../../src/api/errors.js';
 import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
@@ -92,11 +94,9 @@ function textChunks(
   return chunks;
 }
 
-// Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as
-// one. Batch worker.
-
 /**
- * Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (pool/shard-lanes).
+ * Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (`costMax` of its
+ * writes in src/pool/shard-pool.ts).
  */
 const GROUP_CHUNKS_MAX = 32;
 
@@ -106,6 +106,7 @@ interface OpenGroup {
   members: { place: number; prepared: PrepareAnswer }[];
 }
 
+/** Collects the prepared documents of a slice into groups by shard, each in buffers that move to other threads as one. */
 class GroupBuilder {
   private readonly groups: OpenGroup[] = [];
   /** The group of a shard that still takes documents. */
@@ -163,9 +164,6 @@ function digestsOfChunks(members: OpenGroup['members'], chunkCount: number): Uin
   }
   return digests;
 }
-
-// A slice of a batch, from lines of JSON to documents cut into chunks and grouped by shard. What is wrong with one item
-// is the result of that item and harms no other. Batch worker only; called by worker.ts.
 
 /** What a document of its own is refused with, in the words of an item. */
 const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
@@ -228,13 +226,14 @@ function docidIn(value: unknown): { docid?: DocId } {
   }
 }
 
-// The body of a JSON batch, checked as far as it can be without its items, and cut into slices of lines. Batch worker
-// only. Called by worker.ts; the slices are prepared one by one, in turn with what other tenants ask.
-
 /** Of a name that the caller has made up, as it is told back. */
 const NAME_CHARACTERS_MAX = 100;
 
-/** Throws `invalid_json`, 422 where the body is no `{documents: [at least one]}`, 413 for more than `itemsMax`. */
+/**
+ * The body of a JSON batch, checked as far as it can be without its items. Its slices are prepared one by one, in turn
+ * with what other tenants ask. Throws `invalid_json`, 422 where the body is no `{documents: [at least one]}`, 413 for
+ * more than `itemsMax`.
+ */
 export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] {
   const { skeleton, count, items } = split(bytes, itemsMax);
   if (typeof skeleton !== 'object' || skeleton === null || Array.isArray(skeleton))

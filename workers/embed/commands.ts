@@ -3,7 +3,7 @@
 // worker only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WireError } from '../../src/api/errors.js';
-import type { Runners } from '../../src/embedding/load.js';
+import type { Models } from '../../src/embedding/load.js';
 import type {
   EmbedDocuments,
   EmbedRequest,
@@ -11,7 +11,7 @@ import type {
   QueryVectors,
   RerankScores,
 } from '../../src/embedding/messages.js';
-import type { Embedded, Runner } from '../../src/embedding/runner.js';
+import type { Embedded, Embedder } from '../../src/embedding/embedder.js';
 import {
   type PreparedDocument,
   joinDocuments,
@@ -21,7 +21,7 @@ import {
 
 export type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
 
-export async function answer({ embedders, rerankers }: Runners, request: EmbedRequest): Promise<Answer> {
+export async function answer({ embedders, rerankers }: Models, request: EmbedRequest): Promise<Answer> {
   switch (request.kind) {
     case 'queries': {
       const embedder = known(embedders, request.embedder);
@@ -38,10 +38,10 @@ export async function answer({ embedders, rerankers }: Runners, request: EmbedRe
   }
 }
 
-function known<T>(runners: ReadonlyMap<string, T>, key: string): T {
-  const runner = runners.get(key);
-  if (!runner) throw new Error(`this worker does not run ${key}`);
-  return runner;
+function known<T>(models: ReadonlyMap<string, T>, key: string): T {
+  const model = models.get(key);
+  if (!model) throw new Error(`this worker does not run ${key}`);
+  return model;
 }
 
 /**
@@ -57,10 +57,10 @@ interface Wanted {
   text: string;
 }
 
-export async function embedDocuments(runner: Runner, request: EmbedDocuments): Promise<EmbeddedDocuments> {
+export async function embedDocuments(embedder: Embedder, request: EmbedDocuments): Promise<EmbeddedDocuments> {
   const documents = unpackDocuments(request.documents, request.ends);
   const rows = documents.reduce((sum, { chunks }) => sum + chunks.length, 0);
-  const vectors = request.vectors ?? new Float32Array(rows * runner.dim);
+  const vectors = request.vectors ?? new Float32Array(rows * embedder.dim);
   const wanted = wantedOf(documents, request.given);
   const isCancelled = (): boolean => Atomics.load(request.cancelled, 0) !== 0;
   const {
@@ -68,17 +68,17 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
     failures,
     truncated,
   } = await embedAll(
-    runner,
+    embedder,
     wanted.map(({ text }) => text),
     isCancelled,
     request.traceparent,
   );
   wanted.forEach(({ row }, i) =>
-    vectors.set(embedded.subarray(i * runner.dim, (i + 1) * runner.dim), row * runner.dim),
+    vectors.set(embedded.subarray(i * embedder.dim, (i + 1) * embedder.dim), row * embedder.dim),
   );
   const known = new Map(wanted.map(({ row }, i) => [row, truncated?.[i]]));
   const packed =
-    !isCancelled() && (await markTruncated(runner, documents, known))
+    !isCancelled() && (await markTruncated(embedder, documents, known))
       ? joinDocuments(documents.map(packDocument))
       : { documents: request.documents, ends: request.ends };
   return {
@@ -91,14 +91,14 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
 
 /** An embedder that is asked for nothing may be one that does not answer now. */
 async function embedAll(
-  runner: Runner,
+  embedder: Embedder,
   texts: readonly string[],
   isCancelled: () => boolean,
   traceparent: string | undefined,
 ): Promise<Embedded> {
   return texts.length === 0
     ? { vectors: new Float32Array() }
-    : runner.embed(texts, 'passage', isCancelled, traceparent);
+    : embedder.embed(texts, 'passage', isCancelled, traceparent);
 }
 
 function wantedOf(documents: readonly PreparedDocument[], given: Uint8Array | undefined): Wanted[] {
@@ -128,7 +128,7 @@ function failuresOf(
 
 /** True where any chunk is. `known`: by row, where embedding told it already. */
 async function markTruncated(
-  runner: Runner,
+  embedder: Embedder,
   documents: readonly PreparedDocument[],
   known: ReadonlyMap<number, number | undefined>,
 ): Promise<boolean> {
@@ -136,7 +136,7 @@ async function markTruncated(
   for (const [row, chunk] of documents.flatMap(({ chunks }) => chunks).entries()) {
     const isKnown = known.get(row);
     if (isKnown === undefined && row % TURN_CHUNKS === 0) await nextTurn();
-    if (chunk.text === undefined || !(isKnown ?? runner.isTruncated(chunk.text))) continue;
+    if (chunk.text === undefined || !(isKnown ?? embedder.isTruncated(chunk.text))) continue;
     chunk.metaJson = JSON.stringify({ ...(JSON.parse(chunk.metaJson) as object), embedding_truncated: true });
     isAny = true;
   }

@@ -4,7 +4,7 @@ import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
 import { noteForLog, noteLoaded, yieldToSearches } from '../../src/base/thread.js';
-import { loadRunners } from '../../src/embedding/load.js';
+import { loadModels } from '../../src/embedding/load.js';
 import type { EmbedRequest, EmbedWorkerStart } from '../../src/embedding/messages.js';
 import { resultOf } from '../result.js';
 import { type Answer, answer } from './commands.js';
@@ -12,11 +12,11 @@ import { type Answer, answer } from './commands.js';
 const start = workerData as EmbedWorkerStart;
 // Before the models load: the threads that they start inherit the priority.
 if (start.role === 'documents') yieldToSearches();
-const runners = await loadRunners(start, noteForLog);
+const models = await loadModels(start, noteForLog);
 noteLoaded();
 
 export function run(request: EmbedRequest): Promise<Outcome<Answer>> {
-  return resultOf(() => answer(runners, request), movedIn);
+  return resultOf(() => answer(models, request), movedIn);
 }
 
 /** Large arrays of documents are shared with the front thread instead. */

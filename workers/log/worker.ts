@@ -1,6 +1,6 @@
-// The log worker owns the LMDB environment of the query log. It runs the batches of commands that the front thread sends
-// (src/pool/log-pool.ts), one at a time and in order. A worker that takes over from a dead one opens the store anew
-// (src/storage/lmdb.ts says why).
+// The log worker owns the LMDB environment of the query log. It runs the batches of commands that the front thread
+// sends (src/pool/log-pool.ts), one at a time and in order. A worker that takes over from a dead one opens the store
+// anew (src/storage/lmdb.ts says why).
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';

@@ -1,5 +1,5 @@
-// A shard worker owns one shard: it is the only one that opens the shard's LMDB environment and writes its shared memory;
-// the worker of shard 0 owns the catalog too. It runs the batches of commands that the front thread sends
+// A shard worker owns one shard: it is the only one that opens the shard's LMDB environment and writes its shared
+// memory; the worker of shard 0 owns the catalog too. It runs the batches of commands that the front thread sends
 // (src/pool/shard-pool.ts). An internal error ends it: its successor rebuilds the shard from LMDB.
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';

@@ -1,18 +1,94 @@
 // The built-in embedder: text to a 512-d vector with no model run and no download. Half of it is the mean of static
 // token rows (meaning), half hashed words and 4-grams (spelling); docs/internals/embedding.md says how good that is.
-// Built and called on an embed worker; what it learns of terms stays in it, so it has one owner.
+// What it learns of terms stays in it, so it has one owner: an embed worker.
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Runner } from '../runner.js';
+import type { Embedded, Embedder, Purpose } from '../embedder.js';
+import { BUILTIN_DIM } from '../spaces.js';
 import { EmbedderFileError, type EmbedderTable, openEmbedderTable } from './table.js';
-import { BUCKETS, NO_PIECE, type Slot, TERM, WORD, createTerms } from './terms.js';
+import { BUCKETS, NO_PIECE, type Slot, TERM, Terms, WORD } from './terms.js';
 
-// The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that
-// each component of the sum is read and written once for four: 75,000 windows/s on scifact in `load embed builtin`, 41,000
-// with rows added one by one. Owner: one embedder.
+const TOKEN_DIM = BUILTIN_DIM - BUCKETS;
+/** Length of the hashed half in a vector of length 1. */
+const HASHED_SHARE = 0.5;
+const TOKEN_SHARE = Math.sqrt(1 - HASHED_SHARE ** 2);
+/** Characters a slice: about 2 ms of work (`load embed builtin`). */
+const SLICE_CHARACTERS = 32_768;
+
+export class BuiltinEmbedder implements Embedder {
+  readonly dim = BUILTIN_DIM;
+  private readonly terms: Terms;
+  private readonly tokenSum: RowSum;
+  private readonly wordSum: WordSum;
+
+  /** Throws EmbedderFileError where `bytes` (the packed file beside this module, unless given) are broken. */
+  constructor(bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url))) {
+    const table = openEmbedderTable(bytes);
+    if (table.width !== TOKEN_DIM)
+      throw new EmbedderFileError('layout', `rows of ${table.width} numbers, not ${TOKEN_DIM}`);
+    this.terms = new Terms(table);
+    this.tokenSum = createRowSum(table);
+    this.wordSum = new WordSum(table.idfs);
+  }
+
+  /** Long input goes in slices: the messages that have arrived meanwhile get their turn in between. */
+  async embed(texts: readonly string[], _purpose: Purpose, isCancelled: () => boolean): Promise<Embedded> {
+    const vectors = new Float32Array(texts.length * BUILTIN_DIM);
+    for (let from = 0; from < texts.length && !isCancelled(); ) {
+      const to = endOfSlice(texts, from);
+      vectors.set(this.vectorsOf(texts.slice(from, to)), from * BUILTIN_DIM);
+      from = to;
+      if (from < texts.length) await nextTurn();
+    }
+    return { vectors, truncated: new Uint8Array(texts.length) };
+  }
+
+  isTruncated(): boolean {
+    return false;
+  }
+
+  /**
+   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero where its text has neither
+   * a token nor a word. The same text gives the same bits, alone or in a batch. Takes time and memory in proportion to
+   * the text.
+   */
+  vectorsOf(texts: readonly string[]): Float32Array {
+    const vectors = new Float32Array(texts.length * BUILTIN_DIM);
+    texts.forEach((text, i) => this.embedInto(vectors.subarray(i * BUILTIN_DIM, (i + 1) * BUILTIN_DIM), text));
+    return vectors;
+  }
+
+  private embedInto(row: Float32Array, text: string): void {
+    this.tokenSum.reset();
+    this.terms.forEach(text, this.addTerm);
+    writeRow(row, this.tokenSum.finish(), this.wordSum.finish(this.terms.cells));
+    this.terms.trim();
+  }
+
+  private readonly addTerm = (cells: Int32Array, start: number): void => {
+    const piecesStart = start + TERM.lists;
+    const wordsStart = piecesStart + cells[start + TERM.pieces]!;
+    const end = wordsStart + cells[start + TERM.words]!;
+    for (let at = piecesStart; at < wordsStart; at++) this.tokenSum.add(cells[at]!);
+    for (let at = wordsStart; at < end; at++) this.wordSum.count(cells, cells[at]!);
+  };
+}
+
+function endOfSlice(texts: readonly string[], from: number): number {
+  let characters = 0;
+  let to = from;
+  while (to < texts.length && characters < SLICE_CHARACTERS) characters += (texts[to++] as string).length;
+  return to;
+}
 
 const GROUP = 4;
 
+/**
+ * The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that
+ * each component of the sum is read and written once for four: 75,000 windows/s on scifact in `load embed builtin`,
+ * 41,000 with rows added one by one. A closure, whose arrays the compiler takes for constants: with a class in its place
+ * embedding takes an eighth more.
+ */
 interface RowSum {
   reset(): void;
   add(id: number): void;
@@ -56,38 +132,34 @@ function createRowSum({ rows, scales, width }: EmbedderTable): RowSum {
   };
 }
 
-// The sum of the hashed words of one text: each distinct word adds log(1 + count) x idf to the bucket of its own slot,
-// and a share of that to those of its 4-grams. Counts stand in the word records of the terms' pool. Owner: one
-// embedder.
-
 /** Weight of a 4-gram beside its word. */
 const GRAM_WEIGHT = 0.3;
 
-interface WordSum {
+/**
+ * The sum of the hashed words of one text: each distinct word adds log(1 + count) x idf to the bucket of its own slot,
+ * and a share of that to those of its 4-grams. Counts stand in the word records of the terms' pool.
+ */
+class WordSum {
+  private readonly sum = new Float64Array(BUCKETS);
+  private readonly distinct: number[] = [];
+
+  constructor(private readonly idfs: Float32Array) {}
+
   /** Notes one more occurrence of the word whose record starts at `word`. */
-  count(cells: Int32Array, word: number): void;
+  count(cells: Int32Array, word: number): void {
+    if (cells[word + WORD.count]!++ === 0) this.distinct.push(word);
+  }
+
   /** The sum over the words counted, whose counts go back to 0. Valid until the next call. */
-  finish(cells: Int32Array): Float64Array;
-}
-
-function createWordSum(idfs: Float32Array): WordSum {
-  const sum = new Float64Array(BUCKETS);
-  const distinct: number[] = [];
-
-  return {
-    count: (cells, word) => {
-      if (cells[word + WORD.count]!++ === 0) distinct.push(word);
-    },
-    finish: (cells) => {
-      sum.fill(0);
-      for (const word of distinct) {
-        addWord(sum, idfs, cells, word);
-        cells[word + WORD.count] = 0;
-      }
-      distinct.length = 0;
-      return sum;
-    },
-  };
+  finish(cells: Int32Array): Float64Array {
+    this.sum.fill(0);
+    for (const word of this.distinct) {
+      addWord(this.sum, this.idfs, cells, word);
+      cells[word + WORD.count] = 0;
+    }
+    this.distinct.length = 0;
+    return this.sum;
+  }
 }
 
 function addWord(sum: Float64Array, idfs: Float32Array, cells: Int32Array, word: number): void {
@@ -102,54 +174,6 @@ function addWord(sum: Float64Array, idfs: Float32Array, cells: Int32Array, word:
 
 function addSigned(sum: Float64Array, slot: Slot, weight: number): void {
   sum[slot >> 1]! += (2 * (slot & 1) - 1) * weight;
-}
-
-export const BUILTIN_DIM = 512;
-const TOKEN_DIM = BUILTIN_DIM - BUCKETS;
-/** Length of the hashed half in a vector of length 1. */
-const HASHED_SHARE = 0.5;
-const TOKEN_SHARE = Math.sqrt(1 - HASHED_SHARE ** 2);
-
-interface BuiltinEmbedder {
-  readonly dim: typeof BUILTIN_DIM;
-  /**
-   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero where its text has neither
-   * a token nor a word. The same text gives the same bits, alone or in a batch. Takes time and memory in proportion to
-   * the text.
-   */
-  embed(texts: readonly string[]): Float32Array;
-}
-
-/** Throws EmbedderFileError where `bytes` (the packed file beside this module, unless given) are broken. */
-export function loadBuiltinEmbedder(
-  bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url)),
-): BuiltinEmbedder {
-  const table = openEmbedderTable(bytes);
-  if (table.width !== TOKEN_DIM)
-    throw new EmbedderFileError('layout', `rows of ${table.width} numbers, not ${TOKEN_DIM}`);
-  const terms = createTerms(table);
-  const tokenSum = createRowSum(table);
-  const wordSum = createWordSum(table.idfs);
-
-  const addTerm = (cells: Int32Array, start: number): void => {
-    const piecesStart = start + TERM.lists;
-    const wordsStart = piecesStart + cells[start + TERM.pieces]!;
-    const end = wordsStart + cells[start + TERM.words]!;
-    for (let at = piecesStart; at < wordsStart; at++) tokenSum.add(cells[at]!);
-    for (let at = wordsStart; at < end; at++) wordSum.count(cells, cells[at]!);
-  };
-  const embedInto = (row: Float32Array, text: string): void => {
-    tokenSum.reset();
-    terms.forEach(text, addTerm);
-    writeRow(row, tokenSum.finish(), wordSum.finish(terms.cells()));
-    terms.trim();
-  };
-  const embed = (texts: readonly string[]): Float32Array => {
-    const vectors = new Float32Array(texts.length * BUILTIN_DIM);
-    texts.forEach((text, i) => embedInto(vectors.subarray(i * BUILTIN_DIM, (i + 1) * BUILTIN_DIM), text));
-    return vectors;
-  };
-  return { dim: BUILTIN_DIM, embed };
 }
 
 function writeRow(row: Float32Array, tokens: Float64Array, words: Float64Array): void {
@@ -169,36 +193,4 @@ function lengthOf(vector: Float64Array): number {
 
 function writeScaled(row: Float32Array, start: number, vector: Float64Array, factor: number): void {
   for (let i = 0; i < vector.length; i++) row[start + i] = vector[i]! * factor;
-}
-
-// The built-in embedder as a runner: long input in slices, between which the messages that have arrived meanwhile get
-// their turn. Embed worker only.
-
-/** Characters a slice: about 2 ms of work (`load embed builtin`). */
-const SLICE_CHARACTERS = 32_768;
-
-export function createBuiltinRunner(): Runner {
-  const embedder = loadBuiltinEmbedder();
-  const { dim } = embedder;
-  return {
-    dim,
-    isTruncated: () => false,
-    async embed(texts, _purpose, isCancelled) {
-      const vectors = new Float32Array(texts.length * dim);
-      for (let from = 0; from < texts.length && !isCancelled(); ) {
-        const to = endOfSlice(texts, from);
-        vectors.set(embedder.embed(texts.slice(from, to)), from * dim);
-        from = to;
-        if (from < texts.length) await nextTurn();
-      }
-      return { vectors, truncated: new Uint8Array(texts.length) };
-    },
-  };
-}
-
-function endOfSlice(texts: readonly string[], from: number): number {
-  let characters = 0;
-  let to = from;
-  while (to < texts.length && characters < SLICE_CHARACTERS) characters += (texts[to++] as string).length;
-  return to;
 }

@@ -1,12 +1,9 @@
-// Opens the bytes of embedder.bin: every check stands here, at the door, so that the embedding loops have none.
-// Called once for each embed worker when it starts. The token rows stay a view of the bytes given; the rest is copied.
+// The layout of embedder.bin, and how it is opened: every check stands here, so that the embedding loops have none.
+// docs/internals/embedding.md has the table with meanings; scripts/pack-builtin.mjs writes the file.
 import { createHash } from 'node:crypto';
 
-// The layout of embedder.bin as plain constants, and the error for a file that breaks it. The table with meanings is in
-// docs/internals/embedding.md; scripts/pack-builtin.mjs writes the file. Any thread.
-
-const MAGIC = 'SHEAFEMB';
-const VERSION = 1;
+export const MAGIC = 'SHEAFEMB';
+export const VERSION = 1;
 
 /** Byte offsets of the header fields; all numbers are little-endian uint32. */
 export const OFFSETS = {
@@ -53,7 +50,10 @@ export interface EmbedderTable {
   readonly idfs: Float32Array;
 }
 
-/** Throws EmbedderFileError, whose `fault` says which promise of the format is broken. */
+/**
+ * The token rows stay a view of the bytes given; the rest is copied. Throws EmbedderFileError, whose `fault` says which
+ * promise of the format is broken.
+ */
 export function openEmbedderTable(bytes: Uint8Array): EmbedderTable {
   check(
     bytes.byteLength >= HEADER_BYTES,

@@ -1,57 +1,10 @@
-// What the embedder needs to know of each piece of a text, remembered between texts, because natural text repeats few
-// terms often: of a term (what the text can be cut into without looking around) its token pieces and words, of a word
-// its weight and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed worker.
+// What the built-in embedder needs to know of each piece of a text, remembered between texts, because natural text
+// repeats few terms often: of a term (what the text can be cut into without looking around) its token pieces and words,
+// of a word its weight and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed
+// worker.
+import { ownString } from '../../base/bytes.js';
 import type { EmbedderTable } from './table.js';
 import { createPieceEncoder, forEachTerm, plainWords } from './word-pieces.js';
-
-// One growing array of int32 that small records are appended to, addressed by where they start. Records beside each
-// other in one array take a fraction of the memory, and of the cache misses, of objects. Owned by the terms of one
-// embedder.
-
-const CELLS_INITIAL = 1 << 16;
-
-interface CellPool {
-  /** The records. Valid until the next append, which may move them. */
-  cells(): Int32Array;
-  /** Appends a record and returns where it starts. */
-  append(record: readonly number[]): number;
-  /** Cells in use. */
-  length(): number;
-  clear(): void;
-}
-
-function createCellPool(): CellPool {
-  let cells = new Int32Array(CELLS_INITIAL);
-  let length = 0;
-
-  const grow = (lengthNeeded: number): void => {
-    let capacity = cells.length;
-    while (capacity < lengthNeeded) capacity *= 2;
-    const larger = new Int32Array(capacity);
-    larger.set(cells);
-    cells = larger;
-  };
-
-  return {
-    cells: () => cells,
-    append: (record) => {
-      const start = length;
-      length += record.length;
-      if (length > cells.length) grow(length);
-      cells.set(record, start);
-      return start;
-    },
-    length: () => length,
-    clear: () => {
-      cells = new Int32Array(CELLS_INITIAL);
-      length = 0;
-    },
-  };
-}
-
-// The hashed half's features: a word and its character 4-grams, each hashed to one of 256 buckets and a sign. It keeps
-// names, numbers, code and other languages findable. Source: Weinberger et al., "Feature hashing" (2009). Embed workers
-// only.
 
 export const BUCKETS = 256;
 const GRAM_CHARACTERS = 4;
@@ -68,6 +21,10 @@ interface WordSlots {
   readonly grams: readonly Slot[];
 }
 
+/**
+ * A word and its character 4-grams, each hashed to one of 256 buckets and a sign: the hashed half's features. It keeps
+ * names, numbers, code and other languages findable. Source: Weinberger et al., "Feature hashing" (2009).
+ */
 export function hashWord(word: string): WordSlots {
   const bytes = Buffer.from(`^${word}$`);
   const starts = characterStarts(bytes);
@@ -114,22 +71,11 @@ function crcOver(state: number, bytes: Uint8Array, start: number, end: number): 
 export const TERM = { pieces: 0, words: 1, lists: 2 } as const;
 
 /**
- * A word's record: how often it stands in the text at hand (the embedder counts here, and sets it back to 0 after each
+ * A word's record: how often it stands in the text at hand (WordSum counts here, and sets it back to 0 after each
  * text), its rarest piece, whose idf is the word's, the slot of the word, the count of its 4-grams, then their slots.
  */
 export const WORD = { count: 0, rarestPiece: 1, slot: 2, grams: 3, list: 4 } as const;
 export const NO_PIECE = -1;
-
-export interface Terms {
-  /** Calls `visit` with the pool's cells and the start of a term's record in them, for each term of `text` in order. */
-  forEach(text: string, visit: (cells: Int32Array, start: number) => void): void;
-  /** The pool's cells, valid until the next `forEach`. Of all terms in it, equal words share one record. */
-  cells(): Int32Array;
-  /** Forgets everything if it takes more than the bound. To be called between texts, when no word has a count. */
-  trim(): void;
-  /** The estimated size of what is remembered. */
-  bytes(): number;
-}
 
 /** Three times what the terms of 5,183 scientific abstracts take (scifact). */
 const BYTES_MAX = 32 * 1024 * 1024;
@@ -137,51 +83,102 @@ const BYTES_MAX = 32 * 1024 * 1024;
 const ENTRY_BYTES = 80;
 const CHARACTER_BYTES = 2;
 
-export function createTerms(table: EmbedderTable, bytesMax = BYTES_MAX): Terms {
-  const encode = createPieceEncoder(table.vocabulary);
-  const pool = createCellPool();
-  const termStarts = new Map<string, number>();
-  const wordStarts = new Map<string, number>();
-  let keyBytes = 0;
+export class Terms {
+  private readonly encode: (text: string) => readonly number[];
+  private readonly idfs: Float32Array;
+  private readonly pool = new CellPool();
+  private readonly termStarts = new Map<string, number>();
+  private readonly wordStarts = new Map<string, number>();
+  private keyBytes = 0;
 
-  const remember = (starts: Map<string, number>, key: string, record: readonly number[]): number => {
-    const start = pool.append(record);
-    starts.set(key, start);
-    keyBytes += ENTRY_BYTES + CHARACTER_BYTES * key.length;
-    return start;
-  };
-  const learnWord = (text: string): number => {
+  constructor(
+    { vocabulary, idfs }: EmbedderTable,
+    private readonly bytesMax = BYTES_MAX,
+  ) {
+    this.encode = createPieceEncoder(vocabulary);
+    this.idfs = idfs;
+  }
+
+  /** The pool's cells, valid until the next `forEach`. Of all terms in it, equal words share one record. */
+  get cells(): Int32Array {
+    return this.pool.cells;
+  }
+
+  /** The estimated size of what is remembered. */
+  get bytes(): number {
+    return this.keyBytes + Int32Array.BYTES_PER_ELEMENT * this.pool.length;
+  }
+
+  /** Calls `visit` with the pool's cells and the start of a term's record in them, for each term of `text` in order. */
+  forEach(text: string, visit: (cells: Int32Array, start: number) => void): void {
+    forEachTerm(text, (term) => {
+      const start = this.termStarts.get(term) ?? this.learnTerm(ownString(term));
+      visit(this.pool.cells, start);
+    });
+  }
+
+  /** Forgets everything if it takes more than the bound. To be called between texts, when no word has a count. */
+  trim(): void {
+    if (this.bytes <= this.bytesMax) return;
+    for (const forgotten of [this.termStarts, this.wordStarts, this.pool]) forgotten.clear();
+    this.keyBytes = 0;
+  }
+
+  private learnTerm(text: string): number {
+    const pieces = this.encode(text);
+    const words = plainWords(text).map((word) => this.wordStarts.get(word) ?? this.learnWord(word));
+    return this.remember(this.termStarts, text, [pieces.length, words.length, ...pieces, ...words]);
+  }
+
+  private learnWord(text: string): number {
     const { word, grams } = hashWord(text);
-    return remember(wordStarts, text, [0, rarestOf(encode(text), table.idfs), word, grams.length, ...grams]);
-  };
-  const learnTerm = (text: string): number => {
-    const pieces = encode(text);
-    const words = plainWords(text).map((word) => wordStarts.get(word) ?? learnWord(word));
-    return remember(termStarts, text, [pieces.length, words.length, ...pieces, ...words]);
-  };
-  const bytes = (): number => keyBytes + Int32Array.BYTES_PER_ELEMENT * pool.length();
+    const record = [0, rarestOf(this.encode(text), this.idfs), word, grams.length, ...grams];
+    return this.remember(this.wordStarts, text, record);
+  }
 
-  return {
-    forEach: (text, visit) =>
-      forEachTerm(text, (term) => {
-        const start = termStarts.get(term) ?? learnTerm(detach(term));
-        visit(pool.cells(), start);
-      }),
-    cells: pool.cells,
-    trim: () => {
-      if (bytes() <= bytesMax) return;
-      for (const forgotten of [termStarts, wordStarts, pool]) forgotten.clear();
-      keyBytes = 0;
-    },
-    bytes,
-  };
+  private remember(starts: Map<string, number>, key: string, record: readonly number[]): number {
+    const start = this.pool.append(record);
+    starts.set(key, start);
+    this.keyBytes += ENTRY_BYTES + CHARACTER_BYTES * key.length;
+    return start;
+  }
 }
 
 function rarestOf(pieces: readonly number[], idfs: Float32Array): number {
   return pieces.reduce((rarest, id) => (rarest === NO_PIECE || idfs[id]! > idfs[rarest]! ? id : rarest), NO_PIECE);
 }
 
-/** A slice of a string keeps the whole string alive; a copy by way of bytes does not. */
-function detach(text: string): string {
-  return Buffer.from(text).toString();
+const CELLS_INITIAL = 1 << 16;
+
+/**
+ * One growing array of int32 that small records are appended to, addressed by where they start. Records beside each
+ * other in one array take a fraction of the memory, and of the cache misses, of objects.
+ */
+class CellPool {
+  /** The records. Valid until the next append, which may move them. */
+  cells = new Int32Array(CELLS_INITIAL);
+  /** Cells in use. */
+  length = 0;
+
+  /** Appends a record and returns where it starts. */
+  append(record: readonly number[]): number {
+    const start = this.length;
+    this.length += record.length;
+    if (this.length > this.cells.length) this.grow();
+    this.cells.set(record, start);
+    return start;
+  }
+
+  clear(): void {
+    this.cells = new Int32Array(CELLS_INITIAL);
+    this.length = 0;
+  }
+
+  private grow(): void {
+    let capacity = this.cells.length;
+    while (capacity < this.length) capacity *= 2;
+    const larger = new Int32Array(capacity);
+    larger.set(this.cells);
+    this.cells = larger;
+  }
 }

@@ -1,8 +1,7 @@
-// WordPiece: a word becomes the longest vocabulary entries that cover it from left to right, or [UNK] where none do.
-// Source: Schuster and Nakajima, "Japanese and Korean voice search" (2012), in the variant of BERT. Embed workers only.
-
-// Where a word begins and ends, twice: as BERT (uncased) sees it for the token half, and as runs of letters, digits and
-// underscores for the hashed half. Pure; called on the embed workers by terms.ts, which remembers what it gives.
+// How the built-in embedder cuts a text. Where a word begins and ends, twice: as BERT (uncased) sees it for the token
+// half, and as runs of letters, digits and underscores for the hashed half. And WordPiece: a word becomes the longest
+// vocabulary entries that cover it from left to right, or [UNK] where none do (Schuster and Nakajima, "Japanese and
+// Korean voice search", 2012, in the variant of BERT). Pure.
 //
 // Unicode classes are those of the running Node. The `tokenizers` library has older tables: of all code points, 927
 // that were added or reclassified since Unicode 8 fall differently there (checked one by one, with tokenizers 0.23.3

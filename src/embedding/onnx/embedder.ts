@@ -1,26 +1,19 @@
-// Joins the texts of all messages that wait into runs of the model. A run blocks the thread; before each, one turn of
-// the event loop lets the messages in that have come meanwhile. There is no other wait: a run that is not full costs
-// little more than its tokens, so that a wait would only be added to what a search takes. Owner: the runner of one
-// model; embed workers.
+// The embedder of type `onnx`: a model folder, whose texts of all waiting messages are joined into runs. A run blocks
+// the thread; before each, one turn of the event loop lets the messages in that have come meanwhile. There is no other
+// wait: a run that is not full costs little more than its tokens. Embed workers.
 //
-// 1. One run at a time. 2. Every message in turn has its oldest text in a run, so a long document holds no short one
-// up.
-// 3. A cancelled message is out before the next run. 4. Of each message, only so many texts are tokenized ahead.
+// 1. One run at a time.
+// 2. Every message in turn has its oldest text in a run, so a long document holds no short one up.
+// 3. A cancelled message is out before the next run.
+// 4. Of each message, only so many texts are tokenized ahead.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { OnnxModel } from '../embedder-spec.js';
-import type { Embedded, Runner } from '../runner.js';
+import type { Embedded, Embedder } from '../embedder.js';
 import { type Vectorize, createVectorize } from './pooling.js';
-import { openSession } from './session.js';
+import { RUN_TOKENS_MAX, openSession } from './session.js';
 import { type Encoding, loadTokenizer } from './tokenizer.js';
 
-// Which of the texts that wait are run next: as many as go together without much padding. Pure. Embed workers.
-
-/**
- * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (`load embed model`) and hold
- * others up.
- */
-const RUN_TOKENS_MAX = 512;
 /**
  * What a run costs beside its tokens, in tokens: a run of 8 tokens takes as long as 20 to 25 would without that
  * (`load embed model`). So a text had better wait for a run of its own kind where joining would bring more padding than
@@ -29,8 +22,9 @@ const RUN_TOKENS_MAX = 512;
 const PADDING_TOKENS_MAX = 16;
 
 /**
- * The places of the texts to run, by their lengths in tokens. The one at `first` is among them, whatever the others
- * are, so that none waits for ever; those nearest to its length join it, up to `tokensMax` with padding.
+ * Which of the texts that wait are run next: their places, by their lengths in tokens. The one at `first` is among
+ * them, whatever the others are, so that none waits for ever; those nearest to its length join it, up to `tokensMax`
+ * with padding.
  */
 export function nextRun(lengths: readonly number[], first: number, tokensMax: number): number[] {
   const wanted = lengths[first] as number;
@@ -89,7 +83,7 @@ export class Batcher {
 
   constructor(private readonly options: BatcherOptions) {}
 
-  /** As Runner.embed does. One that is cancelled resolves before its texts are done. */
+  /** As Embedder.embed does. One that is cancelled resolves before its texts are done. */
   embed(texts: readonly string[], isCancelled: () => boolean): Promise<Embedded> {
     const answer = {
       vectors: new Float32Array(texts.length * this.options.dim),
@@ -194,10 +188,6 @@ export class Batcher {
   }
 }
 
-// Whether a text's vector depends on the others of its run. It does with graphs that are quantized dynamically: the
-// scale of their activations is taken over the whole batch, which moves vectors as far as the quantization itself
-// (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Embed workers.
-
 /** Of different length, so that one is padded. */
 const TEXTS = ['wing', 'The boundary layer of a wing, heated from within; in three parts.'];
 /**
@@ -206,27 +196,29 @@ const TEXTS = ['wing', 'The boundary layer of a wing, heated from within; in thr
  */
 const ROUNDING = 1e-4;
 
-/** Rejects where the model does not run. */
-async function dependsOnCompany(vectorize: Vectorize, encode: (text: string) => Encoding): Promise<boolean> {
+/**
+ * Whether a text's vector depends on the others of its run. It does with graphs that are quantized dynamically: the
+ * scale of their activations is taken over the whole batch, which moves vectors as far as the quantization itself
+ * (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Rejects where the model
+ * does not run.
+ */
+async function dependsOnBatch(vectorize: Vectorize, encode: (text: string) => Encoding): Promise<boolean> {
   const [first, second] = TEXTS.map(encode) as [Encoding, Encoding];
   const alone = [...(await vectorize([first])), ...(await vectorize([second]))];
   const together = await vectorize([first, second]);
   return together.some((value, i) => Math.abs(value - (alone[i] as number)) > ROUNDING);
 }
 
-// A model folder as a runner: tokenizer, graph and batcher put together, and whether texts may share its runs. Embed
-// workers.
-
 /** `threads`: those that one run of the model may use. Rejects where the model cannot be loaded. */
-export async function createOnnxRunner(
+export async function openOnnxEmbedder(
   model: OnnxModel,
   threads: number,
   report: (fault: string) => void,
-): Promise<Runner> {
+): Promise<Embedder> {
   const { padId, encode } = loadTokenizer(model.directory, model.tokensMax);
   const session = await openSession(model.directory, model.file, threads, padId);
   const vectorize = createVectorize(session, model);
-  const runTokensMax = (await dependsOnCompany(vectorize, encode)) ? 0 : RUN_TOKENS_MAX;
+  const runTokensMax = (await dependsOnBatch(vectorize, encode)) ? 0 : RUN_TOKENS_MAX;
   const batcher = new Batcher({ dim: model.dim, encode, vectorize, runTokensMax, report });
   const prefixes = { query: model.queryPrefix, passage: model.passagePrefix };
   return {

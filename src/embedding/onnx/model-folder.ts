@@ -1,12 +1,8 @@
 // Reads a model folder in the layout of sentence-transformers: which graph, how its tokens become a vector, how much it
-// reads, what stands before queries and passages. Files only, no model is run. Called by the configuration at start;
-// front thread.
+// reads, what stands before queries and passages. Files only, no model is run. Errors are worded for the operator.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OnnxModel, OnnxReranker, Pooling } from '../embedder-spec.js';
-
-// The JSON files of a model folder, of which any may be absent. Errors are worded for the operator.
-// Used by model-folder.ts at start; front thread.
 
 /** The configured model folder cannot be served. The message names the place in the configuration and what is wrong. */
 export class ModelFolderError extends Error {
@@ -15,7 +11,7 @@ export class ModelFolderError extends Error {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Where in the configuration the folder is named, for messages, and where it lies. */
+/** Where the folder is named, for messages, and where it lies. */
 interface Folder {
   at: string;
   directory: string;
@@ -35,7 +31,7 @@ function readJson({ at, directory }: Folder, file: string): unknown {
 }
 
 /** A file that is an object; {} where it is absent. */
-function readObject(folder: Folder, file: string): JsonObject {
+export function readObject(folder: Folder, file: string): JsonObject {
   const value = readJson(folder, file) ?? {};
   if (isObject(value)) return value;
   throw new ModelFolderError(`${folder.at}: ${join(folder.directory, file)} should be a JSON object`);
@@ -53,9 +49,6 @@ function countOf(object: JsonObject, ...names: string[]): number | undefined {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-// The modules of a model folder (modules.json): what a text goes through behind the network, and how long its vector is
-// then. Used by model-folder.ts at start; front thread.
-
 interface Module {
   /** Without its package: `Pooling`. */
   kind: string;
@@ -72,7 +65,10 @@ const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
 /** Dropout does nothing when a model is used; vectors are normalized anyway. */
 const PLAIN_MODULES = ['Transformer', 'Pooling', 'Normalize', 'Dropout'];
 
-/** `modelDim` is undefined where no file tells it. Throws ModelFolderError for a pooling that is not served. */
+/**
+ * What a text goes through behind the network (modules.json), and how long its vector is then. `modelDim` is undefined
+ * where no file tells it. Throws ModelFolderError for a pooling that is not served.
+ */
 function readModules(
   folder: Folder,
   config: JsonObject,
@@ -237,9 +233,6 @@ function prefixesOf(
   };
 }
 
-// Reads a folder with a cross-encoder: which graph, how many tokens of a pair it reads. Files only, no model is run.
-// Called by the configuration at start; front thread.
-
 interface RerankerFolderOptions {
   /** The folder, relative to the working directory. */
   path: string;
@@ -248,7 +241,10 @@ interface RerankerFolderOptions {
   maxTokens: number | undefined;
 }
 
-/** `at`: the place in the configuration, for messages. Throws ModelFolderError where the folder cannot be served. */
+/**
+ * A folder with a cross-encoder: which graph, and how many tokens of a pair it reads. `at`: the place in the
+ * configuration, for messages. Throws ModelFolderError where the folder cannot be served.
+ */
 export function readRerankerFolder(at: string, { path, file, maxTokens }: RerankerFolderOptions): OnnxReranker {
   const folder: Folder = { at, directory: resolve(path) };
   checkTokenizer(folder);

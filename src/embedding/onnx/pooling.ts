@@ -1,11 +1,8 @@
-// Encodings to vectors of length 1 by one model: which output of the graph is taken, and how. Called by the batcher,
-// one run at a time; embed workers.
+// Encodings to vectors of length 1 by one model: which output of the graph is taken, how the vectors of a text's tokens
+// become one (sentence-transformers' Pooling). Plain loops over typed arrays, without state. Embed workers.
 import type { OnnxModel, Pooling } from '../embedder-spec.js';
 import type { ModelSession, Output, OutputPlan } from './session.js';
 import type { Encoding } from './tokenizer.js';
-
-// How the vectors of a text's tokens become one (sentence-transformers' Pooling), and a vector becomes one of length 1.
-// Plain loops over typed arrays, without state. Embed workers.
 
 /**
  * `tokens`: a row of `vector.length` numbers for each token; the first `count` of them are the text's, the rest is

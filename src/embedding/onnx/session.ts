@@ -1,8 +1,14 @@
 // A graph of onnxruntime: opened once, run on padded batches of encodings. A run blocks this thread and uses as many
-// others as it may. Owner: the runner of one model; embed workers.
+// others as it may. One owner, an embedder or a reranker; embed workers.
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Encoding } from './tokenizer.js';
+
+/**
+ * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (`load embed model`) and hold
+ * others up.
+ */
+export const RUN_TOKENS_MAX = 512;
 
 /** A float output of a run. */
 export interface Output {

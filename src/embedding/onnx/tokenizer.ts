@@ -1,9 +1,7 @@
 // Texts to token ids by the tokenizer.json of a model folder. Truncation and padding written in that file are passed
-// over: how much is read is the model's matter, and a text stays as short as it is. Owner: the runner of one model;
-// embed workers.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// over: how much is read is the model's matter, and a text stays as short as it is. Embed workers.
 import { Tokenizer as LibraryTokenizer } from '@huggingface/tokenizers';
+import { readObject } from './model-folder.js';
 
 /** What a model reads: special tokens included. */
 export interface Encoding {
@@ -84,9 +82,9 @@ export function openTokenizer(directory: string): Tokenizer {
     post_processor: null,
     decoder: null,
     added_tokens: [],
-    ...readObject(directory, 'tokenizer.json'),
+    ...read(directory, 'tokenizer.json'),
   };
-  return new TokenizerOf(parts, readObject(directory, 'tokenizer_config.json'));
+  return new TokenizerOf(parts, read(directory, 'tokenizer_config.json'));
 }
 
 export function frameOf(tokenizer: Tokenizer, texts: 'one' | 'two'): Frame {
@@ -119,16 +117,13 @@ function headOf(text: string, characters: number): string {
 }
 
 function padIdOf(directory: string, tokenizer: Tokenizer): number {
-  const { pad_token } = readObject(directory, 'tokenizer_config.json') as {
+  const { pad_token } = read(directory, 'tokenizer_config.json') as {
     pad_token?: string | { content?: string } | null;
   };
   const named = tokenizer.token_to_id(typeof pad_token === 'string' ? pad_token : (pad_token?.content ?? ''));
-  const { pad_token_id } = readObject(directory, 'config.json') as { pad_token_id?: number | null };
+  const { pad_token_id } = read(directory, 'config.json') as { pad_token_id?: number | null };
   return named ?? pad_token_id ?? 0;
 }
 
-/** {} where the file is absent. */
-function readObject(directory: string, file: string): Record<string, unknown> {
-  const path = join(directory, file);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>) : {};
-}
+const read = (directory: string, file: string): Readonly<Record<string, unknown>> =>
+  readObject({ at: 'the model', directory }, file);

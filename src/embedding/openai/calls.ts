@@ -1,13 +1,11 @@
-// The calls of one endpoint's `/embeddings`: what they ask for, and what they bring. Used by openai-runner.ts; embed
+// The calls of one endpoint's `/embeddings`: they bring texts there, and each one's vector, or failure, to its job. A
+// call that the endpoint refuses (status 400, 413, 422) is sent again in halves, down to the texts it does not take, so
+// that the others succeed. Before that a text that nobody can refuse shows whether texts are to blame at all. Embed
 // worker of role remote.
 import { AppError } from '../../api/errors.js';
 import type { OpenAiEndpoint } from '../embedder-spec.js';
 import { CallError, type RemoteEndpoint } from '../remote/endpoint.js';
 import type { Item } from './text-queue.js';
-
-// The vectors in an answer of `/embeddings`: lists of numbers, or float32 in base64, whichever came; in the order of
-// `index`. They are brought to length 1, which the distances of the index want and not every server does. Pure. Used by
-// openai-runner.ts.
 
 interface Entry {
   index?: unknown;
@@ -15,8 +13,9 @@ interface Entry {
 }
 
 /**
- * A vector for each of `count` texts; undefined for one that has none that could be used (zeros, or not finite). Throws
- * CallError.
+ * The vectors in an answer for `count` texts, in the order of `index`: lists of numbers, or float32 in base64,
+ * whichever came. They are brought to length 1, which the distances of the index want and not every server does.
+ * Undefined stands for one that cannot be used (zeros, or not finite). Throws CallError.
  */
 export function readVectors(answer: unknown, count: number, dim: number): (Float32Array | undefined)[] {
   const entries = (answer as { data?: unknown } | null)?.data;
@@ -72,8 +71,8 @@ interface Answered {
 }
 
 /**
- * `texts`: the endpoint takes another one. `encoding`: it is not asked for from now on. `everything`: no text is to
- * blame.
+ * What a refusal is to be blamed on. `texts`: the endpoint takes another one. `encoding`: it is not asked for from now
+ * on. `everything`: no text is to blame.
  */
 type Blame = 'texts' | 'encoding' | 'everything';
 
@@ -82,6 +81,15 @@ const NUMBER_BYTES_MAX = 40;
 const ENVELOPE_BYTES_MAX = 65_536;
 const ENTRY_BYTES_MAX = 1024;
 const PROBE = 'ready';
+/** For one refused call: k bad texts of n take up to 2k (log2(n / k) + 1), so 40 of 2,048 are found. */
+const CALLS_MAX = 600;
+
+interface Consequences {
+  /** What is left of the item's job cannot be embedded now either. */
+  giveUp(item: Item, error: AppError): void;
+  /** So many texts went through in each half of a call that was refused as a whole. */
+  onTooMany(inputs: number): void;
+}
 
 export class EmbeddingsCalls {
   /**
@@ -94,15 +102,36 @@ export class EmbeddingsCalls {
   constructor(
     private readonly endpoint: RemoteEndpoint,
     private readonly spec: OpenAiEndpoint,
+    private readonly consequences: Consequences,
   ) {}
 
-  /** Changes where the endpoint has refused the encoding: what was refused before that is to be asked again. */
-  get way(): string {
-    return this.asksBase64 ? 'base64' : 'lists';
+  /** Settles every item. Never rejects. The caller has entered the endpoint. */
+  async deliver(items: readonly Item[]): Promise<void> {
+    const { asksBase64 } = this;
+    try {
+      const refusal = await this.try(items, true);
+      if (refusal) await this.afterRefusal(items, refusal, asksBase64 === this.asksBase64);
+    } catch (error) {
+      this.fail(items, error);
+    }
+  }
+
+  /** The refusal, or undefined where every item is settled. Rejects where the endpoint is of no use. */
+  private async try(items: readonly Item[], hasEntered: boolean): Promise<CallError | undefined> {
+    try {
+      for (const { item, vector } of await this.embed(items, hasEntered)) {
+        if (vector) item.job.settle(item.place, vector);
+        else item.job.fail(item.place, new AppError('text_not_embeddable'));
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof CallError) return error;
+      throw error;
+    }
   }
 
   /** Answers for those texts that somebody still waits for. Rejects as RemoteEndpoint.call. */
-  async embed(items: readonly Item[], hasEntered: boolean): Promise<Answered[]> {
+  private async embed(items: readonly Item[], hasEntered: boolean): Promise<Answered[]> {
     let wanted = items;
     const answered = await this.endpoint.call({
       purpose: (items[0] as Item).job.purpose,
@@ -120,8 +149,52 @@ export class EmbeddingsCalls {
     return answered ?? [];
   }
 
-  /** What a refused call is to be blamed on. Rejects with 503 `embedder_unavailable`. */
-  blame(): Promise<Blame> {
+  /** `isOfEncoding`: whether texts are asked for in the encoding of the refused call still. */
+  private async afterRefusal(items: readonly Item[], refusal: CallError, isOfEncoding: boolean): Promise<void> {
+    const blame = isOfEncoding ? await this.blame() : 'encoding';
+    if (blame === 'everything') throw this.endpoint.unavailable(refusal.message);
+    const left = { calls: CALLS_MAX };
+    if (blame === 'texts') await this.isolate(items, left);
+    else await this.attempt(items, left);
+  }
+
+  /** How many texts failed. Settles every item. */
+  private async attempt(items: readonly Item[], left: { calls: number }): Promise<number> {
+    try {
+      if (left.calls-- <= 0) throw this.endpoint.unavailable('it refuses too many texts of one call');
+      return (await this.try(items, false)) ? await this.isolate(items, left) : 0;
+    } catch (error) {
+      this.fail(items, error);
+      return items.length;
+    }
+  }
+
+  private async isolate(items: readonly Item[], left: { calls: number }): Promise<number> {
+    if (items.length === 1) {
+      const [{ job, place }] = items as [Item];
+      job.fail(place, new AppError('text_not_embeddable'));
+      return 1;
+    }
+    const half = Math.ceil(items.length / 2);
+    const halves = [items.slice(0, half), items.slice(half)];
+    const failed = await Promise.all(halves.map((each) => this.attempt(each, left)));
+    const count = failed.reduce((sum, each) => sum + each, 0);
+    if (count === 0) this.consequences.onTooMany(half);
+    return count;
+  }
+
+  private fail(items: readonly Item[], error: unknown): void {
+    for (const item of items) {
+      if (!(error instanceof AppError)) item.job.break(error);
+      else {
+        item.job.fail(item.place, error);
+        this.consequences.giveUp(item, error);
+      }
+    }
+  }
+
+  /** Refusals at the same time share a probe. Rejects with 503 `embedder_unavailable`. */
+  private blame(): Promise<Blame> {
     this.blaming ??= this.probe().finally(() => (this.blaming = undefined));
     return this.blaming;
   }
@@ -163,101 +236,5 @@ export class EmbeddingsCalls {
 
   private answerBytesMax(texts: number): number {
     return ENVELOPE_BYTES_MAX + texts * (ENTRY_BYTES_MAX + this.spec.dim * NUMBER_BYTES_MAX);
-  }
-}
-
-// Brings texts to the endpoint and each one's vector, or failure, to its job. A call that the endpoint refuses (status
-// 400, 413, 422) is sent again in halves down to the texts it does not take, so that the others succeed; first a text
-// that nobody can refuse tells whether texts are to blame at all. Used by openai-runner.ts; embed worker of role
-// remote.
-
-export interface TextDelivery {
-  calls: EmbeddingsCalls;
-  endpoint: RemoteEndpoint;
-  /** What is left of the item's job cannot be embedded now either. */
-  giveUp(item: Item, error: AppError): void;
-  /** So many texts went through in each half of a call that was refused as a whole. */
-  onTooMany(inputs: number): void;
-}
-
-/** For one refused call: k bad texts of n take up to 2k (log2(n / k) + 1), so 40 of 2,048 are found. */
-const CALLS_MAX = 600;
-
-/** Settles every item. Never rejects. */
-export async function deliver(delivery: TextDelivery, items: readonly Item[]): Promise<void> {
-  const way = delivery.calls.way;
-  try {
-    const refusal = await tried(delivery, items, true);
-    if (refusal) await afterRefusal(delivery, items, refusal, way);
-  } catch (error) {
-    fail(delivery, items, error);
-  }
-}
-
-/** The refusal, or undefined where every item is settled. Rejects where the endpoint is of no use. */
-async function tried(
-  { calls }: TextDelivery,
-  items: readonly Item[],
-  hasEntered: boolean,
-): Promise<CallError | undefined> {
-  try {
-    for (const { item, vector } of await calls.embed(items, hasEntered)) {
-      if (vector) item.job.settle(item.place, vector);
-      else item.job.fail(item.place, new AppError('text_not_embeddable'));
-    }
-    return undefined;
-  } catch (error) {
-    if (error instanceof CallError) return error;
-    throw error;
-  }
-}
-
-async function afterRefusal(
-  delivery: TextDelivery,
-  items: readonly Item[],
-  refusal: CallError,
-  way: string,
-): Promise<void> {
-  const { calls, endpoint } = delivery;
-  const blame = calls.way === way ? await calls.blame() : 'encoding';
-  if (blame === 'everything') throw endpoint.unavailable(refusal.message);
-  const left = { calls: CALLS_MAX };
-  if (blame === 'texts') await isolate(delivery, items, left);
-  else await attempt(delivery, items, left);
-}
-
-/** How many texts failed. Settles every item. */
-async function attempt(delivery: TextDelivery, items: readonly Item[], left: { calls: number }): Promise<number> {
-  try {
-    if (left.calls-- <= 0) throw delivery.endpoint.unavailable('it refuses too many texts of one call');
-    return (await tried(delivery, items, false)) ? await isolate(delivery, items, left) : 0;
-  } catch (error) {
-    fail(delivery, items, error);
-    return items.length;
-  }
-}
-
-async function isolate(delivery: TextDelivery, items: readonly Item[], left: { calls: number }): Promise<number> {
-  if (items.length === 1) {
-    const [{ job, place }] = items as [Item];
-    job.fail(place, new AppError('text_not_embeddable'));
-    return 1;
-  }
-  const half = Math.ceil(items.length / 2);
-  const failed = await Promise.all(
-    [items.slice(0, half), items.slice(half)].map((each) => attempt(delivery, each, left)),
-  );
-  const count = failed.reduce((sum, each) => sum + each, 0);
-  if (count === 0) delivery.onTooMany(half);
-  return count;
-}
-
-function fail({ giveUp }: TextDelivery, items: readonly Item[], error: unknown): void {
-  for (const item of items) {
-    if (!(error instanceof AppError)) item.job.break(error);
-    else {
-      item.job.fail(item.place, error);
-      giveUp(item, error);
-    }
   }
 }

@@ -1,33 +1,23 @@
 // The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share
 // calls, so many at a time as the endpoint takes; queries go before passages. Embed worker of role remote.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OpenAiEndpoint } from '../embedder-spec.js';
-import type { EndpointMeter } from '../../base/meters.js';
 import type { AppError } from '../../api/errors.js';
+import type { EndpointMeter } from '../../base/meters.js';
+import type { OpenAiEndpoint } from '../embedder-spec.js';
+import type { Embedded, Embedder, Purpose, Warn } from '../embedder.js';
 import { RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
-import type { Embedded, Purpose, Runner, Warn } from '../runner.js';
+import { EmbeddingsCalls } from './calls.js';
 import { EmbedJob, type Item, WaitingTexts } from './text-queue.js';
-import { EmbeddingsCalls, type TextDelivery, deliver } from './calls.js';
 
 /** What the first text waits for others that come at the same time. */
 const JOIN_MS = 1;
 /** No endpoint is believed to take fewer texts a call than this, unless it is configured so. */
 const INPUTS_LEARNED_MIN = 16;
 
-export function createOpenAiRunner(
-  key: string,
-  spec: OpenAiEndpoint,
-  warn: Warn,
-  meter?: EndpointMeter,
-  nowMs = (): number => performance.now(),
-): Runner {
-  return new OpenAiRunner(key, spec, warn, meter, nowMs);
-}
-
-class OpenAiRunner implements Runner {
+export class OpenAiEmbedder implements Embedder {
   readonly dim: number;
   private readonly endpoint: RemoteEndpoint;
-  private readonly delivery: TextDelivery;
+  private readonly calls: EmbeddingsCalls;
   private readonly waiting = new WaitingTexts();
   private readonly isServed: Record<Purpose, boolean> = { query: false, passage: false };
   private inputsMax: number;
@@ -36,19 +26,16 @@ class OpenAiRunner implements Runner {
     private readonly key: string,
     private readonly spec: OpenAiEndpoint,
     private readonly warn: Warn,
-    meter: EndpointMeter | undefined,
-    private readonly nowMs: () => number,
+    meter?: EndpointMeter,
+    private readonly nowMs = (): number => performance.now(),
   ) {
     this.dim = spec.dim;
     this.inputsMax = spec.inputsMax;
     this.endpoint = new RemoteEndpoint(key, spec, '/embeddings', warn, nowMs, meter);
-    const giveUp = ({ job }: Item, error: AppError): void => this.waiting.drop(job, error);
-    this.delivery = {
-      calls: new EmbeddingsCalls(this.endpoint, spec),
-      endpoint: this.endpoint,
-      giveUp,
+    this.calls = new EmbeddingsCalls(this.endpoint, spec, {
+      giveUp: ({ job }, error) => this.waiting.drop(job, error),
       onTooMany: (inputs) => this.learn(inputs),
-    };
+    });
   }
 
   embed(
@@ -102,7 +89,7 @@ class OpenAiRunner implements Runner {
         items = this.waiting.take(purpose, this.bounds, this.nowMs());
         return items.length > 0 ? items.reduce((sum, { tokens }) => sum + tokens, 0) : undefined;
       });
-      if (hasEntered) void deliver(this.delivery, items);
+      if (hasEntered) void this.calls.deliver(items);
     } catch (error) {
       this.waiting.failLongest(purpose, error as AppError);
     }

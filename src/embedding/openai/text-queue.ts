@@ -1,6 +1,7 @@
-// The texts of one message, and what has become of each. Embed worker of role remote.
+// The texts that wait for a call of an endpoint, and what has become of each. Reads no clock. Embed worker of role
+// remote.
 import type { AppError } from '../../api/errors.js';
-import type { Embedded, Purpose } from '../runner.js';
+import type { Embedded, Purpose } from '../embedder.js';
 
 /** One text of a job. */
 export interface Item {
@@ -21,6 +22,7 @@ interface EmbedJobOptions {
   traceparent?: string;
 }
 
+/** The texts of one message. */
 export class EmbedJob {
   readonly purpose: Purpose;
   /** Resolves when each text is settled; rejects where all failed, and not one of them by its own fault. */
@@ -97,10 +99,6 @@ export class EmbedJob {
   }
 }
 
-// The texts that wait for a call: of queries and of passages apart, and fair between the jobs of each, so that a
-// document of ten thousand chunks does not hold up one of ten. Used by openai-runner.ts; embed worker of role remote.
-// Reads no clock.
-
 interface CallBounds {
   inputsMax: number;
   tokensMax: number;
@@ -109,6 +107,10 @@ interface CallBounds {
 /** Texts of one job that a call takes before it looks at the next job. */
 const JOB_TEXTS = 32;
 
+/**
+ * Queries and passages wait apart. Between the jobs of each it is fair, so that a document of ten thousand chunks does
+ * not hold up one of ten.
+ */
 export class WaitingTexts {
   private readonly jobs: Record<Purpose, EmbedJob[]> = { query: [], passage: [] };
 

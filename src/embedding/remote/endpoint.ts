@@ -1,16 +1,13 @@
-// An endpoint of another machine: its calls, with their timeouts, retries and budgets. Used by the runners of openai/
-// and of rerank-endpoint/, one for each instance; embed worker of role remote. Waits are bounded: those of a search by
-// seconds, since somebody looks at a page meanwhile, those of an ingest by the minute that budgets are counted in.
+// An endpoint of another machine: its calls, with their timeouts, retries and budgets. Waits are bounded: those of a
+// search by seconds, since somebody looks at a page meanwhile, those of an ingest by the minute that budgets are
+// counted in. One for each instance; embed worker of role remote.
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { AppError } from '../../api/errors.js';
 import { parseRetryAfterMs } from '../../base/http-headers.js';
 import type { EndpointMeter } from '../../base/meters.js';
-import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
-import type { Purpose, Warn } from '../runner.js';
-import { CallGate } from './rate-limiter.js';
-
-// What can go wrong with a call of another machine, and what is to be done about it. Never leaves the worker: clients
-// are told `embedder_unavailable` alone. Embed worker of role remote.
+import type { EndpointSpec } from '../embedder-spec.js';
+import type { Purpose, Warn } from '../embedder.js';
+import { RateLimiter } from './rate-limiter.js';
 
 /**
  * `transient`: the same call may succeed later. `refused`: the endpoint does not take this body; another one it may.
@@ -18,6 +15,7 @@ import { CallGate } from './rate-limiter.js';
  */
 type CallFault = 'transient' | 'refused' | 'broken';
 
+/** A call that failed. It never leaves the worker: clients get `embedder_unavailable` alone. */
 export class CallError extends Error {
   override readonly name = 'CallError';
 
@@ -40,9 +38,6 @@ function faultOfStatus(status: number): CallFault {
   return status >= 500 || TRANSIENT.has(status) ? 'transient' : 'broken';
 }
 
-// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Embed worker of role remote. Connections are kept
-// alive by Node's fetch. A redirect is not followed: the key is meant for the URL that was configured.
-
 export interface Post {
   url: string;
   /** '' for none. */
@@ -56,7 +51,11 @@ export interface Post {
 const ERROR_BYTES_MAX = 4096;
 const EXCERPT_CHARACTERS = 200;
 
-/** Rejects with CallError; its message has no key in it, and no more than an excerpt of the answer. */
+/**
+ * One HTTP call: JSON there, JSON back, bounded in time and in bytes. A redirect is not followed: the key is meant for
+ * the URL that was configured. Rejects with CallError; its message has no key in it, and no more than an excerpt of the
+ * answer.
+ */
 export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, traceparent }: Post): Promise<unknown> {
   const headers = {
     'content-type': 'application/json',
@@ -149,7 +148,7 @@ const JITTER = 0.1;
 const SAME_WARNING_MS = 60_000;
 
 export class RemoteEndpoint {
-  private readonly gate: CallGate;
+  private readonly limiter: RateLimiter;
   private warned = { kind: '', atMs: -Infinity };
 
   constructor(
@@ -160,17 +159,17 @@ export class RemoteEndpoint {
     private readonly nowMs: () => number = () => performance.now(),
     private readonly meter?: EndpointMeter,
   ) {
-    this.gate = new CallGate(spec, nowMs, meter);
+    this.limiter = new RateLimiter(spec, nowMs, meter);
   }
 
   /** Tokens that a call should not go beyond. */
   get tokensMax(): number {
-    return this.gate.tokensMax;
+    return this.limiter.tokensMax;
   }
 
-  /** As CallGate's: the turn of a call whose content is chosen when it comes. */
+  /** As RateLimiter.enter, for a call whose content is chosen when it may begin. */
   enter(purpose: Purpose, sinceMs: number, begin: () => number | undefined): Promise<boolean> {
-    return this.gate.enter(purpose, sinceMs + WAIT_MAX_MS[purpose], begin);
+    return this.limiter.enter(purpose, sinceMs + WAIT_MAX_MS[purpose], begin);
   }
 
   /**
@@ -218,7 +217,7 @@ export class RemoteEndpoint {
     const isPassage = call.purpose === 'passage';
     const enterUntilMs = isPassage ? this.nowMs() + WAIT_MAX_MS.passage : untilMs;
     const hasEntered =
-      (isFirst && call.hasEntered) || (await this.gate.enter(call.purpose, enterUntilMs, () => call.tokens()));
+      (isFirst && call.hasEntered) || (await this.limiter.enter(call.purpose, enterUntilMs, () => call.tokens()));
     if (!hasEntered) return undefined;
     try {
       const { url, apiKey, timeoutMs } = this.spec;
@@ -235,14 +234,14 @@ export class RemoteEndpoint {
       });
       const spent = countedTokens(answer) ?? estimated;
       this.meter?.add('tokens', spent);
-      this.gate.correct(spent - estimated);
+      this.limiter.correct(spent - estimated);
       return call.read(answer);
     } catch (error) {
       if (error instanceof CallError && error.retryAfterMs > 0)
-        this.gate.rest(Math.min(error.retryAfterMs * (1 + JITTER * Math.random()), WAIT_MAX_MS.passage));
+        this.limiter.rest(Math.min(error.retryAfterMs * (1 + JITTER * Math.random()), WAIT_MAX_MS.passage));
       throw error;
     } finally {
-      this.gate.leave(call.purpose);
+      this.limiter.leave(call.purpose);
     }
   }
 }
@@ -253,9 +252,6 @@ function countedTokens(answer: unknown): number | undefined {
   return typeof tokens === 'number' && tokens > 0 ? tokens : undefined;
 }
 
-// How many tokens a text will be counted as, before anybody has counted: for splitting calls and for budgets.
-// Pure. Used by the runners of openai/ and of rerank-endpoint/; embed worker of role remote.
-
 /**
  * The tokenizers of such models need three bytes of UTF-8 for a token or more, in natural language of any script:
  * English four to five, CJK three a character, Cyrillic four. Of text that is none (base64, long numbers) the estimate
@@ -265,5 +261,6 @@ const BYTES_PER_TOKEN = 3;
 /** What marks the ends. */
 const SPECIAL_TOKENS = 2;
 
+/** How many tokens a text will be counted as, before anybody has counted: for splitting calls and for budgets. */
 export const estimateTokens = (text: string): number =>
   Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN) + SPECIAL_TOKENS;

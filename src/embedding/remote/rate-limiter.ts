@@ -1,14 +1,11 @@
 // Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left
 // alone. Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as
-// soon as that can be told. Embed worker of role remote. One thread runs it, so nothing is locked.
+// soon as that is known. Embed worker of role remote: one thread runs it, so nothing is locked.
 import { AppError } from '../../api/errors.js';
 import type { EndpointMeter } from '../../base/meters.js';
 import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
-import type { RemoteEndpoint } from '../embedder-spec.js';
-import type { Purpose } from '../runner.js';
-
-// A budget by the minute: never more than so much within any sixty seconds, spent evenly. Pure; the caller gives the
-// time. Embed worker of role remote.
+import type { EndpointSpec } from '../embedder-spec.js';
+import type { Purpose } from '../embedder.js';
 
 const MINUTE_S = 60;
 /**
@@ -17,6 +14,7 @@ const MINUTE_S = 60;
  */
 const BURST_SHARE = 1 / 20;
 
+/** Never more than so much within any sixty seconds, spent evenly. The caller gives the time. */
 export class MinuteBudget {
   private readonly rate: BucketRate;
   private readonly bucket: TokenBucket;
@@ -49,7 +47,7 @@ export class MinuteBudget {
   }
 }
 
-interface Turn {
+interface WaitingCall {
   purpose: Purpose;
   untilMs: number;
   begin: () => number | undefined;
@@ -57,12 +55,12 @@ interface Turn {
   reject: (error: AppError) => void;
 }
 
-export class CallGate {
+export class RateLimiter {
   private readonly callsMax: number;
   private readonly requests: MinuteBudget | undefined;
   private readonly tokens: MinuteBudget | undefined;
-  private waiting: Turn[] = [];
-  private readonly underway: Record<Purpose, number> = { query: 0, passage: 0 };
+  private waiting: WaitingCall[] = [];
+  private readonly inFlight: Record<Purpose, number> = { query: 0, passage: 0 };
   private restsUntilMs = 0;
   private timer: NodeJS.Timeout | undefined;
 
@@ -71,7 +69,7 @@ export class CallGate {
       callsMax,
       requestsPerMinute,
       tokensPerMinute,
-    }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>,
+    }: Pick<EndpointSpec, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>,
     private readonly nowMs: () => number,
     private readonly meter?: EndpointMeter,
   ) {
@@ -98,7 +96,7 @@ export class CallGate {
   }
 
   leave(purpose: Purpose): void {
-    this.underway[purpose]--;
+    this.inFlight[purpose]--;
     this.pump();
   }
 
@@ -119,9 +117,9 @@ export class CallGate {
     const nowMs = this.nowMs();
     for (const purpose of ['query', 'passage'] as const) {
       while (this.hasPlace(purpose) && this.openAtMs(nowMs) <= nowMs) {
-        const turn = this.waiting.find((each) => each.purpose === purpose && each.untilMs >= nowMs);
-        if (!turn) break;
-        this.take(turn);
+        const call = this.waiting.find((each) => each.purpose === purpose && each.untilMs >= nowMs);
+        if (!call) break;
+        this.take(call);
       }
     }
     this.refuseLate(nowMs);
@@ -129,23 +127,23 @@ export class CallGate {
     this.wakeInTime(nowMs);
   }
 
-  private take(turn: Turn): void {
-    this.waiting = this.waiting.filter((each) => each !== turn);
-    const tokens = turn.begin();
+  private take(call: WaitingCall): void {
+    this.waiting = this.waiting.filter((each) => each !== call);
+    const tokens = call.begin();
     if (tokens !== undefined) {
-      this.underway[turn.purpose]++;
+      this.inFlight[call.purpose]++;
       this.requests?.spend(1);
       this.tokens?.spend(tokens);
       this.meter?.add('calls', 1);
     }
-    turn.settle(tokens !== undefined);
+    call.settle(tokens !== undefined);
   }
 
   private refuseLate(nowMs: number): void {
     const openAtMs = this.openAtMs(nowMs);
-    const isLate = ({ untilMs }: Turn): boolean => untilMs < openAtMs || untilMs <= nowMs;
+    const isLate = ({ untilMs }: WaitingCall): boolean => untilMs < openAtMs || untilMs <= nowMs;
     const late = this.waiting.filter(isLate);
-    this.waiting = this.waiting.filter((turn) => !isLate(turn));
+    this.waiting = this.waiting.filter((call) => !isLate(call));
     this.meter?.add('refused', late.length);
     const retryAfterS = Math.max(1, Math.ceil((openAtMs - nowMs) / 1000));
     for (const { reject } of late)
@@ -167,7 +165,7 @@ export class CallGate {
   }
 
   private hasPlace(purpose: Purpose): boolean {
-    const { query, passage } = this.underway;
+    const { query, passage } = this.inFlight;
     if (query + passage >= this.callsMax) return false;
     return purpose === 'query' || passage < Math.max(1, this.callsMax - 1);
   }

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { OnnxReranker } from '../embedder-spec.js';
-import { openSession } from '../onnx/session.js';
+import { RUN_TOKENS_MAX, openSession } from '../onnx/session.js';
 import {
   type Encoding,
   type Frame,
@@ -14,11 +14,12 @@ import {
   loadTokenizer,
   openTokenizer,
 } from '../onnx/tokenizer.js';
-import type { Reranker } from '../runner.js';
+import type { Reranker } from '../embedder.js';
 
-// Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins
-// them, and cuts it to what the model takes. Called by cross-encoder.ts; embed workers.
-
+/**
+ * Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins
+ * them, and cuts it to what the model takes.
+ */
 export type PairEncoder = (query: string) => (passage: string) => Encoding;
 
 /** Each text is encoded once, whatever it is paired with. Throws where `tokensMax` leaves no room for two texts. */
@@ -63,8 +64,6 @@ function framed(
   return { ids: ids.flatMap(partOf), types: ids.flatMap((id, place) => partOf(id).map(() => types[place] as number)) };
 }
 
-/** Padding included. A run holds up the searches behind it: this is as long as one pair may be with most models. */
-const RUN_TOKENS_MAX = 512;
 /** Passages encoded in a turn of the event loop. */
 const ENCODED_AT_ONCE = 16;
 

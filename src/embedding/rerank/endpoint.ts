@@ -2,13 +2,11 @@
 // the first that it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls,
 // which changes nothing: each is scored by itself. Embed worker of role remote.
 import type { EndpointMeter } from '../../base/meters.js';
-import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
+import type { EndpointSpec } from '../embedder-spec.js';
 import { CallError, RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
-import type { Reranker, Warn } from '../runner.js';
+import type { Reranker, Warn } from '../embedder.js';
 
-// The two shapes of `/rerank`: Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by
-// what they hold. Pure.
-
+/** Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by what they hold. */
 type RerankShape = 'cohere' | 'tei';
 
 function rerankBody(shape: RerankShape, model: string, query: string, texts: readonly string[]): object {
@@ -36,18 +34,16 @@ const TEXTS_MIN = 8;
 const ECHO_FACTOR = 6;
 const ENVELOPE_BYTES_MAX = 1024 * 1024;
 
-export function createEndpointReranker(key: string, spec: EndpointSpec, warn: Warn, meter?: EndpointMeter): Reranker {
-  return new EndpointReranker(new RemoteEndpoint(key, spec, '/rerank', warn, undefined, meter), spec.model);
-}
-
-class EndpointReranker implements Reranker {
+export class EndpointReranker implements Reranker {
+  private readonly endpoint: RemoteEndpoint;
+  private readonly model: string;
   private shape: RerankShape | undefined;
   private textsMax = Infinity;
 
-  constructor(
-    private readonly endpoint: RemoteEndpoint,
-    private readonly model: string,
-  ) {}
+  constructor(key: string, spec: EndpointSpec, warn: Warn, meter?: EndpointMeter) {
+    this.endpoint = new RemoteEndpoint(key, spec, '/rerank', warn, undefined, meter);
+    this.model = spec.model;
+  }
 
   async score(query: string, texts: readonly string[], traceparent?: string): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array(0);

@@ -1,7 +1,14 @@
-// Every configured embedder instance: which there are for a tenant, which space a collection gets, and which instance
-// embeds a text. Used by the use cases on the front thread.
+// Every configured embedder instance: which there are for a tenant, which space a collection gets, which instances
+// answer, and which one embeds a text. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CircuitState, ConsecutiveBreaker, ExponentialBackoff, circuitBreaker, handleWhen } from 'cockatiel';
+import {
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  ExponentialBackoff,
+  circuitBreaker,
+  handleWhen,
+} from 'cockatiel';
 import type { Space } from '../../api/collections.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { EMBEDDER_ROUTES, EmbedderInventory } from '../../api/embedders.js';
@@ -21,30 +28,32 @@ import {
 import type { UseCases } from '../use-case.js';
 import type { EmbedPool } from '../../pool/embed-pool.js';
 
-// One embedder instance as the router sees it: how much it has under way, and whether it answers. A breaker opens after
-// failures in a row; from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One
-// that has not answered since the start is probed the same way. While it answers nothing is asked for its own sake: a
-// call may cost money. Made by embedders.ts; front thread.
-
 /** Calls that failed one after the other, each of them tried several times where that helps. */
 const FAILURES_MAX = 5;
+/** Opens after so many, and lets one call through so long after that. */
+export const breakerOf = (isFailure: (error: unknown) => boolean, halfOpenAfter: number): CircuitBreakerPolicy =>
+  circuitBreaker(handleWhen(isFailure), { breaker: new ConsecutiveBreaker(FAILURES_MAX), halfOpenAfter });
+
 const PROBE_DELAY_MS = { initialDelay: 100, maxDelay: 30_000 };
 
 type InstanceState = 'untried' | 'usable' | 'broken';
 
-export class WatchedInstance {
+/**
+ * One embedder instance: how much it has in flight, and whether it answers. A breaker opens after failures in a row;
+ * from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One that has not
+ * answered since the start is probed the same way. While it answers nothing is asked for its own sake: a call may cost
+ * money.
+ */
+export class EmbedderHealth {
   /** Bytes of text, more or less. */
-  underway = 0;
+  inFlight = 0;
   private hasAnswered = false;
   private lastTold: boolean | undefined;
   private probing: Promise<void> | undefined;
   private isWatched = false;
   private readonly stop = new AbortController();
   // The probes keep the pace: whenever one comes, it is the test of an open breaker.
-  private readonly breaker = circuitBreaker(handleWhen(isFailure), {
-    breaker: new ConsecutiveBreaker(FAILURES_MAX),
-    halfOpenAfter: 0,
-  });
+  private readonly breaker = breakerOf(isFailure, 0);
 
   /** `ask` embeds a short text. */
   constructor(
@@ -68,7 +77,7 @@ export class WatchedInstance {
 
   /** Rejects as `work` does. What counts as a failure is below; where nobody waits any more nothing does. */
   async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
-    this.underway += bytes;
+    this.inFlight += bytes;
     try {
       const answer = await this.breaker.execute(() =>
         work(this.instance.key).catch((error: unknown) => Promise.reject(signal?.aborted ? abandoned() : error)),
@@ -76,7 +85,7 @@ export class WatchedInstance {
       if (!signal?.aborted && !this.isBroken) this.tell(true);
       return answer;
     } finally {
-      this.underway -= bytes;
+      this.inFlight -= bytes;
     }
   }
 
@@ -128,9 +137,6 @@ const isUnavailable = (error: unknown): error is AppError =>
 /** One that says when to come back is busy, over its budget, or its worker is being replaced: it is not broken. */
 const isFailure = (error: unknown): boolean => isUnavailable(error) && error.options.retryAfterS === undefined;
 
-// Which of the instances of a space does a piece of work: the one with the least under way of those that answer; where
-// it fails, the next one, each of them once. Called by embedders.ts; front thread.
-
 interface Work<T> {
   /** Bytes of text: what the load is counted in. */
   bytes: number;
@@ -139,8 +145,12 @@ interface Work<T> {
   signal: Leaving | undefined;
 }
 
-/** Rejects with `embedder_unavailable` where no instance could do it; with any other error as it comes. */
-export async function route<T>(pool: readonly WatchedInstance[], { bytes, run, signal }: Work<T>): Promise<T> {
+/**
+ * Has a piece of work done by one of the instances of a space: the one with the least in flight of those that answer;
+ * where it fails, the next one, each of them once. Rejects with `embedder_unavailable` where no instance could do it;
+ * with any other error as it comes.
+ */
+export async function route<T>(pool: readonly EmbedderHealth[], { bytes, run, signal }: Work<T>): Promise<T> {
   let untried = pool.filter(({ isBroken }) => !isBroken);
   let failure: unknown = new AppError('embedder_unavailable', undefined, { retryAfterS: 1 });
   for (let next = leastLoaded(untried); next; next = leastLoaded(untried)) {
@@ -159,11 +169,11 @@ export async function route<T>(pool: readonly WatchedInstance[], { bytes, run, s
 }
 
 /** One that has not answered yet is asked only where no other is left. The first of equals. */
-function leastLoaded(instances: readonly WatchedInstance[]): WatchedInstance | undefined {
+function leastLoaded(instances: readonly EmbedderHealth[]): EmbedderHealth | undefined {
   const usable = instances.filter(({ state }) => state === 'usable');
   const among = usable.length > 0 ? usable : instances;
-  return among.reduce<WatchedInstance | undefined>(
-    (least, instance) => (least && least.underway <= instance.underway ? least : instance),
+  return among.reduce<EmbedderHealth | undefined>(
+    (least, instance) => (least && least.inFlight <= instance.inFlight ? least : instance),
     undefined,
   );
 }
@@ -178,13 +188,13 @@ interface EmbeddersOptions {
 }
 
 export class Embedders {
-  private readonly watched: readonly WatchedInstance[];
+  private readonly watched: readonly EmbedderHealth[];
   private readonly defaultSpace: Space;
 
   constructor(private readonly options: EmbeddersOptions) {
     const { instances, defaultSelector, pool, log } = options;
     this.watched = instances.map(
-      (instance) => new WatchedInstance(instance, (key) => pool.embedQuery(key, { text: 'ready' }), log),
+      (instance) => new EmbedderHealth(instance, (key) => pool.embedQuery(key, { text: 'ready' }), log),
     );
     this.defaultSpace = selectSpace(defaultSelector || BUILTIN.key, instances);
   }
@@ -280,7 +290,7 @@ export class Embedders {
     for (const instance of this.watched) instance.close();
   }
 
-  private poolOf({ vector_space_key }: Space, tenant: string | undefined): WatchedInstance[] {
+  private poolOf({ vector_space_key }: Space, tenant: string | undefined): EmbedderHealth[] {
     const pool = this.watched.filter(
       ({ instance }) =>
         instance.space.vector_space_key === vector_space_key && visibleTo(tenant, [instance]).length > 0,

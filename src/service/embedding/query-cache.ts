@@ -1,6 +1,6 @@
 // The vectors of texts that were searched for before, bounded by bytes, the least recently used going first; and the
 // embeddings under way, which searches for the same text share. Owners never share: how long a search took would tell
-// one what another has asked. Asked by the search use case, on the front thread.
+// one what another has asked. Front thread.
 import { LRUCache } from 'lru-cache';
 import type { Leaving } from '../../base/signals.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../api/limits.js';
@@ -15,8 +15,8 @@ export interface AskedText {
 
 export type Embed = (signal?: Leaving) => Promise<Float32Array>;
 
-/** An embedding under way. */
-interface Flight {
+/** An embedding under way, which searches for the same text share. */
+interface PendingEmbedding {
   vector: Promise<Float32Array>;
   /** How many want it still. */
   waiting: number;
@@ -33,7 +33,7 @@ export const entryBytes = (key: string, vector: Float32Array): number =>
 export class QueryCache {
   /** undefined: nothing is kept, nor shared. */
   private readonly vectors: LRUCache<string, Float32Array> | undefined;
-  private readonly flights = new Map<string, Flight>();
+  private readonly pending = new Map<string, PendingEmbedding>();
   private readonly counted = { hits: 0, misses: 0, evictions: 0 };
 
   constructor(bytesMax: number) {
@@ -68,34 +68,34 @@ export class QueryCache {
     if (!this.vectors || text.length > CACHED_QUERY_CHARACTERS_MAX) return embed(signal);
     const key = `${owner}\0${space}\0${text}`;
     const known = this.vectors.get(key);
-    const shared = known ? undefined : this.flights.get(key);
+    const shared = known ? undefined : this.pending.get(key);
     this.counted[known || shared ? 'hits' : 'misses']++;
     return known ? Promise.resolve(known) : this.wait(key, shared ?? this.start(key, embed), signal);
   }
 
-  private start(key: string, embed: Embed): Flight {
+  private start(key: string, embed: Embed): PendingEmbedding {
     const abandoned = new AbortController();
     const vector = (async () => embed(abandoned.signal))();
-    const flight: Flight = { vector, waiting: 0, abandoned };
-    this.flights.set(key, flight);
+    const embedding: PendingEmbedding = { vector, waiting: 0, abandoned };
+    this.pending.set(key, embedding);
     // One that was abandoned has left the map, and another may have taken its place.
-    const land = (): unknown => abandoned.signal.aborted || this.flights.delete(key);
+    const settle = (): unknown => abandoned.signal.aborted || this.pending.delete(key);
     // A copy: the vectors of one message share their memory.
-    void vector.then((made) => (this.vectors?.set(key, made.slice()), land()), land);
-    return flight;
+    void vector.then((made) => (this.vectors?.set(key, made.slice()), settle()), settle);
+    return embedding;
   }
 
-  private async wait(key: string, flight: Flight, signal: Leaving | undefined): Promise<Float32Array> {
+  private async wait(key: string, embedding: PendingEmbedding, signal: Leaving | undefined): Promise<Float32Array> {
     const leave = (): void => {
-      if (--flight.waiting > 0) return;
-      this.flights.delete(key);
-      flight.abandoned.abort();
+      if (--embedding.waiting > 0) return;
+      this.pending.delete(key);
+      embedding.abandoned.abort();
     };
-    flight.waiting++;
+    embedding.waiting++;
     signal?.addEventListener('abort', leave, { once: true });
     if (signal?.aborted) leave();
     try {
-      return await flight.vector;
+      return await embedding.vector;
     } finally {
       signal?.removeEventListener('abort', leave);
     }

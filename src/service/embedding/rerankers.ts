@@ -1,20 +1,14 @@
 // Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times
-// in a row is left alone for some seconds, then tried with one search. Used by the search use case on the front thread.
-import {
-  circuitBreaker,
-  ConsecutiveBreaker,
-  handleWhen,
-  isBrokenCircuitError,
-  type CircuitBreakerPolicy,
-} from 'cockatiel';
+// in a row is left alone for some seconds, then tried with one search. Front thread.
+import { type CircuitBreakerPolicy, isBrokenCircuitError } from 'cockatiel';
+import { AppError } from '../../api/errors.js';
 import type { Leaving } from '../../base/signals.js';
 import type { RerankerInstance } from '../../embedding/embedder-spec.js';
 import type { QueryText } from '../../embedding/messages.js';
-import { AppError } from '../../api/errors.js';
-import type { EmbedPool } from '../../pool/embed-pool.js';
 import { visibleTo } from '../../embedding/spaces.js';
+import type { EmbedPool } from '../../pool/embed-pool.js';
+import { breakerOf } from './embedders.js';
 
-const FAILURES_MAX = 5;
 const PAUSE_SECONDS = 5;
 
 export class Rerankers {
@@ -24,14 +18,7 @@ export class Rerankers {
     private readonly instances: readonly RerankerInstance[],
     private readonly pool: EmbedPool,
   ) {
-    for (const { key } of instances)
-      this.breakers.set(
-        key,
-        circuitBreaker(handleWhen(isUnavailable), {
-          breaker: new ConsecutiveBreaker(FAILURES_MAX),
-          halfOpenAfter: PAUSE_SECONDS * 1000,
-        }),
-      );
+    for (const { key } of instances) this.breakers.set(key, breakerOf(isUnavailable, PAUSE_SECONDS * 1000));
   }
 
   /**

@@ -3,8 +3,8 @@ import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } fro
 import { dirname, join, resolve } from 'node:path';
 import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/onnx/model-folder.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { createOnnxRunner } from '../../../src/embedding/onnx/embedder.js';
-import type { Runner } from '../../../src/embedding/runner.js';
+import { openOnnxEmbedder } from '../../../src/embedding/onnx/embedder.js';
+import type { Embedder } from '../../../src/embedding/embedder.js';
 import { tempDirectory } from '../temp.js';
 
 const SHARED = '../shared/data';
@@ -44,7 +44,7 @@ export function modelWith(model: string, files: Record<string, unknown>): string
   return folderWith(files, directory);
 }
 
-export interface OpenRunner extends Runner {
+export interface OpenRunner extends Embedder {
   faults: string[];
   /** Rows of vectors. Rejects where a text fails. */
   rows(texts: readonly string[], purpose?: 'query' | 'passage'): Promise<Float32Array[]>;
@@ -53,7 +53,7 @@ export interface OpenRunner extends Runner {
 /** The model as the workers run it, in this thread. */
 export async function openModel(options: ModelFolderOptions): Promise<OpenRunner> {
   const faults: string[] = [];
-  const runner = await createOnnxRunner(readModelFolder('test', options), 1, (fault) => faults.push(fault));
+  const runner = await openOnnxEmbedder(readModelFolder('test', options), 1, (fault) => faults.push(fault));
   const rows: OpenRunner['rows'] = async (texts, purpose = 'passage') => {
     const { vectors, failures } = await runner.embed(texts, purpose, () => false);
     for (const failure of failures?.values() ?? []) throw failure;

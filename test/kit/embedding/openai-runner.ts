@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { OpenAiEndpoint } from '../../../src/embedding/embedder-spec.js';
-import { createOpenAiRunner } from '../../../src/embedding/openai/embedder.js';
-import type { Runner } from '../../../src/embedding/runner.js';
+import { OpenAiEmbedder } from '../../../src/embedding/openai/embedder.js';
+import type { Embedder } from '../../../src/embedding/embedder.js';
 import { type OpenAiServer, type OpenAiServerOptions, startOpenAiServer, unitOf } from '../openai-server.js';
 
 export const DIM = 8;
@@ -27,7 +27,7 @@ export const ENDPOINT: OpenAiEndpoint = {
 };
 
 interface Bench {
-  runner: Runner;
+  runner: Embedder;
   server: OpenAiServer;
   warnings: Record<string, unknown>[];
 }
@@ -40,7 +40,7 @@ export async function open(
   const server = await startOpenAiServer(t, { dim: DIM, ...options });
   const warnings: Record<string, unknown>[] = [];
   return {
-    runner: createOpenAiRunner(
+    runner: new OpenAiEmbedder(
       'remote',
       { ...ENDPOINT, url: server.url, ...spec },
       (fields) => void warnings.push(fields),

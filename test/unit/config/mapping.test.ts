@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { ENDPOINT_FIELDS, endpointOf } from '../../../src/config/embedders.js';
 import { checkedMapping, choice, filledText, flag, integer, optional, or, texts } from '../../../src/config/kinds.js';
 import { readConfig } from '../../../src/config/load.js';
-import type { RemoteEndpoint } from '../../../src/embedding/embedder-spec.js';
+import type { EndpointSpec } from '../../../src/embedding/embedder-spec.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const AT = 'embedder.instances[0]';
@@ -65,7 +65,7 @@ for (const [what, mapping, message] of WRONG_FIELDS) {
 }
 
 const URL_GIVEN = { url: 'https://api.example.com/v1', model: 'm' };
-const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): RemoteEndpoint =>
+const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): EndpointSpec =>
   endpointOf(AT, checkedMapping(AT, mapping, ENDPOINT_FIELDS), env);
 
 test('an endpoint needs a URL and a model; the rest has values', () => {

@@ -5,13 +5,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { dot } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { BUILTIN_DIM, loadBuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
+import { BuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
 import { openEmbedderTable } from '../../../src/embedding/builtin/table.js';
+import { BUILTIN_DIM } from '../../../src/embedding/spaces.js';
 import { createNaiveEmbedder } from '../../kit/embedding/builtin.js';
 
 const REFERENCE = '../shared/data/builtin-embedder';
-const embedder = loadBuiltinEmbedder();
-const embedOne = (text: string): Float32Array => embedder.embed([text]);
+const embedder = new BuiltinEmbedder();
+const embedOne = (text: string): Float32Array => embedder.vectorsOf([text]);
 
 /** What reference.py gives: the first four components, and the sum over all of component x (index mod 7 - 3). */
 const PINNED: readonly (readonly [string, readonly number[], number])[] = [
@@ -39,7 +40,7 @@ test('agrees with all reference vectors', { skip: !existsSync(REFERENCE) && `${R
   const texts = JSON.parse(readFileSync(`${REFERENCE}/reference-texts.json`, 'utf8')) as string[];
   const npy = readFileSync(`${REFERENCE}/reference-vectors.npy`);
   const expected = new Float32Array(new Uint8Array(npy.subarray(10 + npy.readUInt16LE(8))).buffer);
-  const actual = embedder.embed(texts);
+  const actual = embedder.vectorsOf(texts);
   assert.equal(actual.length, expected.length);
   actual.forEach((value, i) => {
     const text = JSON.stringify(texts[Math.floor(i / BUILTIN_DIM)]);
@@ -80,9 +81,9 @@ test('finds the passage that means the query', () => {
 
 test('the same text gives the same bits alone, in any batch, and after everything learned was forgotten', () => {
   const texts = PINNED.map(([text]) => text);
-  const alone = texts.map((text) => Buffer.from(loadBuiltinEmbedder().embed([text]).buffer));
+  const alone = texts.map((text) => Buffer.from(new BuiltinEmbedder().vectorsOf([text]).buffer));
   const assertSameBits = (order: readonly number[]): void => {
-    const batch = Buffer.from(embedder.embed(order.map((i) => texts[i]!)).buffer);
+    const batch = Buffer.from(embedder.vectorsOf(order.map((i) => texts[i]!)).buffer);
     assert.deepEqual(batch, Buffer.concat(order.map((i) => alone[i]!)));
   };
   assertSameBits(texts.map((_, i) => i));
@@ -91,7 +92,7 @@ test('the same text gives the same bits alone, in any batch, and after everythin
   const strangers = Array.from({ length: 60 }, () =>
     Array.from({ length: 2500 }, () => `w${prng.int(2 ** 31).toString(36)}`).join(' '),
   );
-  embedder.embed(strangers);
+  embedder.vectorsOf(strangers);
   assertSameBits(texts.map((_, i) => i).reverse());
 });
 
@@ -100,7 +101,7 @@ test('a row has length 1, or is zero where the text has neither a token nor a wo
   for (const text of ['a', '...', '👩', '§', 'wing'.repeat(1000), '\u0301 x'])
     assert.ok(Math.abs(lengthOf(text) - 1) < 1e-6, text);
   for (const text of ['', ' \t\r\n', '\0\u200b', '\u0301\u0327']) assert.equal(lengthOf(text), 0, JSON.stringify(text));
-  assert.equal(embedder.embed([]).length, 0);
+  assert.equal(embedder.vectorsOf([]).length, 0);
 });
 
 test('takes any length and shape of text', () => {

@@ -7,14 +7,14 @@ import { AppError } from '../../../src/api/errors.js';
 import type { DocId } from '../../../src/api/ids.js';
 import { packDocument, unpackDocuments, type PreparedDocument } from '../../../src/text/prepared-document.js';
 import { embedDocuments } from '../../../workers/embed/commands.js';
-import type { Runner } from '../../../src/embedding/runner.js';
+import type { Embedder } from '../../../src/embedding/embedder.js';
 
 const LONG = 10;
 
 /**
  * Gives [length of the text, its first character's code]; fails for texts that begin with "bad"; reads ten characters.
  */
-function runner(): Runner & { asked: string[][] } {
+function runner(): Embedder & { asked: string[][] } {
   const asked: string[][] = [];
   return {
     asked,
@@ -101,7 +101,7 @@ test('with nothing to embed the embedder is not asked, and truncated chunks are 
 });
 
 test('what the run itself tells of the length is not asked again', async () => {
-  const telling: Runner = {
+  const telling: Embedder = {
     dim: 2,
     isTruncated: (text) => assert.equal(text, 'given') === undefined,
     embed: async (texts) => ({
@@ -152,14 +152,14 @@ test('a text that fails is the failure of its document, told once', async () => 
 });
 
 test('an embedder that can embed nothing rejects it all', async () => {
-  const broken: Runner = { ...runner(), embed: () => Promise.reject(new AppError('embedder_unavailable')) };
+  const broken: Embedder = { ...runner(), embed: () => Promise.reject(new AppError('embedder_unavailable')) };
   await assert.rejects(embedDocuments(broken, request([['a']])), { code: 'embedder_unavailable' });
 });
 
 test('the embedder sees that nobody waits any more', async () => {
   const asked = request([['a', 'b']]);
   const seen: boolean[] = [];
-  const watching: Runner = {
+  const watching: Embedder = {
     ...runner(),
     async embed(texts, _, isCancelled) {
       seen.push(isCancelled());

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { loadBuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
+import { BuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
 import {
   CHECKED_START,
   EmbedderFileError,
@@ -100,7 +100,7 @@ test('more pieces than vocabulary entries', () => {
 
 test('rows of another width than the embedder wants', () => {
   assert.throws(
-    () => loadBuiltinEmbedder(whole),
+    () => new BuiltinEmbedder(whole),
     (error) => error instanceof EmbedderFileError && error.fault === 'layout',
   );
 });

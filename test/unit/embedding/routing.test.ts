@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
-import { WatchedInstance, route } from '../../../src/service/embedding/embedders.js';
+import { EmbedderHealth, route } from '../../../src/service/embedding/embedders.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
 
 const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -13,10 +13,10 @@ const down = (): AppError => new AppError('embedder_unavailable');
 type Kind = 'usable' | 'untried' | 'broken';
 
 /** An instance that stays in this state: what it is probed by never answers, or fails. */
-async function instanceOf(key: string, kind: Kind): Promise<WatchedInstance> {
+async function instanceOf(key: string, kind: Kind): Promise<EmbedderHealth> {
   let answers = kind === 'usable';
   const probe = (): Promise<void> => (answers ? Promise.resolve() : new Promise(() => {}));
-  const instance = new WatchedInstance({ ...BUILTIN, key }, probe, log);
+  const instance = new EmbedderHealth({ ...BUILTIN, key }, probe, log);
   after(() => instance.close());
   if (kind === 'broken')
     for (let i = 0; i < 5; i++) await instance.call(0, () => Promise.reject(down())).catch(() => undefined);
@@ -26,7 +26,7 @@ async function instanceOf(key: string, kind: Kind): Promise<WatchedInstance> {
 }
 
 /** Gives an instance so much to do; ends it. */
-function load(instance: WatchedInstance, bytes: number): () => void {
+function load(instance: EmbedderHealth, bytes: number): () => void {
   let end = (): void => {};
   void instance.call(bytes, () => new Promise<void>((resolve) => (end = resolve)));
   return () => end();

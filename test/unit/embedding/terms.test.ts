@@ -1,7 +1,7 @@
 // What is remembered of terms: the same before and after forgetting, within its bound, in a pool that grows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TERM, type Terms, WORD, createTerms } from '../../../src/embedding/builtin/terms.js';
+import { TERM, Terms, WORD } from '../../../src/embedding/builtin/terms.js';
 import { TINY } from '../../kit/embedding/builtin.js';
 
 const BYTES_MAX = 100_000;
@@ -28,11 +28,11 @@ const wings = [
 ];
 
 test('a record has the pieces, the words, and of each word its rarest piece and 4-grams', () => {
-  assert.deepEqual(describe(createTerms(TINY), 'Wings, É,'), wings);
+  assert.deepEqual(describe(new Terms(TINY), 'Wings, É,'), wings);
 });
 
 test('words equal but for their case share one record', () => {
-  const terms = createTerms(TINY);
+  const terms = new Terms(TINY);
   const starts = new Set<number>();
   terms.forEach('wing WING Wing', (cells, start) =>
     starts.add(cells[start + TERM.lists + cells[start + TERM.pieces]!]!),
@@ -41,22 +41,22 @@ test('words equal but for their case share one record', () => {
 });
 
 test('keeps to its bound after each trim, and learns again what it forgot', () => {
-  const terms = createTerms(TINY, BYTES_MAX);
+  const terms = new Terms(TINY, BYTES_MAX);
   let peakBytes = 0;
   for (let batch = 0; batch < 50; batch++) {
     terms.forEach(Array.from({ length: 100 }, (_, i) => `term${batch}x${i}`).join(' '), () => {});
-    peakBytes = Math.max(peakBytes, terms.bytes());
+    peakBytes = Math.max(peakBytes, terms.bytes);
     terms.trim();
-    assert.ok(terms.bytes() <= BYTES_MAX);
+    assert.ok(terms.bytes <= BYTES_MAX);
   }
   assert.ok(peakBytes > BYTES_MAX, 'the test must reach the bound');
   assert.deepEqual(describe(terms, 'Wings, É,'), wings);
 });
 
 test('a term longer than the pool is remembered whole and forgotten by the next trim', () => {
-  const terms = createTerms(TINY, BYTES_MAX);
+  const terms = new Terms(TINY, BYTES_MAX);
   const described = describe(terms, 'a'.repeat(200_000));
   assert.deepEqual(described, [{ pieces: [0], words: [[0, 199_999]] }]);
   terms.trim();
-  assert.equal(terms.bytes(), 0);
+  assert.equal(terms.bytes, 0);
 });

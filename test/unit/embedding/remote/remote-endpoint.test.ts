@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { RemoteEndpoint, type Call } from '../../../../src/embedding/remote/endpoint.js';
-import type { Purpose } from '../../../../src/embedding/runner.js';
+import type { Purpose } from '../../../../src/embedding/embedder.js';
 import { startFakeServer, type FakeRequest, type Outcome } from '../../../kit/fake-server.js';
 import { ENDPOINT } from '../../../kit/embedding/openai-runner.js';
 

@@ -1,8 +1,8 @@
 // The rerank endpoint in both shapes, against a server that speaks them.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createEndpointReranker, readScores } from '../../../../src/embedding/rerank/endpoint.js';
-import type { Reranker } from '../../../../src/embedding/runner.js';
+import { EndpointReranker, readScores } from '../../../../src/embedding/rerank/endpoint.js';
+import type { Reranker } from '../../../../src/embedding/embedder.js';
 import { scoreOf, startOpenAiServer, type OpenAiServer, type OpenAiServerOptions } from '../../../kit/openai-server.js';
 import { ENDPOINT } from '../../../kit/embedding/openai-runner.js';
 
@@ -19,7 +19,7 @@ async function open(
   const server = await startOpenAiServer(t, { dim: 1, ...options });
   const warnings: object[] = [];
   return {
-    reranker: createEndpointReranker(
+    reranker: new EndpointReranker(
       'cross',
       { ...ENDPOINT, url: server.url, model: 'rerank-1' },
       (fields) => void warnings.push(fields),

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
 import { AppError } from '../../../src/api/errors.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
-import { WatchedInstance } from '../../../src/service/embedding/embedders.js';
+import { EmbedderHealth } from '../../../src/service/embedding/embedders.js';
 
 /** What the instance stands for: an embedder that answers, or does not. */
 interface Embedder {
@@ -15,14 +15,14 @@ interface Embedder {
 const down = (): AppError => new AppError('embedder_unavailable');
 const busy = (): AppError => new AppError('embedder_unavailable', undefined, { retryAfterS: 1 });
 
-async function watched(embedder: Embedder, told: string[] = []): Promise<WatchedInstance> {
+async function watched(embedder: Embedder, told: string[] = []): Promise<EmbedderHealth> {
   const note = (_fields: Record<string, unknown>, message: string): void => void told.push(message);
   const log: Log = { debug: () => {}, info: note, warn: note, error: note };
   const ask = async (): Promise<void> => {
     embedder.asked++;
     if (embedder.error) throw embedder.error;
   };
-  const instance = new WatchedInstance(BUILTIN, ask, log);
+  const instance = new EmbedderHealth(BUILTIN, ask, log);
   after(() => instance.close());
   if (!embedder.error) await until(() => instance.state === 'usable');
   return instance;
@@ -33,7 +33,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 const failTimes = async (
-  instance: WatchedInstance,
+  instance: EmbedderHealth,
   times: number,
   error: () => Error,
   signal?: AbortSignal,
@@ -108,11 +108,11 @@ test('bytes under way are counted, also where the work fails', async () => {
   let finish = (): void => {};
   const work = instance.call(70, () => new Promise<void>((resolve) => (finish = resolve)));
   const failing = instance.call(7, () => Promise.reject(busy()));
-  assert.equal(instance.underway, 77);
+  assert.equal(instance.inFlight, 77);
   await assert.rejects(failing);
   finish();
   await work;
-  assert.equal(instance.underway, 0);
+  assert.equal(instance.inFlight, 0);
 });
 
 test('a closed one is not asked any more', async () => {

@@ -1,11 +1,10 @@
-// What an embed worker asks of each kind of embedder. Types only. Implemented in builtin/, onnx/, openai/ and
-// rerank/.
+// What an embed worker asks of each kind of embedder and reranker. Types only.
 import type { AppError } from '../api/errors.js';
 
 /** Embedders may treat what searches and what is found differently. */
 export type Purpose = 'query' | 'passage';
 
-/** Tells the log of the front thread of something that no client is told: never a key, never a whole text. */
+/** Logs on the front thread what no client is told: never a key, never a whole text. */
 export type Tell = (level: 'warn' | 'error', fields: Record<string, unknown>, message: string) => void;
 export type Warn = (fields: Record<string, unknown>, message: string) => void;
 
@@ -14,15 +13,15 @@ export interface Embedded {
   vectors: Float32Array;
   /** Texts that could not be embedded, by their place. Absent: none. */
   failures?: ReadonlyMap<number, AppError>;
-  /** 1 for each text that is longer than the embedder reads. Absent: isTruncated tells. */
+  /** 1 for each text that is longer than the embedder reads. Absent: `isTruncated` has the answer. */
   truncated?: Uint8Array;
 }
 
-export interface Runner {
+export interface Embedder {
   readonly dim: number;
   /**
    * Rejects with AppError `embedder_unavailable` where none of the texts could be embedded. `isCancelled`: nobody waits
-   * for the answer any more; it may then be anything. `traceparent`: told to another machine that is called for them.
+   * for the answer any more; it may then be anything. `traceparent`: goes along to another machine that is called.
    */
   embed(
     texts: readonly string[],

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AppError } from '../../../../src/api/errors.js';
 import { EndpointMeter } from '../../../../src/base/meters.js';
-import { CallGate } from '../../../../src/embedding/remote/rate-limiter.js';
-import type { Purpose } from '../../../../src/embedding/runner.js';
+import { RateLimiter } from '../../../../src/embedding/remote/rate-limiter.js';
+import type { Purpose } from '../../../../src/embedding/embedder.js';
 
 interface Bench {
-  gate: CallGate;
+  gate: RateLimiter;
   /** What began and was refused, in order. */
   events: string[];
   ask(purpose: Purpose, name: string, waitMs?: number, tokens?: number): void;
@@ -20,7 +20,7 @@ function bench(
 ): Bench {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = { ms: 0 };
-  const gate = new CallGate({ callsMax: 2, requestsPerMinute: 0, tokensPerMinute: 0, ...limits }, () => clock.ms);
+  const gate = new RateLimiter({ callsMax: 2, requestsPerMinute: 0, tokensPerMinute: 0, ...limits }, () => clock.ms);
   const events: string[] = [];
   return {
     gate,
@@ -141,7 +141,7 @@ test('a gate that opens while it is looked at lets its call in, at whichever loo
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (let opensAtLook = 1; opensAtLook <= 12; opensAtLook++) {
     let looks = -Infinity;
-    const gate = new CallGate({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () =>
+    const gate = new RateLimiter({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () =>
       ++looks >= opensAtLook ? 10 : 0,
     );
     gate.rest(5);
@@ -158,7 +158,7 @@ test('its meter has the calls that began, those that were refused, the rests, an
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const memory = EndpointMeter.create(2);
   const clock = { ms: 0 };
-  const gate = new CallGate(
+  const gate = new RateLimiter(
     { callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 },
     () => clock.ms,
     EndpointMeter.over(memory, 1),
