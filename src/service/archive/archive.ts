@@ -16,7 +16,7 @@ export interface ArchiveContext {
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
   readonly tenants: Pick<TenantRegistry, 'limitsOf' | 'load'>;
-  readonly queryLog: Pick<QueryLog, 'list' | 'ask'>;
+  readonly queryLog: Pick<QueryLog, 'list' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
 }
 

@@ -96,7 +96,7 @@ export async function holdQueries(
   opened: OpenedArchive,
   place: number,
 ): Promise<void> {
-  for await (const entries of opened.queries(place)) await queryLog.ask('hold', { staged, entries });
+  for await (const entries of opened.queries(place)) await queryLog.hold(staged, entries);
 }
 
 /**
@@ -106,14 +106,8 @@ export async function holdQueries(
 export async function releaseQueries({ store, queryLog }: ArchiveContext, staged: CollectionId): Promise<void> {
   const { catalog } = store;
   const collection = catalog.findById(staged);
-  const release = {
-    staged,
-    to: collection ? logIdOf(collection) : null,
-    live: Uint32Array.from(catalog.all(), logIdOf),
-  };
-  await orLogged(store, async () => {
-    while ((await queryLog.ask('release', release)) > 0);
-  });
+  const to = collection ? logIdOf(collection) : null;
+  await orLogged(store, () => queryLog.release(staged, to, Uint32Array.from(catalog.all(), logIdOf)));
 }
 
 /**
@@ -126,7 +120,7 @@ export async function releaseHeld(context: ArchiveContext): Promise<void> {
   // A collection whose record is damaged has a log all the same.
   if (!catalog.isWhole) return;
   await orLogged(store, async () => {
-    for (const id of await queryLog.ask('held', {})) if (!shadows.find(id)) await releaseQueries(context, id);
+    for (const id of await queryLog.held()) if (!shadows.find(id)) await releaseQueries(context, id);
   });
 }
 

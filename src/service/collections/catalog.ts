@@ -1,18 +1,18 @@
-// The front thread's copy of the catalog, in memory; the worker of shard 0 has the original. A change is committed
-// there first and shown here after. Made by main; used by every use case.
+// The catalog in the memory of the front thread: the collections by tenant and name, by id and by log. The owner of shard
+// 0 has the original; a change is committed there first and shown here after. Front thread.
 import type { Collection, CollectionRef } from '../../api/collections.js';
 import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 
-// The shape in which the front thread keeps a collection. A record comes from the store as an object with its
-// properties in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have
-// in common. Used by catalog.ts.
-
 /** What collections have in common is few things; more than this are not common. */
 const SHARED_MAX = 1024;
 
+/**
+ * The shape in which the front thread keeps a collection. A record comes from the store as an object with its properties
+ * in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have in common.
+ */
 class KeptCollections {
   /** By their JSON. What is in here is never changed. */
   private readonly shared = new Map<string, unknown>();
@@ -53,9 +53,6 @@ class KeptCollections {
     return value;
   }
 }
-
-// Names in order, and where a name stands among them: by halving. Used by the catalog for the collections of a tenant.
-// Pure.
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -14,9 +14,8 @@ import type {
 } from '../../extract/messages.js';
 import { faultOf } from '../../base/thread.js';
 import { WorkerFault } from '../../pool/worker-pool.js';
-import { collectionChanged } from '../collections/catalog-changes.js';
-import { ensureCollection, plannedCollection } from '../collections/collections.js';
-import { type IngestContext, isPreparedFor, prepareSettings, tellIngested } from './document.js';
+import { plannedCollection } from '../collections/collections.js';
+import { type IngestContext, collectionFor, prepareSettings, tellIngested } from './document.js';
 import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';
 import { type Stored, putGroup } from './put.js';
 
@@ -191,18 +190,12 @@ export class BatchIngest {
     planned: Omit<Collection, 'id'>,
   ): Promise<Promise<Stored | AppError>[]> {
     const isAny = groups.some(({ group }) => group.docids.length > 0);
-    const collection = isAny ? await this.collectionFor(planned) : undefined;
+    const collection = isAny ? await collectionFor(this.context, planned) : undefined;
     return groups.map((embedded) =>
       collection && embedded.group.docids.length > 0
         ? this.put(embedded, collection)
         : Promise.resolve(withFailures([], embedded.failures)),
     );
-  }
-
-  private async collectionFor(planned: Omit<Collection, 'id'>): Promise<Collection> {
-    const collection = await ensureCollection(this.context.collections, this.tenant, this.name);
-    if (!isPreparedFor(planned, collection)) throw collectionChanged();
-    return collection;
   }
 
   /**
@@ -217,7 +210,7 @@ export class BatchIngest {
       const [first] = outcomes;
       const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
       return withFailures(
-        isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes,
+        isDeleted ? await putGroup(this.context, await collectionFor(this.context, collection), group) : outcomes,
         failures,
       );
     } catch (error) {
@@ -228,7 +221,7 @@ export class BatchIngest {
   /** Where the same rows do not fit what has the name now, they are made anew. */
   private async putChanged(group: SpaceGroup, collection: Collection, error: unknown): Promise<Stored> {
     if (!isChange(error)) throw error;
-    const changed = await this.collectionFor(collection);
+    const changed = await collectionFor(this.context, collection);
     return putGroup(this.context, changed, group).catch(async (again: unknown) => {
       if (!isChange(again)) throw again;
       return putGroup(this.context, changed, await embedAnew(this.context, changed, group, this.signal));

@@ -103,8 +103,7 @@ async function ingestNamed(
     timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
   const put = async (): Promise<void> => {
-    const collection = await ensureCollection(context.collections, tenant, name);
-    if (!isPreparedFor(planned, collection)) throw collectionChanged();
+    const collection = await collectionFor(context, planned);
     await timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
   };
   await put().catch(async (error: unknown) => {
@@ -138,11 +137,15 @@ export function tellIngested(
 }
 
 /**
- * False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. Its
- * space is looked at when it is put.
+ * The collection that prepared documents go to, made where it is missing. Throws `collection_changed` where it has been
+ * made anew meanwhile, with settings that they do not fit. Its space is looked at when they are put.
  */
-export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, priority_key }: Collection): boolean {
-  return isSameChunking(planned.chunking, chunking) && planned.priority_key === priority_key;
+export async function collectionFor(context: IngestContext, planned: Omit<Collection, 'id'>): Promise<Collection> {
+  const { tenant, name, chunking, priority_key: priorityKey } = planned;
+  const collection = await ensureCollection(context.collections, tenant, name);
+  if (!isSameChunking(chunking, collection.chunking) || priorityKey !== collection.priority_key)
+    throw collectionChanged();
+  return collection;
 }
 
 /** How documents are prepared for a collection, now. */

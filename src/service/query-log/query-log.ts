@@ -98,16 +98,27 @@ export class QueryLog {
     return id;
   }
 
-  /** Does something else with the log, behind all that has been appended. */
-  ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
-    this.flush();
-    return this.options.pool.ask(op, request);
+  /** Entries of an archive wait, unseen, until the collection that is staged has its name. */
+  async hold(staged: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
+    await this.ask('hold', { staged, entries });
+  }
+
+  /**
+   * All that waits goes to the log `to`, whose own entries stay as they are, or away where that is null. `live`: the logs
+   * there are; an id that another of them has by now is left to it.
+   */
+  async release(staged: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
+    while ((await this.ask('release', { staged, to, live })) > 0);
+  }
+
+  /** For which staged collections entries wait. */
+  held(): Promise<CollectionId[]> {
+    return this.ask('held', {});
   }
 
   /** Newest first. */
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
-    this.flush();
-    return this.options.pool.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
+    return this.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
   }
 
   /** Pages of the latest `entriesMax` entries, or a few more, the newest first. */
@@ -121,8 +132,7 @@ export class QueryLog {
 
   /** In `collection`, or in any. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
-    this.flush();
-    return this.options.pool.ask('get', {
+    return this.ask('get', {
       id,
       ...(collection !== undefined && { collection }),
       oldestMs: oldestMs(this.options),
@@ -169,6 +179,12 @@ export class QueryLog {
     clearInterval(this.sweepTimer);
     this.flush();
     await this.options.pool.close();
+  }
+
+  /** Behind all that has been appended. */
+  private ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
+    this.flush();
+    return this.options.pool.ask(op, request);
   }
 
   private flush(): void {

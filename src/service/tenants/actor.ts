@@ -1,6 +1,12 @@
-// Who calls, and what for: the words between authentication, the route table and the use cases.
-// Types, and one question that the endpoints ask.
+// Who calls a route, what that one may do and see, and whose account it goes to.
 import type { Scope } from '../../api/choices.js';
+
+/** What restricts an actor within its tenants; what is absent or null does not. */
+interface Restrictions {
+  readonly scopes?: readonly Scope[] | null | undefined;
+  readonly collections?: readonly string[] | null | undefined;
+  readonly filters?: Readonly<Record<string, unknown>> | null | undefined;
+}
 
 export interface Actor {
   /** For the search log. */
@@ -17,6 +23,24 @@ export interface Actor {
   /** Metadata filters that are ANDed to every search of this actor. */
   readonly filters?: Readonly<Record<string, unknown>>;
 }
+
+/** A key, configured or made at run time, as what it lets its holder do. */
+export const actorOf = ({ name, tenant, ...key }: { name: string; tenant: string } & Restrictions): Actor => ({
+  name,
+  admin: false,
+  tenants: [tenant],
+  ...restricted(key),
+});
+
+export const restricted = ({
+  scopes,
+  collections,
+  filters,
+}: Restrictions): Pick<Actor, 'scopes' | 'collections' | 'filters'> => ({
+  ...(scopes && { scopes }),
+  ...(collections && { collections }),
+  ...(filters && { filters }),
+});
 
 export interface Credentials {
   /** Header value by lower-case name; '' when absent. */

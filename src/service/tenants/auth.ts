@@ -1,16 +1,13 @@
-// Who calls, and may they: from the headers of a request to an actor, or a refusal. Called by the HTTP server before a
-// body is read. Knows keys and, in mode jwt, tokens; says nothing of why one is no good.
+// Authentication: from the headers of a request, before its body is read, to an actor or a refusal, by keys and, in mode
+// jwt, by tokens, which the jose library verifies. A refusal says nothing of why a key or token is no good. Front thread.
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
 import { SCOPES, type Scope } from '../../api/choices.js';
 import type { Access } from '../../api/route.js';
 import { type TokenKeys, digestOf } from '../../config/auth.js';
-import { type Actor, type Credentials, seesCollection } from './actor.js';
+import { type Actor, type Credentials, restricted, seesCollection } from './actor.js';
 import type { KeyRing } from './keys.js';
-
-// The claims of a verified token as an actor. Pure. A claim of the wrong shape makes the token no good: what was meant
-// as a restriction is never dropped.
 
 /** The claims that mean something here; a token may have others. null counts as absent. */
 interface Claims {
@@ -28,7 +25,10 @@ interface Claims {
 const isClaims = typia.createIs<Claims>();
 const NAME_CHARACTERS_MAX = 256;
 
-/** Throws 401 `auth_invalid` for claims of the wrong shape. */
+/**
+ * The claims of a verified token as an actor. Throws 401 `auth_invalid` for a claim of the wrong shape: what was meant as
+ * a restriction is never dropped.
+ */
 function actorOfClaims(claims: object): Actor {
   if (!isClaims(claims)) throw new AppError('auth_invalid');
   const { collections, filters } = claims;
@@ -44,9 +44,7 @@ function actorOfClaims(claims: object): Actor {
     admin,
     ...(admin && { unlimited: true }),
     ...(tenants && { tenants }),
-    ...(scopes && { scopes }),
-    ...(collections && { collections }),
-    ...(filters && { filters }),
+    ...restricted({ scopes, collections, filters }),
   };
 }
 
@@ -63,9 +61,6 @@ function nameOf(admin: boolean, tenants: readonly string[] | undefined): string 
   if (admin) return 'admin';
   return tenants?.length === 1 ? `tenant:${tenants[0]}` : 'token';
 }
-
-// The tokens of mode `jwt`: verified by the jose library, their claims turned into an actor. A verified token is
-// remembered by its SHA-256 for a while, so that its next request is answered at once. Front thread.
 
 export interface TokenVerifierOptions {
   readonly keys: TokenKeys;
@@ -84,6 +79,7 @@ const REMEMBERED_MS = 5 * 60_000;
 /** Three parts of base64url with points between: keys of ours never look like this. */
 export const looksLikeToken = (presented: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(presented);
 
+/** A verified token is remembered by its SHA-256 for a while, so that its next request is answered at once. */
 export class TokenVerifier {
   private readonly remembered = new Map<string, { actor: Actor; untilMs: number }>();
 

@@ -1,10 +1,10 @@
-// The keys that are good now: held as SHA-256 digests, looked up by digest and compared in constant time; never logged.
-// Configured keys come at start, those made at run time from registry.ts. Front thread.
+// The keys that are good now: held as SHA-256 digests, looked up by digest and compared in constant time, never logged;
+// and how new ones are made. Front thread.
 import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KeyConfig, digestOf, digestOfConfigured } from '../../config/auth.js';
-import type { Actor } from './actor.js';
+import { type Actor, actorOf } from './actor.js';
 
 interface Holder {
   readonly digest: Buffer;
@@ -37,24 +37,6 @@ export class KeyRing {
     if (!found || !crypto.timingSafeEqual(found.digest, Buffer.from(digest, 'hex'))) return undefined;
     return found.expiresAtMs > nowMs ? found.actor : undefined;
   }
-}
-
-/** What a key, configured or made at run time, lets its holder do. */
-export function actorOf({
-  name,
-  tenant,
-  scopes,
-  collections,
-  filters,
-}: Pick<KeyConfig, 'name' | 'tenant' | 'scopes' | 'collections' | 'filters'>): Actor {
-  return {
-    name,
-    admin: false,
-    tenants: [tenant],
-    ...(scopes && { scopes }),
-    ...(collections && { collections }),
-    ...(filters && { filters }),
-  };
 }
 
 /** A new key: 256 random bits behind a prefix by which scanners for leaked secrets know it. */

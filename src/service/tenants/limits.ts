@@ -1,7 +1,5 @@
-// Keeps each tenant to its rate and to its number of requests under way, so that a noisy one is refused before it slows
-// others down. Asked by the HTTP server for every request on a limited route, before the body is read; front thread.
-// A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with the busy
-// ones.
+// What a tenant may use: its limits, the limiter that keeps it to its rate and its requests under way, and the ledger that
+// keeps its collections to their number of chunks. Front thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
@@ -63,6 +61,11 @@ const UNLIMITED: Permit = { headers: {}, release: () => undefined };
 const IN_FLIGHT_RETRY_S = 1;
 const SWEEP_MIN = 1024;
 
+/**
+ * Keeps each tenant to its rate and to its number of requests under way, so that a noisy one is refused before it slows
+ * others down. A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with
+ * the busy ones.
+ */
 export class TenantLimiter {
   private readonly uses = new Map<string, Use>();
   private sweepAt = SWEEP_MIN;
@@ -142,11 +145,6 @@ function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rat
   };
 }
 
-// Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is
-// not over: every document counts as all new, and only when the bound says that it may not fit are those under way
-// waited for and the chunks counted. Documents that replace others therefore cost a count now and then, and never a
-// wrong refusal. Front thread.
-
 interface Addition<T> {
   /** Chunks of the document. */
   readonly chunks: number;
@@ -169,6 +167,12 @@ interface Account {
 
 const ACCOUNTS_MAX = 1024;
 
+/**
+ * Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is
+ * not over: every document counts as all new, and only when the bound says that it may not fit are those under way
+ * waited for and the chunks counted. Documents that replace others therefore cost a count now and then, and never a
+ * wrong refusal.
+ */
 export class ChunkLedger {
   private readonly accounts = new Map<CollectionId, Account>();
 

@@ -1,9 +1,11 @@
-// The front thread's copy of the tenants and keys that were made at run time; the worker of shard 0 has the original. A
-// change is committed there first and shown here after. Puts the keys on the key ring, and says what a tenant may use.
+// The tenants and keys that were made at run time, in the memory of the front thread; the owner of shard 0 has the
+// original, where a change is committed before it is shown here. The registry puts the keys on the key ring, and knows
+// what a tenant may use. Front thread.
 import type { Tenant } from '../../api/ids.js';
 import type { KeyRecord, StoredTenants, TenantRecord } from '../../api/tenants.js';
 import type { TenantLimits } from '../../config/config.js';
-import { type KeyRing, actorOf } from './keys.js';
+import { actorOf } from './actor.js';
+import type { KeyRing } from './keys.js';
 import { limitsUnder } from './limits.js';
 
 interface Entry {
@@ -71,13 +73,7 @@ export class TenantRegistry {
     entry.keys.set(key.key_id, key);
     const { tenant, label: name, digest, expires, scopes, collections, filters } = key;
     if (key.revoked_at !== null) return this.ring.remove(digest);
-    const actor = actorOf({
-      name,
-      tenant,
-      ...(scopes && { scopes }),
-      ...(collections && { collections }),
-      ...(filters && { filters }),
-    });
+    const actor = actorOf({ name, tenant, scopes, collections, filters });
     this.ring.add(digest, actor, expires === null ? Infinity : Date.parse(expires));
   }
 
