@@ -1,7 +1,7 @@
-// Gives memory back after deletes. Where most rows of a part are free, chunks move from its highest ordinals to its
-// lowest free ones, some in each transaction, as if their documents had been replaced by themselves; then the blocks at
-// the end are empty, and go when no reader is left that may look at them. Killed at any point, nothing is lost. A step
-// at a time by maintenance.ts; shard worker only.
+// Gives memory back after deletes, a step at a time. First what is left of large documents that are gone is removed,
+// then parts are made shorter: where most rows of a part are free, chunks move from its highest ordinals to its lowest
+// free ones, some in each transaction, as if their documents had been replaced by themselves; the blocks at the end are
+// then empty, and go when no reader is left that may look at them. Killed at any point, nothing is lost. Owner only.
 import { AppError } from '../api/errors.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { defined } from '../base/assert.js';
@@ -16,11 +16,6 @@ import type { Part } from './segments/segment.js';
 import type { Shard } from './shard.js';
 import { type Change, discardChange, logChanges, noChange, publishChanges } from './write/write.js';
 
-// Removes what is left of large documents that are gone, a block at a time between other work: their words and metadata
-// from the indexes, their chunks from the store, and then their ordinals are free. Since the commit that took such a
-// document out, neither searches nor reads find anything of it; until its last block is gone the statistics of BM25
-// still count it. Shard worker only.
-
 interface LeavingRow {
   part: Part;
   row: Ordinal;
@@ -31,8 +26,11 @@ interface LeavingRow {
 const isLeaving = (shard: Shard, id: CollectionId): boolean => shard.leaving.some(({ ref }) => ref.id === id);
 
 /**
- * Removes one block; true when there may be more. Where the disk is full or a record is damaged, it waits for the next
- * write. A collection that is being loaded waits too: who loads it holds the ordinals that leave.
+ * Removes one block of a large document that is gone: its words and metadata from the indexes, its chunks from the
+ * store; then its ordinals are free. Since the commit that took such a document out, neither searches nor reads find
+ * anything of it; until its last block is gone the statistics of BM25 still count it.
+ * True when there may be more. Where the disk is full or a record is damaged, it waits for the next write. A collection
+ * that is being loaded waits too: who loads it holds the ordinals that leave.
  */
 export function reclaimSome(shard: Shard): boolean {
   const document = shard.leaving.find(({ ref }) => !shard.loads.isLoading(ref.id));
@@ -91,8 +89,8 @@ const MOVE_STEP = 32;
 const HIDE_STEP = 8;
 
 /**
- * Does one step; true when there is more to do. Where memory or disk have no room for a move, or a record of a chunk is
- * damaged, it waits for the next write.
+ * Does one step of making a part shorter; true when there is more to do. Where memory or disk have no room for a move,
+ * or a record of a chunk is damaged, it waits for the next write.
  */
 export function compactSome(shard: Shard, part: Part): boolean {
   if (part.hidden) return finish(shard, part, part.hidden);

@@ -1,5 +1,6 @@
-// Reads of records for the listing and detail endpoints. Shard worker only.
-// Called by commands.ts; each read sees one snapshot. Listings come in pages of ready JSON texts.
+// Reads of a shard's records: documents and chunks, listed and one by one, as ready JSON texts; counts; what the texts
+// of stored chunks were embedded to; samples of vectors. Each read sees one snapshot, and what may be long comes in
+// pages. Owner only.
 import type { DocumentSummary } from '../api/documents.js';
 import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
 import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
@@ -116,10 +117,10 @@ function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, 
   return `{"docid":${JSON.stringify(document.docid)},${chunkJson(txn, id, document, ordinal).slice(1)}`;
 }
 
-// Documents and chunks as the store counts them: of some collections, and of all in this shard together, in one answer
-// however many there are. Nothing is loaded for it.
-// Called by commands.ts. Shard worker only.
-
+/**
+ * Documents and chunks as the store counts them, in one answer however many collections there are. Nothing is loaded
+ * for it.
+ */
 export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCounts[] {
   return shard.store.read((txn) =>
     ids.map((id) => {
@@ -129,6 +130,7 @@ export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCount
   );
 }
 
+/** Of all collections in this shard together. */
 export function totals(shard: Shard, without: readonly CollectionId[]): ShardAnswer<'totals'> {
   const others = new Set(without);
   const memoryBytes = shard.arenas.used().reduce((bytes, kernel) => bytes + kernel.usedBytes(), 0);
@@ -142,10 +144,6 @@ export function totals(shard: Shard, without: readonly CollectionId[]): ShardAns
   });
   return sum;
 }
-
-// What the texts of stored chunks were embedded to: for a document that comes again, so that only those of its chunks
-// are embedded whose text has changed. Shard worker only; called by commands.ts. A page is short enough that no search
-// notices it.
 
 /**
  * A page ends with the chunk that brings it to so many bytes of texts and vectors: a millisecond, so that no search
@@ -166,8 +164,10 @@ export function listOrdinals(
 }
 
 /**
- * Digest and vector of each chunk are read in one snapshot: whatever has become of the ordinals since they were listed,
- * the vector is that of the text. A chunk without a text is left out: its vector came from the caller.
+ * What the texts of stored chunks were embedded to: for a document that comes again, so that only those of its chunks
+ * are embedded whose text has changed. Digest and vector of each chunk are read in one snapshot: whatever has become of
+ * the ordinals since they were listed, the vector is that of the text. A chunk without a text is left out: its vector
+ * came from the caller.
  */
 export function textVectors(
   shard: Shard,
@@ -196,14 +196,13 @@ export function textVectors(
   };
 }
 
-// A sample of a part's vectors, as the store has them: to be searched for, so that it shows what searches find. Which
-// ones is the caller's choice, by places: a worker draws no random numbers. Shard worker only; called by commands.ts.
-
 /** Rows looked at for a live one from each place on. */
 const STEPS_MAX = 4096;
 
 /**
- * null while the part is being loaded. Places without a live row behind them, and rows without direction, are left out.
+ * A sample of a collection's vectors, as the store has them: to be searched for, so that it shows what searches find.
+ * Which ones is the caller's choice, by places: a worker draws no random numbers. null while the part is being loaded.
+ * Places without a live row behind them, and rows without direction, are left out.
  */
 export function sampleVectors(
   shard: Shard,

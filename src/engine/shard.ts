@@ -212,12 +212,10 @@ export class Shard {
   }
 }
 
-// In which arena of a shard a document goes: where its collection is while there is room, then where most is. A
-// document stands in one as a whole.
-
 /**
- * Runs `stage` on a part with room for what it does; what throws ArenaFull has changed nothing. Throws ArenaFull when
- * all arenas are full. Requires that the collection is not away.
+ * Stages a document in an arena: where its collection is while there is room, then where most is. A document stands in
+ * one as a whole. Runs `stage` on a part with room for what it does; what throws ArenaFull has changed nothing. Throws
+ * ArenaFull when all arenas are full. Requires that the collection is not away.
  */
 export function place<T>(shard: Shard, ref: CollectionRef, stage: (part: Part) => T): T {
   const order = orderOf(shard, ref);

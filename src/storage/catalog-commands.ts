@@ -1,5 +1,6 @@
-// The commands of the catalog, which the worker of shard 0 takes beside those of its shard: collections, what is staged
-// beside them, tenants and keys.
+// The commands of the catalog, which the owner of shard 0 takes beside those of its shard: collections, what is staged
+// beside them, reindex jobs, tenants and keys; and the records that they carry. Types, but for two small functions. Any
+// thread.
 import type { Collection, CollectionRef } from '../api/collections.js';
 import type { CollectionId, Tenant } from '../api/ids.js';
 import type { ReindexJob } from '../api/reindex.js';
@@ -29,9 +30,7 @@ export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
 /** What can be changed of a collection. */
 export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
 
-// A reindex job as the catalog has it: what clients see of it, and how far it has come. Types only.
-// Shared by the store and the front thread.
-
+/** A reindex job as the catalog has it: what clients see of it, and how far it has come. */
 export interface StoredJob extends ReindexJob {
   /** The id that the query log of the collection is kept under: it stays when another space takes over. */
   log_id: CollectionId;
@@ -41,13 +40,13 @@ export interface StoredJob extends ReindexJob {
   cursors: (string | null)[];
 }
 
-// A staged collection: a space of its own beside a collection that has the name, filled unseen and given the name in
-// one transaction. It carries reindex, restore, compaction and the way back. Types only; shared by the front thread,
-// the stores and the workers.
-
 /** `previous`: what had the name before a switch, kept for a while. */
 export type StagedPurpose = 'reindex' | 'restore' | 'previous';
 
+/**
+ * A staged collection: a space of its own beside a collection that has the name, filled unseen and given the name in
+ * one transaction. It carries reindex, restore, compaction and the way back.
+ */
 export interface StagedRecord {
   id: CollectionId;
   purpose: StagedPurpose;

@@ -1,6 +1,6 @@
 // The records of the catalog and their bytes: a version byte, then the record in msgpack. One that does not decode to
-// its shape is damage: it is told, never served. Used by the stores of this folder that share the catalog's
-// environment.
+// its shape is damage: it is told, never served. And what is done with the tables of the catalog inside any transaction
+// of it. The owner of shard 0 alone.
 import { Packr } from 'msgpackr';
 import typia from 'typia';
 import type {
@@ -67,9 +67,8 @@ function decode(bytes: Buffer, fits: (value: unknown) => boolean, what: string):
   return value;
 }
 
-// What the stores of the catalog's environment do with its tables inside a transaction: the next collection id, a
-// collection that is still what the caller found, what is staged beside one. Owned by the worker of shard 0, as all of
-// the catalog.
+// What is done with the tables inside a transaction: the next collection id, a collection that is still what the caller
+// found, what is staged beside one.
 
 export type CatalogTables = Tables<CatalogTable>;
 

@@ -1,5 +1,5 @@
-// The catalog in LMDB: every collection of every tenant, and the counter that gives each its storage id.
-// Owned by the worker of shard 0; the front thread works on a copy in memory.
+// The catalog in LMDB: every collection of every tenant, the counter that gives each its storage id, what is staged
+// beside them, reindex jobs, tenants and keys. The owner of shard 0 alone; the front thread works on a copy in memory.
 import {
   type CollectionChange,
   type CollectionKey,
@@ -41,9 +41,7 @@ import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
 
-// Reindex jobs in the catalog's environment: a record each, changed with what is staged for it where that belongs
-// together. Owned by the worker of shard 0.
-
+/** Reindex jobs: a record each, changed with what is staged for it where that belongs together. */
 class JobStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
@@ -81,9 +79,10 @@ function change(tables: CatalogTables, { job, unstage = [], forget = [] }: JobCh
   for (const id of forget) tables.jobs.delete(jobKey(id));
 }
 
-// The whole catalog changed at once, for the restore of a dataset: one transaction, so that there is the old dataset or
-// the new one, whatever ends the process meanwhile. Owned by the worker of shard 0, as all of the catalog.
-
+/**
+ * The whole catalog changed at once, for the restore of a dataset: one transaction, so that there is the old dataset or
+ * the new one, whatever ends the process meanwhile.
+ */
 class DatasetStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
@@ -110,10 +109,10 @@ class DatasetStore {
   }
 }
 
-// Staged collections in the catalog's environment. A switch is one transaction: the name stands for the old space or
-// for the new one, whatever ends the process meanwhile. Owned by the worker of shard 0; what a staged id holds in the
-// shards is not its concern.
-
+/**
+ * Staged collections. A switch is one transaction: the name stands for the old space or for the new one, whatever ends
+ * the process meanwhile. What a staged id holds in the shards is not its concern.
+ */
 class StagedStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 

@@ -1,7 +1,7 @@
 // What has changed in the rows of a shard since its checkpoint: one record a commit, written in the transaction that it
-// tells of. A shard that is opened brings what its checkpoint holds up to date by it (workers/shard/checkpoint). It
-// begins with a checkpoint, is trimmed behind the next one, and ends where it grows too large: then there is nothing to
-// be brought up to date, and all is loaded from the other tables. Used by shard-store.ts, in the shard worker's thread.
+// tells of. A shard that is opened brings what its checkpoint holds up to date by it (src/engine/checkpoint). It begins
+// with a checkpoint, is trimmed behind the next one, and ends where it grows too large: then there is nothing to be
+// brought up to date, and all is loaded from the other tables. Owner only.
 import { randomBytes } from 'node:crypto';
 import typia from 'typia';
 import { AppError } from '../api/errors.js';
@@ -12,8 +12,7 @@ import { decode, encode } from './records.js';
 import type { SHARD_TABLES } from './shard-reader.js';
 import { ALL, type Table, removeAll } from './table.js';
 
-// The keys of the log of changes: numbers, in order, and a head behind them; what is found and removed by them alone.
-// Used by change-log.ts, in the shard worker's thread.
+// The keys: numbers, in order, and a head behind them; what is found and removed by them alone.
 
 /** Behind every number: those begin with zeros. */
 const HEAD_KEY = Buffer.from('head');

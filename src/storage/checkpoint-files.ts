@@ -1,6 +1,6 @@
-// The files of a shard's checkpoint: an image for each arena, and a manifest that names them. Bytes and names alone;
-// what an image holds is the business of src/engine/checkpoint; docs/internals/checkpoints.md has the layout. Read and written by the
-// shard worker.
+// The files of a shard's checkpoint: an image for each arena, with a header and regions that have a checksum each, and
+// a manifest that names them. Bytes and names alone: what an image holds is the business of src/engine/checkpoint;
+// docs/internals/checkpoints.md has the layout. The owner of the shard, and `sheaf check`.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -99,9 +99,7 @@ export class CheckpointFiles {
 
 const sumOf = (text: string): string => crc32(text).toString(16).padStart(8, '0');
 
-// The header of an image in a checkpoint, and how the image is cut into regions with a checksum each. Pure bytes; the
-// layout stands in docs/internals/checkpoints.md. Used by what writes and reads images, in the shard worker's
-// thread.
+// The header of an image, and how the image is cut into regions.
 
 /** Bytes of memory under one checksum. */
 export const REGION_BYTES = 2 ** 20;
@@ -159,9 +157,7 @@ function decodeHeader(header: Buffer): ImageHeader {
   return { id: header.toString('hex', 32, 48), shard, arena, number: Number(header.readBigUInt64LE(24)), bytes, sums };
 }
 
-// An image of a checkpoint as a file: its header, and its regions, each compared with its checksum as it is read. Used
-// by what fills memory with it (workers/shard/checkpoint), in the shard worker's thread, and by `sheaf check`.
-
+/** An image as a file: its header, and its regions, each compared with its checksum as it is read. */
 export class ImageFile {
   private constructor(
     private readonly handle: number,

@@ -1,6 +1,6 @@
-// What is damaged on the disk: a record that does not fit its checksum or does not decode, or pages of LMDB itself that
-// make no sense. It is an error of its own kind: it is told by name, and never served. Thrown by the files of this
-// folder; workers make refusals of it.
+// What is damaged on the disk, and the checksum that shows it. Damage is a record that does not fit its checksum or
+// does not decode, or pages of LMDB itself that make no sense. It is an error of its own kind: it is told by name, and
+// never served. Any thread.
 import { crc32 } from 'node:zlib';
 import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey } from './keys.js';
@@ -46,13 +46,13 @@ export class DamagedRecord extends Error {
 const placeText = ({ environment, table, key }: RecordPlace): string =>
   `${environment}, ${table}, key ${key.toString('hex')}`;
 
-// The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
-// last four bytes. So a bit that has flipped in a value shows when the value is read, and so does a value that stands
-// under another key or in another table than it was written to. Used by lmdb.ts for every value in and out, on the
-// thread that owns or reads the environment, and by the page walk (pages/).
-
 const CHECKSUM_BYTES = 4;
 
+/**
+ * The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
+ * last four bytes. So a bit that has flipped in a value shows when the value is read, and so does a value that stands
+ * under another key or in another table than it was written to.
+ */
 export class Checksum {
   private readonly seed: number;
 

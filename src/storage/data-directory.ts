@@ -1,5 +1,6 @@
-// The data directory: makes it, checks that this server can use it, holds it for one process, and remembers what is
-// fixed when it is made (layout version, number of shards). Called by main at start, on the front thread.
+// The data directory: the names of what it holds, and how it is made, checked for whether this server can use it, and
+// held for one process. It remembers what is fixed when it is made (layout version, number of shards). Names: any
+// thread. The directory itself: the front thread, or a command line.
 import {
   closeSync,
   existsSync,
@@ -21,10 +22,10 @@ import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../api/limits.js';
 import { OperatorError } from '../base/operator-error.js';
 import { syncDirectory } from './disk.js';
+// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
+// library first and collect what was made by it after. Without this, test/unit/service/query-log.test.ts crashed in
+// every third run.
 import './lmdb.js';
-
-// Names and places of what a data directory holds. Pure; asked by whatever opens it: the workers of the server,
-// the archive process, check and repair.
 
 export const CATALOG = 'catalog';
 export const QUERY_LOG = 'query-log';
@@ -38,10 +39,6 @@ export const shardPath = (directory: string, shard: number): string => join(dire
 /** Of a shard. */
 export const checkpointPath = (directory: string, shard: number): string =>
   join(directory, CHECKPOINTS, shardName(shard));
-
-// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
-// library first and collect what was made by it after: without this, test/unit/service/query-log.test.ts crashed in every
-// third run.
 
 const IDENTITY = 'sheaf.json';
 /** 2: checksums behind all values. */

@@ -1,8 +1,8 @@
 // What a failed write says of the disk. Full: the write is refused, the next one is tried like any other. Anything else
 // (EIO of a write or of a sync, EROFS): the environment takes no more writes. A kernel that could not write pages takes
 // them for clean, and a later sync says nothing of them; so no commit after a failed one is believed in the same
-// environment. When the disk takes writes again, the owner ends itself, and the next one opens anew. Held by each
-// environment that is written to (lmdb.ts), on its owner's thread.
+// environment. When the disk takes writes again, the owner ends itself, and the next one opens anew. And names in
+// directories that survive a power cut. The state: the thread that owns the environment. Names: any thread.
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -148,9 +148,7 @@ function syncAndClose(handle: number): void {
   }
 }
 
-// Makes names in a directory durable: a new file survives a power cut only when its directory has been synced too.
-// Called where files or environments are made, on whatever thread makes them.
-
+/** Makes names in a directory durable: a new file survives a power cut only when its directory has been synced too. */
 export function syncDirectory(path: string): void {
   const handle = openSync(path, 'r');
   try {

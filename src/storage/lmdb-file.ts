@@ -1,13 +1,10 @@
-// Walks LMDB's file page by page without the library, and believes nothing: every page number, length and offset is
-// checked before it is followed. Gives the entries that can be read, and tells of each page that makes no sense, of
-// keys out of order, of pages used twice, and of entries that are missing. Used by `sheaf check` and `sheaf repair`
-// (src/store/check), on a directory that no server has open.
+// LMDB's file without the library, which trusts what it reads and may crash where a page is damaged: the pages of its
+// trees, read one by one, with every page number, length and offset checked before it is followed; the entries that can
+// be read; and what is wrong, told of each page that makes no sense, of keys out of order, of pages used twice and of
+// entries that are missing. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian (struct MDB_meta,
+// MDB_page, MDB_node of mdb.c). Reads only, but for coverPages; on a directory that no server has open.
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-
-// LMDB's file as bytes: its meta pages, and the pages of its trees, read without the library, which trusts what it
-// reads and may crash where a page is damaged. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian
-// (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only.
 
 const PAGE_HEAD_BYTES = 16;
 const META_BYTES = 136;
@@ -98,8 +95,8 @@ function newestOf(metas: readonly (Meta | undefined)[]): Meta | undefined {
   return metas.filter((meta) => meta !== undefined).sort((a, b) => (a.txn < b.txn ? 1 : -1))[0];
 }
 
-// What stands in a page of LMDB's trees (struct MDB_node of mdb.c): of a branch the pages below it, of a leaf its
-// entries. Every offset is checked against the page. Pure.
+// What stands in a page (struct MDB_node): of a branch the pages below it, of a leaf its entries. Every offset is
+// checked against the page.
 
 const BRANCH = 1;
 const LEAF = 2;
@@ -295,11 +292,12 @@ export class PageWalk {
   }
 }
 
-// Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page
-// behind its end is read; zeros there are damage that LMDB and the checksums notice. LMDB itself leaves out free pages
-// at the end, so a short file alone tells nothing. Called by lmdb.ts before an environment is opened.
-
-/** `bytesMax`: what no file comes to; a damaged count of pages is not believed. */
+/**
+ * Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page
+ * behind its end is read; zeros there are damage that LMDB and the checksums notice. LMDB itself leaves out free pages
+ * at the end, so a short file alone tells nothing. `bytesMax`: what no file comes to; a damaged count of pages is not
+ * believed.
+ */
 export function coverPages(directory: string, bytesMax: number): void {
   const path = join(directory, 'data.mdb');
   if (!existsSync(path) || statSync(path).size === 0) return;

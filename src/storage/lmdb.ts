@@ -16,9 +16,6 @@ import { DiskState, areSynced, makeWhole } from './disk.js';
 import { coverPages } from './lmdb-file.js';
 import { BYTE_KEYS, type ByteCursor, type ByteTxn, type Tables, checkedTable, openTable, toldTable } from './table.js';
 
-// How a write transaction of LMDB ends: committed with sync, which is measured, or aborted. Called by lmdb.ts, on the
-// thread that owns the environment.
-
 interface Ending {
   commit(): void;
   abort(): void;

@@ -12,9 +12,6 @@ import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQue
 import { decode, encode } from './records.js';
 import { ALL, type Table, type Tables, isWhole } from './table.js';
 
-// What changes in the tables of the query log inside one transaction: an entry in, the oldest ones out, and the size of
-// a collection's log kept with them.
-
 export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
 /** Beyond what it brings itself, a commit pushes out at most so many entries of a collection. */
 const PUSHED_OUT_MAX = 64;
@@ -32,7 +29,7 @@ interface LogSize {
   bytes: number;
 }
 
-/** False where an entry of this id is there already. */
+/** Puts an entry in, and the size of its collection's log with it. False where an entry of this id is there already. */
 function add({ queries, places }: LogTables, { collection, id, record }: LogEntry): boolean {
   const place = Buffer.from(id);
   if (places.has(place)) return false;
@@ -97,10 +94,6 @@ function mendSizes({ queries, sizes }: LogTables): void {
   }
 }
 
-// An entry of an archive finds its place in the query log. It keeps its id unless a collection of this server has it:
-// then it gets one that follows from both, so that the same archive restored twice gives the same entries. Until its
-// collection has the name it waits in a table of its own: what a crash interrupts goes on from there.
-
 type AdoptedLogTables = Tables<(typeof LOG_TABLES)[number]>;
 
 /** Of a UUIDv7, at the head of it. */
@@ -141,7 +134,11 @@ function adoptAll(
   removeOldest(tables, collection, bounds, 0, entries.length + PUSHED_OUT_MAX);
 }
 
-/** False where the entry is there already. */
+/**
+ * An entry of an archive keeps its id unless a collection of this server has it: then it gets one that follows from
+ * both, so that the same archive restored twice gives the same entries. Until its collection has the name it waits in a
+ * table of its own: what a crash interrupts goes on from there. False where the entry is there already.
+ */
 function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<number>): boolean {
   const id = Buffer.from(entry.id);
   const place = tables.places.get(id);

@@ -1,10 +1,14 @@
-// The metadata a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are
-// stored as JSON text; unless a key occurs in both they are joined as text, without being parsed. Pure.
+// The records of a shard in LMDB and their bytes (msgpack arrays behind one version byte), and the metadata that a
+// client sees on a chunk. A record that does not decode to its shape is damage, an error of its own kind: it is told,
+// never served. Pure.
 import { Packr, RESERVE_START_SPACE } from 'msgpackr';
 import type { DocId } from '../api/ids.js';
 import { DamagedRecord } from './damage.js';
 
-/** `documentJson` overlaid by `chunkJson`, as JSON text. Both are texts of JSON objects. */
+/**
+ * The metadata that a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are
+ * texts of JSON objects; unless a key occurs in both they are joined as text, without being parsed.
+ */
 export function mergedMetaJson(documentJson: string, chunkJson: string): string {
   if (chunkJson === '{}') return documentJson;
   const chunk = JSON.parse(chunkJson) as Record<string, unknown>;
@@ -28,9 +32,6 @@ function overlaid(documentJson: string, chunk: Record<string, unknown>): string 
     throw error;
   }
 }
-
-// The records in LMDB and their bytes (msgpack arrays behind one version byte). A record that does not decode to its
-// shape is damage, an error of its own kind: it is told, never served.
 
 export const RECORD_VERSION = 1;
 

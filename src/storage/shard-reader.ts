@@ -1,5 +1,5 @@
-// The document of a chunk, which must be there; and whether two records are of one state of a document.
-// Called where hits are filtered and turned into JSON, and where copies are written. Shard worker only.
+// What can be read of a shard: one snapshot of its tables, and the environment that a thread reads in without owning
+// it. Any thread that has the environment or attaches to it.
 import type { CollectionRef } from '../api/collections.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { type PartCounts, allCounts, readCounts } from './counts.js';
@@ -26,9 +26,6 @@ import {
 } from './records.js';
 import type { Tables } from './table.js';
 
-// What can be read of a shard's part of every collection: one snapshot of its tables. Made by shard-store.ts, which
-// adds the writing; used by the shard worker alone.
-
 export const SHARD_TABLES = [
   'documents',
   'members',
@@ -40,6 +37,7 @@ export const SHARD_TABLES = [
   'leaving',
 ] as const;
 
+/** What can be read of a shard's part of every collection, in one snapshot of its tables. */
 export class ShardTxn {
   /** Of the collections that were asked for. */
   protected readonly leavingIn = new Map<CollectionId, ReadonlySet<number>>();
@@ -168,16 +166,16 @@ type State = Pick<DocumentRecord, 'version' | 'ingestedAtMs'>;
 export const isSameDocument = (record: State, other: State | undefined): boolean =>
   record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;
 
-// Reads in the environment of a shard that another thread owns: for the search workers, each on its own thread. The
-// owner opens and closes it; between the two it keeps the shard's memory open to readers, and these read here within
-// that time only (Kernel.read).
-
 /** All that was committed before it was taken. It is ended once, by whoever took it. */
 export interface Snapshot {
   readonly txn: ShardTxn;
   readonly end: () => void;
 }
 
+/**
+ * Reads in the environment of a shard that another thread owns. The owner opens and closes it; between the two it keeps
+ * the shard's memory open to readers, and these read here within that time only (Kernel.read).
+ */
 export class ShardReader {
   private env: Environment<(typeof SHARD_TABLES)[number]> | undefined;
   private incarnation = 0;

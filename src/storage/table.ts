@@ -1,7 +1,6 @@
-// Walks over the entries of a table in the order of their keys, forwards and backwards, within a prefix. Used by
-// lmdb.ts, which makes the cursors; each is closed when its walk ends, however it ends. The walk begins when the first
-// entry is asked for. LMDB goes from page to page without a look at them: keys that do not go on in their order are of
-// a damaged one, which would end a walk early and hide what is behind it.
+// A table of byte keys and byte values inside a transaction, in three layers: as node-lmdb has it, with what fails told
+// to the disk state and named as damage, and with values behind checksums. Walks over its entries, and what is done
+// with all of a table at once. On the thread that has the transaction; lmdb.ts alone knows the library.
 import { type Checksum, DamagedRecord } from './damage.js';
 import type { DiskState } from './disk.js';
 
@@ -57,6 +56,12 @@ const startsWith = (key: Buffer, prefix: Buffer): boolean =>
 const isNext = (before: Buffer | undefined, key: Buffer, step: Step): boolean =>
   key instanceof Uint8Array && (!before || Buffer.compare(before, key) === ORDER[step]);
 
+/**
+ * Goes over entries in the order of their keys, forwards or backwards, within a prefix. The walk begins when the first
+ * entry is asked for, and its cursor is closed when it ends, however it ends. LMDB goes from page to page without a
+ * look at them: keys that do not go on in their order are of a damaged one, which would end a walk early and hide what
+ * is behind it.
+ */
 function* walk<T>(
   open: CursorMaker,
   prefix: Buffer,
@@ -77,9 +82,6 @@ function* walk<T>(
     cursor.close();
   }
 }
-
-// What a transaction gives its work: tables of byte keys and byte values. Types only.
-// Made by lmdb.ts; used by the stores of this folder.
 
 /** A table inside a transaction, with its bytes as they are stored. Keys are 1 to 511 bytes. */
 interface RawTable {
@@ -105,9 +107,6 @@ export interface Table extends RawTable {
 
 export type Tables<Names extends string> = Record<Names, Table>;
 
-// A table of a transaction as node-lmdb has it, bytes as they are stored. Made by lmdb.ts, which alone knows the
-// library and gives this file the transaction, the table's handle and a maker of cursors.
-
 /** Of tables and cursors, when they are made. */
 export const BYTE_KEYS = { keyIsBuffer: true } as const;
 
@@ -121,6 +120,7 @@ export interface ByteTxn<Handle> {
   del(handle: Handle, key: Buffer): void;
 }
 
+/** A table as node-lmdb has it, bytes as they are stored. */
 export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCursor: () => ByteCursor): RawTable {
   return {
     get: (key) => txn.getBinary(handle, key) ?? undefined,
@@ -142,10 +142,10 @@ function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): bool
   return true;
 }
 
-// A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was
-// asked for, not a fault of ours, whoever reads or writes, in whatever transaction. Made by lmdb.ts around each table
-// of a transaction, on the thread that has it.
-
+/**
+ * A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was
+ * asked for, not a fault of ours, whoever reads or writes, in whatever transaction.
+ */
 export function toldTable(raw: RawTable, disk: DiskState): RawTable {
   return {
     put: (key, value) => told(disk, () => raw.put(key, value)),
@@ -175,9 +175,10 @@ function* toldEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
   }
 }
 
-// A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown,
-// never answered. Made by lmdb.ts around each table of a transaction.
-
+/**
+ * A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown,
+ * never answered.
+ */
 export function checkedTable(raw: RawTable, checksum: Checksum): Table {
   return {
     has: raw.has,
@@ -204,9 +205,6 @@ function* inspected(
 ): Generator<{ key: Buffer; value: Buffer | undefined }> {
   for (const { key, value } of entries) yield { key, value: checksum.valueIn(key, value) };
 }
-
-// What is done with all of a table at once, whatever its keys are. Used by the stores of this folder and by `sheaf
-// check` and `sheaf repair`, inside a transaction of whoever owns the environment.
 
 /** The prefix of every key. */
 export const ALL = Buffer.alloc(0);

@@ -15,9 +15,10 @@ import { countBits, emptyBitmap, intersect, isSet, ordinalsIn, setBit, subtract,
 import { UNLISTED, lookupOf } from './field-terms.js';
 import { type MetaTest, compileFilter } from './match.js';
 
-// What an index can say of a filter: the chunks that certainly fit, and all that may. Where both are one bitmap it is
-// exact. Pure.
-
+/**
+ * What an index can say of a filter: the chunks that certainly fit, and all that may. Where both are one bitmap it is
+ * exact.
+ */
 interface Bounds {
   readonly lower: Bitmap;
   readonly upper: Bitmap;
@@ -46,15 +47,16 @@ const loosened = (a: Bounds, unsure: Bitmap): Bounds => ({
   upper: unite(a.upper, unsure),
 });
 
-// Content filters by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be
-// read. Search workers only. What it means is said by src/text/content-filter.ts.
-
 /** A longer phrase is looked for by its beginning, and then in the texts. */
 const PHRASE_TOKENS_MAX = 128;
 /** So few texts are read sooner than all terms are looked through for one that ends as wanted. */
 const READ_SOONER_MAX = 300;
 
-/** undefined where the words cannot tell anything: then any text may fit. */
+/**
+ * A content filter by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be
+ * read. What it means is said by src/text/content-filter.ts. undefined where the words cannot tell anything: then any
+ * text may fit.
+ */
 function contentBounds(words: WordIndex, filter: ContentFilter): Bounds | undefined {
   const bounds = boundsOf(words, filter);
   const cut = words.any([CUT]);
@@ -86,9 +88,6 @@ function having(words: WordIndex, { tokens, isOpenAtStart, isOpenAtEnd }: Conten
   return countBits(found) <= READ_SOONER_MAX ? found : intersect(found, words.containing(first, true));
 }
 
-// Metadata filters by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with
-// these. Search workers only. What it means is said by src/engine/filter/match.ts.
-
 /** The chunks that fit the filter. */
 function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
   const unlisted = fields.any([UNLISTED]);
@@ -96,6 +95,10 @@ function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
   return unlisted.some((word) => word !== 0) ? loosened(bounds, unlisted) : bounds;
 }
 
+/**
+ * A metadata filter by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with
+ * these. What it means is said by match.ts.
+ */
 class FieldBounds {
   private readonly every: Bitmap;
   private readonly none: Bitmap;
@@ -123,11 +126,12 @@ class FieldBounds {
   }
 }
 
-// Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. Made once a
-// search; search workers only. A chunk that has gone fits nothing.
-
 type Json = Record<string, unknown>;
 
+/**
+ * Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. A chunk that
+ * has gone fits nothing.
+ */
 class Verifier {
   private readonly fits: MetaTest;
   private readonly fitsContent: (text: string) => boolean;

@@ -1,14 +1,11 @@
-// The metadata of a chunk as terms: what a filter can ask about it (match.ts), every field under every name that
-// reaches it. Pure. Called by the shard workers for each chunk that they index. That the terms say what the filters
-// mean is shown by test/unit/ranking/field-lookups.test.ts.
+// The metadata of a chunk as terms of an index, and the terms to look for for one condition of a filter. A term is
+// `field \u0001 section value`, so that the byte order of the terms of one section is the order of the values; every
+// field stands under every name that reaches it. That the terms say what filters mean (match.ts) is shown by
+// test/unit/ranking/field-lookups.test.ts. Pure.
 import { hash } from 'node:crypto';
 import type { Comparison, FieldTest, Scalar } from '../../api/filter.js';
 import { FILTER_FIELD_CHARACTERS_MAX } from '../../api/limits.js';
 import { type MetaLayers, numberOfDecimal, timeOf } from './match.js';
-
-// How a part's metadata is written as terms of an index: `field \u0001 section value`, so that the byte order of the
-// terms of one section is the order of the values. Pure. Used by what makes the terms (field-terms.ts) and by what
-// looks for them (candidates.ts).
 
 /**
  * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO
@@ -168,9 +165,6 @@ class Flattener {
   }
 }
 
-// What to look for in an index of metadata (field-terms.ts) for one condition of a filter: the terms of the chunks that
-// fit. Pure. Called by the shard workers once a condition.
-
 /** Terms from one on to before another, in the order of their bytes. */
 interface TermRange {
   readonly from: string;
@@ -190,7 +184,9 @@ export interface Lookup {
   readonly unsure?: string | undefined;
 }
 
-/** undefined where terms cannot tell. */
+/**
+ * What to look for for one condition of a filter: the terms of the chunks that fit. undefined where terms cannot tell.
+ */
 export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
   if (!isWritable(field)) return undefined;
   if (test.op === 'exists') return { terms: [sectionOf(field, 'e')], ranges: [] };

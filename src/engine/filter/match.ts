@@ -1,10 +1,7 @@
-// Evaluates a parsed filter on metadata. Compiled once a search into closures. Pure; called by the shard workers for
-// each chunk that a search considers.
+// What a metadata filter means: a parsed filter compiled once a search into closures, and evaluated on the metadata of
+// one chunk. Pure.
 import type { Comparison, FieldTest, Filter, Scalar } from '../../api/filter.js';
 import { compareUtf8 } from '../../base/bytes.js';
-
-// Equality of a metadata value with any of a filter's values: by value, with numbers and booleans equal to their text,
-// because columns of a CSV file are text. Pure.
 
 const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
@@ -16,6 +13,10 @@ export function numberOfDecimal(text: string): number | undefined {
   return Number.isInteger(value) && !Number.isSafeInteger(value) && String(value) !== text ? undefined : value;
 }
 
+/**
+ * Equality of a metadata value with any of a filter's values: by value, with numbers and booleans equal to their text,
+ * because columns of a CSV file are text.
+ */
 class ScalarSet {
   /** null stands for an absent field too. */
   readonly hasNull: boolean;
@@ -47,13 +48,11 @@ class ScalarSet {
   }
 }
 
-// Order of a metadata value and the operand of $gt, $gte, $lt, $lte: as numbers, as times, or as strings. Pure.
-
 const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /**
- * A test of single values. A number compares with numbers and decimal texts, an ISO time with ISO times, other strings
- * with strings.
+ * A test of single values for $gt, $gte, $lt, $lte. A number compares with numbers and decimal texts, an ISO time with
+ * ISO times, other strings with strings.
  */
 function createComparison(by: Comparison, operand: number | string): (value: unknown) => boolean {
   const orderOf = typeof operand === 'number' ? numberOrder(operand) : stringOrder(operand);

@@ -249,12 +249,13 @@ export class Kernel {
   }
 }
 
-// The arenas of one shard: the first is the home. The others are formatted when they are needed first; until then they
-// are closed, which readers take for "nothing here". Owner only.
-
 /** A row with its links and codes is 1.4 times the row alone, and a load is faster than linking. */
 const ROOMY_SHARE = 5 / 8;
 
+/**
+ * The arenas of one shard: the first is the home. The others are formatted when they are needed first; until then they
+ * are closed, which readers take for "nothing here". Owner only.
+ */
 export class Arenas {
   /** By number; of an arena that is not in use, nothing but `close` may be called. */
   private readonly inUse = new Set<number>();

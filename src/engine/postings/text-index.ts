@@ -1,6 +1,6 @@
-// One collection's words in a shard's memory: chunks by ordinal, BM25, counts; term-bitmaps.ts looks for phrases. A
-// thin door: checks and copies here, the work in the kernel (assembly/words/). The owner's thread writes; any thread
-// with a Kernel of its own may search.
+// One collection's words in a shard's memory: chunks by ordinal, BM25, counts, phrases, bitmaps of the chunks that have
+// terms. Checks and copies are made here, the work in kernel/postings. The owner writes; any thread with a Kernel of
+// its own may search.
 import { assert } from '../../base/assert.js';
 import { type LexicalStatistics, bm25Of } from '../../ranking/bm25.js';
 import { withTies } from '../../ranking/top-k.js';
@@ -20,8 +20,6 @@ import {
   TEXT_TERMS,
 } from '../memory/layout.js';
 
-// What an index of words answers: rankings, bitmaps of chunks, and where its memory goes. Types and small functions.
-// Used by WordIndex and whoever asks it.
 /** Best first, equal scores by ordinal. */
 export interface RankedWords {
   readonly count: number;

@@ -1,10 +1,10 @@
-// Makes new codes for an index: learns the axes from a sample of its rows, encodes all rows, and exchanges the codes. A
-// slice of work for each `next()`, so that the owner can do other things between; rows that are written meanwhile are
-// encoded by both. Owner's thread.
+// Makes new codes for an index: decides how long they are and how their bits are given to axes, learns the axes from a
+// sample of its rows, encodes all rows, and exchanges the codes. A slice of work for each `next()`, so that the owner
+// can do other things between; rows that are written meanwhile are encoded by both. Owner only.
 import type { Instance } from '../memory/bindings.js';
 import { NONE, PLAN_AXIS, PLAN_BYTES, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
 
-// How long the codes of an index are: by its dimensions and by how much its recall asks for. Pure.
+/** How long the codes of an index are: by its dimensions and by how much its recall asks for. */
 export interface CodeShape {
   /** A multiple of 32. */
   readonly bytes: number;
@@ -26,8 +26,7 @@ export function shapesFor(dim: number): CodeShape[] {
   return lines.map((count) => ({ bytes: 64 * count, axes: Math.min(dim, AXES_PER_LINE * Math.max(1, count)) }));
 }
 
-// How the bits of a code are given to axes: to each as many as lessen the error of scores most. Pure.
-//
+// How the bits of a code are given to axes: to each as many as lessen the error of scores most.
 // A code's error along an axis adds to the score of a row by as much as the query has along that axis. If queries lay
 // as rows do, an axis would count by its variance, for the rows, times its mean square, for the queries. Those that are
 // hard to answer lie more evenly, so the variance counts with the power of 1.25 that served all sets best

@@ -1,5 +1,5 @@
-// The directory of the parts in a shard's memory: where the indexes of a collection are. A thin door to
-// assembly/directory.ts. The owner's thread enters and removes parts; any thread looks them up, readers within
+// The directory of the parts in a shard's memory: where the indexes of a collection are. The table itself is in
+// kernel/memory/segment-directory.ts. The owner enters and removes parts; any thread looks them up, readers within
 // Kernel.read.
 import type { CollectionId } from '../../api/ids.js';
 import { addressOf, type Instance } from '../memory/bindings.js';

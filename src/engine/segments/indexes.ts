@@ -1,5 +1,7 @@
-// The metadata of a part: indexed when the first search with metadata filters asks for it, like its words. Where memory
-// has no room for it, filters look at every chunk instead. Shard worker only.
+// The indexes of a part beside its vectors: of its words, made when the first search in mode boost or hybrid, or with a
+// content filter, asks for them, and of its metadata, made for the first search with metadata filters. A small part is
+// indexed at once, a large one in slices between other work, and searches wait for it. Where memory has no room for the
+// metadata, filters look at every chunk instead. Owner only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Language } from '../../api/choices.js';
 import type { ChunkRecord, DocumentRecord } from '../../storage/records.js';
@@ -82,9 +84,6 @@ export class FieldTerms {
   }
 }
 
-// The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A
-// small part is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
-
 /** How long the search that comes first may keep the shard to itself. */
 const PART_WORDS_FIRST_SLICE_MS = 10;
 
@@ -134,12 +133,10 @@ export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
   );
 }
 
-// Makes what a search wants of a part and did not find: its vectors in memory, the index of its words or of its
-// metadata. Asked for until it is there. Shard worker only; called by commands.ts.
-
 /**
- * False while something is being loaded or indexed. Throws ArenaFull where memory has no room for vectors or words;
- * metadata may be lost, and are then read.
+ * Makes what a search wants of a collection and did not find: its vectors in memory, the index of its words or of its
+ * metadata. Asked for until it is there. False while something is being loaded or indexed. Throws ArenaFull where
+ * memory has no room for vectors or words; metadata may be lost, and are then read.
  */
 export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
   if (!shard.loads.bring(collection)) return false;
@@ -149,10 +146,11 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
   return hasWords && hasFields;
 }
 
-// How far the graph of a part is: asked again and again by whoever wants searches not to scan it. It is linked in the
-// background, which every command wakes. Shard worker only; called by commands.ts.
-
-/** null while the part is being loaded. Throws ArenaFull where memory has no room for it. */
+/**
+ * How far the graph of a collection is: asked again and again by whoever wants searches not to scan it. It is linked in
+ * the background, which every command wakes. null while the part is being loaded. Throws ArenaFull where memory has no
+ * room for it.
+ */
 export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
   if (!shard.loads.bring(collection)) return null;
   const state = { rows: 0, unlinked: 0, isTended: false };

@@ -1,6 +1,6 @@
-// Brings parts from the store into shared memory: a small one at once when a write or a search first needs it, a large
+// Loads parts from the store into shared memory: a small one at once when a write or a search first needs it, a large
 // one in slices between other work. After the start of a server large ones come by themselves, so that the first search
-// does not wait. Shard worker only.
+// does not wait. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { AssertionFailed } from '../../base/assert.js';
@@ -12,9 +12,10 @@ import type { Room } from './eviction.js';
 import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';
 
-// The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the
-// priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it. Shard worker only.
-
+/**
+ * The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the
+ * priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it.
+ */
 export class PartLoad {
   /** Somebody waits for it. */
   isAwaited = false;

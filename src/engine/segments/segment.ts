@@ -1,6 +1,6 @@
-// One collection's part in an arena of this shard, as the worker holds it in memory: its vectors in shared memory, its
-// free ordinals, its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker
-// alone.
+// One collection's part in an arena of a shard: as the owner holds it, with its vectors in shared memory, its free
+// ordinals, its priorities and the indexes of its words and metadata; and as any other thread reads it. All of it is a
+// cache of the store and is rebuilt from there. Part: owner only. PartView: any thread.
 import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
@@ -11,9 +11,10 @@ import type { PartTerms } from '../postings/builder.js';
 import { type Bitmap, WordIndex } from '../postings/text-index.js';
 import type { PartRoots } from './directory.js';
 
-// The free ordinals of a collection's part in one shard. Hands out the lowest free one, so that the same commands give
-// the same ordinals on any machine, and storage stays dense. Used by the shard worker alone.
-
+/**
+ * The free ordinals of a part. Hands out the lowest free one, so that the same commands give the same ordinals on any
+ * machine, and storage stays dense. Owner only.
+ */
 export class OrdinalPool {
   /** One bit an ordinal; set = taken. */
   private words = new Uint32Array(16);
@@ -72,9 +73,10 @@ export class OrdinalPool {
   }
 }
 
-// The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. A
-// thin door to assembly/priorities.ts. The owner's thread writes; any thread reads, through a PartView.
-
+/**
+ * The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. The
+ * owner writes; any thread reads.
+ */
 export class Priorities {
   /** `at` is the address of the column, 0 for none. */
   constructor(
@@ -176,10 +178,10 @@ export class Part {
   }
 }
 
-// What any thread can read of one collection's part in a shard: its vectors, its words and metadata where they are
-// indexed, its priorities. Made from the roots in shared memory, within Kernel.read for a reader, and of no use after
-// it.
-
+/**
+ * What any thread can read of a part: its vectors, its words and metadata where they are indexed, its priorities. Made
+ * from the roots in shared memory, within Kernel.read for a reader, and of no use after it.
+ */
 export class PartView {
   readonly index: VectorIndex;
   /** Complete, or undefined. */
@@ -225,11 +227,10 @@ export class PartView {
   }
 }
 
-// What the parts of a collection take of the shard's memory, by what it is for (a count of blocks, not a walk through
-// them; texts and metadata are on disk alone, so texts take none), and how they are searched now. Called by
-// commands.ts; shard worker only.
-
-/** In bytes. Of a collection that has nothing here: zeros. */
+/**
+ * What the parts of a collection take of the shard's memory, in bytes, by what it is for: a count of blocks, not a walk
+ * through them. Texts and metadata are on disk alone, so texts take none. Of a collection that has nothing here: zeros.
+ */
 export function memoryUse(parts: readonly Part[]): MemoryUse {
   const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
   for (const { index, words, fields } of parts) {

@@ -1,5 +1,5 @@
-// Several documents of a batch in one command: taken apart before the write, and their outcomes put together after it.
-// Shard worker only; called by commands.ts, which writes whatever stands next to each other in one commit.
+// Several documents of a batch in one command: taken apart before the write, written in one commit with whatever stands
+// next to them, and their outcomes put together after it. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { Outcome } from '../../api/errors.js';
 import { DamagedRecord } from '../../storage/damage.js';
@@ -84,11 +84,11 @@ function rowsOf({ chunks }: PackedDocuments): Span[] {
   return chunks.map((count) => [row, (row += count)]);
 }
 
-// Applies the writes of a batch in one commit. Where a damaged record is met on the way, or the commit fails, none is
-// applied; then damage in one collection must not stop the others: each write is tried by itself. Shard worker only;
-// called by commands.ts.
-
-/** In the order of the writes. */
+/**
+ * Applies the writes of a batch in one commit. Where a damaged record is met on the way, or the commit fails, none is
+ * applied; then damage in one collection must not stop the others: each write is tried by itself. In the order of the
+ * writes.
+ */
 export function writeAll(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
   try {
     return applyWrites(shard, writes);

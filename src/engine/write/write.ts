@@ -18,10 +18,10 @@ import type { Part } from '../segments/segment.js';
 import { type Shard, place } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 
-// What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with
-// the words, metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard
-// worker's thread.
-
+/**
+ * What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with
+ * the words, metadata and priorities of their chunks. All by the rows of the part.
+ */
 export interface Change {
   /** Staged ordinals with their priority. */
   added: Map<Ordinal, number>;
@@ -118,9 +118,10 @@ export function discardChange(part: Part, { added, superseded }: Change): void {
   for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
 }
 
-// What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded
-// where it fails. Filled by write.ts, in the shard worker's thread.
-
+/**
+ * What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded
+ * where it fails.
+ */
 class RowChanges {
   private readonly changes = new Map<Part, Change>();
   private readonly leaving: LeavingDocument[] = [];

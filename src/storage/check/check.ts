@@ -1,6 +1,6 @@
 // `sheaf check`: looks through all that a stopped server keeps, and names what is damaged. First the pages of each
 // environment without the library, then, where these are whole, the records against each other, and in the end the
-// checkpoints. Called by the command line, which prints; changes nothing.
+// checkpoints. Reads only. A process of its own.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CollectionId } from '../../api/ids.js';
@@ -32,9 +32,7 @@ import { SHARD_TABLES } from '../shard-reader.js';
 import { ALL } from '../table.js';
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
-// What `sheaf check` finds and `sheaf repair` does, as lines for the operator, and how a collection is named in them.
-// Made by the files of this folder, printed by the command line.
-
+/** What `sheaf check` finds or `sheaf repair` does, for the operator. */
 export interface Finding {
   /** Folder of the environment, such as `shard-0`. */
   environment: string;
@@ -59,12 +57,13 @@ export function findingLine({ environment, collection, document, what }: Finding
   return `${where.filter(Boolean).join(', ')}: ${what}`;
 }
 
-// Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing,
-// for it is a cache: the next start would tell, remove it and load all from the store. Reads only.
-
 const NOTHING_LOST = 'a cache, which repair removes and the next start makes again';
 
-/** What belongs to no checkpoint is what one that was cut off has left, and no damage. */
+/**
+ * Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing,
+ * for it is a cache: the next start would tell, remove it and load all from the store. What belongs to no checkpoint is
+ * what one that was cut off has left, and no damage.
+ */
 export function* checkCheckpoints({ path, shards }: DataDirectory): Generator<Finding> {
   for (let shard = 0; shard < shards; shard++) {
     const environment = join(CHECKPOINTS, shardName(shard));
@@ -108,9 +107,6 @@ function attempt<T>(work: () => T): T | string {
   }
 }
 
-// The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages
-// is told at once; damaged records are handed on by table and key. Reads only, without the library.
-
 interface PagesFound {
   /** What is wrong with the file itself: LMDB may not be let near it. */
   damage: string[];
@@ -122,7 +118,10 @@ interface PagesFound {
 
 const DAMAGE_TOLD_MAX = 100;
 
-/** `kept`: tables whose whole records are wanted. */
+/**
+ * The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages
+ * is told at once; damaged records are handed on by table and key. `kept`: tables whose whole records are wanted.
+ */
 export function checkPages(dataDir: string, environment: string, kept: readonly string[] = []): PagesFound {
   const found: PagesFound = { damage: [], records: [], whole: new Map(kept.map((table) => [table, []])) };
   const path = join(dataDir, environment, 'data.mdb');
@@ -143,8 +142,6 @@ export function checkPages(dataDir: string, environment: string, kept: readonly 
   return found;
 }
 
-// Looks at the records of a shard, whose pages are whole: every collection in it, and the counts. Reads only.
-
 const BY_COLLECTION = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
 const DOCUMENT_TABLES: ReadonlySet<string> = new Set(BY_COLLECTION);
 
@@ -156,7 +153,10 @@ export function collectionsIn(tables: ShardTables): CollectionId[] {
   return [...ids].sort((a, b) => a - b);
 }
 
-/** What belongs to no collection of the catalog is what a dropped one has left, and no damage. */
+/**
+ * Looks at the records of a shard whose pages are whole: every collection in it, and the counts. What belongs to no
+ * collection of the catalog is what a dropped one has left, and no damage.
+ */
 function* checkShard(environment: string, tables: ShardTables, names: CollectionNames): Generator<Finding> {
   for (const id of collectionsIn(tables)) {
     if (!names.has(id)) continue;

@@ -1,6 +1,6 @@
 // `sheaf repair`: mends what `sheaf check` finds, as far as there is anything to mend it from, and names what was taken
 // out because there is not. An environment whose pages are damaged is made anew from what can be read of it; the old
-// one is kept. Called by the command line, which prints.
+// one is kept. A process of its own.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CollectionId } from '../../api/ids.js';
@@ -36,10 +36,11 @@ import {
 } from './check.js';
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
-// Mends the records of a shard whose pages are whole: lists of chunks are made again from the chunks, counts from the
-// documents; a document of which anything else is missing is taken out whole and named. One transaction.
-
-/** What was done. */
+/**
+ * Mends the records of a shard whose pages are whole: lists of chunks are made again from the chunks, counts from the
+ * documents; a document of which anything else is missing is taken out whole and named. One transaction. Answers
+ * what was done.
+ */
 function repairShard(environment: string, tables: ShardTables, names: CollectionNames): Finding[] {
   const done: Finding[] = [];
   for (const id of collectionsIn(tables)) {
@@ -80,9 +81,6 @@ function removeStray(
   });
 }
 
-// Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
-// The old one is kept beside it under another name, for whoever wants to look.
-
 const ENTRIES_A_COMMIT = 2000;
 
 interface Salvaged {
@@ -92,6 +90,10 @@ interface Salvaged {
   keptAs: string;
 }
 
+/**
+ * Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
+ * The old one is kept beside it under another name, for whoever wants to look.
+ */
 function salvage<Names extends string>(directory: string, environment: string, names: readonly Names[]): Salvaged {
   const made = `${directory}.new`;
   rmSync(made, { recursive: true, force: true });
