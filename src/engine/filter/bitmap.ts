@@ -1,6 +1,7 @@
-// What is done with bitmaps of ordinals. They may be of different lengths: ordinals behind the end are not set. Pure.
-// Used by those who make the bitmap of what a search may rank, and by the rankings.
-import type { Bitmap } from '../postings/text-index.js';
+// Bitmaps of ordinals, and what is done with them. They may be of different lengths. Pure.
+
+/** One bit an ordinal; those behind its end are not set. */
+export type Bitmap = Uint32Array;
 
 export const emptyBitmap = (ordinals: number): Bitmap => new Uint32Array((ordinals + 31) >>> 5);
 

@@ -7,11 +7,21 @@ import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import { type ContentPiece, createContentTest, piecesOf } from '../../text/content-filter.js';
 import { CUT } from '../../text/terms.js';
 import { tokensOf } from '../../text/tokenize.js';
-import type { Bitmap, WordIndex } from '../postings/text-index.js';
+import type { WordIndex } from '../postings/text-index.js';
 import type { Narrowing } from '../search/params.js';
 import type { ShardView } from '../search/snapshot.js';
 import type { PartView } from '../segments/segment.js';
-import { countBits, emptyBitmap, intersect, isSet, ordinalsIn, setBit, subtract, unite } from './bitmap.js';
+import {
+  type Bitmap,
+  countBits,
+  emptyBitmap,
+  intersect,
+  isSet,
+  ordinalsIn,
+  setBit,
+  subtract,
+  unite,
+} from './bitmap.js';
 import { UNLISTED, lookupOf } from './field-terms.js';
 import { type MetaTest, compileFilter } from './match.js';
 

@@ -15,7 +15,7 @@ import {
   SCAN_RERANK,
   SCAN_ROWS,
 } from '../memory/layout.js';
-import type { Bitmap } from '../postings/text-index.js';
+import type { Bitmap } from '../filter/bitmap.js';
 
 /** What of all rows that are searched an index answers for. */
 export interface SearchScope {

@@ -6,6 +6,7 @@ import { type LexicalStatistics, bm25Of } from '../../ranking/bm25.js';
 import { withTies } from '../../ranking/top-k.js';
 import type { WrittenTerms } from '../../text/term-writer.js';
 import { CHUNK_TERMS_MAX } from '../../text/terms.js';
+import type { Bitmap } from '../filter/bitmap.js';
 import { type Instance, countOf } from '../memory/bindings.js';
 import {
   LINE_BYTES,
@@ -27,9 +28,6 @@ export interface RankedWords {
   /** BM25. Chunks that tie have the very same number, in any shard. */
   readonly scores: Float64Array;
 }
-
-/** One bit an ordinal; those behind its end are not set. */
-export type Bitmap = Uint32Array;
 
 interface WordBytes {
   readonly lengths: number;

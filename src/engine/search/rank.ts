@@ -5,10 +5,19 @@ import type { SearchParams } from '../../api/search.js';
 import type { LexicalStatistics } from '../../ranking/bm25.js';
 import { withPriority } from '../../ranking/scores.js';
 import { BestFirst, hitsIn, mergeRanked, takeBest } from '../../ranking/top-k.js';
-import { bitmapOf, emptyBitmap, fullBitmap, intersect, ordinalsIn, setBit, subtract } from '../filter/bitmap.js';
+import {
+  type Bitmap,
+  bitmapOf,
+  emptyBitmap,
+  fullBitmap,
+  intersect,
+  ordinalsIn,
+  setBit,
+  subtract,
+} from '../filter/bitmap.js';
 import { select } from '../filter/candidates.js';
 import type { SearchScope } from '../hnsw/search-plan.js';
-import type { Bitmap, WordIndex } from '../postings/text-index.js';
+import type { WordIndex } from '../postings/text-index.js';
 import type { PartView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
 import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';

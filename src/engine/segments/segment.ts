@@ -3,12 +3,13 @@
 // cache of the store and is rebuilt from there. Part: owner only. PartView: any thread.
 import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
+import type { Bitmap } from '../filter/bitmap.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
 import { type Instance, addressOf, countOf } from '../memory/bindings.js';
 import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
 import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
 import type { PartTerms } from '../postings/builder.js';
-import { type Bitmap, WordIndex } from '../postings/text-index.js';
+import { WordIndex } from '../postings/text-index.js';
 import type { PartRoots } from './directory.js';
 
 /**

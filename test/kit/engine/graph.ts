@@ -16,7 +16,7 @@ import {
   ROOT_NODE_TABLE,
   ROOT_ROWS_END,
 } from '../../../src/engine/memory/layout.js';
-import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
 import { createKernel, createMemory } from './arena.js';
 import { NaiveIndex, assertSound, recallOf } from './naive-vector-index.js';
 

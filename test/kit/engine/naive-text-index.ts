@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../src/ranking/bm25.js';
 import { bm25Of } from '../../../src/ranking/bm25.js';
-import type { Bitmap, RankedWords, WordIndex } from '../../../src/engine/postings/text-index.js';
+import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
+import type { RankedWords, WordIndex } from '../../../src/engine/postings/text-index.js';
 import { createKernel } from './arena.js';
 
 export class NaiveWords {

@@ -2,7 +2,7 @@
 // makes them and scored one by one. Tests hold the kernel against it.
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
-import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 
 /** Products are exact, and scores float32: of cosines the error stays below this. */

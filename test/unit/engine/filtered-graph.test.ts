@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
 import { build, DIM, linkAll, put, ROWS, walkWithin, type Pair } from '../../kit/engine/graph.js';
 import { clusteredVectors, randomBitmap } from '../../kit/engine/arena.js';
 import { assertSound, recallOf } from '../../kit/engine/naive-vector-index.js';
