@@ -14,12 +14,10 @@ import type { Stored, TermMaker } from '../postings/builder.js';
 import type { WordIndex } from '../postings/text-index.js';
 import type { Shard } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from '../write/commands.js';
+import { FIRST_SLICE_MS } from './loading.js';
 import type { Part } from './segment.js';
 
 type Json = Record<string, unknown>;
-
-/** How long the search that comes first may keep the shard to itself. */
-const FIRST_SLICE_MS = 10;
 
 /** A chunk's source is its terms already: they are made of two records. */
 const MAKER: TermMaker<readonly string[]> = {
@@ -84,9 +82,6 @@ export class FieldTerms {
   }
 }
 
-/** How long the search that comes first may keep the shard to itself. */
-const PART_WORDS_FIRST_SLICE_MS = 10;
-
 /** Few texts are none for a writer. */
 export const makerOf = (language: Language): TermMaker<string> => ({
   add: (index, ordinal, text) => {
@@ -111,7 +106,7 @@ function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
 }
 
 /** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again here. */
-export function prepareWords(shard: Shard, part: Part, firstSliceMs = PART_WORDS_FIRST_SLICE_MS): boolean {
+export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.words) {
     part.words = shard.createTerms(part, 'words', makerOf(part.ref.language));
     buildWords(shard, part, performance.now() + firstSliceMs);

@@ -102,8 +102,8 @@ export class PartLoad {
   }
 }
 
-/** How long whoever comes first may keep the shard to itself: some 500 rows. */
-const FIRST_SLICE_MS = 10;
+/** How long whoever comes first may keep the shard to itself, for rows or for an index: some 500 rows. */
+export const FIRST_SLICE_MS = 10;
 
 export class PartLoads {
   private readonly loads = new Map<CollectionId, PartLoad>();
