@@ -1,6 +1,6 @@
 // The allocator of a shard's memory: chunks of 64-byte lines, merged when freed, found by size in bins (good fit with
-// boundary tags, after Masmano et al., "TLSF", 2004). Any thread may allocate; a lock word guards it. Memory grows by
-// memory.grow.
+// boundary tags, after Masmano et al., "TLSF", 2004), and areas that grow. Memory grows by memory.grow. Any thread may
+// allocate; a lock word guards it. The rest: owner only.
 import {
   ARENA_START,
   BINS,
@@ -78,7 +78,7 @@ export function allocate(bytes: usize): usize {
   return allocateFor(OWNER, bytes);
 }
 
-/** The same for a reader. */
+/** The same for any holder of the lock. */
 export function allocateFor(holder: u32, bytes: usize): usize {
   const lines = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
   if (!lock(holder)) return 0;
@@ -90,6 +90,20 @@ export function allocateFor(holder: u32, bytes: usize): usize {
   if (chunk) take(chunk, lines);
   unlock();
   return chunk ? at(chunk + 1) : 0;
+}
+
+/**
+ * A block of `needed` bytes for what had `capacity`: half as much again as it had, where memory has that. Its address,
+ * and in the upper half how many bytes it has; 0 when memory is full.
+ */
+export function allocateGrown(holder: u32, capacity: usize, needed: usize): u64 {
+  let bytes = max(needed, capacity + (capacity >> 1));
+  let address = allocateFor(holder, bytes);
+  if (!address && bytes > needed) {
+    bytes = needed;
+    address = allocateFor(holder, bytes);
+  }
+  return address ? ((<u64>bytes) << 32) | <u64>address : 0;
 }
 
 /**
@@ -165,7 +179,7 @@ function grow(lines: u32): bool {
 
 // Free memory whose pages the system may have back: whole pages of WebAssembly within free chunks, some at a time, each
 // once until the chunk changes that it lies in. From `lockUnused` to `unlockUnused` nobody allocates, so nobody uses
-// what is given back meanwhile. Owner's thread only.
+// what is given back meanwhile.
 
 /** 2 MiB, as a huge page has. */
 const PAGES_MAX: u32 = 32;
@@ -200,12 +214,10 @@ function takePages(chunk: u32): u32 {
   return (first << 8) | (end - first);
 }
 
-// Makes an arena of what has been read back into its memory from a checkpoint (checkpoints.md): the memory may
-// be larger than it was, and nobody reads what had been retired. Owner's thread only, while no reader is inside.
-
 /**
- * `end` is the line behind the last chunk in use: of a free chunk, or of the fence. Requires that the words of the
- * header are those of the image.
+ * Makes an arena of what has been read back into its memory from a checkpoint (checkpoints.md): the memory may be
+ * larger than it was, and nobody reads what had been retired. No reader is inside. `end` is the line behind the
+ * last chunk in use: of a free chunk, or of the fence. Requires that the words of the header are those of the image.
  */
 export function restoreArena(end: u32): void {
   if (end != load<u32>(FENCE_AT)) removeFree(end);
@@ -226,10 +238,10 @@ function freeAllRetired(): void {
   store<u32>(RETIRED_LINES_AT, 0);
 }
 
-// A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words
-// of a larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread
-// in its scratch.
-
+/**
+ * A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words
+ * of a larger block; every variable part of the index of words is one.
+ */
 @unmanaged
 export class Area {
   at: u32;
@@ -244,17 +256,12 @@ export class Area {
 export function reserve(area: Area, more: usize): bool {
   const needed = <usize>area.used + more;
   if (needed <= <usize>area.bytes) return true;
-  let bytes = max(needed, <usize>area.bytes + (<usize>area.bytes >> 1));
-  let at = allocate(bytes);
-  if (!at) {
-    bytes = needed;
-    at = allocate(bytes);
-  }
-  if (!at) return false;
-  memory.copy(at, area.at, area.used);
+  const grown = allocateGrown(OWNER, area.bytes, needed);
+  if (!grown) return false;
+  memory.copy(<usize>grown, area.at, area.used);
   const old: usize = area.at;
-  atomic.store<u32>(changetype<usize>(area), <u32>at);
-  area.bytes = <u32>bytes;
+  atomic.store<u32>(changetype<usize>(area), <u32>grown);
+  area.bytes = <u32>(grown >> 32);
   retire(old);
   return true;
 }

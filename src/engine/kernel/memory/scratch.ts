@@ -1,6 +1,6 @@
-// The working memory of one kernel instance (one thread): areas that grow, small arrays and counters. It stands in the
-// arena because shared memory is all a kernel has; its address goes with every call, as instances must not have
-// globals.
+// The working memory of one kernel instance: areas that grow, small arrays and counters. It stands in the arena because
+// shared memory is all a kernel has; its address goes with every call, as instances must not have globals. Any thread,
+// each with its own.
 import {
   AREA_CAPACITY,
   FENCE,
@@ -12,7 +12,7 @@ import {
   SCRATCH_OUTPUT,
   SCRATCH_POOL,
 } from '../../memory/layout';
-import { allocateFor, releaseFor } from './arena';
+import { allocateFor, allocateGrown, releaseFor } from './arena';
 
 /**
  * Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`, for the thread that the
@@ -42,17 +42,12 @@ export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const capacity: usize = load<u32>(scratch + area, AREA_CAPACITY);
   if (bytes <= capacity) return true;
   const holder = load<u32>(scratch, HOLDER);
-  let room = max(bytes, capacity + (capacity >> 1));
-  let address = allocateFor(holder, room);
-  if (!address && room > bytes) {
-    room = bytes;
-    address = allocateFor(holder, room);
-  }
-  if (!address) return false;
+  const grown = allocateGrown(holder, capacity, bytes);
+  if (!grown) return false;
   const old = load<u32>(scratch + area);
   // In this order a thread that is killed here leaves a scratch that another can take over.
-  store<u32>(scratch + area, <u32>address);
-  store<u32>(scratch + area, <u32>room, AREA_CAPACITY);
+  store<u32>(scratch + area, <u32>grown);
+  store<u32>(scratch + area, <u32>(grown >> 32), AREA_CAPACITY);
   releaseFor(holder, old);
   return true;
 }
@@ -72,13 +67,11 @@ export function areaAt(scratch: usize, area: usize): usize {
   return load<u32>(scratch + area);
 }
 
-// What keeps reads and writes of rows, which are not atomic, on their side of a look at a stamp or a change of it, on
-// processors that reorder more than x86 does (memory-layout.md, rule 11). A read-modify-write of the thread's own scratch, for
-// what the compiler makes of `atomic.fence` does not validate. Any thread.
-
 /**
- * What this thread read before it, it has read before any atomic load behind it; what it writes behind it, nobody sees
- * before any atomic store ahead of it.
+ * Keeps reads and writes of rows, which are not atomic, on their side of a look at a stamp or a change of it, on
+ * processors that reorder more than x86 does (memory-layout.md, rule 11). What this thread read before it, it has read
+ * before any atomic load behind it; what it writes behind it, nobody sees before any atomic store ahead of it. A
+ * read-modify-write of the thread's own scratch, for what the compiler makes of `atomic.fence` does not validate.
  * @inline
  */
 export function fence(scratch: usize): void {
