@@ -1,4 +1,5 @@
-// What the bodies of all areas share: the common fields, the error envelope, value types.
+// What the bodies of all areas share: the common fields, the error envelope, value types, and the version of the
+// interface. Any thread.
 import type { tags } from 'typia';
 import type { ErrorType, ValidationDetail } from './errors.js';
 
@@ -28,9 +29,7 @@ export interface ErrorEnvelope {
   request_id: string;
 }
 
-// The version of the interface this server speaks, told by /health and recorded in each collection.
-// Both change together with the specification and the records in src/store.
-
+/** The version of the interface this server speaks, told by /health and recorded in each collection. */
 export const SERVICE_VERSION = '0.9.7';
 /** Layout of the records in LMDB; raised by every change that an older server could not read. */
 export const SCHEMA_VERSION = 1;

@@ -1,14 +1,15 @@
-// Reads the `filters` of a search body into a Filter, or refuses it with 422 and the place of the fault. Pure.
-// Called once a search on the front thread, before anything else is done for it.
+// Metadata filters: a filter after parsing, and how the `filters` of a search body are read into one, or refused with
+// 422 and the place of the fault. Pure.
 import { invalidField } from './errors.js';
 import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from './limits.js';
-
-// A metadata filter after parsing: plain data, checked, with every shorthand written out. Types only.
 
 export type Scalar = string | number | boolean | null;
 export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
 
-/** `all` of none holds, `any` of none does not. A field is a top-level key, or a path of keys joined by dots. */
+/**
+ * A metadata filter after parsing: plain data, checked, with every shorthand written out. `all` of none holds, `any` of
+ * none does not. A field is a top-level key, or a path of keys joined by dots.
+ */
 export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
@@ -22,9 +23,6 @@ export type FieldTest =
   | { readonly op: 'prefix' | 'suffix' | 'contains'; readonly text: string }
   | { readonly op: 'exists' };
 
-// Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
-// `>=x`, `<x`, `<=x`, as in the server that clients come from. Pure.
-
 const COMPARISONS: readonly [string, Comparison][] = [
   ['>=', 'gte'],
   ['<=', 'lte'],
@@ -34,7 +32,9 @@ const COMPARISONS: readonly [string, Comparison][] = [
 const DECIMAL = /^-?(\d+\.?\d*|\.\d+)$/;
 
 /**
- * The condition a string stands for; undefined where it is none, and means itself. `!` turns round whatever follows it.
+ * Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
+ * `>=x`, `<x`, `<=x`, as in the server that clients come from. The condition a string stands for; undefined where it is
+ * none, and means itself. `!` turns round whatever follows it.
  */
 function stringOperator(field: string, value: string): Filter | undefined {
   if (value.startsWith('!') && value.length > 1) {

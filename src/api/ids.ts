@@ -1,5 +1,5 @@
-// Names and ids of the contract: slugs, document ids, chunk ids. Pure; used by every thread.
-// A slug never becomes a file path: storage goes by the numeric collection id.
+// Names and ids of the contract: slugs, document ids, chunk ids; and which shard a document belongs to. A slug never
+// becomes a file path: storage goes by the numeric collection id. Pure.
 import { AppError, type ErrorCode } from './errors.js';
 
 declare const brand: unique symbol;
@@ -76,12 +76,10 @@ export function parseChunkId(rid: string): { docid: string; chunkPath: string } 
   return at < 0 ? undefined : { docid: rid.slice(0, at), chunkPath: rid.slice(at + 2) };
 }
 
-// Which shard a document belongs to. Fixed for ever: data directories depend on it. Pure.
-// The front thread asks it for every write and every read of one document.
-
 /**
- * FNV-1a (Fowler, Noll, Vo) over the UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of
- * shards. All chunks of a document live in its shard, so that replacing it is one transaction.
+ * Which shard a document belongs to. Fixed for ever: data directories depend on it. FNV-1a (Fowler, Noll, Vo) over the
+ * UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of shards. All chunks of a document live
+ * in its shard, so that replacing it is one transaction.
  */
 export function shardOf(docid: string, shards: number): number {
   let hash = 0x811c9dc5;

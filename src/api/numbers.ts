@@ -1,5 +1,5 @@
-// Checks a vector that a caller brought and turns it into float32.
-// Used for ingest by the batch workers and for searches on the front thread.
+// Numbers of callers: a vector is checked and turned into float32, and what JSON would change without a word is
+// refused. Pure.
 import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
 
@@ -29,13 +29,12 @@ export function toVector(
   return vector;
 }
 
-// The refusal of numbers that JSON would change without a word, for all that take metadata or filters. Pure.
-
 const TOLD_CHARACTERS_MAX = 40;
 
 /**
- * Throws a 422 for a number of a good JSON text that would be kept, or compared, as another one. `names`: below keys of
- * these names alone.
+ * The refusal of numbers that JSON would change without a word, for all that take metadata or filters. Throws a 422 for
+ * a number of a good JSON text that would be kept, or compared, as another one. `names`: below keys of these names
+ * alone.
  */
 export function assertExactNumbers(json: string, names?: ReadonlySet<string>): void {
   const number = changedNumber(json, names);

@@ -1,5 +1,5 @@
-// Writes one collection into an archive: its documents, shard by shard, its logged searches, and the manifest that
-// vouches for them. Archive process only.
+// Writes a collection into an archive, out of one snapshot of the data directory: its documents, shard by shard, its
+// logged searches, and the manifest that vouches for them. Archive process only.
 import { join } from 'node:path';
 import type { ArchiveCounts } from '../api/archives.js';
 import type { CollectionRef } from '../api/collections.js';
@@ -28,10 +28,11 @@ import type { ArchivedSource } from './messages.js';
 import { type ArchivedChunk, type ArchivedDocument, faultOfRecord, packDocument, packQuery } from './records.js';
 import { type ArchiveWriter, SegmentWriter } from './writer.js';
 
-// Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other
-// processes read along, whatever becomes of the server meanwhile. Used by the archive process. It has to be ended, or
-// the pages it sees are never used again.
-
+/**
+ * Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other
+ * processes read along, whatever becomes of the server meanwhile. It has to be ended, or the pages it sees are never
+ * used again.
+ */
 export class DatasetSnapshot {
   private constructor(
     readonly shards: readonly ShardTxn[],
@@ -79,10 +80,10 @@ export class DatasetSnapshot {
   }
 }
 
-// The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
-// or is not there though another leads to it, is a DamagedRecord. Used by the writer and, before it, by the check.
-// Archive process only.
-
+/**
+ * The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
+ * or is not there though another leads to it, is a DamagedRecord.
+ */
 export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<ArchivedDocument> {
   let [documents, chunks] = [0, 0];
   for (const record of txn.documents(ref.id)) {

@@ -1,14 +1,11 @@
-// What stands in the manifests of archives, and the names of their entries: the one description of the layout, for
-// those who write archives and those who read them. docs/reference/archive-format.md has it in words. Pure.
+// What stands in the manifests of archives, the names of their entries, and why an archive is refused: the one
+// description of the layout. docs/reference/archive-format.md has it in words. Pure.
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { Collection } from '../api/collections.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../api/common.js';
 import { AppError } from '../api/errors.js';
 import { isDeeperThan } from '../base/json.js';
-
-// Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Thrown by
-// all that reads archives, in whatever thread or process; who knows what the archive was to be gives it the code.
 
 type ArchiveReason =
   | 'not_a_zip'
@@ -38,6 +35,10 @@ type ArchiveReason =
 
 export type ArchiveCode = 'archive_invalid' | 'collection_archive_invalid';
 
+/**
+ * Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Who knows
+ * what the archive was to be gives it the code.
+ */
 export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault';
 

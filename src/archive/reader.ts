@@ -1,7 +1,7 @@
 // Reads a zip from a file that nobody vouches for. Opening looks at its directory alone, and refuses what could do
 // harm: paths that lead elsewhere, links, names that stand there twice, entries that share bytes or unpack to far more
-// than they are. An entry is unpacked as far as its manifest says, and not a byte farther. Used by the archive process;
-// throws ArchiveFault.
+// than they are. An entry is unpacked as far as its manifest says, and not a byte farther. Throws ArchiveFault. Archive
+// process only.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -11,12 +11,13 @@ import { type Entry, RandomAccessReader, type ZipFile, fromRandomAccessReaderPro
 import { AppError } from '../api/errors.js';
 import { ArchiveFault, type EntryRecord } from './format.js';
 
-// Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for:
-// the rest is asked for again. What the file cannot give though it is within its length is the disk's fault, and said
-// to be: the archive is not judged by it.
-
 const PIECE_BYTES = 64 * 1024;
 
+/**
+ * Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for:
+ * the rest is asked for again. What the file cannot give though it is within its length is the disk's fault, and said
+ * to be: the archive is not judged by it.
+ */
 export class FileReader extends RandomAccessReader {
   private constructor(
     private readonly handle: FileHandle,

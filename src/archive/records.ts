@@ -1,5 +1,6 @@
-// What is wrong with a document of an archive: whatever an ingest would have refused, for whoever wrote the archive may
-// have written anything, with digests that fit. Pure; used where segments are read.
+// The records of an archive: documents with their chunks, and logged searches, packed in segments and unpacked from
+// them; and what is wrong with one: whatever an ingest or a search would not have left, for whoever wrote the archive
+// may have written anything, with digests that fit. Pure.
 import { Packr, Unpackr } from 'msgpackr';
 import typia, { type tags } from 'typia';
 import { parseFilter } from '../api/filter.js';
@@ -11,9 +12,6 @@ import { DamagedRecord } from '../storage/damage.js';
 import type { LoggedQuery } from '../storage/query-log-commands.js';
 import { decodeQuery } from '../storage/query-log-records.js';
 import { ArchiveFault } from './format.js';
-
-// The records of an archive: documents with their chunks, and logged searches. The vectors of a document are float32,
-// little-endian, a row for each chunk. Packed and unpacked by segment.ts.
 
 export interface ArchivedChunk {
   path: string & tags.MinLength<1>;
@@ -32,6 +30,7 @@ export interface ArchivedDocument {
   metadata: string;
   priority: number & tags.Minimum<-1> & tags.Maximum<1>;
   chunks: ArchivedChunk[] & tags.MinItems<1>;
+  /** Float32, little-endian, a row for each chunk. */
   vectors: Uint8Array;
 }
 
@@ -142,8 +141,7 @@ function faultOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[],
   return chunks.some(({ text }, row) => text === undefined && isZero(row)) ? 'a vector is zero' : undefined;
 }
 
-// The segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind the other. Documents
-// are checked as an ingest checks them. Pure; used by the archive process and the import.
+// Segments: records in msgpack, one behind the other. Documents are checked as an ingest checks them.
 
 /** A segment is full when it has so much; a document larger than that has one for itself. */
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
@@ -197,9 +195,6 @@ function unpacked(bytes: Uint8Array): unknown[] {
   }
 }
 
-// What is wrong with a logged search of an archive: whatever no search can have left, for it will be listed, shown and
-// replayed as one. Pure; used where archives are verified, and where they are written.
-
 /** What a search takes, as far as its log entry has it. */
 interface Asked {
   k: K;
@@ -219,7 +214,10 @@ interface Asked {
 
 const isAsked = typia.createIs<Asked>();
 
-/** The end of a sentence that begins with the search; undefined where nothing is wrong. */
+/**
+ * What is wrong with a logged search: whatever no search can have left, for it will be listed, shown and replayed as
+ * one. The end of a sentence that begins with the search; undefined where nothing is wrong.
+ */
 export function faultOfQuery(query: LoggedQuery): string | undefined {
   if (!isAsked(query)) return 'no search asks for this';
   const { vector, rest } = query;
@@ -238,10 +236,10 @@ function areFilters(filters: Readonly<Record<string, unknown>>): boolean {
   }
 }
 
-// What is wrong with the record of a logged search, before it goes into an archive and when it comes out of one. Archive
-// process only.
-
-/** The end of a sentence that begins with the search; undefined where nothing is wrong. */
+/**
+ * What is wrong with the record of a logged search, before it goes into an archive and when it comes out of one. The
+ * end of a sentence that begins with the search; undefined where nothing is wrong.
+ */
 export function faultOfRecord({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined {
   try {
     return faultOfQuery(decodeQuery(Buffer.from(buffer, byteOffset, byteLength)));

@@ -28,8 +28,6 @@ import type { ReadTask, VerifiedArchive } from './messages.js';
 import type { ArchiveReader } from './reader.js';
 import { type DocumentRules, SEGMENT_BYTES_MAX, faultOfRecord, unpackDocuments, unpackQueries } from './records.js';
 
-// The tenants and keys of an archive: checked as those are that the admin makes. Pure; used where archives are verified.
-
 type Time = string & tags.Format<'date-time'>;
 type Label = string & tags.MaxLength<512>;
 
@@ -56,7 +54,10 @@ interface ArchivedTenants {
 const isOfShape = typia.createIs<ArchivedTenants>();
 const prune = typia.misc.createPrune<ArchivedTenants>();
 
-/** Whether it is tenants and keys; what is none of their fields goes. */
+/**
+ * The tenants and keys of an archive: checked as those are that the admin makes. Whether it is tenants and keys; what
+ * is none of their fields goes.
+ */
 function areTenants(value: unknown): value is StoredTenants {
   if (!isOfShape(value) || isDeeperThan(METADATA_LEVELS_MAX, value)) return false;
   prune(value);
@@ -77,13 +78,13 @@ function areFilters(filters: Record<string, unknown>): boolean {
   }
 }
 
-// Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an
-// open hash table that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000.
-// Archive process only; used by verify.ts.
-
 const CAPACITY_MIN = 1024;
 const NOTHING = 0n;
 
+/**
+ * Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an
+ * open hash table that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000.
+ */
 class DocidSet {
   private table: BigUint64Array;
   private count = 0;

@@ -1,4 +1,5 @@
-// What the parsers of this folder make of a file: one flowing text, or units that stand for themselves.
+// What the parsers of this folder make of a file: one flowing text, or units that stand for themselves; and how much a
+// file may still give. Pure.
 import { AppError } from '../api/errors.js';
 
 /** Where a heading begins, in UTF-16 code units of its text, in ascending order. */
@@ -43,9 +44,10 @@ const TITLE_CHARACTERS_MAX = 200;
 export const clipTitle = (title: string): string =>
   [...title.slice(0, 2 * TITLE_CHARACTERS_MAX)].slice(0, TITLE_CHARACTERS_MAX).join('');
 
-// How much a file may still give: text taken out of it, or bytes it unpacks to. Counted where they come into being, so
-// that no length that the file states of itself is trusted.
-
+/**
+ * How much a file may still give: text taken out of it, or bytes it unpacks to. Counted where they come into being, so
+ * that no length that the file states of itself is trusted.
+ */
 export class Budget {
   private leftBytes: number;
 

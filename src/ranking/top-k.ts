@@ -1,5 +1,5 @@
-// The k best with all that equal the k-th: a ranking that goes on to break ties by other means needs every one of them.
-// Used by WordIndex and VectorIndex.
+// The best of a ranking: its k best with ties, the lists of shards merged into one, the best taken one by one, how many
+// of the best a part may have, and recall. Pure.
 import { compareUtf8 } from '../base/bytes.js';
 
 interface Ranked {
@@ -8,7 +8,10 @@ interface Ranked {
   readonly scores: Float32Array | Float64Array;
 }
 
-/** Asks for more and more until the k-th best and all that equal it are there. `first` cuts an answer. */
+/**
+ * The k best with all that equal the k-th: a ranking that goes on to break ties by other means needs every one of them.
+ * Asks for more and more until the k-th best and all that equal it are there. `first` cuts an answer.
+ */
 export function withTies<A extends Ranked>(
   k: number,
   rank: (depth: number) => A,
@@ -21,9 +24,6 @@ export function withTies<A extends Ranked>(
     if (end < answer.count || answer.count < depth) return first(answer, end);
   }
 }
-
-// Merges the ranked lists of the shards into one, with ties broken by document id and chunk order, so that the answer
-// does not depend on the number of shards. Pure; runs on the front thread.
 
 /** Position of a hit in the lists that were merged. */
 export interface Place {
@@ -38,8 +38,9 @@ interface Position {
 }
 
 /**
- * The places of the k best of `lists`, best first, and all further ones whose score equals the k-th.
- * Each list is sorted by descending score.
+ * Merges the ranked lists of the shards into one, with ties broken by document id and chunk order, so that the answer
+ * does not depend on the number of shards. Answers the places of the k best of `lists`, best first, and all further ones whose
+ * score equals the k-th. Each list is sorted by descending score.
  */
 export function mergeRanked(lists: readonly ArrayLike<number>[], k: number): Place[] {
   const next = lists.map(() => 0);
@@ -83,9 +84,10 @@ export function comparePositions(a: Position, b: Position): number {
   return compareUtf8(a.docid, b.docid) || a.index - b.index;
 }
 
-// Takes scored items in descending order of score, one by one: a heap, so that a search which stops early sorts nothing
-// (Williams 1964, Floyd's construction). Equal scores come in no particular order. Pure; used by the shard workers.
-
+/**
+ * Takes scored items in descending order of score, one by one: a heap, so that a search which stops early sorts nothing
+ * (Williams 1964, Floyd's construction). Equal scores come in no particular order.
+ */
 export class BestFirst {
   private size: number;
 
@@ -148,22 +150,17 @@ export function takeBest(
   return taken;
 }
 
-// How many of the best of a whole to expect in a part of it: what a search of many shards need not look for in each.
-// Pure. Called by the search workers and the index of vectors.
-
 /** So many standard deviations above the mean: one search in a hundred finds more in one of two parts. */
 const DEVIATIONS = 2.5;
 
 /**
+ * How many of the best of a whole to expect in a part of it: what a search of many shards need not look for in each.
  * The most of the `k` best that a part with `share` (0 to 1) of the rows has, where they are spread by chance (a
  * binomial distribution); at most k.
  */
 export function hitsIn(k: number, share: number): number {
   return Math.min(k, Math.ceil(k * share + DEVIATIONS * Math.sqrt(k * share * (1 - share))));
 }
-
-// Recall: how many of the true nearest a search has found. Pure.
-// Called by the use cases that measure it, on the front thread.
 
 interface Scored {
   readonly id: string;
@@ -177,8 +174,8 @@ export interface Recalled {
 }
 
 /**
- * `exact` has the k best, best first. A hit counts where it is among them, or scores as high as the last of them: of
- * equal ones any will do.
+ * Recall: how many of the true nearest a search has found. `exact` has the k best, best first. A hit counts where it is
+ * among them, or scores as high as the last of them: of equal ones any will do.
  */
 export function recalled(found: readonly Scored[], exact: readonly Scored[], k: number): Recalled {
   const best = exact.slice(0, k);

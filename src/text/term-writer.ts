@@ -7,9 +7,6 @@ import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';
 import { UNSPACED, plainOf } from './tokenize.js';
 
-// What each character of a text is to who cuts it into words (tokenize.ts says what a word is), by its code, and how it
-// is written as UTF-8.
-
 /** 0 is a character that has not been met. */
 const OTHER = 1;
 const OF_WORD = 2;
@@ -18,6 +15,10 @@ const UNFIT = 3;
 const UNFIT_CHARACTER = new RegExp(`[${UNSPACED}ー\\p{Surrogate}]`, 'u');
 const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u;
 
+/**
+ * What each character of a text is to who cuts it into words (tokenize.ts says what a word is), by its code, and how it
+ * is written as UTF-8.
+ */
 class CharacterKinds {
   private readonly kinds = new Uint8Array(0x10000);
 

@@ -1,6 +1,7 @@
-// Writes an archive of one collection, or of all, to standard output. First every record is read once: a collection
-// that is damaged is named before the first byte goes out, and what follows cannot fail of it, for it is read from the
-// same snapshots. Archive process only.
+// What an archive process does: writes an archive of one collection, or of all, to standard output, or verifies one and
+// hands it over to the server. Before it writes, every record is read once: a collection that is damaged is named
+// before the first byte goes out, and what follows cannot fail of it, for it is read from the same snapshots. Archive
+// process only.
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { pipeline } from 'node:stream/promises';
@@ -44,9 +45,9 @@ import { assert } from '../../src/base/assert.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
 import { joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
-// The line between an archive process and the server that started it: notes out, orders in. A server that is gone ends
-// the process, and with it the snapshots that would keep pages of the store from being used again. Archive process
-// only; the other end is src/pool/archive-pool.ts.
+// The line to the server that started this process: notes out, orders in. A server that is gone ends the process, and
+// with it the snapshots that would keep pages of the store from being used again. The other end is
+// src/pool/archive-pool.ts.
 
 /** Resolves when the note has left this process. */
 export function tell(note: ArchiveNote): Promise<void> {
@@ -185,12 +186,13 @@ async function damageOf(snapshot: DatasetSnapshot, { collection }: ArchivedSourc
   }
 }
 
-// Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits
-// after each batch until the server wants more, so that neither side holds more than a few. Archive process only.
-
 /** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
 const BATCH_CHUNKS = 512;
 
+/**
+ * Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits
+ * after each batch until the server wants more, so that neither side holds more than a few.
+ */
 export async function handOver(
   reader: ArchiveReader,
   { collection, entries }: CollectionManifest,

@@ -1,5 +1,5 @@
 // Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that
-// command alone. Log worker only.
+// command alone. What goes out of the log goes in the background. Log worker only.
 import { AppError, type Outcome } from '../../src/api/errors.js';
 import type { CollectionId } from '../../src/api/ids.js';
 import { AssertionFailed } from '../../src/base/assert.js';
@@ -17,9 +17,6 @@ import type {
 import { QUERY_ID_BYTES } from '../../src/storage/query-log-records.js';
 import type { LogEntry, QueryLogStore } from '../../src/storage/query-log.js';
 
-// What goes out of the log in the background: logs of dropped collections, and entries beyond the bounds. In short
-// transactions between batches, so that appends and reads get their turn. Log worker only.
-
 /** Entries a transaction: about 5 ms. */
 const STEP = 500;
 /** Collections a turn that are only looked at. */
@@ -32,6 +29,10 @@ interface Work {
   oldestMs: number;
 }
 
+/**
+ * What goes out of the log in the background: logs of dropped collections, and entries beyond the bounds. In short
+ * transactions between batches, so that appends and reads get their turn.
+ */
 class Removal {
   private work: Work[] = [];
   private scheduled: NodeJS.Immediate | undefined;
@@ -91,9 +92,10 @@ class Removal {
   }
 }
 
-// Takes entries out of the buffers they travel in; the records stay views of the message. Log worker only.
-// Packed by src/service/query-log/query-log.ts.
-
+/**
+ * Takes entries out of the buffers they travel in; the records stay views of the message. Packed by
+ * src/service/query-log/query-log.ts.
+ */
 function unpackEntries({ collections, ids, lengths, records }: PackedEntries): LogEntry[] {
   let end = 0;
   return Array.from(collections, (collection, i) => {

@@ -99,7 +99,7 @@ function check(condition: boolean, fault: EmbedderFileFault, message: string): v
   if (!condition) throw new EmbedderFileError(fault, message);
 }
 
-// Both decoders copy first: the bytes may be shared memory, which TextDecoder refuses, and floats want alignment.
+// The decoders copy first: the bytes may be shared memory, which TextDecoder refuses, and floats want alignment.
 // (slice() would not do: that of a Buffer is a view.)
 function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(new Uint8Array(bytes));

@@ -65,7 +65,7 @@ export function insertNear(pool: usize, size: u32, key: i64): u32 {
 }
 
 // What a walk found, scored again by rows: the best live candidates go to the best of the search or of the insertion,
-// by the scores that answers have. Used by searches on any thread and by insertions of the owner.
+// by the scores that answers have.
 
 /** Rows that are touched together: a third of them fill the first cache. */
 const TOUCHED_ROWS: u32 = 16;

@@ -33,7 +33,7 @@ const SEEDS = 32;
 const COPIES_ASKED = 16;
 
 // The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that
-// searches. The caller wrote it there (ensureAllowed of words/query.ts). Any thread.
+// searches. The caller wrote it there.
 
 /** `end` is the number of ordinals in the bitmap, a multiple of 32; NONE for a search without a filter. @inline */
 export function setFilter(scratch: usize, end: u32): void {

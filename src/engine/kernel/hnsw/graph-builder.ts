@@ -1,5 +1,6 @@
-// Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on
-// meanwhile: the node's own lists are complete before any other node leads to it.
+// Builds the graph (HNSW, Malkov & Yashunin 2016): links rows into it, keeps the rows that wait for their links, and
+// fills lists that have free slots. Owner only; searches go on meanwhile: a node's own lists are complete before any
+// other node leads to it.
 import {
   CANDIDATES,
   CHOSEN,
@@ -45,12 +46,11 @@ import {
 } from './graph';
 import { descend, walk } from './graph-search';
 
-// The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
-// hnswlib's getNeighborsByHeuristic2). Owner's thread only.
-
 /**
- * Chooses up to `max` of `count` keys (sorted, best first; their scores are cosines to one row) into CHOSEN and answers
- * how many. A key is passed over when a chosen row is nearer to it than that one row is.
+ * The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
+ * hnswlib's getNeighborsByHeuristic2). Chooses up to `max` of `count` keys (sorted, best first; their scores are
+ * cosines to one row) into CHOSEN and answers how many. A key is passed over when a chosen row is nearer to it than
+ * that one row is.
  */
 function choose(scratch: usize, root: usize, keys: usize, count: u32, max: u32): u32 {
   let chosen: u32 = 0;
@@ -85,12 +85,10 @@ function sortKeys(keys: usize, count: u32): void {
   }
 }
 
-// Makes links between two nodes of a level. A full list is chosen anew, and who is dropped from it drops it too, so
-// links stay symmetric. Owner's thread only.
-
 /**
- * Adds `added` to the list of `ordinal`. Requires that the list of `added` has `ordinal` already; it loses it if this
- * list is full of better ones.
+ * Adds `added` to the list of `ordinal`, and so makes the other half of a link: requires that the list of `added` has
+ * `ordinal` already. A full list is chosen anew, and who is dropped from it drops it too, so links stay symmetric;
+ * `added` loses `ordinal` if this list is full of better ones.
  */
 function addLink(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
   const list = listAt(root, ordinal, level);
@@ -256,7 +254,7 @@ function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): vo
 }
 
 // Rows that are not in the graph yet: those at or above the watermark, and the relink queue of rows put again below it.
-// Both are scanned by every search, so an answer is always over all rows. Owner's thread only; searches read the words.
+// Both are scanned by every search, so an answer is always over all rows; searches read the words.
 
 /** The queue's entry with a running number. @inline */
 export function queued(root: usize, number: u32): u32 {
@@ -315,11 +313,6 @@ function ensureQueue(root: usize): bool {
   return true;
 }
 
-// Fills the lists of level 0. The rule of choice leaves two fifths of their slots free; with links to the nearest
-// nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again when a
-// third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew, which empties them
-// again. Owner's thread only.
-
 /** Nodes of fewer links than this are filled, */
 const FILLED_LINKS = 28;
 /**
@@ -329,7 +322,12 @@ const FILLED_LINKS = 28;
 const FILL_EF = 48;
 const FILL_PATIENCE = 8;
 
-/** Fills the lists of up to `most` rows. Called where it is due; what memory has no room for is left out. */
+/**
+ * Fills the lists of level 0 of up to `most` rows. The rule of choice leaves two fifths of their slots free; with links
+ * to the nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a
+ * time, again when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew,
+ * which empties them again. What memory has no room for is left out.
+ */
 export function fillSome(scratch: usize, root: usize, most: u32): void {
   const filling = load<u32>(root, ROOT_FILLING);
   if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);

@@ -1,5 +1,6 @@
-// The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
-// Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (memory-layout.md, rule 16).
+// An index's graph: which nodes are in it, its entry point, its generation, and its neighbour lists. Forgetting the
+// graph is a few stores: nodes carry the number of the graph they belong to (memory-layout.md, rule 16). The owner
+// writes; any thread reads.
 import {
   ENTRY_LEVEL_SHIFT,
   FIRST_ROWS,
@@ -100,9 +101,8 @@ export function moveEntry(root: usize, leaving: u32): void {
 }
 
 // Neighbour lists: fixed width, ids first, NONE behind the last. Links are symmetric: x in the list of y on a level
-// exactly when y in that of x, so that a row can be taken out of the graph without a trace. The owner writes; any
-// thread may read: every slot holds NONE or the id of a complete node at all times, and a list that is being rewritten
-// is a mix of its old and new neighbours.
+// exactly when y in that of x, so that a row can be taken out of the graph without a trace. Every slot holds NONE or
+// the id of a complete node at all times, and a list that is being rewritten is a mix of its old and new neighbours.
 
 /** @inline */
 export function widthOf(level: u32): u32 {

@@ -1,5 +1,5 @@
-// Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores
-// are asked for. Any thread.
+// Scans in memory order: exact scoring, row by row, of small indexes, of rows not in the graph yet, and of rows whose
+// scores are asked for; and scoring of all codes. Any thread.
 import {
   CODES_AXES_2,
   CODES_AXES_4,
@@ -107,16 +107,14 @@ function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
   return live ? cosine(root, query, ordinal) : NaN;
 }
 
-// A scan of the codes of all rows: an eighth of the work of one of the rows, and what follows a walk that found nothing
-// near (search.ts). Codes stand side by side in their blocks, so four are scored at a time; under a filter those that it
-// admits, in batches. Any thread.
-
 /** Codes of a filtered scan that are touched together. */
 const TOUCHED_CODES: u32 = 32;
 
 /**
  * Fills the candidates with the `most` live rows below `end` whose codes score best, and that the filter admits;
- * answers how many there are. Requires a guide by codes, and room for the candidates.
+ * answers how many there are. Requires a guide by codes, and room for the candidates. It takes an eighth of the work of
+ * a scan of the rows, and follows a walk that found nothing near (search.ts). Codes stand side by side in their blocks,
+ * so four are scored at a time; under a filter those that it admits, in batches.
  */
 export function scanCodes(scratch: usize, root: usize, end: u32, most: u32): u32 {
   const codes: usize = load<u32>(scratch, GUIDE_CODES);

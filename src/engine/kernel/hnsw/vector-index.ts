@@ -1,5 +1,6 @@
-// The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's
-// thread only. The order of the stores is what lets other threads search meanwhile (memory-layout.md, rules 8 to 10).
+// The writes to an index: rows are staged unseen, published, removed, and the memory of those at its end is given back;
+// whole indexes are made and dropped. Owner only. The order of the stores is what lets other threads search meanwhile
+// (memory-layout.md, rules 8 to 10).
 import {
   BATCH,
   CODES_LINES,
@@ -78,14 +79,12 @@ import {
 } from './graph';
 import { enqueue } from './graph-builder';
 
-// Takes a node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its
-// neighbours are connected with each other to mend the hole (after Vespa's mutual_reconnect). Owner's thread only.
-
 const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
 
 /**
- * Takes a removed node out, before its row is written anew. Its first copy takes its place. Requires that the row is in
- * the graph and no copy.
+ * Takes a removed node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its
+ * first copy takes its place; its neighbours are connected with each other to mend the hole (after Vespa's
+ * mutual_reconnect). Requires that the row is in the graph and no copy.
  */
 function unlink(scratch: usize, root: usize, ordinal: u32): void {
   const isEntry = (entryOf(root) & ENTRY_ORDINAL_MASK) == ordinal;
@@ -252,8 +251,7 @@ export function remove(root: usize, ordinal: u32): void {
 }
 
 // Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that
-// begins finds a way to them, and when the readers of before have left, the blocks go. Owner's thread only;
-// compaction.ts says when.
+// begins finds a way to them, and when the readers of before have left, the blocks go.
 
 /**
  * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the

@@ -1,5 +1,5 @@
-// Rows and graph nodes of an index, in blocks that never move. Readers compute addresses with these functions on any
-// thread; only the owner adds blocks.
+// Rows and graph nodes of an index, in blocks that never move, and the tables that lead to the blocks. Any thread
+// computes addresses with these functions; only the owner adds blocks and tables.
 import {
   BATCH,
   FINE_PLACE,
@@ -29,8 +29,7 @@ import { retire } from './epochs';
 // The tables of the blocks that rows, graph nodes, codes and priorities stand in: a word for each block, found from the
 // ordinal's leading bits. Small indexes, of which there are thousands, have a table of 32 words in their root; from
 // FINE_PLACE - FIRST_ROWS rows on one of 544 takes its place, so that blocks of many rows are fine. The small one stays
-// as it is: who has its address still finds the rows it knew of. Readers compute addresses with these functions on any
-// thread; only the owner adds blocks and tables.
+// as it is: who has its address still finds the rows it knew of.
 
 /** Rows that a small table has words for. */
 const SMALL_ROWS: u32 = FINE_PLACE - FIRST_ROWS;
@@ -243,7 +242,7 @@ export function retireCounted(owner: usize, lines: usize, entry: usize): void {
 }
 
 // The rows that are about to be scored together: their ordinals, in the scratch of the thread, and the loads that bring
-// their vectors near before. Used by scans and walks on any thread.
+// their vectors near before.
 
 /**
  * Of longer rows only the beginning is touched: what is touched should still be in the second cache when it is scored.

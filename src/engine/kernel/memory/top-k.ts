@@ -1,5 +1,5 @@
-// The k best rows seen so far, as a binary heap of keys with the worst on top. Used by one search at a time.
-// It stands in the scratch of the thread that searches (scratch.ts), so it needs no lock.
+// The k best rows seen so far, as a binary heap of keys with the worst on top. It stands in the scratch of the thread
+// that searches, so it needs no lock. Any thread.
 import { BEST_MAX, BEST_SIZE, SCRATCH_BEST } from '../../memory/layout';
 import { areaAt } from './scratch';
 

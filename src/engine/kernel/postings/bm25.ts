@@ -1,5 +1,5 @@
-// Weights and bounds of the postings a cursor stands on. A bound never lies below a weight it stands for, whatever the
-// mean length has become since the postings were written. Used by the ranking of a segment.
+// Weights of postings by BM25, and bounds of them. A bound never lies below a weight it stands for, whatever the mean
+// length has become since the postings were written. Any thread.
 import { NONE } from '../../memory/layout';
 import {
   Cursor,
@@ -20,10 +20,9 @@ import {
 import { Query } from './query';
 import { Impact, SATURATED } from './run';
 
-// BM25 of one term in one chunk, as a whole number: idf and scale come in as the factor, so sums of weights do not
-// depend on their order, and chunks that tie, tie exactly. The same operations as src/ranking/bm25.ts, in float32. Pure.
-
 /**
+ * BM25 of one term in one chunk, as a whole number: idf and scale come in as the factor, so sums of weights do not
+ * depend on their order, and chunks that tie, tie exactly. The same operations as src/ranking/bm25.ts, in float32.
  * Every single operation is monotone in the count and in the length, so a greater count and a smaller length never
  * weigh less. At least 1: whoever has the term is found.
  * @inline

@@ -1,6 +1,6 @@
-// Merges segments in steps: terms in order, and of each the postings of all inputs by rising ordinals, without those of
-// dead chunks. Searches go on with the inputs until the new segment takes their places at once. The owner's thread
-// only.
+// Merges segments in steps: which ones, and then their terms in order, and of each the postings of all inputs by rising
+// ordinals, without those of dead chunks. Searches go on with the inputs until the new segment takes their places at
+// once. Owner only.
 import { FULL, NONE } from '../../memory/layout';
 import { allocate, reserve } from '../memory/arena';
 import {
@@ -36,10 +36,10 @@ import {
   writerOf,
 } from './text-index';
 
-// Copies the postings of one term from the inputs of a merge, by rising ordinals, without those of dead chunks. It may
-// stop after any posting. The owner's thread only.
-
-/** Copies postings of the input that has the lowest ordinal, until another has; answers how many, or FULL. */
+/**
+ * Copies postings of one term from the input of a merge that has the lowest ordinal, until another has, without those
+ * of dead chunks; answers how many, or FULL. It may stop after any posting.
+ */
 function copyRun(merge: usize, budget: i32): i32 {
   const state = changetype<Merge>(merge);
   let input: Input | null = null;
@@ -99,16 +99,13 @@ function copyPosting(writer: Writer, cursor: Cursor, ordinal: u32): bool {
   return true;
 }
 
-// Which segments are merged next. Segments of like size make a tier; four of them become one of the next tier, so a
-// posting is rewritten once for each fourfold growth, and few segments stand beside each other (O'Neil et al., "The
-// log-structured merge-tree", 1996). A segment of which more than half is dead is written anew alone. Pure but for the
-// choice it notes.
-
 const TIER_SEGMENTS: u32 = 4;
 
 /**
  * Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in
- * one.
+ * one. Segments of like size make a tier; four of them become one of the next tier, so a posting is rewritten once for
+ * each fourfold growth, and few segments stand beside each other (O'Neil et al., "The log-structured merge-tree",
+ * 1996). A segment of which more than half is dead is written anew alone.
  */
 function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
   if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);

@@ -25,7 +25,7 @@ import { bitmapWords, headStartsWith, openBitmap, setBit, setHeadTerm, setTerm, 
 import { segmentAt, segmentCount } from './text-index';
 
 // Phrases in the head: its tokens stand in their order, so at every place of the rarest one its neighbours are looked
-// at. Called by phrase.ts. Any thread.
+// at.
 
 /**
  * Sets the bits of the head's chunks that have the phrase: `whole` terms, and the beginning of one where the question
@@ -72,7 +72,7 @@ function standsAt(query: Query, head: Head, whole: u32, token: u32, slot: Slot):
 }
 
 // Places where a phrase may begin: a chunk's ordinal and a position in it, as one number, in rising order. Gathered
-// from the postings of one token and sifted by those of others. Used by phrase.ts.
+// from the postings of one token and sifted by those of others.
 
 /** Room for the positions of any one chunk, and of many. */
 const PLACES_MAX: u32 = 131072;

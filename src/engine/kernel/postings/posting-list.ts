@@ -1,6 +1,6 @@
-// Walks the postings of one term in one segment, by rising ordinals: block by block, each unpacked only where it is
-// looked into. A fixed number of words and two buffers in the scratch of a search or in a merge; used by one of them at
-// a time.
+// The postings of one term in one segment, packed in blocks: a cursor walks them by rising ordinals, block by block,
+// and unpacks a block only where it is looked into. A cursor is a fixed number of words and two buffers, in the scratch
+// of a search or in a merge; one of them uses it at a time. Any thread.
 import { BLOCK, Block, Segment, termAt } from './run';
 
 @unmanaged
@@ -119,7 +119,7 @@ export function lowerOrdinal(cursor: Cursor, ordinal: u32): u32 {
 
 // Numbers of few bits. Vertical: number i stands in lane i mod 4 of a row of 128-bit words, so four are unpacked at
 // once and any one can be read alone (Lemire & Boytsov, "Decoding billions of integers per second", 2015). Horizontal:
-// one after the other. Pure.
+// one after the other.
 
 /** Bits that the number takes. @inline */
 export function bitsOf(value: u32): u32 {
@@ -190,7 +190,7 @@ export function readRun(from: usize, index: u32, bits: u32): u32 {
 }
 
 // What stands in the block a cursor looks at: ordinals, as gaps or as a bitmap, and behind them the counts. Ordinals
-// are unpacked all at once, four at a time; a count is read where it stands. Any thread, each with cursors of its own.
+// are unpacked all at once, four at a time; a count is read where it stands.
 
 /** Goes on to the first posting at or behind `ordinal`, unpacking its block. */
 export function seek(cursor: Cursor, ordinal: u32): void {

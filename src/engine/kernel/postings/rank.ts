@@ -41,7 +41,7 @@ import { segmentAt, segmentCount } from './text-index';
 import { segmentWith } from './write';
 
 // A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and
-// what is done with those that may be among the best. Any thread.
+// what is done with those that may be among the best.
 
 /** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
 function keyFor(score: u32, ordinal: u32): u64 {
@@ -236,9 +236,10 @@ function nextOrdinal(scratch: usize, query: Query, terms: u32, from: u32, end: u
   return next;
 }
 
-// Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the
-// others are counted in the tokens of the chunks found. Called after the segments, when the floor is high. Any thread.
-
+/**
+ * Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the
+ * others are counted in the tokens of the chunks found. Called after the segments, when the floor is high.
+ */
 function rankHead(scratch: usize, query: Query, head: Head): void {
   raiseFloor(scratch, query);
   let rest: u32 = 0;
@@ -317,7 +318,7 @@ function countInSlot(head: Head, slot: Slot, term: u32): u32 {
 }
 
 // Counts: in how many live chunks each term of a question occurs, exactly, and how many of the terms each of some given
-// chunks has. Any thread.
+// chunks has.
 
 /** Writes the frequency of each term to the output. Answers how many, or FULL. */
 export function countWords(scratch: usize, root: usize, terms: u32): i32 {
@@ -382,12 +383,11 @@ function hasOrdinal(cursor: Cursor, segment: usize, term: u32, ordinal: u32): bo
   return !atEnd(cursor) && ordinalAt(cursor, cursor.i) == ordinal;
 }
 
-// The ranking of all chunks of an index by a question: segments in the order of their ordinals, so that equal scores
-// are settled early, then the head. Any thread.
-
 /**
- * Writes ordinals and scores of the k best chunks to the output, k words each, and answers how many. `allowed` is the
- * number of ordinals in the bitmap of those that may be answered, NONE for all. FULL when memory is full.
+ * Ranks all chunks of an index by a question: segments in the order of their ordinals, so that equal scores are settled
+ * early, then the head. Writes ordinals and scores of the k best chunks to the output, k words each, and answers how
+ * many. `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all. FULL when memory
+ * is full.
  */
 export function rankWords(
   scratch: usize,

@@ -1,6 +1,5 @@
 // Writes the terms of a new segment in their order, each with its postings by rising ordinals: they are gathered to
-// blocks, and a full block is packed. Used by freeze and merge, in the owner's thread; nobody else sees the segment
-// before it is done.
+// blocks, and a full block is packed. Owner only; nobody else sees the segment before it is done.
 import { Area, reserve } from '../memory/arena';
 import { bitmapBytes, bitsOf, pack, packRun, packedBytes, runBytes } from './posting-list';
 import {
@@ -23,9 +22,10 @@ import {
   termCount,
 } from './run';
 
-// A segment being written: where the writer stands, and the postings of the block it is gathering. One block of memory,
-// within a merge or in the scratch while a head is frozen. The owner's thread only.
-
+/**
+ * A segment being written: where the writer stands, and the postings of the block it is gathering. One block of memory,
+ * within a merge or in the scratch while a head is frozen.
+ */
 @unmanaged
 export class Writer {
   segment: u32;
@@ -59,10 +59,10 @@ function currentTerm(writer: Writer): Term {
   return termAt(writer.segment, termCount(writer.segment) - 1);
 }
 
-// Packs a block of postings into a segment: ordinals as gaps or as a bitmap, counts in as few bits as they need,
-// positions one after the other. Used by the writer, in the owner's thread.
-
-/** Packs the gathered postings. */
+/**
+ * Packs the gathered postings: ordinals as gaps or as a bitmap, counts in as few bits as they need, positions one after
+ * the other.
+ */
 function writeBlock(writer: Writer): bool {
   const segment = <usize>writer.segment;
   const blocks = areaOf(segment, BLOCKS);

@@ -1,16 +1,14 @@
 // A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live.
 // Immutable but for these bits and the terms' counts of dead postings. One block of the arena, with an area for each of
-// its arrays.
+// its arrays. The owner writes; any thread reads.
 import { TEXT_BLOCKS, TEXT_POSITIONS, TEXT_POSTINGS, TEXT_TERMS } from '../../memory/layout';
 import { Area, areaLines, linesOf, retireArea } from '../memory/arena';
 import { retire } from '../memory/epochs';
 
-// What bounds the weights of many postings at any mean length: it stands with every block and every term, and is joined
-// as they are written. Pure.
-
 /**
- * Lengths of the postings with a count of at least 1, 2 and 3, the least of each, and the greatest count: a bound at
- * any mean length.
+ * What bounds the weights of many postings at any mean length: lengths of the postings with a count of at least 1, 2
+ * and 3, the least of each, and the greatest count. It stands with every block and every term, and is joined as they
+ * are written.
  */
 export type Impact = u64;
 export const NO_IMPACT: Impact = 0x0000_ffff_ffff_ffff;
@@ -31,7 +29,7 @@ export function joinImpacts(a: Impact, b: Impact): Impact {
 }
 
 // Terms as bytes (UTF-8 without a zero byte): their keys, order and hash. The key of a term is its first eight bytes as
-// one number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind. Pure.
+// one number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind.
 
 /**
  * The order of terms is that of their bytes. Terms of up to eight bytes have no tail: a key alone tells them apart.
@@ -235,7 +233,7 @@ export function segmentLines(segment: usize, part: u32): u32 {
 }
 
 // Which chunks of a segment are live: a bit for each ordinal from the segment's first on, rounded down to 64. A chunk
-// is live in one segment, or in the head, or nowhere. Set and cleared by the owner, read by any thread.
+// is live in one segment, or in the head, or nowhere.
 
 export function setLive(segment: usize, ordinal: u32): void {
   const s = changetype<Segment>(segment);

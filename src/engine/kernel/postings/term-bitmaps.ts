@@ -1,5 +1,6 @@
-// Terms by a part of theirs: those that begin with it, which stand together in a segment, and those that hold it
-// anywhere or at their end, for which all terms are looked at: there are few beside the chunks. Any thread.
+// Chunks by terms, as bitmaps: by sets of terms, and by a part of a term: those that begin with it, which stand
+// together in a segment, and those that hold it anywhere or at their end, for which all terms are looked at: there are
+// few beside the chunks. Any thread.
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Head, HeadTerm, bytesOf, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
@@ -34,8 +35,7 @@ import {
 } from './run';
 import { segmentAt, segmentCount } from './text-index';
 
-// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch by whoever looks for chunks
-// without ranking them. Any thread.
+// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch.
 
 /** Words of a bitmap for all ordinals that a question meets. */
 export function bitmapWords(query: Query): u32 {
@@ -197,7 +197,7 @@ function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usi
 }
 
 // Chunks by sets of terms: those that have any of the terms named, those that have one of a range, in the order of
-// bytes, and all there are. Each answers a bitmap. Any thread.
+// bytes, and all there are.
 
 /** A bitmap of the chunks that have any of the terms. Answers its words, or FULL. */
 export function findAny(scratch: usize, root: usize, terms: u32): i32 {

@@ -1,6 +1,6 @@
-// The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
-// The owner writes it; what other threads read changes by one atomic store. How the parts work together: text-index.md
-// above.
+// The root of one collection's words: counts, the length of every chunk, the head, the list of frozen segments, and a
+// merge under way. How the parts work together: docs/internals/text-index.md. The owner writes; what other threads read
+// changes by one atomic store.
 import { TEXT_HEAD, TEXT_LENGTHS } from '../../memory/layout';
 import {
   Area,
@@ -19,9 +19,10 @@ import { CURSOR_BYTES, Cursor } from './posting-list';
 import { LIVE_BITS, Segment, areaOf, retireSegment, segmentLines } from './run';
 import { WRITER_BYTES, Writer, positionsArea } from './run-writer';
 
-// A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
-// and the segment being written. The owner's thread only.
-
+/**
+ * A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
+ * and the segment being written.
+ */
 @unmanaged
 export class Merge {
   inputs: u32;
@@ -175,7 +176,7 @@ export function wordsLines(root: usize, part: u32): u32 {
 }
 
 // The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in
-// either each chunk stands once. Also the making of a segment and its last steps. The owner's thread only.
+// either each chunk stands once. Also the making of a segment and its last steps.
 
 /** An empty segment for ordinals from `first` to before `end`, with none of them live; 0 when memory is full. */
 export function createSegment(first: u32, end: u32): usize {

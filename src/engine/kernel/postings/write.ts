@@ -1,5 +1,5 @@
-// Adds a chunk to the head, and takes one out. Everything that can want memory comes before the first change.
-// The owner's thread only.
+// The writes to an index of words: adds a chunk to the head, takes one out, and freezes the head into a segment.
+// Everything that can want memory comes before the first change. Owner only.
 import { FULL, NONE, NOT_THERE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
 import { releaseArea, reserve } from '../memory/arena';
 import { areaAt, ensureArea } from '../memory/scratch';
@@ -68,10 +68,11 @@ import {
   writerOf,
 } from './text-index';
 
-// Sorts records of sixteen bytes in place: a key, compared first, and what it stands for. A heap sort: no input is
-// slow, and nothing is allocated (Williams 1964). Used by freeze, in the owner's thread.
-
-/** `head` tells apart terms with equal keys; without it keys are distinct. */
+/**
+ * Sorts records of sixteen bytes in place: a key, compared first, and what it stands for. A heap sort: no input is
+ * slow, and nothing is allocated (Williams 1964). `head` tells apart terms with equal keys; without it keys are
+ * distinct.
+ */
 function sortRecords(at: usize, count: u32, head: Head | null): void {
   for (let i = count >> 1; i > 0; i--) sinkRecord(at, i - 1, count, head);
   for (let end = count; end > 1; end--) {
@@ -128,10 +129,10 @@ function compareTails(head: Head, a: u32, b: u32): i32 {
   );
 }
 
-// Turns the head into a segment: its terms sorted, the tokens of each brought into the order of ordinals and positions,
-// and packed. The owner's thread only. Dead chunks are left out.
-
-/** Makes a segment of the head, which begins anew. FULL, and nothing changed, when memory is full. */
+/**
+ * Makes a segment of the head, which begins anew: its terms are sorted, the tokens of each brought into the order of
+ * ordinals and positions, and packed. Dead chunks are left out. FULL, and nothing changed, when memory is full.
+ */
 export function freeze(scratch: usize, root: usize): i32 {
   const words = changetype<Words>(root);
   if (!headIn(words.list)) return OK;
@@ -345,12 +346,10 @@ function removeFromHead(head: Head, number: u32): void {
   }
 }
 
-// Takes a chunk out: its bit is cleared, and its terms' counts of dead postings go up, so frequencies stay exact; the
-// postings go with the next merge. The owner's thread only; nothing here wants memory but the question's own room.
-
 /**
- * Removes a chunk, given its distinct terms. Answers how many of them it had, NOT_THERE where the index has no such chunk, or FULL with
- * nothing changed.
+ * Removes a chunk, given its distinct terms: its bit is cleared, and its terms' counts of dead postings go up, so
+ * frequencies stay exact; the postings go with the next merge. Answers how many of the terms it had, NOT_THERE where
+ * the index has no such chunk, or FULL with nothing changed, which only the question's own room can come to.
  */
 export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
   const words = changetype<Words>(root);

@@ -22,7 +22,7 @@ import { cosine, foldedIn, fourAxisDots, pairSums, queryIn } from './distance';
 import { axesOf, axisAt, codeAt, parentAt, stepAt, unitAt } from './quantized-vectors';
 
 // A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit numbers. What is
-// the same for all rows (mean, middle of the steps) is left out. Any thread.
+// the same for all rows (mean, middle of the steps) is left out.
 
 /** The folded query's largest number; it and 16 times another fit 16 bits. */
 const FOLDED_MAX = 1927;
@@ -99,11 +99,10 @@ function fourWithout(at: usize, below: usize, taken: v128): v128 {
 
 // The score of a code: the dot product of its levels with the folded query. Higher is nearer; scores of one query alone
 // can be compared. Four codes at a time, as a walk finds them: the query is loaded once for all, and their loads
-// overlap. Any thread.
-//
+// overlap.
 // A lane of 16 bits holds several levels, and x >> s holds the level at s and those above it. Those above are not
-// masked away: the folded query (query.ts) has what they add taken off in advance, from the number that the next shift
-// is multiplied by. Sums on the way may pass 32 bits, which does no harm: the score does not.
+// masked away: the folded query has what they add taken off in advance, from the number that the next shift is
+// multiplied by. Sums on the way may pass 32 bits, which does no harm: the score does not.
 
 /**
  * Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16.

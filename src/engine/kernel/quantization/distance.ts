@@ -16,7 +16,6 @@ import { isNarrow, rowWordsAt, vectorAt } from '../memory/row-blocks';
 import { areaAt, ensureArea } from '../memory/scratch';
 
 // Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up.
-// Used for scores (distance.ts) and for the axes of codes (codes/). Any thread.
 
 /** Dot product of two rows of 16-bit numbers of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. @inline */
 export function wideDot(a: usize, b: usize, bytes: usize): i32 {
@@ -221,8 +220,8 @@ function inverse(squares: f64): f32 {
   return squares > 0 ? <f32>(<f64>1 / sqrt<f64>(squares)) : 0;
 }
 
-// Arithmetic on rows of floats, padded with zeros: what axes are learned with, on the thread of the owner. And the way
-// from a row of the index to such a row, on any thread.
+// Arithmetic on rows of floats, padded with zeros, which axes are learned with; and the way from a row of the index to
+// such a row.
 
 /** Bytes of a row of floats of an index. @inline */
 export function floatBytes(root: usize): usize {
@@ -270,7 +269,7 @@ export function toFloats(root: usize, ordinal: u32, target: usize, room: usize):
 }
 
 // What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for
-// another that is compared with rows on the way, and room for what codes are scored by. Any thread.
+// another that is compared with rows on the way, and room for what codes are scored by.
 
 /** What a query folded along the slots of codes takes, 512 at most: 16-bit numbers, and floats on the way. */
 const FOLDED_BYTES_MAX = 6 * 512;

@@ -1,7 +1,7 @@
 // Learns the principal axes of an index from the covariance of a sample: orthogonal iteration (Golub & Van Loan, Matrix
 // Computations, 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of
-// the space that holds most of the variance will do. The first is the mean of the rows, and stays it. All of it in slices, so that the owner can do other things
-// between; the same rows give the same axes.
+// the space that holds most of the variance will do. The first is the mean of the rows, and stays it. The same rows
+// give the same axes. All of it goes in slices, so that the owner can do other things between. Owner only.
 import {
   CODES_DIM,
   CODES_LEARNED,
@@ -21,7 +21,7 @@ import { addScaled, dot, floatBytes, scaleToWide, toFloats, wideDot } from './di
 import { addCodesBlock, axisAt, offsetAt, parentAt, stepAt, unitAt, varianceAt } from './quantized-vectors';
 
 // The working memory of learning axes: the mean and the covariance of a sample of rows, then room for two bases. Filled
-// in steps, so that an owner can do other things between. Owner's thread.
+// in steps.
 
 /** Begins to learn the axes of the rows of an index, for new codes. False when memory is full. */
 export function beginAxes(root: usize): bool {

@@ -1,6 +1,6 @@
-// From a row to its code: where it lies along each axis, from the mean, in steps of its slots. Neighbouring slots stand
-// in neighbouring 16-bit lanes, so that a load and a shift bring eight of them into the lanes of the folded query.
-// Owner's thread.
+// The codes of an index: from a row to its code, and how codes come and go. A code says where the row lies along each
+// axis, from the mean, in steps of its slots. Neighbouring slots stand in neighbouring 16-bit lanes, so that a load and
+// a shift bring eight of them into the lanes of the folded query. Owner only.
 import {
   CODES_AXES,
   CODES_AXES_2,
@@ -46,8 +46,8 @@ import {
   unitAt,
 } from './quantized-vectors';
 
-// The life of the codes of an index: those being made stand beside those in use and take their place by one word of its
-// root, so a search that began by the old ones ends by them. Owner's thread only.
+// The life of the codes: those being made stand beside those in use and take their place by one word of its root, so a
+// search that began by the old ones ends by them.
 
 /**
  * Makes codes of `rowBytes`, a multiple of 32, without rows beside those of an index, to be given slots when `learned`
