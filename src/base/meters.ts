@@ -1,8 +1,37 @@
 // What worker threads count in shared memory, where the front thread reads it when the metrics are scraped: commits of
 // each store, what the hit caches had, and calls of each endpoint. A block of cells belongs to one store or endpoint; the
-// layout is nowhere but here.
+// layout is nowhere but here. Any thread.
 import { bucketOf } from './histogram.js';
-import { SharedCells } from './shared-counters.js';
+
+/**
+ * Whole numbers in shared memory that every thread may add to, and that outlast the thread which added: the front
+ * thread reads what workers count without asking them, however busy they are. Each cell is changed atomically; several
+ * together are not.
+ */
+export class SharedCells {
+  private readonly cells: BigInt64Array;
+
+  constructor(readonly memory: SharedArrayBuffer) {
+    this.cells = new BigInt64Array(memory);
+  }
+
+  /** `count` cells, all 0. */
+  static create(count: number): SharedCells {
+    return new SharedCells(new SharedArrayBuffer(count * BigInt64Array.BYTES_PER_ELEMENT));
+  }
+
+  add(cell: number, amount: number): void {
+    Atomics.add(this.cells, cell, BigInt(Math.round(amount)));
+  }
+
+  set(cell: number, value: number): void {
+    Atomics.store(this.cells, cell, BigInt(Math.round(value)));
+  }
+
+  get(cell: number): number {
+    return Number(Atomics.load(this.cells, cell));
+  }
+}
 
 /** From a disk with a battery to one that stalls. */
 export const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;

@@ -4,9 +4,9 @@ import { fusionSettings } from '../ranking/scores.js';
 import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
 import { MODEL_KEY, readEmbedders, readRerankers } from './embedders.js';
 import type { Settings } from './keys.js';
+import { MIB } from './kinds.js';
 import type { TlsFiles } from './tls.js';
 
-const MIB = 2 ** 20;
 /** Threads of one run of a query: beyond a few, a short text gains nothing. */
 const MODEL_THREADS_MAX = 4;
 /** Of the largest file, as much may be text where that is more than TUNING says. */

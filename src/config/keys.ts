@@ -17,6 +17,7 @@ import {
 import { tenantKeys } from './auth.js';
 import {
   type Kind,
+  MIB,
   addresses,
   choice,
   choices,
@@ -43,7 +44,6 @@ export interface ConfigKey<T = unknown> {
 const key = <T>(path: string, kind: Kind<T>, fallback: unknown, meaning: string, fallbackText?: string) =>
   ({ path, kind, fallback, meaning, fallbackText }) satisfies ConfigKey<T> as ConfigKey<T>;
 
-const MIB = 2 ** 20;
 const cores = availableParallelism();
 /**
  * Each search walks the graphs of all shards: of 1, 2, 4 and 8 it does 1, .59, .37 and .24 as many a second

@@ -79,9 +79,10 @@ export const integer = (min: number, max: number): Bounded => ({
 /** Given in whole seconds, taken in milliseconds. */
 export const seconds = (min: number, max: number): Kind<number> => mapped(integer(min, max), (value) => value * 1000);
 
+export const MIB = 2 ** 20;
+
 /** Given in whole mebibytes, taken in bytes. */
-export const mebibytes = (min: number, max: number): Kind<number> =>
-  mapped(integer(min, max), (value) => value * 2 ** 20);
+export const mebibytes = (min: number, max: number): Kind<number> => mapped(integer(min, max), (value) => value * MIB);
 
 /** A list, or one text with commas between; each of them by itself or behind http:// is a URL. */
 export const addresses = (wanted: string, form: RegExp, map: (address: string) => string): Kind<string[]> => ({

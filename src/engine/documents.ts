@@ -21,7 +21,10 @@ function summaryOf(
   return typeof filename === 'string' ? { ...summary, filename } : summary;
 }
 
-/** A page ends with the record that brings it to so many bytes: what was read of the store, and what goes out. */
+/**
+ * A page ends with the record that brings it to so many bytes, of what was read of the store and what goes out: about a
+ * millisecond, so that no search waits for long.
+ */
 const PAGE_BYTES = 256 * 1024;
 
 export function listDocuments(
@@ -145,12 +148,6 @@ export function totals(shard: Shard, without: readonly CollectionId[]): ShardAns
   return sum;
 }
 
-/**
- * A page ends with the chunk that brings it to so many bytes of texts and vectors: a millisecond, so that no search
- * waits for long.
- */
-const TEXT_VECTORS_PAGE_BYTES = 256 * 1024;
-
 /** Of documents that are not there: none. */
 export function listOrdinals(
   shard: Shard,
@@ -179,7 +176,7 @@ export function textVectors(
   const vectors: Float32Array[] = [];
   let taken = 0;
   shard.store.read((txn) => {
-    for (let bytes = 0; taken < ordinals.length && bytes < TEXT_VECTORS_PAGE_BYTES; taken++) {
+    for (let bytes = 0; taken < ordinals.length && bytes < PAGE_BYTES; taken++) {
       const ordinal = ordinals[taken] as Ordinal;
       const text = txn.text(ref.id, ordinal);
       const vector = text && txn.vector(ref, ordinal);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { SharedCells } from '../../../src/base/shared-counters.js';
+import { SharedCells } from '../../../src/base/meters.js';
 
 test('cells are added to, set and read, each by itself', () => {
   const cells = SharedCells.create(3);
