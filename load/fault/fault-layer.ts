@@ -1,5 +1,5 @@
 // Rules of the fault layer, changed while a process runs over it: which calls fail, and how. The layout is `struct
-// rule` of shim.c. Used by test/fault.
+// rule` of shim.c.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, writeFileSync, writeSync } from 'node:fs';
@@ -71,7 +71,6 @@ export class Faults {
 }
 
 // Compiles the fault layer (shim.c beside the source of this file) and says by which environment a server runs over it.
-// Used by the torture program and by test/fault.
 
 const SOURCE = fileURLToPath(new URL('../../../load/fault/shim.c', import.meta.url));
 

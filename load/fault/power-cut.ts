@@ -1,6 +1,6 @@
 // A directory as a power cut leaves it: made from what it was and the journal of the fault layer. What was synced is
 // there; of the rest, be it content or names, anything may be missing. The rules are those of POSIX at their strictest:
-// a name is there for sure once its directory was synced. Used by the torture program.
+// a name is there for sure once its directory was synced.
 import {
   closeSync,
   existsSync,
@@ -13,9 +13,6 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Prng } from '../../src/base/prng.js';
-
-// A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at
-// sectors. Pure. Used by power-cut.ts.
 
 const PAGE_BYTES = 4096;
 const SECTOR_BYTES = 512;
@@ -33,6 +30,10 @@ interface Piece {
   data: Buffer;
 }
 
+/**
+ * A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at
+ * sectors.
+ */
 export class DiskFile {
   /** By page, in the order in which they were written. */
   private readonly pending = new Map<number, Piece[]>();
@@ -125,7 +126,6 @@ function grown(bytes: Buffer, length: number): Buffer {
 const spare = new WeakMap<ArrayBuffer, boolean>();
 
 // Reads the journal that the fault layer keeps (`struct record` of shim.c): every change to a directory, in order.
-// Used by power-cut.ts, once the process is dead.
 
 const MAGIC = 0x4c4e524a;
 const HEAD_BYTES = 32;

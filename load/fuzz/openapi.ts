@@ -99,10 +99,6 @@ function resolved(document: Document, schema: Schema): Schema {
   );
 }
 
-// Values that fit a JSON schema, as an arbitrary of fast-check: the part of JSON schema that the OpenAPI document of
-// this server uses. A pattern or a `not` is met by a word that fits most of them; a miss is a nearly valid request,
-// which is fine.
-
 const DEPTH_MAX = 4;
 const ITEMS_MAX = 6;
 /** Ids and names out of few, so that requests meet what others made. */
@@ -120,6 +116,11 @@ const WORDS = [
   'é 日本 😀',
 ];
 
+/**
+ * Values that fit a JSON schema, as an arbitrary of fast-check: the part of JSON schema that the OpenAPI document of
+ * this server uses. A pattern or a `not` is met by a word that fits most of them; a miss is a nearly valid request,
+ * which is fine.
+ */
 export function fitting(document: Document, given: Schema, depth = 0): fc.Arbitrary<unknown> {
   const schema = resolved(document, given);
   if ('const' in schema) return fc.constant(schema.const);

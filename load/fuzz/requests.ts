@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { type Document, type Operation, type Parameter, fitting } from './openapi.js';
 
 // How a value goes out as the body of a request, by content type: JSON, NDJSON, a form.
-// Pure; used by requests.ts and damage.ts.
 
 const sentType = (type: string): string => (type.startsWith('multipart/') ? `${type}; boundary=b0undary` : type);
 
@@ -22,8 +21,7 @@ function encoded(given: unknown, type: string): Buffer {
   return Buffer.from(`${parts.join('')}--b0undary--\r\n`);
 }
 
-// One thing wrong with a request: a path segment, a header, a body.
-// Arbitraries of fast-check, used by requests.ts.
+// One thing wrong with a request: a path segment, a header, a body; arbitraries of fast-check.
 
 const SEGMENTS = [
   '%00',

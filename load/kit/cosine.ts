@@ -1,5 +1,5 @@
 // The inner product and the cosine as anyone would write them: what load programs and tests compare the kernel with.
-// Pure. Used by the programs beside this folder, by torture and stress, and by tests.
+// Pure.
 
 export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;

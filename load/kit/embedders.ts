@@ -1,5 +1,4 @@
 // The embedders that load programs measure, through the embed workers as the server has them.
-// Used by `load quality embedders` and `load embed model`.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
 // Judged collections in a server: their documents put in whole over HTTP, and what searches find for their questions.
-// Used by `load quality search` and `load quality long`.
 import type { SearchBody } from '../../src/api/search.js';
 import { SheafClient } from '../../src/client/client.js';
 import { endpointSettings, startEmbeddingsEndpoint, withServer } from './server.js';

@@ -1,5 +1,5 @@
-// Requests over connections that are kept, at less processor time each than fetch takes: what a schedule of many
-// requests is sent by, with the load generator on the machine that it measures. Used by the load suite.
+// Requests over connections that are kept, at less processor time each than fetch takes; and requests at fixed times:
+// what a schedule of many requests is sent by, with the load generator on the machine that it measures.
 import { Agent, request } from 'node:http';
 import { type Latencies, latenciesOf } from './closed-loop.js';
 
@@ -53,15 +53,14 @@ export class HttpSender {
   }
 }
 
-// Requests at fixed times, whether or not the ones before are answered: a server that stalls does not get fewer of
-// them. Used by the load programs that measure what others notice of a load.
-
 export interface OpenLoopResult extends Latencies {
   requests: number;
 }
 
 /**
- * `ask` resolves when its answer is there, and rejects where it is not good. Latency counts from the time it was due.
+ * Requests at fixed times, whether or not the ones before are answered: a server that stalls does not get fewer of
+ * them. `ask` resolves when its answer is there, and rejects where it is not good. Latency counts from the time it was
+ * due.
  */
 export async function openLoop(
   requestsPerSecond: number,

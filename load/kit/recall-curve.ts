@@ -1,5 +1,5 @@
-// Recall against rate of an engine, swept over its settings, and what the curve says at a given recall.
-// The clock is that of CPU time. Used by `load vectors peers`.
+// Recall against rate of an engine, swept over its settings, and what the curve says at a given recall. The clock is
+// that of CPU time.
 import { K, type Setting, type VectorEngine } from './vector-engine.js';
 import { ownCpuMs } from './server-usage.js';
 

@@ -1,5 +1,5 @@
-// Starts the built server in a process of its own, on a free port and in a data directory of the caller's, and ends it
-// again. Used by every load program that measures over HTTP.
+// What a measurement over HTTP starts: the built server in a process of its own, on a free port and in a data directory
+// of the caller's; an endpoint of embeddings; and work that a server is kept at in the background.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -184,14 +184,15 @@ export async function withServer<T>(
   });
 }
 
-// A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
-// that a server can be measured with a model whose vectors are kept. Used by judged-searches.ts.
-
 interface EmbeddingsEndpoint {
   url: string;
   close(): void;
 }
 
+/**
+ * A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
+ * that a server can be measured with a model whose vectors are kept.
+ */
 export async function startEmbeddingsEndpoint(
   vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
 ): Promise<EmbeddingsEndpoint> {
@@ -231,7 +232,7 @@ export function endpointSettings({ url }: EmbeddingsEndpoint, model: string, dim
 }
 
 // What a server can be kept at in the background, once: an archive of a collection, and a reindex job that makes its
-// graph anew. Used by the load programs that measure searches beside it.
+// graph anew.
 
 const BACKGROUND_WORK_RECHECK_MS = 50;
 

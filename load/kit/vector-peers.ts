@@ -1,5 +1,5 @@
-// Engines of vectors that live in Python, as curves: measured there, by vectors_peer.py, on the same rows, queries and
-// truth, with the same clock. Used by `load vectors peers`.
+// Other engines of vectors as engines of the benchmark, in this process and in Python: on the same rows, queries and
+// truth, with the same clock.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -75,14 +75,14 @@ function kept(folder: string, name: string, values: Float32Array | Int32Array): 
   return path;
 }
 
-// usearch as an engine of the benchmark: 16-bit floats (bf16, its fastest with full recall), M 16, ef 200 while
-// building, one thread. It takes the ef of searches only when an index is made, so each setting opens the saved one
-// again. Used by `load vectors peers`.
-
 type UsearchLibrary = typeof import('usearch');
 type UsearchIndex = InstanceType<UsearchLibrary['Index']>;
 
-/** Undefined, said on standard output, where it does not load. */
+/**
+ * usearch: 16-bit floats (bf16, its fastest with full recall), M 16, ef 200 while building, one thread. It takes the ef
+ * of searches only when an index is made, so each setting opens the saved one again. Undefined, said on standard
+ * output, where it does not load.
+ */
 export async function usearchEngine(
   { rows, queries, name }: VectorSet,
   fresh: boolean,
@@ -141,14 +141,14 @@ function buildUsearch(index: UsearchIndex, rows: readonly Float32Array[], path: 
   return rate;
 }
 
-// hnswlib-node as an engine of the benchmark: M 16, ef 200 while building, inner product of unit vectors. As npm builds
-// it, it uses SSE alone and takes vectors as plain arrays; these are made before the clock starts. Used by
-// `load vectors peers`.
-
 const M = 16;
 const EF_CONSTRUCTION = 200;
 
-/** Undefined, said on standard output, where it has not been compiled. */
+/**
+ * hnswlib-node: M 16, ef 200 while building, inner product of unit vectors. As npm builds it, it uses SSE alone and
+ * takes vectors as plain arrays; these are made before the clock starts. Undefined, said on standard output, where it
+ * has not been compiled.
+ */
 export async function hnswlibEngine(
   { rows, queries, name }: VectorSet,
   fresh: boolean,
@@ -199,10 +199,6 @@ function buildHnswlib(index: InstanceType<HnswlibLibrary['HierarchicalNSW']>, ro
   return (rows.length / (ownCpuMs() - startedAt)) * 1000;
 }
 
-// hnswlib compiled to WebAssembly for browsers, as an engine of the benchmark: M 16, ef 200 while building. It asks
-// whether there is a window, so it gets one while it starts; its file system, which wants a browser's database, is left
-// alone. Used by `load vectors peers`.
-
 interface HnswlibWasmIndex {
   initIndex(elementsMax: number, m: number, efConstruction: number, seed: number): void;
   addPoint(row: Float32Array, label: number, replaceDeleted: boolean): void;
@@ -215,7 +211,11 @@ interface HnswlibWasmLibrary {
   readonly HEAPU8: Uint8Array;
 }
 
-/** Undefined, said on standard output, where it does not load. */
+/**
+ * hnswlib compiled to WebAssembly for browsers: M 16, ef 200 while building. It asks whether there is a window, so it
+ * gets one while it starts; its file system, which wants a browser's database, is left alone. Undefined, said on
+ * standard output, where it does not load.
+ */
 export async function hnswlibWasmEngine({ rows, queries }: VectorSet): Promise<VectorEngine | undefined> {
   const library = await loadHnswlibWasm();
   if (!library) return undefined;

@@ -1,5 +1,5 @@
 // The vectors that loads are run on: real ones from the data folder beside the project, where it is there, and seeded
-// ones. Used by the programs that measure the kernel itself, without a server.
+// ones.
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../../src/api/limits.js';
@@ -8,17 +8,15 @@ import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
 import { chunkText } from '../../src/text/chunking.js';
 import { hasCranfield, readCranfieldDocuments, readCranfieldQueries } from './text-sets.js';
 
-// Reads NumPy's .npy files (format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html):
-// little-endian float16, float32, int8 and int32 in C order. Used by loads and tests.
-
 interface NpyArray {
   readonly shape: readonly number[];
   readonly values: Float32Array | Int8Array | Int32Array;
 }
 
 /**
- * Reads a file, or the first `rowsMax` rows of it; float16 becomes float32. Throws Error naming the file when it is not
- * such a file.
+ * Reads NumPy's .npy files (format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html):
+ * little-endian float16, float32, int8 and int32 in C order. Reads a file, or the first `rowsMax` rows of it; float16
+ * becomes float32. Throws Error naming the file when it is not such a file.
  */
 export function readNpy(path: string, rowsMax = Infinity): NpyArray {
   const bytes = readFileSync(path);
@@ -188,12 +186,10 @@ function vectors(prng: Prng, count: number, dim: number): Float32Array[] {
   return Array.from({ length: count }, () => Float32Array.from({ length: dim }, () => prng.normal()));
 }
 
-// More vectors than a set has: its own, and beyond their number the same again with noise. Used by the programs that
-// measure the kernel at a hundred thousand rows.
-
 /** Length of the noise in a row that is made from a real one. */
 const NOISE = 0.3;
 
+/** More vectors than a set has: its own, and beyond their number the same again with noise. */
 export function moreRows({ rows }: VectorSet, count: number): Float32Array[] {
   const prng = createPrng(1);
   return Array.from({ length: count }, (_, i) => {

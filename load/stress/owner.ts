@@ -25,14 +25,15 @@ import {
   World,
 } from './world.js';
 
-// One collection as the owner of the stress test holds it: a part in the memory, made and kept up as the shard does,
-// and the versions that are live in it. The owner's thread only.
-
 const MAKER: TermMaker<readonly string[]> = {
   add: (index, ordinal, terms) => index.add(ordinal, terms),
   termsOf: (terms) => terms,
 };
 
+/**
+ * One collection as the owner of the stress test holds it: a part in the memory, made and kept up as the shard does,
+ * and the versions that are live in it.
+ */
 class HeldPart {
   readonly part: Part;
   /** Versions by ordinal. */

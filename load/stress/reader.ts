@@ -27,10 +27,6 @@ import {
   randomWord,
 } from './world.js';
 
-// What an answer given beside a writer must and may contain, by the log of versions. A row version that was there
-// throughout a search must be found where it belongs; one that was there at no moment of it must not; the stamp of a
-// hit names its version.
-
 /** One search: where, and between which moments. */
 interface Search {
   place: number;
@@ -48,6 +44,11 @@ interface ScoredHit {
   score: number;
 }
 
+/**
+ * What an answer given beside a writer must and may contain, by the log of versions. A row version that was there
+ * throughout a search must be found where it belongs; one that was there at no moment of it must not; the stamp of a
+ * hit names its version.
+ */
 class Checks {
   readonly faults: string[] = [];
 
@@ -144,8 +145,8 @@ class Checks {
   }
 }
 
-// The questions that a reader of the stress test asks of a part, each with the check of its answer. Made within
-// Kernel.read; the checks are run after it.
+// The questions that a reader asks of a part, each with the check of its answer. Made within Kernel.read; the checks
+// are run after it.
 
 interface Asked {
   what: string;

@@ -1,6 +1,5 @@
 // Runs the stress test: one owner after the other on the same memory, and readers throughout. Owners end by themselves
-// or are killed in the middle of whatever they do, as are readers; both are replaced. Called by `load soak stress` and by
-// the suite.
+// or are killed in the middle of whatever they do, as are readers; both are replaced.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -152,13 +152,13 @@ export class World {
   }
 }
 
-// What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every
-// thread. Used by the owner, which puts them, and by the checks of the readers. Pure.
-
 const VECTORS = 997;
 const TEXTS = 1009;
 
-/** What a version holds: functions of its number, which repeat, so that there are copies among the rows. */
+/**
+ * What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every
+ * thread. What a version holds: functions of its number, which repeat, so that there are copies among the rows.
+ */
 export class Contents {
   private readonly vectors = Array.from({ length: VECTORS }, (_, i) => normal(i));
   private readonly texts = Array.from({ length: TEXTS }, (_, i) => words(i));

@@ -1,4 +1,5 @@
-// What filling the collections of a workload says: documents a second, and what a document costs.
+// What the collections of a workload are filled with, the filling itself, and what it says: documents a second, and
+// what a document costs.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { createPrng } from '../../src/base/prng.js';
@@ -9,9 +10,6 @@ import { VECTOR_DIM } from '../kit/vector-sets.js';
 import { type Figure, type Part, type Table, told } from './report.js';
 import { type CollectionName, type Spent, type Target, spending, tenantOf } from './target.js';
 import type { Fill, Workload } from './workload.js';
-
-// What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
-// project, else seeded ones. A workload's report names which. Used by fill.ts.
 
 const WORDS = 20_000;
 const QUERIES = 500;
@@ -27,6 +25,10 @@ interface Source {
   query(n: number): string;
 }
 
+/**
+ * What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
+ * project, else seeded ones. A workload's report names which.
+ */
 export function sourceOf({ of, documents, dim = VECTOR_DIM }: Fill): Source {
   return of === 'vectors' ? vectorSource(documents, dim) : textSource(documents);
 }
@@ -88,9 +90,6 @@ function madeTexts(count: number): Texts {
     questions: Array.from({ length: QUERIES }, () => text(4 + prng.int(10))),
   };
 }
-
-// Fills the collections of a workload, which it makes anew, and says how fast that went.
-// The first part of each workload.
 
 const BATCHES = { vectors: 200, texts: 50 };
 

@@ -12,9 +12,6 @@ import { NOTHING, type Part, type Table, told } from './report.js';
 import type { Target } from './target.js';
 import type { Fill, Pace, Workload } from './workload.js';
 
-// A load again, with the threads of the server sampled meanwhile: who had the processors of the machine, what waited in
-// the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows.
-
 export interface Observed {
   /** Of the load. */
   name: string;
@@ -38,7 +35,11 @@ interface Times {
   seconds: number;
 }
 
-/** Requires: the server is the suite's own. */
+/**
+ * A load again, with the threads of the server sampled meanwhile: who had the processors of the machine, what waited in
+ * the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows.
+ * Requires: the server is the suite's own.
+ */
 async function observed(target: Target, name: string, work: () => Promise<unknown>): Promise<Observed> {
   const timed = () => target.profiled(() => timing(work));
   const { result, gained, samples } = await withGains(target.url, timed, target.headers);
@@ -78,7 +79,7 @@ export function timesOf(family: string, names: readonly string[], gained: Gained
 }
 
 // What limits a load: of all that it needs, the one that was busiest while it ran (the processors together, one thread,
-// the commits of one store, the load generator), and what had the largest share of that. Pure.
+// the commits of one store, the load generator), and what had the largest share of that.
 
 /** Of the table, and of what the summary takes from it. */
 export const LIMITS_TITLE = 'What limits it';

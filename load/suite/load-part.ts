@@ -1,5 +1,5 @@
-// The loads of a workload, closed loop and open, and what they say: throughput, latencies, what a request costs, and
-// where its time goes.
+// The parts of a workload that are measured: its loads, closed loop and open, and what they say (throughput, latencies,
+// what a request costs, and where its time goes); restarts; recall; and the first request.
 import type { Chart } from '../kit/charts.js';
 import { HttpSender } from '../kit/open-loop.js';
 import { type Filled, cores } from './fill.js';
@@ -199,9 +199,6 @@ function phaseCharts(loads: readonly Load[]): Chart[] {
   ];
 }
 
-// How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
-// of the traffic take then.
-
 const TENTH = 10;
 
 interface Restarted {
@@ -213,6 +210,10 @@ interface Restarted {
   tenthMs: number;
 }
 
+/**
+ * How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
+ * of the traffic take then.
+ */
 export async function restartPart(target: Target, asked: readonly Asked[], say: Say): Promise<Part> {
   const all: Restarted[] = [];
   for (const [signal, name] of [
@@ -268,8 +269,9 @@ async function firstAnswers(target: Target, asked: readonly Asked[]): Promise<{ 
   return { firstMs: times[0] ?? NaN, tenthMs: times[TENTH - 1] ?? NaN };
 }
 
-// How many of the nearest the searches of a workload find: each again with `exact`, which compares with every vector.
-
+/**
+ * How many of the nearest the searches of a workload find: each again with `exact`, which compares with every vector.
+ */
 export async function recallPart(
   target: Target,
   filled: readonly Filled[],
@@ -302,10 +304,11 @@ export async function recallPart(
   };
 }
 
-// The first request of a load, by itself: it waits for what is made only when it is asked for, such as the index of a
-// collection's words. Sent before the loads, which would share out its cost among however many requests they have.
-
-/** Nothing where there is no request, or it fails. */
+/**
+ * The first request of a load, by itself: it waits for what is made only when it is asked for, such as the index of a
+ * collection's words. Sent before the loads, which would share out its cost among however many requests they have.
+ * Nothing where there is no request, or it fails.
+ */
 export async function firstPart(target: Target, [first]: readonly Asked[]): Promise<Part> {
   if (!first) return NOTHING;
   const { result: status, seconds, spent } = await spending(target, 'search', () => sendOnce(target, first));

@@ -1,5 +1,6 @@
-// The requests of a workload, one behind the other as its shares have it, the same in each run.
-// Used by the loops.
+// The requests of a workload, one behind the other as its shares have it, the same in each run; and the two ways to put
+// a load on a server: as fast as a number of connections carry it (autocannon), which tells its throughput, and on a
+// schedule, whatever the answers do, which tells what its users wait.
 import { createPrng } from '../../src/base/prng.js';
 import { type Latencies, closedLoop, latenciesOf } from '../kit/closed-loop.js';
 import { HttpSender, type SentRequest, onSchedule } from '../kit/open-loop.js';
@@ -70,10 +71,6 @@ function requestOf(
   const items = Array.from({ length: documents }, (_, i) => source.item((row + i) % fill.documents));
   return { method: 'POST', path: `${path}/documents:batch`, body: `{"documents":[${items.join(',')}]}` };
 }
-
-// The two ways to put a load on a server: as fast as a number of connections carry it (autocannon), which tells its
-// throughput; and on a schedule, whatever the answers do, which tells what its users wait. Used by load-part.ts and
-// beside-part.ts.
 
 export interface Loaded extends Latencies {
   /** Answers that are 2xx, a second. */

@@ -1,5 +1,4 @@
-// Two reports side by side: each figure of both, their ratio, and whether the second is better; and what differs
-// between the machines, which is to be read first. Pure but for the printing; called by the compare command.
+// Reports as people read them: Markdown, HTML, two reports side by side; and how they are written and read back.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import typia from 'typia';
@@ -87,15 +86,15 @@ export function comparisonTable({ figures }: Comparison): Table {
   return { title: 'A beside B', columns: ['workload', 'figure', 'unit', 'A', 'B', 'B/A', 'B is'], rows };
 }
 
-// A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside
-// it. Pure.
-
 /** Of the summary. */
 const FIGURES_MAX = 8;
 /** Beside the median and the 99th hundredth they say little more, and of a closed loop the throughput says it. */
 const DETAIL = /^p90|^p99\.9|closed loop$/;
 
-/** `chartPath`: of a chart's picture, as the Markdown file names it. */
+/**
+ * A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside
+ * it. `chartPath`: of a chart's picture, as the Markdown file names it.
+ */
 function markdownOf(report: LoadReport, chartPath: (workload: WorkloadReport, chart: number) => string): string {
   const { startedAt, seconds, command, machine, workloads } = report;
   const blocks = [
@@ -153,8 +152,6 @@ function markdownTable({ columns, rows }: Table): string {
 
 const escapedMarkdown = (text: string): string => text.replaceAll('\n', ' ').replace(/[|<>[\]*]/g, '\\$&');
 
-// A report as one HTML file that wants nothing else: no script, no request, charts as SVG within. Pure.
-
 const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { max-width: 70rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; }
@@ -165,7 +162,10 @@ caption { text-align: left; font-weight: 600; padding: .3rem 0; } th, td { paddi
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; border-radius: 6px; background: #fff; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: #8882; border-radius: 6px; }`;
 
-/** `svgOf`: a chart's picture. */
+/**
+ * A report as one HTML file that wants nothing else: no script, no request, charts as SVG within. `svgOf`: a chart's
+ * picture.
+ */
 function htmlOf(
   { startedAt, seconds, command, machine, workloads }: LoadReport,
   svgOf: (workload: WorkloadReport, chart: number) => string,
@@ -211,9 +211,6 @@ function htmlTable({ title, columns, rows }: Table): string {
   );
   return `<div class="scroll"><table><caption>${escapedXml(title)}</caption>${head}<tbody>${body.join('')}</tbody></table></div>`;
 }
-
-// Writes a report as JSON, Markdown with its charts, and HTML; reads one back, and joins several.
-// Called by the commands of the suite.
 
 const isReport = typia.createIs<LoadReport>();
 

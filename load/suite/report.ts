@@ -1,6 +1,5 @@
 // What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and
-// charts. Written by the workloads and by the peers' run; read by the writers of the reports and by the comparison of
-// two of them.
+// charts; and how they are worded.
 import type { Chart } from '../kit/charts.js';
 import type { Latencies } from '../kit/closed-loop.js';
 
@@ -45,8 +44,7 @@ export interface Table {
   rows: readonly (readonly string[])[];
 }
 
-// A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded.
-
+/** A part of a workload's report: figures, tables and charts of one thing that was measured. */
 export interface Part {
   figures: readonly Figure[];
   tables: readonly Table[];

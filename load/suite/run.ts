@@ -1,5 +1,5 @@
 // Runs workloads one behind the other, each against a server of its own on an empty data directory (the tiny ones share
-// one), or all against the one that is given, and answers the report. Called by the run command.
+// one), or all against the one that is given, and answers the report.
 import type { Chart } from '../kit/charts.js';
 import { withFolder } from '../kit/server.js';
 import { besidePart } from './beside-part.js';
@@ -11,10 +11,10 @@ import { type LoadReport, NOTHING, type Part, type WorkloadReport, joined, told 
 import { Target, machineOf } from './target.js';
 import { type Pace, type Wishes, type Workload, fitted, paceOf } from './workload.js';
 
-// Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
-// has.
-
-/** Answers undefined where it cannot be run against this server, and says why. */
+/**
+ * Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
+ * has. Answers undefined where it cannot be run against this server, and says why.
+ */
 async function runWorkload(
   workload: Workload,
   target: Target,

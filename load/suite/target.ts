@@ -1,5 +1,5 @@
-// The server that a workload runs against: one that is there already, or one of the suite's own, which can be
-// restarted.
+// What a workload runs against: a server that is there already, or one of the suite's own, which can be restarted; what
+// a measurement took of it; and the machine.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -110,10 +110,6 @@ export class Target {
   }
 }
 
-// What a measurement took beside time: processor time of the server and of this load generator, memory, and where
-// inside the server the time of a search or of an ingest went, as the server's own histograms have it. Used around each
-// measurement of the suite.
-
 export interface Spent {
   serverCpuMs: number;
   loadCpuMs: number;
@@ -134,7 +130,11 @@ interface Phase {
 
 type What = 'search' | 'ingest';
 
-/** `spent` is undefined where the server does not show its metrics. */
+/**
+ * What a measurement took beside time: processor time of the server and of this load generator, memory, and where
+ * inside the server the time of a search or of an ingest went, as the server's own histograms have it. `spent` is
+ * undefined where the server does not show its metrics.
+ */
 export async function spending<T>(
   target: Target,
   what: What,
@@ -198,9 +198,10 @@ export function phasesOf(
   };
 }
 
-// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports.
-
-/** `folder`: where data is kept. */
+/**
+ * The machine that a report is of, as names and values: what a reader wants to know before comparing two reports.
+ * `folder`: where data is kept.
+ */
 export async function machineOf(folder: string): Promise<Record<string, string>> {
   return {
     cores: String(availableParallelism()),

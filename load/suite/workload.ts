@@ -1,17 +1,15 @@
-// Reads workloads from their YAML or JSON files, the suite's own and those of users, and says what is wrong with one in
-// words that lead to the place. Called by the commands of the suite.
+// A workload: its form, how it is read from a YAML or JSON file, the suite's own or a user's, with what is wrong with
+// one in words that lead to the place, and how it is fitted to a run.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import typia, { type IValidation, type tags } from 'typia';
 import { parse } from 'yaml';
 
-// What the user of the suite can mend, in a line or a few: shown without a stack.
-// Thrown by its commands and readers.
-
+/** What the user of the suite can mend, in a line or a few: shown without a stack. */
 export class UsageError extends Error {}
 
 // The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it.
-// docs/benchmarks.md tells each key to its users.
+// docs/benchmarks.md says what each key is for.
 
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;
 type Seconds = number & tags.Minimum<0> & tags.Maximum<3600>;
@@ -176,9 +174,6 @@ function misplaced({ kind, body, documents }: RequestKind, where: string): strin
   ];
 }
 
-// A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds.
-// Pure.
-
 export interface Wishes {
   tiny: boolean;
   /** Of each loop. */
@@ -205,6 +200,7 @@ export const paceOf = ({ tiny }: Wishes): Pace =>
     ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 }
     : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 };
 
+/** A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds. */
 export function fitted(workload: Workload, wishes: Wishes): Workload {
   const { seconds, rate, connections } = wishes;
   const { closed_loop: closed, open_loop: open, ...rest } = wishes.tiny ? shrunk(workload) : workload;

@@ -1,5 +1,5 @@
 // After a restart: is everything that was acknowledged there, whole, in its version, and nothing else? A change that
-// was cut off has happened or has not, and the model takes over which. Used by the torture program while nobody writes.
+// was cut off has happened or has not, and the model takes over which.
 import type { SearchAnswer, SearchBody } from '../../src/api/search.js';
 import { SheafError } from '../../src/client/errors.js';
 import { cosine } from '../kit/cosine.js';
@@ -16,7 +16,7 @@ import {
 import { FAR, type Lane, count, farVectorOf, findJobs, partsOf, vectorOf } from './writer.js';
 
 // Does a search show a slot as the model has it: every chunk once, with the text and metadata of its revision, scored
-// as brute force scores it, and nothing else? Used by operations.ts and check.ts of the torture program.
+// as brute force scores it, and nothing else?
 
 type Match = SearchAnswer['matches'][number];
 

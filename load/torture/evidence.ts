@@ -1,7 +1,6 @@
 // What is kept and told of a violation: the data directory as the server left it, what the slots' writers had asked for
 // last, and which collections of the stores hold the documents that are not as they should be: another one than the
-// name stands for (then a switch took what was older), or none (then a commit is gone). Reads without the library. Used
-// by `load soak operations` and `load soak torture`, after the server has ended.
+// name stands for (then a switch took what was older), or none (then a commit is gone). Reads without the library.
 import { cpSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,11 +18,12 @@ import { decodeDocument } from '../../src/storage/records.js';
 import { type Documents, type Found, type Revision, type Slot, judge } from './model.js';
 import type { Tally } from './writer.js';
 
-// What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
-// and without the library.
-
 const CATALOG = ['collections', 'staged', 'jobs'];
 
+/**
+ * What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
+ * and without the library.
+ */
 export interface Left {
   collections: StoredCollection[];
   staged: StagedRecord[];
@@ -123,9 +123,10 @@ export function evidenceOf(slot: Slot, left: Left): string[] {
 const told = (made: Revision | undefined): string =>
   made ? `in revision ${made.revision} and version ${made.version}` : 'absent';
 
-// What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state
-// that it may be in? So one death stands for many cuts.
-
+/**
+ * What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state
+ * that it may be in? So one death stands for many cuts.
+ */
 export async function checkLeft(
   dataDir: string,
   shards: number,

@@ -3,10 +3,6 @@
 // is always known. Plain state, no I/O.
 import type { ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
 
-// What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job
-// goes on while others ask for other things, so its state is known as of the last look, and a rule says what may have
-// become of it since. Pure.
-
 export interface KnownJob {
   /** Undefined until its beginning has been answered. */
   id: string | undefined;
@@ -26,6 +22,11 @@ export interface KnownJob {
   maySwitch?: boolean;
 }
 
+/**
+ * What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job
+ * goes on while others ask for other things, so its state is known as of the last look, and a rule says what may have
+ * become of it since.
+ */
 export interface Reindexing {
   /** Key of the space of the collection, but for what its job has done since; undefined where it is not known. */
   space: string | undefined;
@@ -108,9 +109,6 @@ export function seen(known: Reindexing, { space, jobs: [newest] }: FoundJobs): R
 const hasSwitched = (job: KnownJob, status: ReindexStatus): boolean =>
   !job.isIdle && status === 'succeeded' && job.status !== 'succeeded';
 
-// What a slot's writer has asked for last and what was answered, for whoever looks into a violation: a ring of lines.
-// Held by each slot; filled by operations.ts.
-
 const STEPS_MAX = 80;
 
 interface Step {
@@ -120,6 +118,9 @@ interface Step {
   answeredMs?: number;
 }
 
+/**
+ * What a slot's writer has asked for last and what was answered, for whoever looks into a violation: a ring of lines.
+ */
 export class Trail {
   private readonly steps: Step[] = [];
 
@@ -244,8 +245,7 @@ export function createSlots(tenants: number, slotsEach: number): Slot[] {
   return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 4 === 2 ? 'vectors' : 'text'));
 }
 
-// What a slot is found as, and whether that is a state the model allows. Pure; check.ts reads
-// through the server, evidence.ts without one.
+// What a slot is found as, by a server or without one, and whether that is a state the model allows.
 
 /** Of a document; the revision where it was looked at. */
 export interface FoundDocument {

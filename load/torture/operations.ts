@@ -1,5 +1,6 @@
-// Operations on the reindex jobs of a slot. A job goes on while its writer goes on with other operations; what has
-// become of it is seen when the writer looks at it again. Entries of the table in operations.ts.
+// The operations of the torture program, and which of them are possible in a state: on reindex jobs, on a collection as
+// a whole, on its documents. Each asks the server for one thing, notes before what it may change, and after the answer
+// what it has changed. An operation to come is an entry of the table.
 import type { CreateBody } from '../../src/api/collections.js';
 import type { IngestBody } from '../../src/api/documents.js';
 import type { ReindexBody, ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
@@ -37,6 +38,9 @@ import {
   unlessRefused,
   vectorOf,
 } from './writer.js';
+
+// On the reindex jobs of a slot. A job goes on while its writer goes on with other operations; what has become of it is
+// seen when the writer looks at it again.
 
 type Control = 'pause' | 'resume' | 'cancel';
 
@@ -136,8 +140,7 @@ function setReindexing({ slot }: Lane, reindexing: Reindexing): void {
   slot.state = { ...slot.state, reindexing };
 }
 
-// Operations on a slot's collection as a whole: its coming and going, its name, and archives of it.
-// Entries of the table in operations.ts.
+// On a slot's collection as a whole: its coming and going, its name, and archives of it.
 
 const NAMES = ['a', 'b', 'c'];
 const TEXT: CreateBody = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
@@ -194,8 +197,7 @@ async function restore(lane: Lane): Promise<void> {
   await look(lane);
 }
 
-// Operations on the documents of a slot: each comes, is replaced or goes by itself, in a batch too.
-// Entries of the table in operations.ts.
+// On the documents of a slot: each comes, is replaced or goes by itself, in a batch too.
 
 const DOCUMENTS = 20;
 const BATCH_MAX = 8;
@@ -244,10 +246,6 @@ async function remove(lane: Lane): Promise<void> {
     client.deleteDocument(slot.tenant, slot.name as string, docid),
   );
 }
-
-// The operations of the torture program, and which of them are possible in a state. Each asks the server for one thing,
-// notes before what it may change, and after the answer what it has changed. An operation to come is an entry of the
-// table.
 
 interface Operation {
   name: string;

@@ -1,6 +1,6 @@
 // The run of the server under torture, one after the other over one data directory: each begins with a check of what
 // the one before left, and ends by kill -9, in the midst of writes or of a start; with a power cut, what was not synced
-// is then lost in part. Used by `load soak torture`.
+// is then lost in part.
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,9 +16,6 @@ import { type Slot, hasEnded, isPaused, withJob } from './model.js';
 import { step } from './operations.js';
 import type { Lane, Tally } from './writer.js';
 
-// The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
-// answering. Used by `load soak torture` and `load soak operations`.
-
 export interface Work {
   url: string;
   slots: readonly Slot[];
@@ -33,6 +30,10 @@ function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
   return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
 }
 
+/**
+ * The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
+ * answering.
+ */
 export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {
   await Promise.all(
     lanesOf(work).map(async (lane) => {
@@ -75,13 +76,14 @@ function told({ tenant, prefix, state, pending }: Slot): string {
   return `${tenant}/${state.name ?? prefix} (${JSON.stringify(state.reindexing)}, under way: ${JSON.stringify(change)})`;
 }
 
-// At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
-// collections that are gone too. Used by `load soak torture` and `load soak operations`.
-
 const CHECK_MS = 50;
 const CHECKS_MAX = 1200;
 
-/** Requires that all slots have just been checked, and checks them again once all jobs have ended. */
+/**
+ * At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
+ * collections that are gone too. Requires that all slots have just been checked, and checks them again once all jobs
+ * have ended.
+ */
 export async function endJobs(work: Work): Promise<void> {
   const { url, slots, tally } = work;
   const { reindex } = new SheafClient({ url });

@@ -1,5 +1,5 @@
-// One change by a writer: noted before it is asked for, settled by the answer.
-// Used by the operations beside this file.
+// A writer of the torture program: one change, noted before it is asked for and settled by the answer; the documents
+// and spaces that it writes; what a run of random operations comes to.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import type { SheafClient } from '../../src/client/client.js';
@@ -9,11 +9,9 @@ import { whole } from '../kit/command.js';
 import { type Settings, startEmbeddingsEndpoint } from '../kit/server.js';
 import type { FoundJobs, Pending, Slot, State } from './model.js';
 
-// What happened in a run of random operations, for its report.
-// Filled by the files beside it.
-
 const VIOLATIONS_SHOWN = 20;
 
+/** What happened in a run of random operations, for its report. */
 export interface Tally {
   acknowledged: number;
   /** Changes that a death cut off, and those of them that had happened. */
@@ -114,9 +112,8 @@ export function toldChange(pending: Pending): string {
   return `${name ?? 'nothing'} with ${documents.size} documents in ${space ?? 'some space'}${job ? `, job ${job.id ?? 'to begin'} ${job.status}` : ''}`;
 }
 
-// Documents of the torture program: every revision of a document has a text, or a vector, that can be told from any
-// other, part by part, so that a half document or a mixture of two revisions shows. Pure: what a revision has follows
-// from seed, document id and number.
+// Documents: every revision has a text, or a vector, that can be told from any other, part by part, so that a half
+// document or a mixture of two revisions shows. What a revision has follows from seed, document id and number.
 
 /** Chunk size of the collection, without overlap: part i of a text is chunk i. */
 export const PART_CHARACTERS = 160;
@@ -171,8 +168,8 @@ export function vectorOf(seed: number, docid: string, revision: number): number[
   return Array.from({ length: VECTOR_DIM }, () => Math.fround(prng.normal()));
 }
 
-// The spaces of the torture program: the built-in one, one behind an endpoint of its own that takes its time, and that
-// of given vectors. What the endpoint gives follows from the text, so a search there can be compared with brute force.
+// The spaces: the built-in one, one behind an endpoint of its own that takes its time, and that of given vectors. What
+// the endpoint gives follows from the text, so a search there can be compared with brute force.
 
 const FAR_DIM = 16;
 const FAR_MODEL = 'far';
@@ -208,9 +205,10 @@ export function farVectorOf(text: string): number[] {
 /** The key of the other space that a collection of texts may be in. */
 export const otherSpace = (space: string): string => (space === FAR ? NEAR : FAR);
 
-// What the latest job and the space of a collection are, read while the job goes on: both of one moment.
-
-/** Reads again where a job has come on between. */
+/**
+ * What the latest job and the space of a collection are, read while the job goes on: both of one moment. Reads again
+ * where a job has come on between.
+ */
 export async function findJobs(client: SheafClient, tenant: string, name: string): Promise<FoundJobs> {
   for (;;) {
     const { jobs: before } = await client.reindex.list(tenant, name);

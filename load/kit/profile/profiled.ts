@@ -1,6 +1,5 @@
 // Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is
-// done, and tells of each of its threads, sampled or not, how much processor time it had meanwhile. Used by the load
-// suite.
+// done, and tells of each of its threads, sampled or not, how much processor time it had meanwhile.
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,7 +72,6 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 // How a server is started so that its threads can be sampled: with a module that each of them imports first.
-// Used by ../server.ts; told to begin and to end by profiled.ts.
 
 export interface Profiling {
   /** Where its threads leave what they found. */

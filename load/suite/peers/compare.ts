@@ -31,9 +31,7 @@ import {
 } from './measure.js';
 import { type Candidate, type Contestant, Field, candidates, installAll } from './participants.js';
 
-// The options of a comparison, as they are typed, and what stands for those that are not: in full, and in small. Read
-// by load/suite/peers/compare.ts.
-
+/** The options of a comparison, as they are typed. */
 interface PeersOptions {
   readonly vectors: number;
   readonly texts: number;
@@ -97,9 +95,6 @@ function parsed(args: readonly string[], options: NonNullable<ParseArgsConfig['o
   }
 }
 
-// What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database.
-// Used by load/suite/peers/compare.ts.
-
 interface Result {
   readonly measured: Measured;
   /** Absent where it was not judged. */
@@ -123,7 +118,10 @@ const HEAD = [
   'its own MB',
 ];
 
-/** By name of the database, in order. */
+/**
+ * What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database.
+ * By name of the database, in order.
+ */
 function searchReport({ name, title, about }: Words, results: ReadonlyMap<string, Result>): WorkloadReport {
   const base = results.get(BASE)?.measured.requestsPerSecond;
   const writes = [...results.values()].some(({ rowsPerSecond }) => rowsPerSecond !== undefined);

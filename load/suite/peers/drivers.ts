@@ -82,10 +82,6 @@ export async function send(url: string, { method, path, headers, body }: CannonR
   return text;
 }
 
-// The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among
-// the metadata, since a document is either a text or a vector; texts go to the default embedder. Used by
-// load/suite/peers/participants.ts.
-
 const VECTORS = '/v1/collections/load/peers-vectors';
 const TEXTS = '/v1/collections/load/peers-texts';
 
@@ -103,6 +99,10 @@ interface PaveInterface {
   readonly embeds: boolean;
 }
 
+/**
+ * The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among
+ * the metadata, since a document is either a text or a vector; texts go to the default embedder.
+ */
 export function paveInterface({ name, url, key, embeds }: PaveInterface): Driver {
   const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const ask = (path: string, body: unknown): CannonRequest => post(path, body, headers);
@@ -158,9 +158,6 @@ const hits = (answer: string): Hit[] =>
     text: text ?? meta.passage ?? '',
   }));
 
-// Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no
-// texts: its clients do. Used by load/suite/peers/participants.ts.
-
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
 
 /** A list for each query of a request. */
@@ -170,6 +167,10 @@ interface Answer {
   metadatas: (Groups | null)[][];
 }
 
+/**
+ * Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no
+ * texts: its clients do.
+ */
 export function chroma(url: string, collection: string): Driver {
   let path = '';
   return {

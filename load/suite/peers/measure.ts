@@ -1,5 +1,6 @@
-// One turn of one database at one workload: its answers judged, then the same requests as fast as the connections carry
-// them, with what that costs its process. Used by load/suite/peers/compare.ts.
+// How databases are compared: what all of them are filled with and asked for, how one is filled, and one turn of one
+// database at one workload: its answers judged, then the same requests as fast as the connections carry them, with what
+// that costs its process.
 import { type CannonRequest, closedLoop } from '../../kit/closed-loop.js';
 import { dot } from '../../kit/cosine.js';
 import { inBatches, untilIdle } from '../../kit/fill.js';
@@ -7,9 +8,6 @@ import { hasCranfield, readCranfieldQueries, readWordWindows, variantsOf } from 
 import { VECTOR_DIM, clustered, windows } from '../../kit/vector-sets.js';
 import { type Filter, type Hit, type Row, send } from './drivers.js';
 import type { Contestant, MemoryMb } from './participants.js';
-
-// What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded
-// ones, each with a text and two groups; questions, and the exact answers to them. Used by load/suite/peers/compare.ts.
 
 export const K = 10;
 export const TENTH: Filter = { field: 'tenth', value: 'g3' };
@@ -24,6 +22,10 @@ export interface RowSet {
   readonly queries: readonly (readonly number[])[];
 }
 
+/**
+ * What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded
+ * ones, each with a text and two groups; questions, and the exact answers to them.
+ */
 export function rowSet(count: number): RowSet {
   const { name, rows, queries } = windows(count) ?? clustered(count, VECTOR_DIM, 1);
   const texts = textsFor(count);
@@ -208,9 +210,10 @@ export async function measureBesideWrites(
   }
 }
 
-// The searches that all databases are asked for: by vector, under filters, by text; each with the requests of one of
-// them and the right answers. Used by load/suite/peers/compare.ts.
-
+/**
+ * The searches that all databases are asked for: by vector, under filters, by text; each with the requests of one of
+ * them and the right answers.
+ */
 export interface Workload {
   /** In words of the command line. */
   readonly name: string;
@@ -312,9 +315,6 @@ export async function exactByText({ driver, url }: Contestant, asked: readonly s
   return rows;
 }
 
-// Fills a database over HTTP as any client could, batches on a few connections, and waits until it has done what it
-// does with them afterwards. Used by load/suite/peers/compare.ts.
-
 const BATCH = 200;
 const CHECK_MS = 500;
 
@@ -355,6 +355,10 @@ export async function fillTexts(contestant: Contestant, texts: readonly string[]
   );
 }
 
+/**
+ * Fills a database over HTTP as any client could, batches on a few connections, and waits until it has done what it
+ * does with them afterwards.
+ */
 async function fill<T>(
   contestant: Contestant,
   items: readonly T[],

@@ -10,9 +10,6 @@ import { dieTogether, freePort, startServer } from '../../kit/server.js';
 import { modelSettings } from '../../kit/text-sets.js';
 import { type Driver, chroma, paveInterface } from './drivers.js';
 
-// A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
-// while another is measured. Linux's /proc tells. Used by load/suite/peers/.
-
 const KB_PER_MB = 1024;
 
 export interface MemoryMb {
@@ -22,6 +19,10 @@ export interface MemoryMb {
   readonly anonymous: number;
 }
 
+/**
+ * A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
+ * while another is measured. Linux's /proc tells.
+ */
 class OwnProcess {
   constructor(readonly pid: number) {}
 
@@ -87,7 +88,7 @@ function read(path: string): string {
 }
 
 // Databases from PyPI: each in a virtual environment of its own below the user's cache folder, outside the project,
-// made once and only when it is asked for. Used by load/suite/peers/participants.ts.
+// made once and only when it is asked for.
 
 const INSTALL_WITHIN_MS = 30 * 60_000;
 /** A model is loaded meanwhile. */
@@ -301,14 +302,15 @@ function modelIn(environment: string): string | undefined {
     .find((folder) => existsSync(folder));
 }
 
-// Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours.
-// One that fails is left out from there on, and said so. Used by load/suite/peers/compare.ts.
-
 export interface Contestant extends Omit<Participant, 'version'> {
   readonly name: string;
   readonly version: string;
 }
 
+/**
+ * Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours.
+ * One that fails is left out from there on, and said so.
+ */
 export class Field {
   private contestants: Contestant[] = [];
 
