@@ -1,6 +1,5 @@
 // Writes a zip entry by entry, as fast as its reader takes it: nothing but the entry under way is in memory. Tells the
-// size and digest of each, for the manifest, which comes last. Used by the archive process and the import of the
-// command line.
+// size and digest of each, for the manifest, which comes last. Archive process, and the command line.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';

@@ -1,6 +1,5 @@
-// Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full
-// memory, and damage on the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the
-// search workers.
+// Which errors in the owner of a shard or a search worker are refusals, to be told to the client: AppError as it is, a
+// full memory, and damage on the disk, which are no faults of ours either. Any thread.
 import { AssertionFailed } from '../base/assert.js';
 import { faultOf } from '../base/thread.js';
 import { AppError, type Outcome } from '../api/errors.js';

@@ -1,5 +1,5 @@
-// Gives a fault of ours in a worker the code of the use case it happened in. The fault has been logged already.
-// Used by the ingest and search use cases, on the front thread.
+// Gives an internal error of a worker, which has been logged already, the code of the use case it happened in. Front
+// thread.
 import { AppError, type ErrorCode } from '../api/errors.js';
 import { WorkerFault } from '../pool/worker-pool.js';
 

@@ -1,7 +1,7 @@
 // How many documents and chunks each collection has in a shard, kept in the store itself: what there is can be told
 // without loading anything. Changed in the transaction that changes the documents, so that no crash makes them wrong.
 // The counts of neighbouring ids share a record: those of ten thousand collections are read in a millisecond when a
-// shard is opened. Used by the other files of the shard's store, in the shard worker's thread.
+// shard is opened. The owner writes; any thread that reads the environment reads them.
 import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';

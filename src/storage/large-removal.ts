@@ -1,7 +1,7 @@
 // Documents on their way out. To remove the chunks of a large one takes seconds, for which no other write of the shard
 // should wait: so it is gone with one small commit, which moves its ordinals to the table `leaving`, and its chunks go
 // block by block in later ones. Nothing but this table knows them meanwhile; their ordinals are not given out before
-// they are free. Used by the transactions of a shard, in its owner's thread and in those that read along.
+// they are free. The owner writes; any thread that reads the environment reads the table.
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import type { CollectionRef } from '../api/collections.js';
 import { chunkKey, collectionOfKey, collectionPrefix } from './keys.js';

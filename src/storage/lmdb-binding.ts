@@ -1,5 +1,5 @@
-// Compiles LMDB's binding where it does not load: npm was told to run no scripts, or Node has been replaced. Called by
-// main before the server is loaded; the script that does it is the package's own, and tells what is missing.
+// Compiles LMDB's binding where it does not load: npm was told to run no scripts, or Node has been replaced. The script
+// that does it is the package's own, and tells what is missing. Before anything else of the store is loaded.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,6 +1,5 @@
-// An arena as bytes: what a checkpoint copies of it, and how it comes back from them. Made by Kernel for the owner's
-// thread alone. What belongs to the process (the table of readers, epochs, the lock) is left as it is; what threads of
-// another one had of it is freed.
+// An arena as bytes: what a checkpoint copies of it, and how it comes back from them. What belongs to the process (the
+// table of readers, epochs, the lock) is left as it is; what threads of another one had of it is freed. Owner only.
 import { assert } from '../../base/assert.js';
 import type { Instance } from './bindings.js';
 import {

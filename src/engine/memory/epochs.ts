@@ -1,6 +1,6 @@
 // The table of readers in a shard's memory: which thread has which place, and which epoch each is inside of. A reader's
 // thread takes a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for:
-// assembly/epochs.ts.
+// kernel/memory/epochs.ts.
 import { threadId } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import type { Instance } from './bindings.js';

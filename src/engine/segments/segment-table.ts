@@ -1,6 +1,6 @@
 // Which parts of a shard are in memory, and which are away: those have documents in the store and nothing here but an
 // entry of the home arena's directory, which tells readers that their owner has to be asked. A collection may have a
-// part in each arena; they come and go together. Used by the shard worker alone.
+// part in each arena; they come and go together. Owner only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import type { Arenas } from '../memory/arena.js';

@@ -1,6 +1,6 @@
 // What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with
 // their vectors where the space is the same. Both walk the source in the order of its keys, a bounded number of
-// documents at a time. Called by commands.ts; shard worker only.
+// documents at a time. Owner only.
 import { assert } from '../../base/assert.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';

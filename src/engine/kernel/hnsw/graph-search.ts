@@ -1,6 +1,6 @@
 // The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin
 // 2016, algorithms 2 and 5), by the scores of the distance estimator. Most of its time goes to memory, so a hop gathers
-// the neighbours not met yet and scores them together. Used by searches on any thread and by insertions of the owner.
+// the neighbours not met yet and scores them together. Any thread.
 import {
   BATCH,
   ENTRY_LEVEL_SHIFT,
