@@ -1,5 +1,5 @@
-// A server in a process of its own over the fault layer (load/fault), which makes calls for its files fail as a
-// kernel would; and what tests ask of it. Used by test/fault.
+// A server in a process of its own over the fault layer (load/fault), which makes calls for its files fail as a kernel
+// would; and what tests ask of it.
 import { join } from 'node:path';
 import { Faults, compileShim, faultEnvironment } from '../../load/fault/fault-layer.js';
 import { spawnServe, untilReady, type ServeProcess } from './process.js';

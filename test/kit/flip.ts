@@ -1,5 +1,4 @@
 // Flips bits in what a stopped server has on the disk: in a stored value wherever in the file it stands, or at a place.
-// Used by the tests of damage.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,11 +7,12 @@ import { Quarantine } from '../../src/pool/quarantine.js';
 import { ShardPool } from '../../src/pool/shard-pool.js';
 import { unpackDocument } from '../../src/text/prepared-document.js';
 import { pdf } from './extract.js';
+import { SILENT } from './log.js';
 import { tempDirectory } from './temp.js';
 
 /** What was logged at level error: faults of ours. */
 export const faults: unknown[] = [];
-const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void faults.push(fields) };
+const log = { ...SILENT, error: (fields: object) => void faults.push(fields) };
 export const settings = {
   space: { dim: 4, embedder_type: 'builtin', embed_model: 'm', embedder_config: {}, vector_space_key: 'k' },
   chunking: { strategy: 'none' as const },
@@ -68,7 +69,7 @@ export function createPool(
 ): TestPool {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: tell };
+  const log = { ...SILENT, error: tell };
   let [openings, before] = [0, 0];
   const pool = new ShardPool({
     shared: createSharedShards(shards, tempDirectory(), { idleSeconds: 0 }),

@@ -1,11 +1,11 @@
 // A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
 import { after } from 'node:test';
-import type { Log } from '../../src/base/log.js';
 import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/load.js';
 import { startServer, type RunningServer } from '../../src/cli/serve.js';
 import { tempDirectory } from './temp.js';
 import { until } from './until.js';
+import { faultLog } from './log.js';
 
 // Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than
 // Node takes for a leak.
@@ -41,13 +41,7 @@ export async function startTestServer(
   env: Record<string, string> = {},
   tuning: Partial<Config['tuning']> = {},
 ): Promise<TestServer> {
-  const faults: string[] = [];
-  const log: Log = {
-    debug: () => {},
-    info: () => {},
-    warn: () => {},
-    error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`),
-  };
+  const { log, faults } = faultLog();
   const dataDir = env.SHEAF_DATA_DIR ?? tempDirectory();
   const config = readConfig({
     SHEAF_SERVER__PORT: '0',

@@ -16,6 +16,7 @@ import { encode } from '../../../src/storage/records.js';
 import { download, rewritten, upload, withManifest, withRecords } from '../../kit/archives.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { loggedQuery } from '../../kit/records.js';
 
 const DOCUMENTS = 'documents/00000.msgpack';
 const QUERIES = 'queries/00000.msgpack';
@@ -146,18 +147,7 @@ test('of vectors alone: texts and zeros are refused', async () => {
     );
 });
 
-const QUERY: LoggedQuery = {
-  text: 'captain',
-  k: 5,
-  executedAtMs: Date.now(),
-  latencyMs: 1,
-  replayOf: '',
-  requestId: 'r',
-  actor: 'a',
-  mode: 'vector',
-  resultIds: [],
-  rest: { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } },
-};
+const QUERY = loggedQuery('captain', Date.now(), { k: 5 });
 const restOf = (json: string): string => `{"timing":${JSON.stringify(QUERY.rest.timing)},${json}}`;
 
 /** As bytes, for much of it could not be written as an object. */

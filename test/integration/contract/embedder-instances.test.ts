@@ -6,6 +6,7 @@ import type { Outcome } from '../../kit/fake-server.js';
 import { startOpenAiServer, type OpenAiServer } from '../../kit/openai-server.js';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
 
 const SECRET = 'sk-0123456789abcdef';
 const SPACE = 'openai:small:dim=4';
@@ -43,10 +44,6 @@ async function serverOf(instances: object[], env: Record<string, string> = {}): 
     return answer;
   };
   return { ...server, call };
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 const assertRefused = ({ status, json, headers }: Answer, wanted: number, code: string): void => {

@@ -10,15 +10,22 @@ import { Registry } from '../../../src/observability/prometheus.js';
 import { RecallSampler, type RecallSamplerOptions, type SampledSearch } from '../../../src/service/recall/sampler.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
+import { SILENT } from '../../kit/log.js';
 
-const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const search: SampledSearch = { vector: Float32Array.of(1), k: 1000 };
 
 function createSampler(options: Partial<RecallSamplerOptions>): { sampler: RecallSampler; compared: SampledSearch[] } {
   const compared: SampledSearch[] = [];
   const compare: RecallSamplerOptions['compare'] = async (_, given) => (compared.push(given), { found: 9, wanted: 10 });
   return {
-    sampler: new RecallSampler({ everyMs: 1, compare, isBusy: () => false, sampled: () => {}, log, ...options }),
+    sampler: new RecallSampler({
+      everyMs: 1,
+      compare,
+      isBusy: () => false,
+      sampled: () => {},
+      log: SILENT,
+      ...options,
+    }),
     compared,
   };
 }

@@ -8,6 +8,7 @@ import { holdStore } from '../../kit/held-store.js';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
+import { SILENT } from '../../kit/log.js';
 
 const STATIC = {
   SHEAF_AUTH__MODE: 'static',
@@ -321,10 +322,9 @@ test('from the first moment of a start a key made before is 503 or good, never 4
   const before = await startTestServer(env);
   const { key } = (await before.call('POST', '/v1/admin/tenants', { tenant: 'early' }, bearer('root'))).json;
   await before.stop();
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   // The first moment lasts till it has been seen: nothing is known of tenants before the catalog is open.
   const giveBack = await holdStore(join(before.dataDir, 'catalog'));
-  const again = await startServer(readConfig({ ...env, SHEAF_SERVER__PORT: '0' }), log);
+  const again = await startServer(readConfig({ ...env, SHEAF_SERVER__PORT: '0' }), SILENT);
   const codes: string[] = [];
   const ask = async (): Promise<boolean> => {
     const response = await fetch(`http://127.0.0.1:${again.port}/v1/collections/early`, {

@@ -2,7 +2,7 @@
 // specification, not from the server: a field that the server adds or drops fails here.
 
 // Field tables of the specification as values, and what an answer has against them: a missing field, a wrong type, a
-// field that no table knows. Used by every test of test/conformance; knows nothing of the server's own types.
+// field that no table knows.
 
 type FieldType =
   | 'string'

@@ -1,6 +1,5 @@
 // How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one,
-// one with keys and one without, both with a budget of one request, and one with tight limits. Used by
-// test/integration/conformance/statuses.test.ts.
+// one with keys and one without, both with a budget of one request, and one with tight limits.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Endpoint, type Request, nameOf } from './endpoint.js';
 import { ARCHIVE_ENDPOINTS } from './endpoints/archives.js';

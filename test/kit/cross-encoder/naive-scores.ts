@@ -1,5 +1,4 @@
 // What the tiny cross-encoder of this folder has to answer, by counting words: the twin of make.py.
-// Used by the tests of the reranker and of searches with `rerank`.
 import { readFileSync } from 'node:fs';
 import type { OnnxReranker } from '../../../src/embedding/embedder-spec.js';
 

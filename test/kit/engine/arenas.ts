@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { CollectionId, DocId } from '../../../src/api/ids.js';
+import type { CollectionId } from '../../../src/api/ids.js';
 import type { SharedShards } from '../../../src/engine/write/commands.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import type { CollectionSearch } from '../../../src/engine/search/params.js';
 import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
@@ -20,6 +19,7 @@ import { ArenaFull } from '../../../src/engine/memory/bindings.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../temp.js';
 import { createMemory, randomVector, shardOn, readKernelBytes } from './arena.js';
+import { putOf, removalOf } from './writes.js';
 
 const DIM = 1024;
 const PAGES = 72;
@@ -112,17 +112,10 @@ function put(prng: Prng, docid: string): DocumentWrite {
   const word = (): string => `word${prng.int(WORDS)}`;
   const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${word()} ${word()} in ${docid}` }));
   const metadataJson = JSON.stringify({ group: prng.int(5) });
-  const document = packDocument({
-    docid: docid as DocId,
-    ingestedAtMs: 0,
-    metadataJson,
-    priority: prng.int(10) === 0 ? 0.2 : 0,
-    chunks,
-  });
-  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+  return putOf(ref, docid, { chunks, vectors, priority: prng.int(10) === 0 ? 0.2 : 0, metadataJson });
 }
 
-const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collection: ref, docid: docid as DocId });
+const remove = (docid: string): DocumentWrite => removalOf(ref, docid);
 
 /** Every mode, with filters and without. */
 function searches(prng: Prng): CollectionSearch[] {

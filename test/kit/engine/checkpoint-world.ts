@@ -19,12 +19,12 @@ import type { CollectionKinds, Shard } from '../../../src/engine/shard.js';
 import { type DocumentWrite, applyWrites } from '../../../src/engine/write/write.js';
 import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import { chunkTerms } from '../../../src/text/terms.js';
 import { tempDirectory } from '../temp.js';
 import { createMemory, randomVector, shardOn, readKernelBytes } from './arena.js';
 import { inspectGraph } from './graph.js';
 import { ROUNDING_TOLERANCE } from './naive-vector-index.js';
+import { putOf } from './writes.js';
 
 const ARENAS = 2;
 const SHARD = 0;
@@ -112,13 +112,7 @@ export class World {
       ...(prng.int(9) > 0 && { text: `word${prng.int(30)} of ${docid} word${prng.int(30)}` }),
     }));
     const metadataJson = JSON.stringify({ group: prng.int(5), name: docid });
-    const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson, priority, chunks });
-    return {
-      op: 'put',
-      collection: ref,
-      document,
-      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
-    };
+    return putOf(ref, docid, { chunks, vectors, priority, metadataJson });
   }
 
   remove(ref: CollectionRef, docid: string): DocumentWrite {

@@ -1,6 +1,5 @@
 // A bare HTTP/1.1 client over one socket: sends exactly the bytes a test gives it and reads replies one by one, so that
-// tests see what fetch hides (connection reuse, interim replies, bytes after a reply). Used by the tests of this
-// folder.
+// tests see what fetch hides (connection reuse, interim replies, bytes after a reply).
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 

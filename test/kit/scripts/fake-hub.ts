@@ -1,5 +1,5 @@
 // A hub of models on the loopback: the paths, headers and redirects of the real one, a second port that serves the big
-// files, and faults on demand. Used by the tests of `npm run model`.
+// files, and faults on demand.
 import { createHash } from 'node:crypto';
 import {
   createServer,

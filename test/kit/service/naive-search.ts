@@ -1,5 +1,5 @@
 // The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and
-// order; BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
+// order; BM25 is that of the naive index of words, cosines are given to it.
 import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';

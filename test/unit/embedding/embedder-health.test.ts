@@ -5,6 +5,7 @@ import type { Log } from '../../../src/base/log.js';
 import { AppError } from '../../../src/api/errors.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
 import { EmbedderHealth } from '../../../src/service/embedding/embedders.js';
+import { until } from '../../kit/until.js';
 
 /** What the instance stands for: an embedder that answers, or does not. */
 interface Embedder {
@@ -26,10 +27,6 @@ async function watched(embedder: Embedder, told: string[] = []): Promise<Embedde
   after(() => instance.close());
   if (!embedder.error) await until(() => instance.state === 'usable');
   return instance;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const failTimes = async (

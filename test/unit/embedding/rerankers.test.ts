@@ -5,8 +5,8 @@ import type { RerankerSpec } from '../../../src/embedding/embedder-spec.js';
 import { Rerankers } from '../../../src/service/embedding/rerankers.js';
 import { EmbedPool } from '../../../src/pool/embed-pool.js';
 import { startOpenAiServer, scoreOf } from '../../kit/openai-server.js';
+import { SILENT } from '../../kit/log.js';
 
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const threads = { queries: 1, documents: 1, queryModel: 1, documentModel: 1 };
 
 test('after five failures in a row a reranker is left alone for five seconds, then tried by one search', async (t) => {
@@ -26,7 +26,7 @@ test('after five failures in a row a reranker is left alone for five seconds, th
     callsMax: 8,
   };
   const spec: RerankerSpec = { key: 'remote', type: 'endpoint', endpoint };
-  const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: silent });
+  const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: SILENT });
   t.after(() => pool.close());
   const rerankers = new Rerankers([{ key: 'remote', spec }], pool);
   const ask = (): Promise<Float32Array> =>
@@ -57,7 +57,7 @@ test('what nobody waits for any more, and no texts at all, reach no reranker and
     callsMax: 8,
   };
   const spec: RerankerSpec = { key: 'remote', type: 'endpoint', endpoint };
-  const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: silent });
+  const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: SILENT });
   t.after(() => pool.close());
   const rerankers = new Rerankers([{ key: 'remote', spec }], pool);
   for (let i = 0; i < 6; i++)

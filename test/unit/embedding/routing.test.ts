@@ -1,13 +1,12 @@
 // Which instance does a piece of work, against the rule written down the simple way: random pools, loads and failures.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Log } from '../../../src/base/log.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
 import { EmbedderHealth, route } from '../../../src/service/embedding/embedders.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
+import { SILENT } from '../../kit/log.js';
 
-const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const down = (): AppError => new AppError('embedder_unavailable');
 
 type Kind = 'usable' | 'untried' | 'broken';
@@ -16,7 +15,7 @@ type Kind = 'usable' | 'untried' | 'broken';
 async function instanceOf(key: string, kind: Kind): Promise<EmbedderHealth> {
   let answers = kind === 'usable';
   const probe = (): Promise<void> => (answers ? Promise.resolve() : new Promise(() => {}));
-  const instance = new EmbedderHealth({ ...BUILTIN, key }, probe, log);
+  const instance = new EmbedderHealth({ ...BUILTIN, key }, probe, SILENT);
   after(() => instance.close());
   if (kind === 'broken')
     for (let i = 0; i < 5; i++) await instance.call(0, () => Promise.reject(down())).catch(() => undefined);

@@ -6,9 +6,8 @@ import { cosine } from '../../../load/kit/cosine.js';
 import { defined } from '../../../src/base/assert.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
-import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
 import type { CollectionSearch, Narrowing } from '../../../src/engine/search/params.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import { withPriority } from '../../../src/ranking/scores.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { compactSome } from '../../../src/engine/compaction.js';
@@ -20,6 +19,7 @@ import { tempDirectory } from '../../kit/temp.js';
 import { ranked, type OwnedShard } from '../../kit/engine/search.js';
 import { createKernel, shardOn, randomVector } from '../../kit/engine/arena.js';
 import { ROUNDING_TOLERANCE } from '../../kit/engine/naive-vector-index.js';
+import { putOf, removalOf } from '../../kit/engine/writes.js';
 
 const DIM = 32;
 const DOCUMENTS = 1000;
@@ -49,24 +49,13 @@ class Twin {
     };
     this.docs.set(docid, doc);
     const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${doc.word} of ${docid} ${i}` }));
-    const document = packDocument({
-      docid: docid as DocId,
-      ingestedAtMs: 0,
-      metadataJson: JSON.stringify({ group: doc.group }),
-      priority: doc.priority,
-      chunks,
-    });
-    return {
-      op: 'put',
-      collection: ref,
-      document,
-      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
-    };
+    const metadataJson = JSON.stringify({ group: doc.group });
+    return putOf(ref, docid, { chunks, vectors, priority: doc.priority, metadataJson });
   }
 
   remove(docid: string): DocumentWrite {
     this.docs.delete(docid);
-    return { op: 'deleteDocument', collection: ref, docid: docid as DocId };
+    return removalOf(ref, docid);
   }
 
   /** They are the K nearest chunks of the documents that fit, but for what 16-bit numbers may add to a score. */

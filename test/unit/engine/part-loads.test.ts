@@ -7,7 +7,6 @@ import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
 import type { ShardCounts, ShardRequest } from '../../../src/engine/write/commands.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import { withPriority } from '../../../src/ranking/scores.js';
 import { DamagedRecord } from '../../../src/storage/damage.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
@@ -17,6 +16,7 @@ import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write
 import { tempDirectory } from '../../kit/temp.js';
 import { ranked, type OwnedShard } from '../../kit/engine/search.js';
 import { createKernel, createMemory, randomVector, shardOn, SEEDS } from '../../kit/engine/arena.js';
+import { putOf, removalOf } from '../../kit/engine/writes.js';
 
 const DIM = 8;
 const COLLECTIONS = 5;
@@ -34,15 +34,8 @@ const ALL = Array.from({ length: COLLECTIONS }, (_, i) => refOf(i + 1));
 
 function put(ref: CollectionRef, docid: string, vectors: Float32Array[], priority = 0): DocumentWrite {
   const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}' }));
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
-  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+  return putOf(ref, docid, { chunks, vectors, priority });
 }
-
-const remove = (ref: CollectionRef, docid: string): DocumentWrite => ({
-  op: 'deleteDocument',
-  collection: ref,
-  docid: docid as DocId,
-});
 
 function openShard(
   directory: string,
@@ -102,7 +95,7 @@ class Twin {
       const docid = `D${prng.int(12)}`;
       if (prng.int(4) === 0) {
         this.docs.get(ref.id)?.delete(docid);
-        return remove(ref, docid);
+        return removalOf(ref, docid);
       }
       const vectors = Array.from({ length: 1 + prng.int(6) }, () => randomVector(prng, DIM));
       const priority = prng.int(3) === 0 ? 0.5 : 0;
@@ -215,7 +208,7 @@ test('a write to a part that is being loaded comes after it', async () => {
     await underWay;
     assert.ok(isThere);
   }
-  applyWrites(shard, [put(ref, 'L4100', [rows[0] as Float32Array]), remove(ref, 'L0'), remove(ref, 'L300')]);
+  applyWrites(shard, [put(ref, 'L4100', [rows[0] as Float32Array]), removalOf(ref, 'L0'), removalOf(ref, 'L300')]);
   assert.equal(shard.parts.of(ref.id)[0]?.index.liveCount, LARGE - 299);
   assert.equal(best(owned, ref, rows[0] as Float32Array)[0], 'L4100/c0');
   assert.deepEqual(countsOf(shard, [ref.id]), [{ documents: LARGE / 100 - 2, chunks: LARGE - 299 }]);
@@ -302,7 +295,7 @@ test('where memory is full, what a write has brought stays until it is done, wha
   for (let pages = 8; pages < 30; pages++) {
     const { shard } = openShard(directory, store, [live, twin], pages);
     const { collection, document, vectors } = put(live, 'D0', rows(1)) as ShardRequest<'put'>;
-    const removed = { ...remove(live, `D${pages}`), twins: [twin] } as DocumentWrite;
+    const removed = { ...removalOf(live, `D${pages}`), twins: [twin] } as DocumentWrite;
     for (const write of [
       { op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite,
       removed,

@@ -6,26 +6,18 @@ import { defined } from '../../../src/base/assert.js';
 import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId } from '../../../src/api/ids.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { sampleVectors } from '../../../src/engine/documents.js';
 import { type Shard } from '../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
+import { putOf } from '../../kit/engine/writes.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
 
-function put(docid: string, vector: number[]): DocumentWrite {
-  const document = packDocument({
-    docid: docid as DocId,
-    ingestedAtMs: 0,
-    metadataJson: '{}',
-    priority: 0,
-    chunks: [{ path: 'chunk_0', metaJson: '{}' }],
-  });
-  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vector) };
-}
+const put = (docid: string, vector: number[]): DocumentWrite =>
+  putOf(ref, docid, { chunks: [{ path: 'chunk_0', metaJson: '{}' }], vectors: [vector] });
 
 const sampleOf = (shard: Shard, places: number[], collection = ref) =>
   defined(

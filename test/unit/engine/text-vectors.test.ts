@@ -6,7 +6,6 @@ import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId } from '../../../src/api/ids.js';
 import type { ShardAnswer } from '../../../src/engine/write/commands.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { DIGEST_BYTES, textDigest } from '../../../src/text/chunking.js';
 import { type Shard } from '../../../src/engine/shard.js';
@@ -14,6 +13,7 @@ import { listOrdinals, textVectors } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
+import { putOf, removalOf } from '../../kit/engine/writes.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 4, language: 'none', precision: 'int16' };
 
@@ -33,14 +33,7 @@ function put(docid: string, chunks: readonly Chunk[], collection = ref): Documen
     metaJson: '{}',
     ...(text !== undefined && { text }),
   }));
-  const document = packDocument({
-    docid: docid as DocId,
-    ingestedAtMs: 0,
-    metadataJson: '{}',
-    priority: 0,
-    chunks: prepared,
-  });
-  return { op: 'put', collection, document, vectors: Float32Array.from(chunks.flatMap(({ vector }) => vector)) };
+  return putOf(collection, docid, { chunks: prepared, vectors: chunks.map(({ vector }) => vector) });
 }
 
 const idsOf = (...docids: string[]): DocId[] => docids as DocId[];
@@ -76,7 +69,7 @@ test('at random, with replaced and deleted documents: each text of the asked doc
     for (let write = 0; write < 60; write++) {
       const docid = `D${prng.int(12)}`;
       if (prng.next() < 0.2) {
-        applyWrites(shard, [{ op: 'deleteDocument', collection: ref, docid: docid as DocId }]);
+        applyWrites(shard, [removalOf(ref, docid)]);
         stored.delete(docid);
         continue;
       }
@@ -131,7 +124,7 @@ test('of a missing or dropped collection, of ordinals that nobody has any more, 
     vectors: new Float32Array(),
     taken: 1,
   });
-  applyWrites(shard, [{ op: 'deleteDocument', collection: ref, docid: 'A' as DocId }]);
+  applyWrites(shard, [removalOf(ref, 'A')]);
   assert.deepEqual([ordinalsOf(shard, 'A').length, pageOf(shard, ordinals).vectors.length], [0, 0]);
   applyWrites(shard, [put('A', [{ text: 'a', vector: [1, 2, 3, 4] }])]);
   shard.drop(ref.id);

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
-import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
-import { packDocument } from '../../../src/text/prepared-document.js';
+import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import type { Kernel } from '../../../src/engine/memory/arena.js';
 import { type Shard } from '../../../src/engine/shard.js';
@@ -13,6 +12,7 @@ import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write
 import { tempDirectory } from '../../kit/temp.js';
 import { ranked } from '../../kit/engine/search.js';
 import { createKernel, shardOn } from '../../kit/engine/arena.js';
+import { putOf, removalOf } from '../../kit/engine/writes.js';
 
 const DIM = 4;
 const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };
@@ -38,11 +38,10 @@ function openShard(): Opened {
 /** A document of one chunk for each vector. */
 function put(docid: string, vectors: number[][], priority = 0): DocumentWrite {
   const chunks = vectors.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} ${i}` }));
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
-  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flat()) };
+  return putOf(ref, docid, { chunks, vectors, priority });
 }
 
-const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collection: ref, docid: docid as DocId });
+const remove = (docid: string): DocumentWrite => removalOf(ref, docid);
 
 /** The texts of all chunks a search for [1, 0, 0, 0] finds, best first. */
 function found(opened: Opened): string[] {

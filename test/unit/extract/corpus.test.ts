@@ -7,15 +7,11 @@ import { parse } from 'csv-parse/sync';
 import { AppError } from '../../../src/api/errors.js';
 import { unpackDocument, type PreparedChunk } from '../../../src/text/prepared-document.js';
 import { BatchPool } from '../../../src/pool/batch-pool.js';
+import { SILENT } from '../../kit/log.js';
 
 const FILES = '../shared/data/files';
 const skip = existsSync(FILES) ? false : `${FILES} is not there`;
-const log = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: (fields: object) => assert.fail(JSON.stringify(fields)),
-};
+const log = { ...SILENT, error: (fields: object) => assert.fail(JSON.stringify(fields)) };
 
 interface Entry {
   file: string;

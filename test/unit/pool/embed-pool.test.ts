@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cosine } from '../../../load/kit/cosine.js';
-import type { Log } from '../../../src/base/log.js';
 import type { EmbedderSpec } from '../../../src/embedding/embedder-spec.js';
 import type { DocId } from '../../../src/api/ids.js';
 import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
 import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/onnx/model-folder.js';
 import { EmbedPool } from '../../../src/pool/embed-pool.js';
 import { MINILM, modelWith, randomTexts, unlessThere, WORD_VECTORS } from '../../kit/embedding/onnx-models.js';
+import { faultLog } from '../../kit/log.js';
 
 const BUILTIN: EmbedderSpec = { key: 'builtin', type: 'builtin' };
 const onnx = (key: string, options: ModelFolderOptions): EmbedderSpec => ({
@@ -20,13 +20,7 @@ const onnx = (key: string, options: ModelFolderOptions): EmbedderSpec => ({
 });
 
 function startPool(embedders: EmbedderSpec[]): { pool: EmbedPool; faults: string[] } {
-  const faults: string[] = [];
-  const log: Log = {
-    debug: () => {},
-    info: () => {},
-    warn: () => {},
-    error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`),
-  };
+  const { log, faults } = faultLog();
   const pool = new EmbedPool({
     threads: { queries: 1, documents: 2, queryModel: 1, documentModel: 1 },
     embedders,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WorkerPool } from '../../../src/pool/worker-pool.js';
+import { SILENT } from '../../kit/log.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const WORKER = `
@@ -26,7 +27,7 @@ test('an answer nested deeper than this thread can read', async () => {
     name: 'a worker of the test',
     threads: 1,
     workerData: {},
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    log: SILENT,
     tasksPerThread: 1,
     // Its stack takes what this thread's does not.
     resourceLimits: { stackSizeMb: 7 },

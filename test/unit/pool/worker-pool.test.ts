@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkerPool } from '../../../src/pool/worker-pool.js';
-
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+import { SILENT } from '../../kit/log.js';
 
 const open = (created: () => void = () => {}): WorkerPool =>
   new WorkerPool({
@@ -12,7 +11,7 @@ const open = (created: () => void = () => {}): WorkerPool =>
     name: 'a batch worker',
     threads: 2,
     workerData: { textBytesMax: 1000, memoryBytesMax: 2 ** 28 },
-    log: silent,
+    log: SILENT,
     isLazy: true,
     created,
   });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
 import type { CollectionId } from '../../../src/api/ids.js';
-import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 // As in the server: keeps node-lmdb loaded when a worker ends.
 import '../../../src/storage/data-directory.js';
 import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
@@ -12,6 +11,8 @@ import { LogPool } from '../../../src/pool/log-pool.js';
 import { QueryLog } from '../../../src/service/query-log/query-log.js';
 import { holdStore } from '../../kit/held-store.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { loggedQuery } from '../../kit/records.js';
+import { until } from '../../kit/until.js';
 
 const A = 1 as CollectionId;
 const B = 2 as CollectionId;
@@ -50,35 +51,15 @@ function open(
   return { queryLog, directory, told, clock };
 }
 
-const query = (text: string, executedAtMs: number): LoggedQuery => {
-  const rest = { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } };
-  return {
-    text,
-    k: 1,
-    executedAtMs,
-    latencyMs: 1,
-    replayOf: '',
-    requestId: 'r',
-    actor: 'a',
-    mode: 'vector',
-    resultIds: [],
-    rest,
-  };
-};
-
 const texts = async (queryLog: QueryLog, collection: CollectionId): Promise<string[]> =>
   (await queryLog.list(collection, ALL)).map(({ text }) => text);
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 test('entries older than the bound are gone at once, and swept away later', async () => {
   const { queryLog, clock } = open();
   after(() => queryLog.close());
-  const old = queryLog.append(A, query('old', clock.nowMs)) ?? '';
+  const old = queryLog.append(A, loggedQuery('old', clock.nowMs)) ?? '';
   clock.nowMs += 29 * DAY_MS;
-  queryLog.append(A, query('new', clock.nowMs));
+  queryLog.append(A, loggedQuery('new', clock.nowMs));
   assert.deepEqual(await texts(queryLog, A), ['new', 'old']);
   clock.nowMs += 2 * DAY_MS;
   assert.deepEqual(await texts(queryLog, A), ['new']);
@@ -92,7 +73,7 @@ test('entries older than the bound are gone at once, and swept away later', asyn
 test('the log of a dropped collection goes, and at the start those of all that are no more', async () => {
   const { queryLog, directory, clock } = open();
   for (const collection of [A, B, 3 as CollectionId])
-    for (let i = 0; i < 1200; i++) queryLog.append(collection, query(`${i}`, clock.nowMs));
+    for (let i = 0; i < 1200; i++) queryLog.append(collection, loggedQuery(`${i}`, clock.nowMs));
   queryLog.forget(A);
   await until(async () => (await texts(queryLog, A)).length === 0);
   assert.equal((await texts(queryLog, B)).length, 1000);
@@ -108,11 +89,11 @@ test('the log of a dropped collection goes, and at the start those of all that a
 test('when the log stands still, only so much waits; the rest goes unlogged, and is counted and told once', async () => {
   const { queryLog, directory, told, clock } = open({ waitingBytesMax: 2000 });
   after(() => queryLog.close());
-  queryLog.append(A, query('before', clock.nowMs));
+  queryLog.append(A, loggedQuery('before', clock.nowMs));
   assert.deepEqual(await texts(queryLog, A), ['before']);
   const giveBack = await holdStore(directory);
   const ids: (string | undefined)[] = [];
-  for (let i = 0; i < 100; i++) ids.push(queryLog.append(A, query(`${i} ${'x'.repeat(100)}`, clock.nowMs)));
+  for (let i = 0; i < 100; i++) ids.push(queryLog.append(A, loggedQuery(`${i} ${'x'.repeat(100)}`, clock.nowMs)));
   const taken = ids.filter((id) => id !== undefined);
   assert.ok(taken.length > 0 && taken.length < 20, `${taken.length} of 100 found room`);
   assert.ok(queryLog.waitingBytes <= 2000, `${queryLog.waitingBytes} bytes wait`);
@@ -124,7 +105,7 @@ test('when the log stands still, only so much waits; the rest goes unlogged, and
 
 test('a bound that is lower than before is kept from the start on', async () => {
   const { queryLog, directory, clock } = open();
-  for (let i = 0; i < 1500; i++) queryLog.append(A, query(`${i}`, clock.nowMs));
+  for (let i = 0; i < 1500; i++) queryLog.append(A, loggedQuery(`${i}`, clock.nowMs));
   await queryLog.close();
   const { queryLog: next, clock: later } = open({ entriesMax: 20 }, directory);
   after(() => next.close());

@@ -6,6 +6,7 @@ import { type LogEntry, QueryLogStore } from '../../../src/storage/query-log.js'
 import { encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
 import { GrowingIds } from '../../../src/base/uuids.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { loggedQuery } from '../../kit/records.js';
 
 const A = 7 as CollectionId;
 const B = 8 as CollectionId;
@@ -14,19 +15,7 @@ const ids = new GrowingIds();
 const open = (): QueryLogStore => QueryLogStore.open(tempDirectory(), false);
 
 function entry(collection: CollectionId, text: string, atMs = 1000): LogEntry {
-  const rest = { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } };
-  const record = encodeQuery({
-    text,
-    k: 1,
-    executedAtMs: atMs,
-    latencyMs: 1,
-    replayOf: '',
-    requestId: 'r',
-    actor: 'a',
-    mode: 'vector',
-    resultIds: [],
-    rest,
-  });
+  const record = encodeQuery(loggedQuery(text, atMs));
   return { collection, id: queryIdBytes(ids.next(atMs)), record };
 }
 

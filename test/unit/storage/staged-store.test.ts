@@ -7,29 +7,13 @@ import type { Collection } from '../../../src/api/collections.js';
 import type { StagedPurpose, StagedRecord, StoredCollection } from '../../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { collectionOf } from '../../kit/records.js';
 
 const [TENANT, NAME] = ['t' as Tenant, 'docs' as CollectionName];
 const NOW = '2026-01-01T00:00:00.000Z';
 
-const collectionOf = (name: CollectionName, space: string, dim = 1): Omit<Collection, 'id'> => ({
-  tenant: TENANT,
-  name,
-  display_name: name,
-  created_at: '',
-  chunking: { strategy: 'none' },
-  priority_key: 'p',
-  search_mode: 'vector',
-  language: 'none',
-  precision: 'int16',
-  service_version: '',
-  schema_version: 1,
-  generation: 1,
-  embedder_type: 'identity',
-  embed_model: '',
-  embedder_config: {},
-  vector_space_key: space,
-  dim,
-});
+const spaceOf = (name: CollectionName, space: string, dim = 1): Omit<Collection, 'id'> =>
+  collectionOf(TENANT, name, { vector_space_key: space, dim });
 
 /** A catalog that is opened for each step alone. */
 class Steps {
@@ -45,12 +29,12 @@ class Steps {
   }
 
   create(name = NAME): StoredCollection {
-    return this.do((store) => store.create(collectionOf(name, 'old')));
+    return this.do((store) => store.create(spaceOf(name, 'old')));
   }
 
   stage(replaces: CollectionId | null, purpose: StagedPurpose = 'reindex', name = NAME): StagedRecord {
     return this.do((store) =>
-      store.staged.stage({ purpose, replaces, created_at: NOW, collection: collectionOf(name, 'new', 2) }),
+      store.staged.stage({ purpose, replaces, created_at: NOW, collection: spaceOf(name, 'new', 2) }),
     );
   }
 
@@ -98,9 +82,9 @@ test('what is restored as new takes a name that is free, with its own settings a
   const steps = new Steps();
   const twin = steps.stage(null, 'restore');
   const made = steps.switchTo(twin.id, null);
-  assert.deepEqual(made, { ...collectionOf(NAME, 'new', 2), id: twin.id });
+  assert.deepEqual(made, { ...spaceOf(NAME, 'new', 2), id: twin.id });
   const again = steps.stage(made.id, 'restore');
-  assert.deepEqual(steps.switchTo(again.id, made.id), { ...collectionOf(NAME, 'new', 2), id: again.id });
+  assert.deepEqual(steps.switchTo(again.id, made.id), { ...spaceOf(NAME, 'new', 2), id: again.id });
 });
 
 test('a new name goes to what is staged beside a collection, and to nothing else', () => {

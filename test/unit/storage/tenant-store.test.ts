@@ -1,15 +1,15 @@
 // Tenants and keys in real LMDB: what concerns a tenant with its collections and keys is one transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionName, Tenant } from '../../../src/api/ids.js';
+import type { Tenant } from '../../../src/api/ids.js';
 import { TENANT_KEYS_MAX } from '../../../src/api/limits.js';
-import type { Collection } from '../../../src/api/collections.js';
 import type { KeyRecord, TenantRecord } from '../../../src/api/tenants.js';
 import { CATALOG_TABLES, encodeCatalogRecord } from '../../../src/storage/catalog-records.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { accessKeyKey, tenantKey } from '../../../src/storage/keys.js';
 import { Environment } from '../../../src/storage/lmdb.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { collectionOf } from '../../kit/records.js';
 
 const INHERITED = {
   max_collections: null,
@@ -35,25 +35,6 @@ const keyOf = (tenant: string, n: number): KeyRecord => ({
   scopes: null,
   collections: null,
   filters: null,
-});
-const collectionOf = (tenant: string, name: string): Omit<Collection, 'id'> => ({
-  tenant: tenant as Tenant,
-  name: name as CollectionName,
-  display_name: name,
-  created_at: '',
-  chunking: { strategy: 'none' },
-  priority_key: 'p',
-  search_mode: 'vector',
-  language: 'none',
-  precision: 'int16',
-  service_version: '',
-  schema_version: 1,
-  generation: 1,
-  embedder_type: 'identity',
-  embed_model: '',
-  embedder_config: {},
-  vector_space_key: '',
-  dim: 1,
 });
 
 /** A tenant `t` with so many keys, in one transaction. */

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../../../src/base/prng.js';
 import { Checkpoints } from '../../../../src/engine/checkpoint/writer.js';
 import { prepareWords } from '../../../../src/engine/segments/indexes.js';
 import { refOf, World } from '../../../kit/engine/checkpoint-world.js';
+import { until } from '../../../kit/until.js';
 
 const REF = refOf(1, 8);
 const SELDOM_MS = 3_600_000;
@@ -32,10 +32,6 @@ function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpo
       rowsMin,
     ),
   };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(5);
 }
 
 test('one is written after each interval in which something has changed', async () => {

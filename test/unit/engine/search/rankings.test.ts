@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../../../../src/api/ids.js';
-import { packDocument } from '../../../../src/text/prepared-document.js';
+import type { CollectionId, Ordinal } from '../../../../src/api/ids.js';
 import { comparePositions } from '../../../../src/ranking/top-k.js';
 import { withPriority } from '../../../../src/ranking/scores.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
@@ -17,6 +16,7 @@ import { breakTies } from '../../../../src/engine/search/merge.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel, shardOn } from '../../../kit/engine/arena.js';
 import { searchFor, viewed } from '../../../kit/engine/search.js';
+import { putOf, removalOf } from '../../../kit/engine/writes.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none' as const, precision: 'int16' as const };
 const QUERY = Float32Array.of(1, 0.5, 0);
@@ -25,14 +25,9 @@ const NO_WORDS = { mode: 'hybrid' as const, terms: [], counts: [] };
 
 function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
   // Of few directions, so that many scores are equal.
-  return {
-    op: 'put',
-    collection: ref,
-    document,
-    vectors: Float32Array.from(chunks.flatMap(() => [1 + prng.int(3), prng.int(4), prng.int(3)])),
-  };
+  const vectors = chunks.map(() => [1 + prng.int(3), prng.int(4), prng.int(3)]);
+  return putOf(ref, docid, { chunks, vectors, priority });
 }
 
 function twin(
@@ -73,9 +68,7 @@ for (const share of [0, 0.05, 0.6]) {
     applyWrites(
       shard,
       Array.from({ length: 50 }, (_, i) =>
-        i % 2 === 0
-          ? { op: 'deleteDocument', collection: ref, docid: `D${3 * i}` as DocId }
-          : put(prng, `D${3 * i}`, priorityOf()),
+        i % 2 === 0 ? removalOf(ref, `D${3 * i}`) : put(prng, `D${3 * i}`, priorityOf()),
       ),
     );
     const part = shard.parts.of(ref.id)[0] as Part;

@@ -2,8 +2,7 @@
 // rows it need not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId, DocId } from '../../../../src/api/ids.js';
-import { packDocument } from '../../../../src/text/prepared-document.js';
+import type { CollectionId } from '../../../../src/api/ids.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { finish } from '../../../../src/engine/search/search.js';
 import { rankPart, withVectorAnew } from '../../../../src/engine/search/rank.js';
@@ -11,21 +10,14 @@ import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/wr
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel, shardOn } from '../../../kit/engine/arena.js';
 import { NO_STATISTICS, searchFor, viewed } from '../../../kit/engine/search.js';
+import { putOf, removalOf } from '../../../kit/engine/writes.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
 const search = searchFor(ref, { k: 1, vector: Float32Array.of(1, 0) });
 const FAR = Float32Array.of(-1, 0.1);
 
-function put(docid: string, vectors: Float32Array): DocumentWrite {
-  const document = packDocument({
-    docid: docid as DocId,
-    ingestedAtMs: 0,
-    metadataJson: '{}',
-    priority: 0,
-    chunks: [{ path: 'c', metaJson: '{}' }],
-  });
-  return { op: 'put', collection: ref, document, vectors };
-}
+const put = (docid: string, vector: Float32Array): DocumentWrite =>
+  putOf(ref, docid, { chunks: [{ path: 'c', metaJson: '{}' }], vectors: [vector] });
 
 /**
  * Chunk ids of the answer, and whether it is to be sought again, where `between` comes after the search began and
@@ -59,7 +51,7 @@ test('what is added while a search is at work changes nothing for it', () => {
 
 test('where rows went and none of the hits is one of them, the search runs again', () => {
   assert.deepEqual(searched([put('near', FAR)]), [['next::c'], true]);
-  assert.deepEqual(searched([{ op: 'deleteDocument', collection: ref, docid: 'near' as DocId }]), [['next::c'], true]);
+  assert.deepEqual(searched([removalOf(ref, 'near')]), [['next::c'], true]);
 });
 
 test('vectors that are ranked anew are those of now; what rows had at first stays, so that their going is noticed', () => {

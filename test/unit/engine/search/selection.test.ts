@@ -7,7 +7,6 @@ import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { ContentFilter } from '../../../../src/api/search.js';
 import type { Filter } from '../../../../src/api/filter.js';
 import { chunkIdOf, type CollectionId, type DocId, type Ordinal } from '../../../../src/api/ids.js';
-import { packDocument } from '../../../../src/text/prepared-document.js';
 import type { Narrowing } from '../../../../src/engine/search/params.js';
 import { compileFilter } from '../../../../src/engine/filter/match.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
@@ -19,6 +18,7 @@ import { applyWrites } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel, createMemory, shardOn } from '../../../kit/engine/arena.js';
 import { ranked } from '../../../kit/engine/search.js';
+import { putOf, removalOf } from '../../../kit/engine/writes.js';
 
 type Json = Record<string, unknown>;
 
@@ -208,7 +208,7 @@ class Pair {
 
   private remove(docid: string): Parameters<typeof applyWrites>[1][number] {
     this.docs.delete(docid);
-    return { op: 'deleteDocument', collection: ref, docid: docid as DocId };
+    return removalOf(ref, docid);
   }
 
   put(
@@ -231,19 +231,8 @@ class Pair {
       metaJson: json(meta),
       ...(text !== undefined && { text }),
     }));
-    const packed = packDocument({
-      docid: docid as DocId,
-      ingestedAtMs: 0,
-      metadataJson: json(twin.metadata),
-      priority: 0,
-      chunks,
-    });
-    return {
-      op: 'put',
-      collection: ref,
-      document: packed,
-      vectors: Float32Array.from(twin.chunks.flatMap(() => [1, this.prng.next()])),
-    };
+    const vectors = twin.chunks.map(() => [1, this.prng.next()]);
+    return putOf(ref, docid, { chunks, vectors, metadataJson: json(twin.metadata) });
   }
 
   /** null while an index is being built. */

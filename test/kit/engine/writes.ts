@@ -1,0 +1,28 @@
+// Writes of documents as tests give them to a shard.
+import type { CollectionRef } from '../../../src/api/collections.js';
+import type { DocId } from '../../../src/api/ids.js';
+import type { DocumentWrite } from '../../../src/engine/write/write.js';
+import { type PreparedChunk, packDocument } from '../../../src/text/prepared-document.js';
+
+interface Document {
+  readonly chunks: PreparedChunk[];
+  /** One for each chunk. */
+  readonly vectors: readonly (Float32Array | readonly number[])[];
+  readonly priority?: number;
+  readonly metadataJson?: string;
+}
+
+export function putOf(
+  collection: CollectionRef,
+  docid: string,
+  { chunks, vectors, priority = 0, metadataJson = '{}' }: Document,
+): DocumentWrite {
+  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson, priority, chunks });
+  return { op: 'put', collection, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+}
+
+export const removalOf = (collection: CollectionRef, docid: string): DocumentWrite => ({
+  op: 'deleteDocument',
+  collection,
+  docid: docid as DocId,
+});
