@@ -63,7 +63,7 @@ const TIME_ROUNDED_MS = 1000;
 type Json = Record<string, unknown>;
 
 /** The end of a sentence that begins with the document; undefined where nothing is wrong. */
-function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
+export function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
   const { docid, ingested_at_ms: timeMs, chunks, vectors } = document;
   if (!isDocId(docid)) return 'its id is none';
   if (timeMs > TIME_MAX_MS) return 'its time is none';

@@ -3,7 +3,7 @@
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ArchiveCounts } from '../api/archives.js';
 import type { SheafClient } from '../client/client.js';
 import { SheafUnreachable } from '../client/errors.js';
@@ -18,15 +18,11 @@ import {
   withTarget,
   withTenant,
 } from './command-line.js';
+import type { SourceCollection } from './databases.js';
 import { UsageError } from './errors.js';
 import { readableFile, writeAtomically } from './files.js';
 import { type Output, count, duration, line } from './output.js';
 import { startBytes } from './progress.js';
-
-interface ImportOptions extends TargetFlags {
-  embedder?: string;
-  replace?: true;
-}
 
 interface Flags extends Omit<TargetFlags, 'collection'> {
   collection?: string;
@@ -35,7 +31,8 @@ interface Flags extends Omit<TargetFlags, 'collection'> {
   from?: string;
 }
 
-export function addArchiveCommands({ program, env, output, ended }: CommandLine): void {
+export function addArchiveCommands(cli: CommandLine): void {
+  const { program, env, output, ended } = cli;
   withWhole(program.command('archive'))
     .description(
       'write an archive of a collection, or of everything, into a file; fails where collections had to be left out',
@@ -74,29 +71,97 @@ export function addArchiveCommands({ program, env, output, ended }: CommandLine)
     .action(async (file: string, flags: Flags) =>
       ended(await restore(wholeOf(flags, env), file, restoreFlags(flags), output)),
     );
+  addImport(cli);
+}
+
+const DATABASES = ['pavedb', 'chroma', 'qdrant'] as const;
+
+interface ImportOptions extends TargetFlags {
+  from: (typeof DATABASES)[number];
+  fromCollection?: string;
+  fromKey?: string;
+  fromDatabase?: string;
+  textField?: string;
+  vector?: string;
+  embedder?: string;
+  embed?: true;
+  replace?: true;
+}
+
+function addImport({ program, env, output, ended }: CommandLine): void {
   withTarget(program.command('import'))
-    .description(
-      'bring a collection archive of PaveDB 0.9.7 over, with documents, vectors and log; nothing is embedded anew',
+    .description('bring a collection over from another database: ids, texts, vectors and metadata')
+    .argument('<source>', 'a collection archive of PaveDB 0.9.7, or the address of a server of Chroma or Qdrant')
+    .addOption(new Option('--from <database>', 'what the source is').choices(DATABASES).default('pavedb'))
+    .option('--from-collection <name>', 'the collection of Chroma or Qdrant; default: the name of --collection')
+    .option('--from-key <key>', 'API key of the source; default: CHROMA_API_KEY or QDRANT_API_KEY')
+    .option('--from-database <tenant/database>', 'tenant and database of Chroma; default: those that it has by default')
+    .option(
+      '--text-field <name>',
+      'field of the payload in Qdrant that has the text; default: document, page_content, text or content',
     )
-    .argument('<file>', 'the archive')
+    .option('--vector <name>', 'vector of Qdrant, where its points have several')
     .option(
       '--embedder <selector>',
-      'the embedder of the server that the vectors are of; default: type:model, as PaveDB names it',
+      'the embedder of the server that made the vectors; default for PaveDB: type:model, as PaveDB names it',
     )
+    .option('--embed', 'have the server embed the texts of Chroma or Qdrant; their vectors stay behind')
     .option('--replace', 'in place of a collection that is there')
-    .addHelpText('after', examples('sheaf import docs.zip -c docs -t acme'))
-    .action(async (file: string, flags: ImportOptions) => {
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf import docs.zip -c docs -t acme',
+        'sheaf import http://localhost:8000 --from chroma -c docs --embedder minilm',
+        'sheaf import http://localhost:6333 --from qdrant -c docs --from-collection notes --embed',
+      ),
+    )
+    .action(async (source: string, flags: ImportOptions) => {
+      const target = targetOf(flags, env);
+      checkImport(flags);
+      const { embedder, replace = false } = flags;
       // It reads SQLite, which other commands need not wait for.
-      const { importPaveDb } = await import('./import.js');
-      ended(
-        await importPaveDb(
-          targetOf(flags, env),
-          file,
-          { embedder: flags.embedder, replace: flags.replace === true },
-          output,
-        ),
-      );
+      const { importPaveDb, importDatabase } = await import('./import.js');
+      if (flags.from === 'pavedb') return ended(await importPaveDb(target, source, { embedder, replace }, output));
+      const collection = flags.fromCollection ?? target.collection;
+      const request = {
+        source: await openSource(source, collection, flags, env),
+        name: `${collection} at ${source}`,
+        embedder,
+        embeds: flags.embed === true,
+        replace,
+      };
+      ended(await importDatabase(target, request, output));
     });
+}
+
+/** Throws UsageError for options that contradict each other, or mean nothing for this source. */
+function checkImport(flags: ImportOptions): void {
+  const { from, embed, embedder, replace, fromCollection, fromKey, fromDatabase, textField, vector } = flags;
+  const meaningless = [
+    ...(from === 'pavedb' ? [embed && '--embed', fromCollection && '--from-collection', fromKey && '--from-key'] : []),
+    from !== 'chroma' && fromDatabase && '--from-database',
+    from !== 'qdrant' && textField && '--text-field',
+    from !== 'qdrant' && vector && '--vector',
+  ].filter(Boolean);
+  if (meaningless.length > 0) throw new UsageError(`--from ${from} does not take ${meaningless.join(', ')}.`);
+  if (embed && embedder !== undefined)
+    throw new UsageError(
+      'Give --embedder to keep the vectors, or --embed to have the texts embedded by the embedder of the collection.',
+    );
+  if (embed && replace)
+    throw new UsageError('--embed adds to the collection. Delete it first, if it is to hold nothing else.');
+}
+
+async function openSource(
+  url: string,
+  collection: string,
+  { from, fromKey, fromDatabase, textField, vector: vectorName }: ImportOptions,
+  env: CommandLine['env'],
+): Promise<SourceCollection> {
+  const { openChroma, openQdrant } = await import('./databases.js');
+  const key = fromKey ?? env[from === 'chroma' ? 'CHROMA_API_KEY' : 'QDRANT_API_KEY'];
+  const address = { url, collection, key };
+  return from === 'chroma' ? openChroma(address, fromDatabase) : openQdrant(address, { textField, vectorName });
 }
 
 function withWhole(command: Command): Command {

@@ -1,6 +1,6 @@
-// `sheaf import`: a collection archive of PaveDB 0.9.7 becomes a collection of Sheaf, with documents, chunks, texts,
-// vectors, settings and log, and nothing is embedded anew. It is written as an archive of Sheaf beside it, which is
-// restored.
+// `sheaf import`: a collection archive of PaveDB 0.9.7, or a collection of Chroma or Qdrant, becomes a collection of Sheaf.
+// Texts and vectors stay as they are: they are written as an archive of Sheaf into a temporary folder, which is restored.
+// Where the vectors are not wanted the texts are ingested.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { CollectionDetail, CreateBody } from '../api/collections.js';
+import type { IngestBody } from '../api/documents.js';
 import {
   ArchiveFault,
   type CollectionManifest,
@@ -19,13 +20,24 @@ import {
   settingsOf,
 } from '../archive/format.js';
 import { PaveArchive, timeOf } from '../archive/pavedb.js';
-import { packDocument, packQuery } from '../archive/records.js';
+import {
+  type ArchivedDocument,
+  type ArchivedQuery,
+  type DocumentRules,
+  faultOfDocument,
+  packDocument,
+  packQuery,
+  vectorsOf,
+} from '../archive/records.js';
 import { ArchiveWriter, SegmentWriter } from '../archive/writer.js';
 import type { SheafClient } from '../client/client.js';
+import { priorityOf } from '../ranking/scores.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
+import type { SourceCollection, SourceRecord } from './databases.js';
 import { UsageError } from './errors.js';
 import { readableFile } from './files.js';
-import { type Output, count, duration, line } from './output.js';
+import { type Output, count, duration, line, oneLine } from './output.js';
+import { type Progress, startProgress } from './progress.js';
 
 export interface ImportFlags {
   /** Selector of the embedder that made the vectors, where it has another name here. */
@@ -47,8 +59,9 @@ export async function importPaveDb(
     try {
       const archive = await PaveArchive.open(file, folder);
       try {
-        const settings = await settingsHere(client, tenant, archive, embedder);
-        const { counts, unread, path } = await convert(archive, settings, folder);
+        const settings = await settingsHere(client, tenant, createBody(archive, embedder), originOf(archive));
+        const content = { documents: archive.documents(settings.priority_key), queries: archive.queries() };
+        const { counts, unread, path } = await convert(content, settings, folder);
         await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
         if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that cannot be told here.`);
         line(
@@ -68,30 +81,42 @@ export async function importPaveDb(
   });
 }
 
+/** What an archive tells of the collection that it is of. */
+interface Origin {
+  tenant: string;
+  name: string;
+  displayName?: string | null | undefined;
+  createdAt?: string | null | undefined;
+  /** Undefined where there are no vectors. */
+  dim: number | undefined;
+}
+
 /** The settings that a collection like this one gets on the server: asked by making one, which goes again. */
 async function settingsHere(
   client: SheafClient,
   tenant: string,
-  archive: PaveArchive,
-  embedder: string | undefined,
+  body: CreateBody,
+  { displayName, createdAt, dim, ...origin }: Origin,
 ): Promise<ArchivedSettings> {
-  const { collection, source } = archive.manifest;
   const name = `import-${uuidv7()}`;
-  await client.createCollection(tenant, name, createBody(archive, embedder));
+  await client.createCollection(tenant, name, body);
   try {
     const made = (await client.collectionDetail(tenant, name)) as CollectionDetail;
-    const createdAt = collection.created_at;
     return settingsOf({
       ...made,
-      tenant: source.tenant,
-      name: source.collection,
-      display_name: made.display_name === name ? (collection.display_name ?? source.collection) : made.display_name,
+      ...origin,
+      display_name: made.display_name === name ? (displayName ?? origin.name) : made.display_name,
       created_at: createdAt == null ? made.created_at : new Date(timeOf(createdAt)).toISOString(),
-      dim: archive.dim ?? Number(made.embedder_config?.dim ?? 1),
+      dim: dim ?? Number(made.embedder_config?.dim ?? 1),
     } as ArchivedSettings);
   } finally {
     await client.deleteCollection(tenant, name);
   }
+}
+
+function originOf({ manifest: { collection, source }, dim }: PaveArchive): Origin {
+  const { tenant, collection: name } = source;
+  return { tenant, name, displayName: collection.display_name, createdAt: collection.created_at, dim };
 }
 
 function createBody({ manifest, settings }: PaveArchive, embedder: string | undefined): CreateBody {
@@ -107,37 +132,52 @@ function createBody({ manifest, settings }: PaveArchive, embedder: string | unde
 const explained = (error: unknown, file: string): unknown =>
   error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error;
 
-/** `path`: the archive that it has become, in the folder. */
-async function convert(
-  archive: PaveArchive,
-  settings: ArchivedSettings,
-  folder: string,
-): Promise<{ counts: ArchiveCounts; unread: number; path: string }> {
+interface Content {
+  documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>;
+  /** Undefined for one that cannot be told here. */
+  queries: Iterable<ArchivedQuery | undefined>;
+}
+
+interface Converted {
+  counts: ArchiveCounts;
+  /** Logged searches that cannot be told here. */
+  unread: number;
+  /** Of the archive, in the folder. */
+  path: string;
+}
+
+/** Writes an archive of Sheaf with this content. */
+async function convert(content: Content, settings: ArchivedSettings, folder: string): Promise<Converted> {
   const path = join(folder, 'sheaf.zip');
   const writer = new ArchiveWriter(new Date());
+  // What the documents throw ends the writing as well.
+  const written = pipeline(writer.output, createWriteStream(path, { mode: 0o600 }));
   const [converted] = await Promise.all([
-    write(writer, archive, settings),
-    pipeline(writer.output, createWriteStream(path, { mode: 0o600 })),
+    write(writer, content, settings).catch((error: unknown) => {
+      writer.output.destroy(error as Error);
+      throw error;
+    }),
+    written,
   ]);
   return { ...converted, path };
 }
 
 async function write(
   writer: ArchiveWriter,
-  archive: PaveArchive,
+  content: Content,
   settings: ArchivedSettings,
-): Promise<{ counts: ArchiveCounts; unread: number }> {
+): Promise<Omit<Converted, 'path'>> {
   const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   let unread = 0;
   const documents = new SegmentWriter(writer, (place) => documentsEntry('', place));
-  for (const document of archive.documents(settings.priority_key)) {
+  for await (const document of content.documents) {
     await documents.add(packDocument(document));
     counts.documents++;
     counts.chunks += document.chunks.length;
   }
   await documents.end();
   const queries = new SegmentWriter(writer, (place) => queriesEntry('', place));
-  for (const query of archive.queries()) {
+  for (const query of content.queries) {
     if (query) await queries.add(packQuery(query));
     if (query) counts.queries++;
     else unread++;
@@ -154,3 +194,195 @@ async function write(
   writer.end();
   return { counts, unread };
 }
+
+export interface DatabaseImport {
+  source: SourceCollection;
+  /** Of the collection there, for messages. */
+  name: string;
+  /** Selector of the embedder of this server whose vectors the source has. */
+  embedder: string | undefined;
+  /** The server embeds the texts; the vectors of the source are left there. */
+  embeds: boolean;
+  replace: boolean;
+}
+
+/**
+ * A collection of another database, each record a document of one chunk. Exit code: 0 when all of it is there, 1 when
+ * records were left out, 130 after Ctrl-C. Throws UsageError, and LocalFailure where the other server does not answer.
+ */
+export async function importDatabase(target: Target, request: DatabaseImport, output: Output): Promise<number> {
+  const startedAtMs = performance.now();
+  return withInterrupt(async (signal) => {
+    const records = request.source.each(signal);
+    const tally = new RecordTally(output, request.source.records);
+    try {
+      const first = (await records.next()).value;
+      if (!first) throw new UsageError(`${request.name} has no records.`);
+      const all = resumed(first, records);
+      const stored = request.embeds
+        ? await embedRecords(target, all, tally, signal)
+        : await restoreRecords(target, request, { first, all, tally, signal });
+      tally.stop();
+      const { source, name } = request;
+      if (!request.embeds && !tally.areUnit && source.metric.toLowerCase() !== 'cosine')
+        line(
+          output.stderr,
+          `${name} is compared by ${source.metric}, and here by cosine: hits may come in another order.`,
+        );
+      const { tenant, collection } = target;
+      const others = tally.leftOut > 0 ? `, ${count(tally.leftOut, 'record')} left out` : '';
+      line(
+        output.stdout,
+        `${tenant}/${collection} imported from ${name}: ${count(stored, 'document')}${others}, ${duration((performance.now() - startedAtMs) / 1000)}.`,
+      );
+      return tally.leftOut > 0 ? EXIT.failed : EXIT.done;
+    } catch (error) {
+      if (signal.aborted) return EXIT.interrupted;
+      throw error;
+    } finally {
+      tally.stop();
+      await records.return(undefined);
+    }
+  });
+}
+
+/** Of so many records that are left out each gets a line; the others are counted. */
+const LEFT_OUT_TOLD_MAX = 20;
+
+/** What became of the records so far. */
+class RecordTally {
+  leftOut = 0;
+  /** Whether all vectors have length 1: then every metric gives the same order. */
+  areUnit = true;
+  private done = 0;
+  private readonly progress: Progress;
+
+  constructor(
+    private readonly output: Output,
+    total: number,
+  ) {
+    this.progress = startProgress(output.stderr, total, 'record');
+  }
+
+  read(): void {
+    this.progress.update(++this.done);
+  }
+
+  leave(id: string, reason: string): void {
+    if (++this.leftOut <= LEFT_OUT_TOLD_MAX) line(this.output.stderr, `Left out: ${oneLine(id)}: ${reason}`);
+  }
+
+  stop(): void {
+    this.progress.stop();
+  }
+}
+
+async function* resumed<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, void> {
+  yield first;
+  yield* rest;
+}
+
+/** Sends the texts; resolves with the number of documents that the server has stored. */
+async function embedRecords(
+  { client, tenant, collection }: Target,
+  records: AsyncIterable<SourceRecord>,
+  tally: RecordTally,
+  signal: AbortSignal,
+): Promise<number> {
+  let stored = 0;
+  const documents = async function* (): AsyncGenerator<IngestBody, void> {
+    for await (const { id, text, metadata } of records) {
+      tally.read();
+      if (text === undefined) tally.leave(id, 'it has no text.');
+      else yield { docid: id, text, metadata: metadataHere(metadata, id) };
+    }
+  };
+  for await (const { ok, docid, error, code } of client.ingestStream(tenant, collection, documents(), { signal })) {
+    if (ok) stored++;
+    else tally.leave(docid ?? 'a record', `${error} (${code})`);
+  }
+  return stored;
+}
+
+/** Makes an archive of texts and vectors as they are, and restores it; resolves with the number of documents. */
+async function restoreRecords(
+  { client, tenant, collection }: Target,
+  { source, embedder, replace }: DatabaseImport,
+  {
+    first,
+    all,
+    tally,
+    signal,
+  }: { first: SourceRecord; all: AsyncIterable<SourceRecord>; tally: RecordTally; signal: AbortSignal },
+): Promise<number> {
+  if (embedder === undefined && first.text !== undefined)
+    throw new UsageError(
+      'The records have texts. Give --embedder SELECTOR where an embedder of this server made their vectors, or --embed to have the texts embedded anew.',
+    );
+  const dim = source.dim ?? first.vector?.length;
+  if (dim === undefined)
+    throw new UsageError('The records have no vectors. Give --embed to have their texts embedded.');
+  const body = embedder === undefined ? { embedder_type: 'identity', embedder_config: { dim } } : { embedder };
+  const settings = await settingsHere(client, tenant, body, { tenant, name: collection, dim });
+  const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
+  try {
+    const documents = archivedRecords(all, settings, tally);
+    const { counts, path } = await convert({ documents, queries: [] }, settings, folder);
+    await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
+    return counts.documents;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Those that the server would refuse are left out: one of them would be the end of the whole archive. */
+async function* archivedRecords(
+  records: AsyncIterable<SourceRecord>,
+  { dim, embedder_type: type, priority_key: priorityKey }: ArchivedSettings,
+  tally: RecordTally,
+): AsyncGenerator<ArchivedDocument, void> {
+  const rules: DocumentRules = { dim, takesTexts: type !== 'identity', metadataBytesMax: Infinity };
+  for await (const record of records) {
+    tally.read();
+    const document = archivedRecord(record, priorityKey);
+    const why = document ? faultOfDocument(document, rules) : 'it has no vector';
+    if (!document || why !== undefined) tally.leave(record.id, `${why}.`);
+    else {
+      tally.areUnit &&= isUnit(vectorsOf(document.vectors));
+      yield document;
+    }
+  }
+}
+
+function archivedRecord(
+  { id, text, metadata, vector }: SourceRecord,
+  priorityKey: string,
+): ArchivedDocument | undefined {
+  if (vector === undefined) return undefined;
+  const now = new Date();
+  const own = metadataHere(metadata, id);
+  return {
+    docid: id,
+    version: 1,
+    ingested_at_ms: now.getTime(),
+    metadata: JSON.stringify({ docid: id, ingested_at: now.toISOString(), ...own }),
+    priority: priorityOf(own, priorityKey),
+    chunks: [{ path: text === undefined ? '0' : 'chunk_0', meta: '{}', ...(text !== undefined && { text }) }],
+    vectors: new Uint8Array(Float32Array.from(vector).buffer),
+  };
+}
+
+/** Fields that Sheaf gives a value itself get another name where theirs differs. */
+function metadataHere(metadata: SourceRecord['metadata'], id: string): Record<string, unknown> {
+  const { docid, ingested_at: ingestedAt, ...rest } = metadata;
+  return {
+    ...rest,
+    ...(docid !== undefined && docid !== id && { source_docid: docid }),
+    ...(ingestedAt !== undefined && { source_ingested_at: ingestedAt }),
+  };
+}
+
+const UNIT_TOLERANCE = 1e-3;
+
+const isUnit = (vector: Float32Array): boolean =>
+  Math.abs(vector.reduce((sum, value) => sum + value * value, 0) - 1) < UNIT_TOLERANCE;

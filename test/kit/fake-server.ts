@@ -33,7 +33,7 @@ export interface FakeServer {
 }
 
 /** Listens on a free port of the loopback until the test ends. */
-export async function startFakeServer(t: TestContext, answer: Answer): Promise<FakeServer> {
+export async function startFakeServer(t: Pick<TestContext, 'after'>, answer: Answer): Promise<FakeServer> {
   const requests: FakeRequest[] = [];
   // A connection kept alive is never cut: a client that had been busy would meet that as a failure.
   const server = createServer(

@@ -46,7 +46,10 @@ export interface OpenAiServer {
 }
 
 /** Listens on the loopback until the test ends. */
-export async function startOpenAiServer(t: TestContext, options: OpenAiServerOptions): Promise<OpenAiServer> {
+export async function startOpenAiServer(
+  t: Pick<TestContext, 'after'>,
+  options: OpenAiServerOptions,
+): Promise<OpenAiServer> {
   const [calls, reranks]: [EmbeddingsRequest[], RerankRequest[]] = [[], []];
   const { url, requests } = await startFakeServer(t, async ({ method, path, headers, body }) => {
     const call = JSON.parse(body.toString()) as EmbeddingsRequest & RerankRequest;
