@@ -2,7 +2,6 @@
 // command line, which must also meet refusals and broken connections that the real server gives only under load.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 
 export interface FakeRequest {
   method: string;
@@ -27,13 +26,18 @@ export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
 
 export type Outcome = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
 
+/** A test, or a test file. */
+export interface Ender {
+  after(hook: () => void): void;
+}
+
 export interface FakeServer {
   url: string;
   requests: FakeRequest[];
 }
 
 /** Listens on a free port of the loopback until the test ends. */
-export async function startFakeServer(t: Pick<TestContext, 'after'>, answer: Answer): Promise<FakeServer> {
+export async function startFakeServer(t: Ender, answer: Answer): Promise<FakeServer> {
   const requests: FakeRequest[] = [];
   // A connection kept alive is never cut: a client that had been busy would meet that as a failure.
   const server = createServer(

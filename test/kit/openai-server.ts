@@ -1,8 +1,7 @@
 // A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real
 // HTTP. It keeps what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it
 // (vectorOf, scoreOf).
-import type { TestContext } from 'node:test';
-import { startFakeServer, type FakeReply, type FakeRequest, type Outcome } from './fake-server.js';
+import { type Ender, startFakeServer, type FakeReply, type FakeRequest, type Outcome } from './fake-server.js';
 
 export interface EmbeddingsRequest {
   model: string;
@@ -46,10 +45,7 @@ export interface OpenAiServer {
 }
 
 /** Listens on the loopback until the test ends. */
-export async function startOpenAiServer(
-  t: Pick<TestContext, 'after'>,
-  options: OpenAiServerOptions,
-): Promise<OpenAiServer> {
+export async function startOpenAiServer(t: Ender, options: OpenAiServerOptions): Promise<OpenAiServer> {
   const [calls, reranks]: [EmbeddingsRequest[], RerankRequest[]] = [[], []];
   const { url, requests } = await startFakeServer(t, async ({ method, path, headers, body }) => {
     const call = JSON.parse(body.toString()) as EmbeddingsRequest & RerankRequest;
