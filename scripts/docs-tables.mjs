@@ -1,13 +1,27 @@
-// Writes the tables of the documentation that come from the code: configuration keys, error codes, endpoints. Run it
+// Writes the tables of the documentation that come from the code: configuration keys, error codes, endpoints, metrics. Run it
 // after a build when one of them has changed: node scripts/docs-tables.mjs. With --check it writes nothing, and fails
 // if a table differs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ERROR_CODES } from '../dist/src/api/errors.js';
 import { CONFIG_KEYS, envNameOf } from '../dist/src/config/keys.js';
 import { createRoutes } from '../dist/src/http/routes.js';
+import { registerRequests } from '../dist/src/observability/gauges.js';
+import { Metrics } from '../dist/src/observability/metrics.js';
+import { Registry } from '../dist/src/observability/prometheus.js';
+import { reportRegistry } from '../dist/src/service/health/metrics-report.js';
 
-/** Stands for the services: handlers use them when a request comes, and here none comes. */
+/** Stands for the services: handlers use them when a request comes, and metrics when they are scraped: neither is here. */
 const services = new Proxy({}, { get: () => services });
+
+function metricFamilies() {
+  const server = new Registry();
+  registerRequests(server, services);
+  const all = [new Metrics(1).registry, reportRegistry(services, services), server];
+  return all
+    .flatMap(({ described }) => described)
+    .filter(({ name }) => name.startsWith('sheaf_'))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
 
 const TABLES = [
   {
@@ -32,6 +46,14 @@ const TABLES = [
     rows: createRoutes(services).map(
       ({ method, path, access, scope, summary }) =>
         `| \`${method} ${path}\` | ${access === 'tenant' ? scope : access} | ${summary} |`,
+    ),
+  },
+  {
+    page: 'docs/reference/metrics.md',
+    header: '| Metric | Type | Labels | Meaning |',
+    rows: metricFamilies().map(
+      ({ name, type, labels, help }) =>
+        `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
     ),
   },
 ];

@@ -16,8 +16,8 @@ import { createRoutes } from '../http/routes.js';
 import { type HttpServer, createHttpServer } from '../http/server.js';
 import { siteGuard } from '../http/site-guard.js';
 import { type Uws, loadUws } from '../http/uws.js';
+import { registerRequests } from '../observability/gauges.js';
 import { createLogger, createRecorder } from '../observability/log.js';
-import type { Metrics } from '../observability/metrics.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
@@ -45,7 +45,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
     : undefined;
   const http = createListener(uws, config, service, tracer, log, directory.path);
-  watchRequests(service.parts.metrics, http);
+  registerRequests(service.parts.metrics.registry, http);
   const close = (): Promise<void> => closeService(service).finally(() => directory.release());
   const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
     await close();
@@ -119,15 +119,6 @@ function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: Tok
     log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
   );
   return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
-}
-
-function watchRequests(metrics: Metrics, http: HttpServer): void {
-  metrics.registry.gauge(
-    'sheaf_requests_under_way',
-    'Requests whose reply is not out yet, or whose work goes on.',
-    () => http.underWay,
-  );
-  metrics.registry.gauge('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
 }
 
 const READY_RECHECK_MS = 20;

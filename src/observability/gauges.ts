@@ -5,6 +5,19 @@ import { Registry as ProcessRegistry, collectDefaultMetrics } from 'prom-client'
 import type { PoolMetrics, PoolUse } from '../pool/pool-metrics.js';
 import type { CountedBuckets, Registry } from './prometheus.js';
 
+/** Of the HTTP server. */
+export function registerRequests(
+  registry: Registry,
+  http: { readonly underWay: number; readonly heldBytes: number },
+): void {
+  registry.gauge(
+    'sheaf_requests_under_way',
+    'Requests whose reply is not out yet, or whose work goes on.',
+    () => http.underWay,
+  );
+  registry.gauge('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
+}
+
 export function registerPools(registry: Registry, pools: PoolMetrics): void {
   const labels = ['pool', 'lane'];
   registry.gauges('sheaf_queue_waiting', 'Requests that wait for a worker of the pool.', labels, () =>

@@ -19,8 +19,19 @@ export interface CountedBuckets {
   readonly sum: number;
 }
 
+type MetricType = 'counter' | 'gauge' | 'histogram';
+
+/** A metric as the documentation lists it (scripts/docs-tables.mjs). */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
 /** Metrics by name, each with HELP, TYPE and its lines as of the moment of a scrape. */
 export class Registry {
+  readonly described: MetricFamily[] = [];
   private readonly families = new Map<string, () => string>();
 
   /** The text of each metric, which is made when it is asked for. */
@@ -29,19 +40,19 @@ export class Registry {
   }
 
   gauge(name: string, help: string, read: () => number): void {
-    this.add('gauge', name, help, () => [`${name} ${numberText(read())}`]);
+    this.add({ type: 'gauge', name, help, labels: [] }, () => [`${name} ${numberText(read())}`]);
   }
 
   counter(name: string, help: string, read: () => number): void {
-    this.add('counter', name, help, () => [`${name} ${numberText(read())}`]);
+    this.add({ type: 'counter', name, help, labels: [] }, () => [`${name} ${numberText(read())}`]);
   }
 
-  gauges(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
-    this.add('gauge', name, help, () => linesOf(name, labelNames, read()));
+  gauges(name: string, help: string, labels: readonly string[], read: () => Iterable<Sample>): void {
+    this.add({ type: 'gauge', name, help, labels }, () => linesOf(name, labels, read()));
   }
 
-  counters(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
-    this.add('counter', name, help, () => linesOf(name, labelNames, read()));
+  counters(name: string, help: string, labels: readonly string[], read: () => Iterable<Sample>): void {
+    this.add({ type: 'counter', name, help, labels }, () => linesOf(name, labels, read()));
   }
 
   /** A child has the same bounds at each scrape. */
@@ -53,12 +64,14 @@ export class Registry {
       known.set(key, text);
       return text.of(child);
     };
-    this.add('histogram', name, help, () => Array.from(read(), textOf));
+    this.add({ type: 'histogram', name, help, labels: labelNames }, () => Array.from(read(), textOf));
   }
 
-  add(type: 'counter' | 'gauge' | 'histogram', name: string, help: string, lines: () => Iterable<string>): void {
+  add(family: MetricFamily, lines: () => Iterable<string>): void {
+    const { name, type, help } = family;
     assert(!this.families.has(name), `there is one metric of the name ${name}`);
     const head = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}`;
+    this.described.push(family);
     this.families.set(name, () => [head, ...lines()].join('\n'));
   }
 }
@@ -74,7 +87,7 @@ export class Counter {
     private readonly labelNames: readonly string[],
   ) {
     const line = ({ start, value }: { start: string; value: number }): string => start + numberText(value);
-    registry.add('counter', name, help, () => Array.from(this.children.values(), line));
+    registry.add({ type: 'counter', name, help, labels: labelNames }, () => Array.from(this.children.values(), line));
   }
 
   inc(...labels: readonly string[]): void {

@@ -88,6 +88,30 @@ test('every operation of the OpenAPI document has a row in the table of endpoint
   );
 });
 
+test('the page of metrics has every metric of a server, with its type, labels and meaning', async () => {
+  const { call } = await startTestServer({ SHEAF_METRICS__TENANT_LABELS: '1' });
+  await call('POST', '/v1/collections/default/docs/documents', { docid: 'a', text: 'The sea.' });
+  await call('GET', '/v1/collections/default/docs/search?q=sea');
+  const { text: scraped } = await call('GET', '/metrics');
+  const page = readFileSync('docs/reference/metrics.md', 'utf8');
+  const families = Array.from(scraped.matchAll(/^# HELP (sheaf_\w+) (.*)\n# TYPE \w+ (\w+)\n?([^#]*)/gm));
+  assert.ok(families.length > 50);
+  for (const [, name, help, type, lines] of families) {
+    const row = new RegExp(`^\\| \`${name}\` \\| ${type} \\| (.*) \\| (.*) \\|$`, 'm').exec(page);
+    assert.ok(row, `metrics.md lacks ${name}`);
+    assert.equal(row[2], help);
+    const labels = Array.from(/\{(.*?)\}/.exec(lines ?? '')?.[1]?.matchAll(/(\w+)="/g) ?? [], ([, label]) => label);
+    for (const label of labels.filter((label) => label !== 'le'))
+      assert.ok(row[1]?.includes(`\`${label}\``), `metrics.md lacks the label ${label} of ${name}`);
+  }
+  const listed = Array.from(page.matchAll(/^\| `(sheaf_\w+)`/gm), ([, name]) => name);
+  assert.deepEqual(
+    listed.filter((name) => !families.some(([, other]) => other === name)),
+    [],
+    'no metric of a server',
+  );
+});
+
 test('the quickstart finds its document, and the answer that it shows is the one that comes', async () => {
   const quickstart = readFileSync('docs/guide/quickstart.md', 'utf8');
   const body = /-d '(\{.*?\})'/.exec(quickstart)?.[1];

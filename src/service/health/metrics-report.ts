@@ -63,9 +63,27 @@ const TURN_MS_MAX = 0.5;
  * What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself.
  */
 export function createPrometheusReport(context: MetricsContext): () => Promise<string> {
-  const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
-  registerInventory(registry, () => inventory);
+  const registry = reportRegistry(context, () => inventory);
+  const processTexts = processMetrics();
+  async function* texts(): AsyncGenerator<string> {
+    yield* context.metrics.registry.texts();
+    yield* registry.texts();
+    yield* processTexts();
+  }
+  return async () => {
+    inventory = await takeInventory(context);
+    return joined(texts());
+  };
+}
+
+/**
+ * What is looked up when it is scraped. scripts/docs-tables.mjs lists it.
+ * @public
+ */
+export function reportRegistry(context: MetricsContext, inventory: () => Inventory): Registry {
+  const registry = new Registry();
+  registerInventory(registry, inventory);
   registerState(registry, context);
   registerQueryCache(registry, context);
   registerEmbedders(registry, context);
@@ -79,16 +97,7 @@ export function createPrometheusReport(context: MetricsContext): () => Promise<s
     [[SERVICE_VERSION, process.version], 1],
   ]);
   registerLag(registry);
-  const processTexts = processMetrics();
-  async function* texts(): AsyncGenerator<string> {
-    yield* context.metrics.registry.texts();
-    yield* registry.texts();
-    yield* processTexts();
-  }
-  return async () => {
-    inventory = await takeInventory(context);
-    return joined(texts());
-  };
+  return registry;
 }
 
 /** One metric after the other: what waits for the thread has its turn in between. */
