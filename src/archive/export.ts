@@ -1,7 +1,6 @@
 // Writes a collection into an archive, out of one snapshot of the data directory: its documents, shard by shard, its
 // logged searches, and the manifest that vouches for them. Archive process only.
 import { join } from 'node:path';
-import type { ArchiveCounts } from '../api/archives.js';
 import type { CollectionRef } from '../api/collections.js';
 import { refOf } from '../storage/catalog-commands.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
@@ -15,18 +14,10 @@ import { LOG_TABLES } from '../storage/query-log.js';
 import { type DocumentRecord, encodeVector } from '../storage/records.js';
 import { SHARD_TABLES, ShardTxn } from '../storage/shard-reader.js';
 import type { Tables } from '../storage/table.js';
-import {
-  type CollectionManifest,
-  type EntryRecord,
-  MANIFEST,
-  documentsEntry,
-  headingAt,
-  queriesEntry,
-  settingsOf,
-} from './format.js';
+import { type CollectionManifest, type EntryRecord, MANIFEST, headingAt, settingsOf } from './format.js';
 import type { ArchivedSource } from './messages.js';
-import { type ArchivedChunk, type ArchivedDocument, faultOfRecord, packDocument, packQuery } from './records.js';
-import { type ArchiveWriter, SegmentWriter } from './writer.js';
+import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, faultOfRecord } from './records.js';
+import { type ArchiveWriter, writeRecords } from './writer.js';
 
 /**
  * Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other
@@ -123,32 +114,29 @@ export async function writeCollection(
   folder: string,
   createdAt: string,
 ): Promise<EntryRecord> {
-  const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
-  const documents = new SegmentWriter(writer, (place) => documentsEntry(folder, place));
-  for (const txn of snapshot.shards) {
-    for (const document of storedDocuments(txn, refOf(collection))) {
-      await documents.add(packDocument(document));
-      counts.documents++;
-      counts.chunks += document.chunks.length;
-    }
-  }
-  await documents.end();
-  const queries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
-  let damaged = 0;
-  for (const { id, record } of snapshot.queries(logId)) {
-    const isSound = record && faultOfRecord(record) === undefined;
-    if (isSound) await queries.add(packQuery({ id, record }));
-    if (isSound) counts.queries++;
-    else damaged++;
-  }
-  await queries.end();
+  const { counts, entries, leftOut } = await writeRecords(
+    writer,
+    folder,
+    documentsIn(snapshot, refOf(collection)),
+    soundQueries(snapshot, logId),
+  );
   const manifest: CollectionManifest = {
     format: 'sheaf-collection',
     ...headingAt(createdAt),
     collection: settingsOf(collection),
     counts,
-    entries: [...documents.entries, ...queries.entries],
-    ...(damaged > 0 && { queries_left_out: damaged }),
+    entries,
+    ...(leftOut > 0 && { queries_left_out: leftOut }),
   };
   return writer.addJson(`${folder}${MANIFEST}`, manifest);
+}
+
+function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef): Generator<ArchivedDocument> {
+  for (const txn of shards) yield* storedDocuments(txn, ref);
+}
+
+/** undefined for one that is damaged. */
+function* soundQueries(snapshot: DatasetSnapshot, logId: CollectionId): Generator<ArchivedQuery | undefined> {
+  for (const { id, record } of snapshot.queries(logId))
+    yield record && faultOfRecord(record) === undefined ? { id, record } : undefined;
 }

@@ -1,11 +1,13 @@
-// Writes a zip entry by entry, as fast as its reader takes it: nothing but the entry under way is in memory. Tells the
-// size and digest of each, for the manifest, which comes last. Archive process, and the command line.
+// Writes an archive: a zip, entry by entry, as fast as its reader takes it, and the records of a collection in segments.
+// Nothing but the entry under way is in memory. Size and digest of each entry are told, for the manifest, which comes
+// last. Archive process, and the command line.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import type { EntryRecord } from './format.js';
-import { SEGMENT_BYTES } from './records.js';
+import type { ArchiveCounts } from '../api/archives.js';
+import { type EntryRecord, documentsEntry, queriesEntry } from './format.js';
+import { type ArchivedDocument, type ArchivedQuery, SEGMENT_BYTES, packDocument, packQuery } from './records.js';
 
 /** Vectors are most of an archive, and do not get smaller by it. */
 const STORED = { compress: false, mode: 0o100644 } as const;
@@ -58,7 +60,7 @@ function givenAway(bytes: Buffer): Readable {
 }
 
 /** Gathers records into segments and adds each as an entry. */
-export class SegmentWriter {
+class SegmentWriter {
   readonly entries: EntryRecord[] = [];
   private records: Buffer[] = [];
   private bytes = 0;
@@ -84,4 +86,37 @@ export class SegmentWriter {
     this.bytes = 0;
     this.entries.push(await this.writer.add(this.nameOf(this.entries.length), segment));
   }
+}
+
+interface WrittenRecords {
+  counts: ArchiveCounts;
+  entries: EntryRecord[];
+  /** Logged searches that were undefined. */
+  leftOut: number;
+}
+
+/** Writes the records of a collection, as entries below `folder`, which is '' or ends with a slash. */
+export async function writeRecords(
+  writer: ArchiveWriter,
+  folder: string,
+  documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>,
+  queries: Iterable<ArchivedQuery | undefined>,
+): Promise<WrittenRecords> {
+  const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
+  const ofDocuments = new SegmentWriter(writer, (place) => documentsEntry(folder, place));
+  for await (const document of documents) {
+    await ofDocuments.add(packDocument(document));
+    counts.documents++;
+    counts.chunks += document.chunks.length;
+  }
+  await ofDocuments.end();
+  const ofQueries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
+  let leftOut = 0;
+  for (const query of queries) {
+    if (query) await ofQueries.add(packQuery(query));
+    if (query) counts.queries++;
+    else leftOut++;
+  }
+  await ofQueries.end();
+  return { counts, entries: [...ofDocuments.entries, ...ofQueries.entries], leftOut };
 }

@@ -10,26 +10,16 @@ import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { CollectionDetail, CreateBody } from '../api/collections.js';
 import type { IngestBody } from '../api/documents.js';
-import {
-  ArchiveFault,
-  type CollectionManifest,
-  MANIFEST,
-  documentsEntry,
-  headingAt,
-  queriesEntry,
-  settingsOf,
-} from '../archive/format.js';
+import { ArchiveFault, type CollectionManifest, MANIFEST, headingAt, settingsOf } from '../archive/format.js';
 import { PaveArchive, timeOf } from '../archive/pavedb.js';
 import {
   type ArchivedDocument,
   type ArchivedQuery,
   type DocumentRules,
   faultOfDocument,
-  packDocument,
-  packQuery,
   vectorsOf,
 } from '../archive/records.js';
-import { ArchiveWriter, SegmentWriter } from '../archive/writer.js';
+import { ArchiveWriter, writeRecords } from '../archive/writer.js';
 import type { SheafClient } from '../client/client.js';
 import { priorityOf } from '../ranking/scores.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
@@ -167,32 +157,17 @@ async function write(
   content: Content,
   settings: ArchivedSettings,
 ): Promise<Omit<Converted, 'path'>> {
-  const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
-  let unread = 0;
-  const documents = new SegmentWriter(writer, (place) => documentsEntry('', place));
-  for await (const document of content.documents) {
-    await documents.add(packDocument(document));
-    counts.documents++;
-    counts.chunks += document.chunks.length;
-  }
-  await documents.end();
-  const queries = new SegmentWriter(writer, (place) => queriesEntry('', place));
-  for (const query of content.queries) {
-    if (query) await queries.add(packQuery(query));
-    if (query) counts.queries++;
-    else unread++;
-  }
-  await queries.end();
+  const { counts, entries, leftOut } = await writeRecords(writer, '', content.documents, content.queries);
   const manifest: CollectionManifest = {
     format: 'sheaf-collection',
     ...headingAt(new Date().toISOString()),
     collection: settings,
     counts,
-    entries: [...documents.entries, ...queries.entries],
+    entries,
   };
   await writer.addJson(MANIFEST, manifest);
   writer.end();
-  return { counts, unread };
+  return { counts, unread: leftOut };
 }
 
 export interface DatabaseImport {

@@ -1,7 +1,7 @@
 // The commands of the catalog, which the owner of shard 0 takes beside those of its shard: collections, what is staged
-// beside them, reindex jobs, tenants and keys; and the records that they carry. Types, but for two small functions. Any
+// beside them, reindex jobs, tenants and keys; and the records that they carry. Types, but for small functions of a collection. Any
 // thread.
-import type { Collection, CollectionRef } from '../api/collections.js';
+import type { Collection, CollectionRef, Space } from '../api/collections.js';
 import type { CollectionId, Tenant } from '../api/ids.js';
 import type { ReindexJob } from '../api/reindex.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
@@ -22,6 +22,15 @@ export const refOf = ({ id, generation, dim, language, precision }: Collection):
   dim,
   language,
   precision,
+});
+
+/** The vector space of a collection. */
+export const spaceIn = ({ embedder_type, embed_model, embedder_config, vector_space_key, dim }: Space): Space => ({
+  embedder_type,
+  embed_model,
+  embedder_config,
+  vector_space_key,
+  dim,
 });
 
 /** A collection as a caller found it: by its name, and the id that the name stood for. */

@@ -5,6 +5,7 @@ import {
   type CollectionKey,
   type JobChange,
   logIdOf,
+  spaceIn,
   type NewStaged,
   type PackedRecords,
   type ReplacedDataset,
@@ -158,18 +159,8 @@ class StagedStore {
  */
 function switched({ purpose, collection }: StagedRecord, live: StoredCollection | undefined): StoredCollection {
   if (purpose === 'restore' || !live) return collection;
-  const { id, generation, embedder_type, embed_model, embedder_config, vector_space_key, dim } = collection;
-  return {
-    ...live,
-    id,
-    generation,
-    embedder_type,
-    embed_model,
-    embedder_config,
-    vector_space_key,
-    dim,
-    log_id: logIdOf(live),
-  };
+  const { id, generation } = collection;
+  return { ...live, id, generation, ...spaceIn(collection), log_id: logIdOf(live) };
 }
 
 function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): StagedRecord {

@@ -150,12 +150,7 @@ function syncAndClose(handle: number): void {
 
 /** Makes names in a directory durable: a new file survives a power cut only when its directory has been synced too. */
 export function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  syncAndClose(openSync(path, 'r'));
 }
 
 /** False where one of them could not be. */

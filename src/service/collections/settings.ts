@@ -63,15 +63,6 @@ export function settingsOf(options: CreateOptions, space: Space, defaults: Colle
   };
 }
 
-/** The vector space of a collection. */
-export const spaceIn = ({ embedder_type, embed_model, embedder_config, vector_space_key, dim }: Space): Space => ({
-  embedder_type,
-  embed_model,
-  embedder_config,
-  vector_space_key,
-  dim,
-});
-
 /** Trimmed; 1 to 120 characters without control characters, else 400 `invalid_display_name`. */
 export function displayName(raw: string): string {
   const name = raw.trim();

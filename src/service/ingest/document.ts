@@ -7,13 +7,13 @@ import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api
 import type { PrepareAnswer, PrepareRequest } from '../../extract/messages.js';
 import type { Collection } from '../../api/collections.js';
 import type { IngestTiming } from '../../api/documents.js';
-import { logIdOf } from '../../storage/catalog-commands.js';
+import { logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { BatchPool } from '../../pool/batch-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
 import { collectionChanged } from '../collections/catalog-changes.js';
-import { isSameChunking, spaceIn } from '../collections/settings.js';
+import { isSameChunking } from '../collections/settings.js';
 import { type CollectionsContext, ensureCollection, plannedCollection } from '../collections/collections.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { EventHub } from '../events/event-hub.js';

@@ -1,7 +1,7 @@
 // Use cases on reindex jobs: start, find, pause, resume and cancel one, and roll back to the space before. What can be
 // refused is refused before anything is staged. Front thread.
 import type { Collection, Space } from '../../api/collections.js';
-import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
+import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
@@ -15,7 +15,6 @@ import {
   nowIso,
   switchCollection,
 } from '../collections/catalog-changes.js';
-import { spaceIn } from '../collections/settings.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Caller, UseCases } from '../use-case.js';
