@@ -1,6 +1,6 @@
-// Writes an archive: a zip, entry by entry, as fast as its reader takes it, and the records of a collection in segments.
-// Nothing but the entry under way is in memory. Size and digest of each entry are told, for the manifest, which comes
-// last. Archive process, and the command line.
+// Writes an archive: a zip, entry by entry, as fast as its reader takes it, and the records of a collection in
+// segments. Nothing but the entry under way is in memory. Size and digest of each entry are told, for the manifest,
+// which comes last. Archive process, and the command line.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';

@@ -1,6 +1,6 @@
 // Fills a shadow collection with what an archive has of it. A few batches are under way at a time, in the order of the
-// archive; in the end it has as many documents and chunks as the archive says, or there is an error. Logged searches are
-// held, where no search sees them, until the collection has its name. Front thread.
+// archive; in the end it has as many documents and chunks as the archive says, or there is an error. Logged searches
+// are held, where no search sees them, until the collection has its name. Front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
@@ -100,8 +100,9 @@ export async function holdQueries(
 }
 
 /**
- * Releases held searches to the log of their collection; they go away where the collection has no name. An id that another collection has by now is left to that. Never
- * rejects, for the restore has been done: what could not be released now is at the next start.
+ * Releases held searches to the log of their collection; they go away where the collection has no name. An id that
+ * another collection has by now is left to that. Never rejects, for the restore has been done: what could not be
+ * released now is at the next start.
  */
 export async function releaseQueries({ store, queryLog }: ArchiveContext, staged: CollectionId): Promise<void> {
   const { catalog } = store;
@@ -111,8 +112,8 @@ export async function releaseQueries({ store, queryLog }: ArchiveContext, staged
 }
 
 /**
- * Releases those of all collections that nobody restores any more: what a crash has interrupted goes on when the catalog
- * is open again. Never rejects.
+ * Releases those of all collections that nobody restores any more: what a crash has interrupted goes on when the
+ * catalog is open again. Never rejects.
  */
 export async function releaseHeld(context: ArchiveContext): Promise<void> {
   const { store, queryLog } = context;

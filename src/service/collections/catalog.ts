@@ -1,5 +1,5 @@
-// The catalog in the memory of the front thread: the collections by tenant and name, by id and by log. The owner of shard
-// 0 has the original; a change is committed there first and shown here after. Front thread.
+// The catalog in the memory of the front thread: the collections by tenant and name, by id and by log. The owner of
+// shard 0 has the original; a change is committed there first and shown here after. Front thread.
 import type { Collection, CollectionRef } from '../../api/collections.js';
 import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
@@ -10,8 +10,9 @@ import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 const SHARED_MAX = 1024;
 
 /**
- * The shape in which the front thread keeps a collection. A record comes from the store as an object with its properties
- * in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have in common.
+ * The shape in which the front thread keeps a collection. A record comes from the store as an object with its
+ * properties in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have
+ * in common.
  */
 class KeptCollections {
   /** By their JSON. What is in here is never changed. */

@@ -1,7 +1,7 @@
 // Use case: ingest a batch, in slices. Each slice is prepared by a batch worker, embedded in groups, and stored by the
-// owners of the shards, with an outcome for each item. What goes wrong fails the items it concerns and no others. Slices
-// overlap in time, but their documents reach a shard in the order of the items, so the last of several with one id wins.
-// Front thread.
+// owners of the shards, with an outcome for each item. What goes wrong fails the items it concerns and no others.
+// Slices overlap in time, but their documents reach a shard in the order of the items, so the last of several with one
+// id wins. Front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError, type Outcome, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';

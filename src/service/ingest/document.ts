@@ -1,6 +1,6 @@
-// Use case: ingest one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard stores
-// and publishes it; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there before.
-// Front thread.
+// Use case: ingest one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard
+// stores and publishes it; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there
+// before. Front thread.
 import { timed } from '../../base/trace.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';

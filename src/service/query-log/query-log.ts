@@ -104,8 +104,8 @@ export class QueryLog {
   }
 
   /**
-   * All that waits goes to the log `to`, whose own entries stay as they are, or away where that is null. `live`: the logs
-   * there are; an id that another of them has by now is left to it.
+   * All that waits goes to the log `to`, whose own entries stay as they are, or away where that is null. `live`: the
+   * logs there are; an id that another of them has by now is left to it.
    */
   async release(staged: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
     while ((await this.ask('release', { staged, to, live })) > 0);

@@ -1,5 +1,6 @@
-// Authentication: from the headers of a request, before its body is read, to an actor or a refusal, by keys and, in mode
-// jwt, by tokens, which the jose library verifies. A refusal says nothing of why a key or token is no good. Front thread.
+// Authentication: from the headers of a request, before its body is read, to an actor or a refusal, by keys and, in
+// mode jwt, by tokens, which the jose library verifies. A refusal says nothing of why a key or token is no good. Front
+// thread.
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
@@ -26,8 +27,8 @@ const isClaims = typia.createIs<Claims>();
 const NAME_CHARACTERS_MAX = 256;
 
 /**
- * The claims of a verified token as an actor. Throws 401 `auth_invalid` for a claim of the wrong shape: what was meant as
- * a restriction is never dropped.
+ * The claims of a verified token as an actor. Throws 401 `auth_invalid` for a claim of the wrong shape: what was meant
+ * as a restriction is never dropped.
  */
 function actorOfClaims(claims: object): Actor {
   if (!isClaims(claims)) throw new AppError('auth_invalid');

@@ -1,5 +1,5 @@
-// What a tenant may use: its limits, the limiter that keeps it to its rate and its requests under way, and the ledger that
-// keeps its collections to their number of chunks. Front thread.
+// What a tenant may use: its limits, the limiter that keeps it to its rate and its requests under way, and the ledger
+// that keeps its collections to their number of chunks. Front thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
