@@ -179,9 +179,10 @@ export function numberAt(place: usize): u32 {
 /** A table with a third of its places free for `terms` of them. */
 export function growTable(head: Head, terms: u32): bool {
   const old: usize = head.table;
-  if (old && terms + (terms >> 1) <= load<u32>(old)) return true;
+  const places = terms + (terms >> 1);
+  if (old && places <= load<u32>(old)) return true;
   let size: u32 = 64;
-  while (terms + (terms >> 1) > size - 1) size <<= 1;
+  while (places > size - 1) size <<= 1;
   const bytes = TABLE_HEAD + ((<usize>size) << 3);
   const table = allocate(bytes);
   if (!table) return false;
