@@ -1,23 +1,23 @@
-// The JSON text of a hit, joined from what the records hold as JSON already, and its `match_reason`: how its score was
-// made, in the words that clients of this interface already parse. Pure: of the search workers, and of the front thread
-// where a reranker gives a hit another score.
+// The JSON text of a hit, joined from fields that the records already hold as JSON, and its `match_reason`, which
+// explains the score in a fixed wording that clients parse. Pure functions: they run in search workers, and in the
+// front thread when a reranker changes a score.
 import type { Explanation, FusionSettings, Highlight, Narrowed } from '../../api/search.js';
 import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { ChunkPayload } from './payload-cache.js';
 
-/** What a hit is made of, its score aside. */
+/** Everything a hit consists of except its score. */
 export interface HitParts {
-  /** JSON of the fields that all hits of a collection begin with, without the brace at the end. */
+  /** JSON prefix: the opening brace and the fields that all hits of a collection share. */
   head: string;
   id: string;
-  /** Absent where the chunk was ingested as a vector. */
+  /** Absent if the chunk was ingested as a vector without text. */
   text?: string;
   metaJson: string;
   reason: string;
-  /** Of the chunk's document; 0 for none. */
+  /** The priority of the chunk's document; value 0 means none. */
   priority: { key: string; value: number };
-  /** Where they were asked for. */
+  /** `explain`, `relevance` and `highlight` are present only if the request asked for them. */
   explain?: Omit<Explanation, 'score'>;
   relevance?: number;
   highlight?: Highlight;
@@ -30,7 +30,9 @@ interface Priority {
   readonly after: number;
 }
 
-/** What a reranker adds to the reason that a hit was found for. `score`: before the priority. */
+/**
+ * Appends the reranker's score to the reason of a hit. `score` is the reranker's score before the priority is added.
+ */
 export function rerankReason(reason: string, instance: string, score: number, priority: Priority): string {
   const scored = `${reason}; rerank: ${instance} ${score.toFixed(3)}`;
   return priority.value === 0 ? scored : `${scored}; ${priorityReason(priority)}`;
@@ -38,6 +40,7 @@ export function rerankReason(reason: string, instance: string, score: number, pr
 
 const STORED_CHARACTERS_MAX = 200;
 
+/** The `match_reason` of a hit. `meta` is called only if the search has metadata filters. */
 export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLayers, priority: Priority): string {
   const parts = [basisReason(basis)];
   if (narrowed.fields.length > 0) parts.push(filtersReason(narrowed.fields, meta()));
@@ -77,7 +80,10 @@ function filtersReason(fields: readonly string[], meta: MetaLayers): string {
   return `filters: ${fields.map((field) => `${field}=${stored(fieldReader(field)(meta))}`).join(', ')}`;
 }
 
-/** A string as it is, anything else as JSON, cut where it is long; an absent field is null. */
+/**
+ * Formats a stored metadata value: a string as it is, anything else as JSON, cut after 200 characters. An absent field
+ * gives `null`.
+ */
 function stored(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   return text.length > STORED_CHARACTERS_MAX
@@ -90,6 +96,7 @@ function priorityReason({ key, value, before, after }: Priority): string {
   return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
 }
 
+/** The JSON text of a hit with all the optional fields that `HitParts` holds. */
 export function hitJson(
   { head, id, text, metaJson, reason, explain, relevance, highlight }: HitParts,
   score: number,
@@ -99,7 +106,9 @@ export function hitJson(
   return joinHit(head, chunk, score, reason, more);
 }
 
-/** `head`: as in HitParts. `more`: fields at the end, each behind a comma. */
+/**
+ * Joins a hit from JSON fragments. `head` is as in `HitParts`; `more` holds further fields, each with a leading comma.
+ */
 export function joinHit(
   head: string,
   { idJson, textJson, metaJson }: Pick<ChunkPayload, 'idJson' | 'textJson' | 'metaJson'>,

@@ -1,6 +1,6 @@
-// The order of hits: the ranking of a shard, one ranking out of those of all shards, and what each mode makes of these.
-// Equal scores stand by document id and chunk order, so that the answer does not depend on how many shards there are;
-// where ranks are fused by vector rank, then by chunk id. Search workers only.
+// Merging of rankings: ties within one segment, one ranking out of those of all shards, and the final scores of each
+// search mode. Equal scores are ordered by document id and chunk index, so the answer does not depend on the number of
+// shards; with rank fusion they are ordered by vector rank, then by chunk id. Search workers only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { FusionSettings } from '../../api/search.js';
 import {
@@ -28,12 +28,12 @@ interface Scored extends Row {
   readonly score: number;
 }
 
-/** Behind every other. */
+/** The position of a chunk that is no longer stored: it sorts after every other. */
 const GONE: ChunkPosition = { docid: '\u{10ffff}', index: 0, path: '' };
 
 /**
- * The k first of `scored`, which is sorted best first. Where chunks stand is asked of those alone that equal another,
- * within the k or across their end.
+ * Returns the first `k` of `scored`, which is sorted best first, with ties ordered by chunk position. Only the
+ * positions of tied hits are read, including ties across the cut at `k`.
  */
 export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: readonly S[], k: number): S[] {
   const ordered: S[] = [];
@@ -53,8 +53,8 @@ function orderByPosition<S extends Scored>(view: ShardView, part: PartView, run:
 }
 
 /**
- * Where a chunk stands, which the records know and the thread remembers. One that has gone meanwhile stands last, and
- * its hit is left out later on (payload.ts).
+ * The position of a chunk in its document, from the cache or from the records. A chunk that has been deleted since it
+ * was ranked sorts last; hydration drops its hit later (payload.ts).
  */
 function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): ChunkPosition {
   const version = { memory: view.memory, collection: part.id, ordinal, stamp };
@@ -67,23 +67,23 @@ function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): C
   return position;
 }
 
-/** A chunk as a shard has ranked it. */
+/** A chunk as one shard has ranked it. */
 interface Candidate {
-  /** Place among the views of the search. */
+  /** Index of the view among the views of this search. */
   readonly shard: number;
   readonly ordinal: Ordinal;
   readonly stamp: number;
   readonly score: number;
-  /** NaN where no ranking knows it. */
+  /** NaN if no ranking computed it. */
   readonly cosine: number;
-  /** BM25 of a vector candidate, where both scores were asked for. */
+  /** BM25 of a candidate of the vector ranking, if the search needs both scores; otherwise NaN. */
   readonly words: number;
   readonly priority: number;
-  /** Terms of the query it has; 0 where they were not counted. */
+  /** Number of distinct query terms the chunk has; 0 if they were not counted. */
   readonly matched: number;
 }
 
-/** The k best of `lists`, of which each is that of the view in its place. */
+/** Merges the rankings of all shards and returns the `k` best. `lists[i]` is the ranking of `views[i]`. */
 export function mergeShards(views: readonly ShardView[], lists: readonly RankedList[], k: number): Candidate[] {
   const scores = lists.map((list) => list.scores);
   const places = mergeRanked(scores, k);
@@ -96,7 +96,7 @@ export function mergeShards(views: readonly ShardView[], lists: readonly RankedL
   return places.slice(0, k).map((place) => candidateAt(lists, place));
 }
 
-/** Where a chunk stands in its document. */
+/** The position of a candidate in its document. */
 function locate(views: readonly ShardView[], candidate: Candidate): ChunkPosition {
   const view = views[candidate.shard];
   return view?.part ? positionOf(view, view.part, candidate) : GONE;
@@ -122,9 +122,9 @@ export interface ScoredHit {
   readonly basis: Basis;
 }
 
-/** Of hits of equal score. */
+/** How hits of equal score are ordered. */
 interface Order {
-  /** What is known of them without their records. */
+  /** Compares by what is known without reading records. Only hits that `first` leaves equal are compared by `then`. */
   readonly first: (a: ScoredHit, b: ScoredHit) => number;
   readonly then: (a: ChunkPosition, b: ChunkPosition) => number;
 }
@@ -135,7 +135,7 @@ const byVectorRank: Order = {
   then: (a, b) => compareUtf8(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)),
 };
 
-/** Candidates of mode vector, which are in their final order. */
+/** Turns candidates of mode `vector`, which are in final order already, into hits. */
 export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
   candidates.map((candidate, i) => ({
     candidate,
@@ -143,7 +143,10 @@ export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
     basis: { mode: 'vector', cosine: candidate.cosine, vectorRank: i + 1 },
   }));
 
-/** `wanted` is the number of distinct tokens of the query. */
+/**
+ * Final ranking of mode `boost`: cosine plus a boost for matched tokens. `wanted` is the number of distinct tokens of
+ * the query.
+ */
 export function rankBoosted(
   views: readonly ShardView[],
   candidates: readonly Candidate[],
@@ -162,7 +165,10 @@ export function rankBoosted(
   return ordered(views, hits, byPosition);
 }
 
-/** Both rankings are of one depth, over all shards; for a fusion of scores each knows those of the other. */
+/**
+ * Final ranking of mode `hybrid`. Both rankings cover all shards and have the same depth. For score fusion each
+ * candidate also carries its score in the other ranking.
+ */
 export function rankFused(
   views: readonly ShardView[],
   fusion: FusionSettings,
@@ -186,7 +192,10 @@ export function rankFused(
 const at = (ranking: readonly Candidate[], rank: number | undefined): Candidate | undefined =>
   rank === undefined ? undefined : ranking[rank - 1];
 
-/** Scores that no half knows are NaN or undefined, and left out. `best` is 0 where no chunk has any of the words. */
+/**
+ * Scores and ranks of one hit in both rankings. A score that is NaN or undefined is left out. `best` is the highest
+ * BM25 of the lexical ranking, 0 if it is empty.
+ */
 function halvesOf(ranks: Ranks, cosine = NaN, bm25 = NaN, best: number): Halves {
   const share = best === 0 ? 0 : bm25 / best;
   return { ...ranks, ...(!Number.isNaN(cosine) && { cosine }), ...(!Number.isNaN(bm25) && { bm25, share }) };
@@ -196,7 +205,7 @@ const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;
 
 const vectorRankOf = ({ basis }: ScoredHit): number => (basis.mode === 'hybrid' ? (basis.vectorRank ?? Infinity) : 0);
 
-/** Best first; what is still equal is put in order by where the chunks stand. */
+/** Sorts best first. Positions are read only for hits that remain equal. */
 function ordered(views: readonly ShardView[], hits: ScoredHit[], { first, then }: Order): ScoredHit[] {
   const coarse = (a: ScoredHit, b: ScoredHit): number => b.score - a.score || first(a, b);
   hits.sort(coarse);

@@ -1,5 +1,5 @@
-// What the front thread and the search workers say to each other: one search of one collection as a whole, and what
-// became of it. Plain data.
+// Messages between the front thread and the search workers: one search of one collection, and its result. Plain data
+// that survives structured cloning.
 import type { CollectionRef } from '../../api/collections.js';
 import type { ContentFilter, FusionSettings, Narrowed, SearchParams, SearchTiming } from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
@@ -8,124 +8,135 @@ import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
 import type { HitParts } from './hit-json.js';
 
-/** What a chunk must fit to be ranked at all: every filter, and the content filter on its text. */
+/**
+ * The filter of a search: a chunk is ranked only if it matches every metadata filter and the content filter on its
+ * text.
+ */
 export interface Narrowing {
   filters: Filter[];
   content?: ContentFilter;
 }
 
 /**
- * Words to rank by. Mode boost: distinct tokens, to be counted in the vector candidates; hybrid: distinct terms
- * (text/terms.ts).
+ * Lexical part of a search. Mode `boost` has distinct tokens, which are counted in the vector candidates; mode `hybrid`
+ * has distinct index terms (text/terms.ts), which are ranked by BM25.
  */
 export type LexicalSearch = { mode: 'boost'; terms: string[] } | ({ mode: 'hybrid' } & QueryTerms);
 
-/** What hits shall tell beside their score. */
+/** Hit options: what each hit contains besides its score and chunk payload. */
 export interface DetailsAsked {
   explain: boolean;
   relevance: boolean;
-  /** Terms to be marked in the text. */
+  /** Terms to mark in the text. */
   highlight?: { terms: string[]; language: Language };
-  /** The terms of the query where it ranks by them, or its relevance is estimated by them. */
+  /** Terms of the query, if it ranks by them or estimates relevance from them. */
   words?: QueryTerms;
 }
 
-/** A search of one collection, over all of its shards. */
+/** A search of one collection over all of its shards. */
 export interface CollectionSearch {
   collection: CollectionRef;
-  /** JSON of the fields that all hits of the collection begin with, without the brace at the end. */
+  /** JSON prefix: the opening brace and the fields that all hits of the collection share. */
   head: string;
   priorityKey: string;
-  /** How many hits are wanted. */
+  /** Number of hits to return. */
   k: number;
-  /** How deep each ranking is taken. */
+  /** Number of candidates taken from each ranking. */
   depth: number;
   params: SearchParams;
-  /** Absent: ranked by words alone. */
+  /** Absent if the search ranks by terms alone. */
   vector?: Float32Array;
   lexical?: LexicalSearch;
   narrowing?: Narrowing;
   narrowed: Narrowed;
-  /** Of mode hybrid. */
+  /** Used by mode `hybrid` only. */
   fusion: FusionSettings;
-  /** Of mode boost. */
+  /** Used by mode `boost` only. */
   boostWeight: number;
-  /** The hits come with their parts, to be scored again. */
+  /** Return `HitParts` with the hits, so that a reranker can score them again. */
   withParts?: boolean;
   details?: DetailsAsked;
 }
 
-/** Whether a search says nothing of how the index is to be searched: then the index chooses. */
+/** Whether a search leaves all index parameters to the index. */
 export function isDefault(params: SearchParams): boolean {
   for (const _ in params) return false;
   return true;
 }
 
-/** Best first; equal scores in document and chunk order. The arrays are of one length. */
+/** One ranking, best first; ties are in document and chunk order. All arrays have the same length. */
 export interface RankedList {
   ordinals: Uint32Array;
-  /** What a hydrate must still find: a changed stamp says that the chunk is gone or replaced. */
+  /**
+   * Row versions at the time of ranking. Hydration drops a hit whose row version has changed, since its chunk was
+   * deleted or replaced.
+   */
   stamps: Uint32Array;
-  /** Of the vector ranking: cosines, with the priority applied unless the mode is hybrid. Of the lexical one: BM25. */
+  /**
+   * In the vector ranking: cosines, with the priority added unless the mode is `hybrid`. In the lexical ranking: BM25.
+   */
   scores: Float64Array;
-  /** NaN in the lexical ranking, unless both scores were asked for. */
+  /** Cosine of each chunk. In the lexical ranking NaN, unless score fusion needs both scores. */
   cosines: Float32Array;
-  /** BM25, where both scores were asked for. */
+  /** BM25 of each chunk of the vector ranking, if score fusion needs both scores. */
   words?: Float64Array;
-  /** Of modes boost and hybrid, where any is not 0. */
+  /** Present in modes `boost` and `hybrid` if the segment has any priority. */
   priorities?: Float64Array;
-  /** Of mode boost: how many terms of the query each chunk has. */
+  /** Mode `boost`: the number of query tokens each chunk has. */
   matched?: Uint32Array | undefined;
 }
 
-/** Cosines of a query with a sample of a collection's chunks, summed up. */
+/** Sum and count of the query's cosines with a sample of a collection's chunks. */
 export interface CosineSample {
   count: number;
   sum: number;
 }
 
-/** The rankings of an arena of a shard. */
+/** The rankings of one segment: one collection in one arena of one shard. */
 export interface ShardHits {
-  /** The stamp that was given out last before the search: what was published later may be a part of a document only. */
+  /** The last row version published before the search. A document published later may be visible only in part. */
   before: number;
-  /** How often rows had gone before the search, and whether some were going: odd. */
+  /** The segment's removal counter at the start of the search. An odd value means that a removal was under way. */
   removals: number;
-  /** Live chunks. */
+  /** Number of live chunks. */
   chunks: number;
   vector: RankedList;
-  /** Of mode hybrid. */
+  /** Mode `hybrid` only. */
   lexical?: RankedList;
   sample?: CosineSample;
-  /** Time spent on finding what may be ranked. */
+  /** Time spent on evaluating the filter. */
   filterMs: number;
   vectorMs: number;
   lexicalMs: number;
 }
 
-/** The k best, best first. */
+/** The k best hits, best first. */
 export interface Found {
   /** Chunk ids. */
   ids: string[];
   scores: number[];
   /** Each hit as JSON text. */
   json: string[];
-  /** Where they were asked for. */
+  /** Present if `withParts` was set. */
   parts?: HitParts[];
   timing: SearchTiming;
 }
 
-/** Indexes that a shard has not made yet: its owner is asked to, and the search again. */
+/**
+ * Indexes that a shard has not loaded or built yet. The front thread asks the shard's owner for them and repeats the
+ * search.
+ */
 export interface Wanting {
   shard: number;
   words: boolean;
   fields: boolean;
 }
 
-/** The hits, or the indexes that have to be made before there are any. */
+/** The hits, or the missing indexes that must be loaded or built first. */
 export type SearchResult = Found | Wanting[];
 
-/** Given to each search worker when it starts. */
+/** Start message of each search worker. */
 export interface SearchWorkerStart extends SharedShards {
-  /** Of what hits have told of their chunks; 0 for none. */
+  /** Size limit of the worker's chunk payload cache; 0 disables it. */
   hitCacheBytes: number;
 }

@@ -1,34 +1,34 @@
-// What the next search need not read the records for: what hits have told of their chunks, and where chunks stand that
-// had equal scores. A stamp names one version of one row for the life of the memory (docs/internals/memory-layout.md,
-// rule 8), and of a chunk nothing is told but what was committed with that version; so nothing in here is ever stale,
-// and nothing has to be taken out. Search workers only, one cache for each thread.
+// Cache of chunk payloads and chunk positions, one for each search worker. A row version names one version of one row
+// for the lifetime of its memory (docs/internals/memory-layout.md, rule 8), and an entry holds only what was committed
+// with that version. Entries therefore never become stale and need no invalidation. Search workers only; not shared
+// between threads.
 import { LRUCache } from 'lru-cache';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 
-/** Where a chunk stands. */
+/** The position of a chunk, by which ties are ordered. */
 export interface ChunkPosition {
   docid: string;
-  /** In its document. */
+  /** Index of the chunk in its document. */
   index: number;
   path: string;
 }
 
-/** What a hit tells of its chunk whatever the query, as JSON text. */
+/** The part of a hit that does not depend on the query, as JSON text. */
 export interface ChunkPayload {
   readonly id: string;
   readonly idJson: string;
-  /** Absent where the chunk was ingested as a vector. */
+  /** Absent if the chunk was ingested as a vector without text. */
   readonly textJson?: string;
   /** The document's metadata overlaid by the chunk's own. */
   readonly metaJson: string;
-  /** The chunk's own metadata and the document's. */
+  /** JSON of the chunk's own metadata and of the document's, in this order. */
   readonly layers: readonly [string, string];
 }
 
-/** Stamps come round after 2^32: long before that all of a memory's are forgotten. */
+/** Row versions wrap around after 2^32. The cache is cleared long before that. */
 const STAMPS_MAX = 2 ** 30;
 
-/** One version of one row of one memory. */
+/** Identifies one version of one row of one memory. */
 export interface RowVersion {
   memory: number;
   collection: CollectionId;
@@ -42,11 +42,11 @@ interface Entry<V> {
   readonly value: V;
 }
 
-/** What single versions of rows have told before: bounded by bytes, the least recently used going first. */
+/** An LRU cache by row version, bounded by bytes. */
 class RowCache<V> {
-  /** undefined: nothing is kept. */
+  /** undefined if the cache is disabled. */
   private readonly entries: LRUCache<number, Entry<V>> | undefined;
-  /** By memory: its latest stamp when the first of its rows was kept. */
+  /** By memory: its latest row version when this cache first saw it. */
   private readonly since: number[] = [];
 
   constructor(bytesMax: number, bytesOf: (value: V) => number) {
@@ -55,8 +55,8 @@ class RowCache<V> {
   }
 
   /**
-   * Forgets what could be taken for a row that has a stamp again: to be told of each view of a memory, with its latest
-   * stamp.
+   * Clears the cache before row versions of `memory` can repeat. Call it for each new view of a memory, with the
+   * memory's latest row version `stamp`.
    */
   reach(memory: number, stamp: number): void {
     const since = (this.since[memory] ??= stamp);
@@ -70,7 +70,7 @@ class RowCache<V> {
     return entry?.ordinal === ordinal && entry.collection === collection ? entry.value : undefined;
   }
 
-  /** Requires that the row still had this stamp after the records were read. */
+  /** Requires that the row still had this version after its records were read. */
   keep({ memory, collection, ordinal, stamp }: RowVersion, value: V): void {
     this.entries?.set(keyOf(memory, stamp), { collection, ordinal, value });
   }
@@ -78,15 +78,16 @@ class RowCache<V> {
 
 const keyOf = (memory: number, stamp: number): number => memory * 2 ** 32 + stamp;
 
-/** What the lists and maps of an entry take, and the heads of its strings. */
+/** Estimated overhead of an entry in bytes: list and map nodes, string headers. */
 const ENTRY_BYTES = 400;
 const POSITION_BYTES = 150;
-/** Of all bytes, for positions: 32 MB have room for 50,000. */
+/** Share of the cache that holds positions: of 32 MB, enough for about 50,000. */
 const POSITIONS_SHARE = 0.25;
 
+/** The two caches of a search worker: chunk payloads and chunk positions. */
 export class HitCache {
   private readonly chunks: RowCache<ChunkPayload>;
-  /** Where chunks stand in the order that equal scores have. */
+  /** Chunk positions, by which ties are ordered. */
   readonly positions: RowCache<ChunkPosition>;
   private counted = { hits: 0, misses: 0 };
 
@@ -95,7 +96,7 @@ export class HitCache {
     this.positions = new RowCache(bytesMax * POSITIONS_SHARE, bytesOfPosition);
   }
 
-  /** To be told of each view of a memory, with its latest stamp. */
+  /** Call it for each new view of a memory, with the memory's latest row version. */
   reach(memory: number, stamp: number): void {
     this.chunks.reach(memory, stamp);
     this.positions.reach(memory, stamp);
@@ -107,20 +108,20 @@ export class HitCache {
     return chunk;
   }
 
-  /** What `get` has answered since this was asked last. */
+  /** Hits and misses of `get` since the last call. */
   takeCounts(): { hits: number; misses: number } {
     const { counted } = this;
     this.counted = { hits: 0, misses: 0 };
     return counted;
   }
 
-  /** Requires that the row still had this stamp after the records were read. */
+  /** Requires that the row still had this version after its records were read. */
   keep(version: RowVersion, chunk: ChunkPayload): void {
     this.chunks.keep(version, chunk);
   }
 }
 
-/** Of strings that are not Latin-1: the most they can take. */
+/** Upper bound in bytes: two per character, the size of strings that are not Latin-1. */
 const bytesOf = ({ id, idJson, textJson = '', metaJson, layers }: ChunkPayload): number =>
   ENTRY_BYTES +
   2 *

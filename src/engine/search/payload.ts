@@ -1,6 +1,5 @@
-// Turns the hits of a search into the JSON text a client gets, from the records of their shards, with what they tell of
-// themselves where it was asked for: the parts of the score, how relevant they are likely to be, the best passage.
-// Search workers only.
+// Hydration: turns ranked hits into the JSON text that a client receives, from the records of their shards, and adds
+// the hit options that were asked for (explanation, relevance, highlight). Search workers only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { Explanation } from '../../api/search.js';
 import { type LexicalStatistics, greatestBm25, idfsOf } from '../../ranking/bm25.js';
@@ -19,18 +18,18 @@ import type { ChunkPayload } from './payload-cache.js';
 import { cosinesOf, wordScores } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
 
-/** What is known of a query over all shards, to tell how relevant a hit is, and what each of its terms is worth. */
+/** Query statistics over all shards, from which relevance and the score of each term are computed. */
 export interface QueryStatistics {
   readonly words: LexicalStatistics;
-  /** Of the query with any chunks. */
+  /** Mean cosine of the query with a sample of chunks. */
   readonly meanCosine: number;
 }
 
 type HitDetails = Pick<HitParts, 'explain' | 'relevance' | 'highlight'>;
-/** Of one hit, by its place among them, once its text is read. */
+/** Options of one hit. `at` is the hit's index in its list; the chunk's text must have been read. */
 type DetailsOf = (at: number, text: string | undefined, priority: number) => HitDetails;
 
-/** Of the hits of one shard, all at once. */
+/** Prepares the options of all hits of one shard. */
 function detailsOf(
   part: PartView,
   hits: readonly ScoredHit[],
@@ -51,10 +50,7 @@ function detailsOf(
   });
 }
 
-/**
- * The words that are marked are those that are ranked by, where any are. Rare terms are marked sooner, where it is known
- * which are.
- */
+/** Marks the terms that the search ranks by, if there are any, and prefers rare ones by their IDF. */
 function weighed(
   highlight: NonNullable<DetailsAsked['highlight']>,
   terms: string[] = [],
@@ -63,7 +59,7 @@ function weighed(
   return terms.length > 0 ? { ...highlight, terms, weights: idfsOf(statistics) } : highlight;
 }
 
-/** undefined where nothing is known to tell it by. */
+/** Relevance of each chunk; undefined if neither a cosine nor a BM25 score is available. */
 function relevances(
   part: PartView,
   ordinals: Uint32Array,
@@ -83,8 +79,8 @@ function relevances(
 type TermScores = NonNullable<Explanation['lexical']>['terms'];
 
 /**
- * For each chunk the terms that it has: asked for one by one, their scores add up to that of all but for less than a
- * millionth of it.
+ * For each chunk the terms that it has, with their scores. Each term is scored alone; the scores of a chunk add up to
+ * its full BM25 with a relative error below one millionth.
  */
 function termScores(
   words: WordIndex,
@@ -127,8 +123,8 @@ function partsOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 
 const ranked = (rank: number | undefined): { rank?: number } => (rank === undefined ? {} : { rank });
 
 /**
- * What a hit tells of its chunk whatever the query; undefined where the snapshot does not have it. `documents`: those
- * read before, to which its own is added.
+ * Reads the payload of a chunk; undefined if the snapshot does not have the chunk. `documents` caches the document
+ * records of this search, and the chunk's document is added to it.
  */
 function readPayload(
   view: ShardView,
@@ -158,29 +154,29 @@ const layersOf = ({ layers }: ChunkPayload): MetaLayers =>
 const textOf = ({ textJson }: ChunkPayload): string | undefined =>
   textJson === undefined ? undefined : (JSON.parse(textJson) as string);
 
-/** A hit as a client gets it. */
+/** A hit as a client receives it. */
 interface HydratedHit {
   /** Chunk id. */
   id: string;
-  /** The whole hit, as JSON text. */
+  /** The whole hit as JSON text. */
   json: string;
-  /** Where they were asked for. */
+  /** Present if `withParts` was set. */
   parts?: HitParts;
 }
 
-/** Hits of one shard, in the order of the answer. */
+/** Hits of one segment, best first. */
 interface HitsOfShard {
   readonly view: ShardView;
   readonly hits: readonly ScoredHit[];
-  /** The stamp given out last before they were ranked. */
+  /** The last row version published before they were ranked. */
   readonly before: number;
 }
 
 /**
- * undefined for a hit that has changed since it was ranked: its chunk has gone, or its document came while the search
- * was at work, and may be ranked in part. Where its stamp is still what it was, a snapshot taken later has its chunk,
- * or has lost it to a commit that is not published yet: an ordinal is used again only after the publication that freed
- * it. Nor is that commit acknowledged: what the chunk told before may be told once more.
+ * Returns undefined for a hit that has changed since it was ranked: its chunk was deleted, or its document was
+ * published during the search and may have been ranked in part. If the row version is unchanged, a snapshot taken now
+ * either has the chunk, or has lost it to a commit that is not published yet, because an ordinal is reused only after
+ * the publication that freed it. Such a commit is not acknowledged yet either, so a cached payload may still be shown.
  */
 export function hydrate(
   search: CollectionSearch,
@@ -215,7 +211,7 @@ function hydrateHit(
   const { head, priorityKey, narrowed, withParts } = search;
   const { candidate, basis, score } = hit;
   const value = part.priorities.of(candidate.ordinal);
-  // Field by field: a literal that spreads another took a third of the hydration.
+  // Written field by field: spreading one literal into another cost a third of the hydration time.
   const reason = matchReason(basis, narrowed, () => layersOf(chunk), {
     key: priorityKey,
     value,

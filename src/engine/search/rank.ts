@@ -1,5 +1,5 @@
-// The rankings of a search, one arena of a shard after the other: what of a part may be ranked at all, the rankings that
-// the mode wants, how long each took, and their packing for whoever merges them. Search workers only.
+// Ranks segments: evaluates the filter, runs the vector and lexical rankings that the search mode needs, measures their
+// time, and packs them for the merge. Search workers only.
 import type { Ordinal } from '../../api/ids.js';
 import type { SearchParams } from '../../api/search.js';
 import type { LexicalStatistics } from '../../ranking/bm25.js';
@@ -23,10 +23,10 @@ import { breakTies } from './merge.js';
 import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';
 import type { ShardView } from './snapshot.js';
 
-/** Rows that tell how near chunks are to a query as a rule. */
+/** Number of rows sampled to estimate the mean cosine of a query. */
 const SAMPLE_ROWS = 256;
 
-/** BM25 of each; 0 for a chunk that has none of the terms. */
+/** BM25 of each chunk; 0 if it has none of the terms. */
 export function wordScores(
   words: WordIndex,
   terms: string[],
@@ -39,13 +39,13 @@ export function wordScores(
   return Float64Array.from(ordinals, (ordinal) => scores.get(ordinal) ?? 0);
 }
 
-/** NaN for a chunk that is not live. */
+/** Cosine of each chunk; NaN if the chunk is not live. */
 export function cosinesOf(part: PartView, vector: Float32Array, ordinals: Uint32Array): Float32Array {
   if (ordinals.length === 0) return new Float32Array(0);
   return part.index.scoresOf(vector, ordinals);
 }
 
-/** Of about 256 rows, evenly spread over the part; of all of a small part. */
+/** Cosines of about 256 rows, evenly spread over the segment, or of all rows of a small one. */
 function sampleCosines(part: PartView, vector: Float32Array): CosineSample {
   const { end } = part.index;
   const step = Math.max(1, Math.floor(end / SAMPLE_ROWS));
@@ -54,7 +54,10 @@ function sampleCosines(part: PartView, vector: Float32Array): CosineSample {
   return { count: cosines.length, sum: cosines.reduce((sum, cosine) => sum + cosine, 0) };
 }
 
-/** Where more of a part's chunks have a priority, all are scored: then that is less work than a search beside it. */
+/**
+ * If more than this share of a segment's chunks has a priority, all chunks are scored: that costs less than a graph
+ * search plus the scoring of those chunks.
+ */
 const SCORED_SHARE_MAX = 0.25;
 
 interface Scored {
@@ -65,19 +68,19 @@ interface Scored {
   cosine: number;
 }
 
-/** A part that is ranked: what of it is searched, and for what. */
+/** A segment with the search that ranks it. */
 interface RankedPart {
   readonly view: ShardView;
   readonly part: PartView;
   readonly search: CollectionSearch;
-  /** Of the terms that are ranked by. */
+  /** Statistics of the terms that the search ranks by. */
   readonly statistics: LexicalStatistics;
   readonly scope: SearchScope;
 }
 
 /**
- * The nearest chunks to the depth of the search, with all that equal the last (`breakTies` cuts them). Unless the mode
- * fuses it with the ranking by words, by what their priorities make of the cosine.
+ * The nearest chunks to the depth of the search, with all that tie with the last one (`breakTies` cuts them). Scores
+ * include the priority, unless the mode is `hybrid`, where fusion adds it.
  */
 export function rankByVector(
   part: PartView,
@@ -108,8 +111,8 @@ function nearestByCosine(
 }
 
 /**
- * A chunk that is lifted may come from far below the nearest: those with a priority are all scored, the others ranked
- * as ever.
+ * A priority can lift a chunk from far below the nearest ones. Chunks with a priority are therefore all scored; the
+ * others are ranked as usual.
  */
 function withLifted(
   part: PartView,
@@ -126,7 +129,7 @@ function withLifted(
   );
 }
 
-/** Scores all of the rows that are live, and keeps the k best with all that equal the k-th. */
+/** Scores all live rows of `rows` and keeps the k best, with all that tie with the k-th. */
 function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number, rows: Uint32Array): Scored[] {
   const cosines = index.scoresOf(vector, rows);
   const live = Uint32Array.from(rows.keys()).filter((i) => !Number.isNaN(cosines[i]));
@@ -137,13 +140,14 @@ function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number
   });
 }
 
-/** In mode hybrid: the best by BM25 of those that have any term of the query. */
+/** Mode `hybrid`: the best by BM25 of the chunks that have any term of the query. */
 function rankByWords({ part, search, statistics, scope: { allowed } }: RankedPart): Scored[] {
   const { lexical, depth } = search;
   const { words, index } = part;
   if (lexical?.mode !== 'hybrid' || !words) return [];
   const first = words.rankWithTies(lexical.terms, statistics, depth, allowed);
-  // Of a document that leaves the words stay for a while: they are no hits, and take the place of none.
+  // The postings of a removed document remain for a while. If a removed row is among the best, the ranking runs again
+  // over live rows only, so that it takes no place.
   const { ordinals, scores } = first.ordinals.every((ordinal) => index.isLive(ordinal))
     ? first
     : words.rankWithTies(lexical.terms, statistics, depth, liveIn(part, allowed));
@@ -168,9 +172,8 @@ function liveIn({ index }: PartView, allowed = fullBitmap(index.end)): Bitmap {
 const NONE_RANKED = pack([]);
 
 /**
- * The best chunks of this shard's part of the collection in each ranking, to the depth of the search and no deeper.
- * Requires that what it needs is indexed. `all`: live chunks of the collection in all shards; where it is left out,
- * this one has them all.
+ * Ranks one segment, to the depth of the search. Requires the indexes that the search needs. `all` is the number of
+ * live chunks of the collection in all shards; without it, this segment is taken to have them all.
  */
 export function rankPart(
   view: ShardView,
@@ -197,8 +200,8 @@ export function rankPart(
 const shareOf = (own: number, all = own): number => Math.min(1, own / all);
 
 /**
- * The hits of a part with its vectors ranked anew, as if it were alone. The rest is what rows had at first: whatever
- * went since is noticed by it.
+ * Repeats the vector ranking of a segment as if the segment were alone. The row versions and counters of the first
+ * ranking are kept, so that any change since then is noticed.
  */
 export function withVectorAnew(
   view: ShardView,
@@ -221,7 +224,8 @@ export function withVectorAnew(
 }
 
 /**
- * Fills the hits in. Equal scores are looked at when everything is ranked: by then the store has all that was found.
+ * Fills in `hits`. Ties are resolved after both rankings have run: only then is the snapshot of the store sure to have
+ * every chunk that was found.
  */
 function rank(ranked: RankedPart, hits: ShardHits): void {
   const { part, search, scope } = ranked;
@@ -240,11 +244,11 @@ function rank(ranked: RankedPart, hits: ShardHits): void {
   hits.lexicalMs = performance.now() - rankedAtMs;
 }
 
-/** Whether the chunks of each ranking come with their scores of the other one. */
+/** Whether the chunks of each ranking also need their scores in the other one. */
 const wantsBothScores = ({ vector, fusion }: CollectionSearch): boolean =>
   vector !== undefined && fusion.method === 'score';
 
-/** With what its chunks have of the words of the query, where the mode or the fusion wants to know. */
+/** Packs the vector ranking, with the matched tokens or the BM25 of its chunks if the mode or the fusion needs them. */
 function packNearest(ranked: RankedPart, nearest: Scored[]): RankedList {
   const { part, search, statistics } = ranked;
   const { lexical } = search;
@@ -258,7 +262,7 @@ function packNearest(ranked: RankedPart, nearest: Scored[]): RankedList {
 const packBest = ({ view, part, search }: RankedPart, scored: Scored[], isPrioritized: boolean): RankedList =>
   pack(breakTies(view, part, scored, search.depth), isPrioritized ? part : undefined);
 
-/** With the priorities of `part`, where it is given and has any. */
+/** Packs a ranking, with the priorities of `part` if it is given and has any. */
 function pack(scored: readonly Scored[], part?: PartView): RankedList {
   const count = scored.length;
   const list: RankedList = {
@@ -281,9 +285,9 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
 }
 
 /**
- * The rankings of `views`, of all shards and in the same places. Each part is searched for its share of the best, since
- * chunks are spread over shards by chance; one that has more of them, as when all of a document's chunks are the best,
- * is searched again as if it were alone.
+ * Ranks the segments of all shards; the result is in the order of `views`. Chunks are spread over shards by chance, so
+ * each segment is searched only for its expected share of the best. A segment that holds more of them, for example
+ * because all chunks of one document are the best, is searched again as if it were alone.
  */
 export function rankParts(
   views: readonly ShardView[],
@@ -305,13 +309,13 @@ const chunksIn = (views: readonly ShardView[]): number =>
   views.reduce((sum, { part }) => sum + (part?.index.liveCount ?? 0), 0);
 
 /**
- * Whether the parts have been searched for shares: what a search says of how it goes, and breadths under a filter, are
- * not divided.
+ * Whether the segments were searched for their shares. Explicit search parameters and filtered searches are not
+ * divided.
  */
 const isShared = ({ length }: readonly ShardView[], { vector, narrowing, params }: CollectionSearch): boolean =>
   length > 1 && vector !== undefined && narrowing === undefined && isDefault(params);
 
-/** How many of the k best by vector each list has. */
+/** How many of the k best by vector come from each list. */
 function bestIn(lists: readonly ShardHits[], k: number): number[] {
   const counts = lists.map(() => 0);
   for (const { shard } of mergeRanked(

@@ -1,6 +1,6 @@
-// A search of one collection: statistics of its words, the ranking of every shard, one answer.
-// A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
-// only.
+// A search of one collection: query statistics, the ranking of every shard, the merge, and hydration. If a hit changes
+// during the search, the search runs again, so that an answer never mixes old and new chunks of one document. Search
+// workers only.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
@@ -11,8 +11,8 @@ import { rankParts } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 
 /**
- * `hasChanged`: some hits have changed since they were ranked and are left out, or rows went that may have been looked
- * for.
+ * `hasChanged`: some hits changed after they were ranked and were left out, or rows were removed that the search might
+ * have missed.
  */
 interface Finished {
   found: Found;
@@ -20,8 +20,8 @@ interface Finished {
 }
 
 /**
- * The end of a search, once every shard is ranked: one ranking of all, its final scores, and the k best as JSON.
- * `lists`: of the views in the same places. `timing` has what went before.
+ * Finishes a search whose shards are all ranked: merges the rankings, computes final scores, and hydrates the k best.
+ * `lists[i]` is the ranking of `views[i]`. Times are added to `timing`.
  */
 export function finish(
   views: readonly ShardView[],
@@ -75,7 +75,7 @@ function score(
   return rankFused(views, fusion, byVector, byWords);
 }
 
-/** In the order of `hits`. */
+/** Hydrates all hits; the result is in the order of `hits`. */
 function hydrateAll(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
@@ -96,8 +96,8 @@ function hydrateAll(
 }
 
 /**
- * Of the query with any chunk, for a relevance. As if one more chunk had nothing of the query: what is said of a
- * collection of one is not that it is as near as any.
+ * Mean cosine of the query with any chunk, as the baseline of relevance. One more chunk with cosine 0 is counted, so
+ * that the only chunk of a collection is not reported as merely average.
  */
 function meanCosineOf(lists: readonly ShardHits[]): number {
   const samples = lists.flatMap(({ sample }) => sample ?? []);
@@ -105,7 +105,7 @@ function meanCosineOf(lists: readonly ShardHits[]): number {
   return total(({ sum }) => sum) / (total(({ count }) => count) + 1);
 }
 
-/** Of the terms that are ranked by, or that a relevance is estimated by. `views`: of all shards. */
+/** Statistics, summed over all shards, of the terms that the search ranks by or estimates relevance from. */
 function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
   const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
   return sumStatistics(
@@ -115,9 +115,9 @@ function statisticsOf(views: readonly ShardView[], { lexical, details }: Collect
 }
 
 /**
- * What a search wants that is not there: a part in memory, an index of words or of metadata. Their owners bring or make
- * them when they are asked to, which the front thread does before it sends the search again. Where memory has no room for an index, filters read the records, but words cannot be ranked: its owner is asked to
- * try again.
+ * Missing indexes: segments that are evicted, text indexes and metadata indexes that are not built. The front thread
+ * asks the owners of the shards for them and repeats the search. If memory does not suffice for an index, filters fall
+ * back to reading records; a lexical ranking has no fallback, so its index is always reported as missing.
  */
 export function wantingOf(
   views: readonly ShardView[],
@@ -143,13 +143,16 @@ export function wantingOf(
 }
 
 /**
- * Documents that are replaced without a pause make attempts fail one after the other; then what has changed is left
- * out.
+ * Documents that are replaced without a pause can make every attempt fail. After this many attempts the answer leaves
+ * out the hits that have changed.
  */
 const ATTEMPTS_MAX = 100;
 const PAUSE_MS = 1;
 
-/** Throws AppError `shard_unavailable`. */
+/**
+ * Returns the hits, or the missing indexes. Blocks the thread for 1 ms between attempts. Throws AppError
+ * `shard_unavailable`.
+ */
 export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
   const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
@@ -157,7 +160,10 @@ export function search(shards: ShardSet, asked: CollectionSearch): SearchResult 
   return first.hasChanged ? again(shards, asked, timing) : first.found;
 }
 
-/** What is missing is not told any more: indexes do not go while a search is at work, unless memory runs out. */
+/**
+ * Repeats the search until nothing changes under it. A missing index is an error here: indexes do not go while searches
+ * are running unless memory runs out.
+ */
 function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming): Found {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let attempts = 2; ; attempts++) {
@@ -168,7 +174,7 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
   }
 }
 
-/** `views`: of all shards and their arenas. */
+/** `views` are those of all segments of the collection, in all shards and arenas. */
 function attempt(views: readonly ShardView[], search: CollectionSearch, timing: SearchTiming): Finished | Wanting[] {
   const wanting = wantingOf(views, search);
   if (wanting.length > 0) return wanting;

@@ -1,5 +1,5 @@
-// The memories and stores of all shards, for one search worker, which reads them and owns none; and views of them for
-// one search, which nothing that they show is freed or closed beside. Search workers only, each with its own.
+// A search worker's read access to the memories and stores of all shards, and the views of one search, which keep what
+// they show from being freed or closed. Each search worker has its own instance and owns no shard. Search workers only.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import { nowSeconds } from '../../base/clock.js';
@@ -14,26 +14,32 @@ import type { SearchWorkerStart } from './params.js';
 import { HitCache } from './payload-cache.js';
 
 /**
- * One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store. Of
- * no use outside the `Kernel.read` that it is made in.
+ * One arena of a shard as one search sees it: the segment of its collection in shared memory, and a snapshot of the
+ * store. Valid only inside the `Kernel.read` in which it is created.
  */
 export class ShardView {
-  /** undefined where nothing of the collection was ever written to this shard. */
+  /** undefined if nothing of the collection is in this arena. */
   readonly part: PartView | undefined;
-  /** The stamp given out last before this view was made, or before the publication that was under way. */
+  /**
+   * The last row version published before this view was created. If a publication was under way, the last one before
+   * it.
+   */
   readonly before: number;
-  /** Of its rows, as they stood then. */
+  /** The segment's removal counter at that time. */
   readonly removals: number;
   private snapshot: Snapshot | undefined;
 
   constructor(
     readonly shard: number,
-    /** Of the home arena, for all of the shard: the others come and go with it. */
+    /**
+     * The incarnation of the shard's home arena. It stands for the whole shard, since the other arenas come and go with
+     * the home arena.
+     */
     readonly incarnation: number,
     kernel: Kernel,
     private readonly reader: ShardReader,
     { id }: CollectionRef,
-    /** Of the thread. */
+    /** The cache of the thread. */
     readonly cache: HitCache,
     readonly arena = 0,
   ) {
@@ -43,20 +49,20 @@ export class ShardView {
     this.removals = this.part?.index.removals ?? 0;
   }
 
-  /** Its number among those of all shards: a stamp is one of a memory. */
+  /** The memory's number among those of all shards. Row versions are unique only within one memory. */
   get memory(): number {
     return this.shard * ARENAS + this.arena;
   }
 
   /**
-   * Whether rows have gone since they stood at `removals`, or were going: then a document may have been missed between
-   * its old rows and its new ones.
+   * Whether rows have been removed since `removals` was read, or were being removed then. If so, the search may have
+   * missed a document between the removal of its old rows and the publication of its new ones.
    */
   hasLost(removals: number): boolean {
     return (removals & 1) === 1 || (this.part?.index.removals ?? 0) !== removals;
   }
 
-  /** A snapshot of its own. */
+  /** Runs `work` on a snapshot of its own. */
   read<T>(work: (txn: ShardTxn) => T): T {
     const { txn, end } = this.reader.snapshot(this.incarnation);
     try {
@@ -67,7 +73,8 @@ export class ShardView {
   }
 
   /**
-   * The snapshot that the answer is made from. It is taken when it is asked for first: after the shard has been ranked.
+   * The snapshot from which hits are hydrated. It is taken at first use, which must come after the shard has been
+   * ranked.
    */
   get txn(): ShardTxn {
     return (this.snapshot ??= this.reader.snapshot(this.incarnation)).txn;
@@ -78,12 +85,15 @@ export class ShardView {
   }
 }
 
-/** Whether a row was published after `before`. Stamps wrap around; no two in use are ever that far apart. */
+/**
+ * Whether row version `stamp` was published after `before`. Row versions wrap around; two that are in use never differ
+ * by 2^31 or more.
+ */
 export const isLater = (stamp: number, before: number): boolean => ((stamp - before) | 0) > 0;
 
 /**
- * One shard: its arenas and its store. The home arena says in which others a collection has parts; of these a thread sees
- * nothing before it needs one.
+ * One shard for reading: its arenas and its store. The home arena's directory names the other arenas that hold segments
+ * of a collection; a thread joins those when it first needs them.
  */
 class ReadShard {
   private readonly home: Kernel;
@@ -102,9 +112,9 @@ class ReadShard {
   }
 
   /**
-   * Runs `work` inside the arenas where the collection is, on a view of each, and of the home where it is nowhere.
-   * undefined where that has changed meanwhile: a document may have gone to an arena that was not looked into. Throws
-   * 503 `shard_unavailable`.
+   * Runs `work` on a view of each arena that holds the collection, or of the home arena if none does. Returns undefined
+   * if the collection's arenas changed meanwhile, because a document may then be in an arena that was not searched.
+   * Throws AppError `shard_unavailable` if no owner has the shard open.
    */
   view<T>(collection: CollectionRef, work: (views: ShardView[]) => T): T | undefined {
     const { directory } = this.home;
@@ -130,7 +140,7 @@ class ReadShard {
     return kernel.read(() => {
       const view = new ShardView(this.shard, of.incarnation, kernel, this.reader, of.collection, this.cache, arena);
       try {
-        // Its collection has left the arena since the home was asked.
+        // The collection left this arena after the home arena's directory was read.
         if (arena > 0 && !view.part) return undefined;
         if (arena > 0) this.home.directory.get(of.collection.id, nowSeconds());
         return this.enter(rest, [...views, view], of, work);
@@ -150,23 +160,27 @@ class ReadShard {
 
 const HOME = [0];
 
-/** The home alone where the collection is nowhere; undefined while it comes or leaves. */
+/** The arenas of a collection: the home arena alone if it has none; undefined while it is being loaded or evicted. */
 function arenasOf(place: PartPlace | undefined): readonly number[] | undefined {
   if (!place || place.arenas === 0) return HOME;
   if (place.vectors === 0 && (place.arenas & 1) === 1) return undefined;
   return Array.from({ length: 32 }, (_, arena) => arena).filter((arena) => (place.arenas >>> arena) & 1);
 }
 
-/** A root is not used again while a reader is inside: the same one is the same part, in memory all the while. */
+/**
+ * A vector index root is not reused while a reader is inside, so the same root means the same segment, in memory
+ * throughout.
+ */
 const isSame = (a: PartPlace | undefined, b: PartPlace | undefined): boolean =>
   a?.vectors === b?.vectors && a?.arenas === b?.arenas;
 
-/** Collections that come to other arenas, or leave memory, while one looks for them: hardly twice. */
+/** Limit on retries when a collection moves to other arenas or is evicted during a view. Two in a row are rare. */
 const ATTEMPTS_MAX = 100;
 
+/** All shards, as one search worker reads them. */
 export class ShardSet {
   private readonly shards: readonly ReadShard[];
-  /** Every shard. */
+  /** The numbers of all shards. */
   readonly all: readonly number[];
   private readonly cache: HitCache;
   private readonly meters: SharedMeters;
@@ -181,9 +195,9 @@ export class ShardSet {
   }
 
   /**
-   * Runs `work`, which waits for nothing, on views of the given shards, in their order: until it ends nothing that they
-   * show is freed or closed. It may be run again. Throws 503 `shard_unavailable` where a shard has no owner, or one
-   * that has not loaded it yet.
+   * Runs `work` on views of the given shards, in their order. `work` must be synchronous; until it returns, nothing
+   * that the views show is freed or closed. It may run more than once. Throws AppError `shard_unavailable` if a shard
+   * has no owner or is still being opened.
    */
   view<T>(shards: readonly number[], collection: CollectionRef, work: (views: ShardView[]) => T): T {
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
@@ -198,13 +212,13 @@ export class ShardSet {
     throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
   }
 
-  /** Counts what the searches since the last time have had of the cache. */
+  /** Adds the cache hits and misses since the last call to the shared meters. */
   tellCounts(): void {
     const { hits, misses } = this.cache.takeCounts();
     this.meters.hydrated(hits, misses);
   }
 
-  /** undefined where a collection has moved meanwhile. */
+  /** Returns undefined if a collection has moved meanwhile. */
   private enter<T>(
     [shard, ...rest]: readonly ReadShard[],
     collection: CollectionRef,
