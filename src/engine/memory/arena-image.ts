@@ -1,5 +1,6 @@
-// An arena as bytes: what a checkpoint copies of it, and how it comes back from them. What belongs to the process (the
-// table of readers, epochs, the lock) is left as it is; what threads of another one had of it is freed. Owner only.
+// Reads and restores an arena as bytes for a checkpoint. Words that belong to the running process (the table of
+// readers, the epochs and the lock) keep their values on a restore; scratch memory that threads of the earlier process
+// held is freed. Owner only.
 import { assert } from '../../base/assert.js';
 import type { Instance } from './bindings.js';
 import {
@@ -26,14 +27,14 @@ import {
   USED_AT,
 } from './layout.js';
 
-/** Words of the arena's header that come back, beside the bins and the stamp. */
+/** Header words that a restore copies from the image, in addition to the bins and the row version counter. */
 const KEPT_WORDS = [USED_AT, FENCE_AT, DIRECTORY_AT, RETIRED_FIRST_AT, RETIRED_LAST_AT, RETIRED_LINES_AT];
 
-/** What has to be known of an arena beside its bytes. */
+/** What a restore needs to know about an arena in addition to its bytes. */
 export interface ArenaPlan {
-  /** The line behind the last chunk in use. */
+  /** The line after the last chunk in use. */
   readonly end: number;
-  /** The owner's scratch, 0 for none. */
+  /** Address of the owner's scratch, or 0 for none. */
   readonly scratch: number;
 }
 
@@ -47,30 +48,36 @@ export class ArenaImage {
     return { end: instance.word(last * LINE_BYTES + CHUNK_IN_USE) === 0 ? last : fence, scratch: instance.heldScratch };
   }
 
-  /** Up to the last chunk in use, and the header of what comes behind it. */
+  /** Size of the image in bytes: everything up to the last chunk in use, and the header line of the chunk after it. */
   get bytes(): number {
     return (this.plan().end + 1) * LINE_BYTES;
   }
 
-  /** Given out publications of rows since there is this memory, and those that it came back with. */
+  /**
+   * Number of row publications in this memory since it was created, including those that the restored image had
+   * counted.
+   */
   get publications(): number {
     return this.instance.word(STAMP_AT) / 2;
   }
 
-  /** Equal at two times when no thread has had the allocator between them; undefined while one has. */
+  /**
+   * The count of allocator locks, or undefined while a thread holds the lock. Equal values at two times mean that no
+   * thread used the allocator in between.
+   */
   get locks(): number | undefined {
     const locks = this.instance.word(LOCKS_AT);
     return this.instance.word(LOCK_AT) === 0 ? locks : undefined;
   }
 
-  /** Copies bytes out of the memory. */
+  /** Copies `into.length` bytes from address `at` out of the memory. */
   copy(at: number, into: Buffer): void {
     this.instance.bytesAt(at, into.length).copy(into);
   }
 
   /**
-   * Where bytes that come back belong, but for the first region: `finish` takes that. False where the memory cannot
-   * grow to them.
+   * Grows the memory to hold an image of `bytes`. False when it cannot grow that far. Bytes after the first region are
+   * then written to `target`; the first region is passed to `finish`.
    */
   reserve(bytes: number): boolean {
     return this.instance.growTo(bytes);
@@ -81,8 +88,8 @@ export class ArenaImage {
   }
 
   /**
-   * Makes an arena of the bytes that have come back; `first` are those from 0 on. Requires that it is formatted and no
-   * reader is inside.
+   * Turns the restored bytes into an arena. `first` holds the bytes from address 0 on. Requires that the arena is
+   * formatted and that no reader is inside.
    */
   finish(first: Buffer, { end, scratch }: ArenaPlan): void {
     const { instance } = this;
@@ -96,7 +103,7 @@ export class ArenaImage {
   }
 }
 
-/** The scratch of every reader that had one of the memory as it was. */
+/** Addresses of the scratch memory that readers held when the image was taken. */
 function scratchesIn(first: Buffer): number[] {
   const incarnation = first.readUInt32LE(INCARNATION_AT);
   const places = Array.from({ length: READERS_MAX }, (_, place) => READERS_AT + place * READER_BYTES);

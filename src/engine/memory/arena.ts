@@ -1,6 +1,6 @@
-// An arena of a shard's memory as one thread sees it, and the arenas of a shard as its owner has them. The owner formats
-// an arena, writes and frees in it; other threads join as readers and search within `read`. The rules:
-// docs/internals/memory-layout.md.
+// One arena of a shard's memory as a single thread sees it, and the set of a shard's arenas as its owner sees them. The
+// owner formats an arena and is the only thread that writes and frees in it; other threads join as readers and search
+// within `read`. docs/internals/memory-layout.md has the rules.
 import type { Precision } from '../../api/choices.js';
 import type { CollectionId } from '../../api/ids.js';
 import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
@@ -31,26 +31,26 @@ import {
 } from './layout.js';
 
 export interface IndexOptions {
-  /** With fewer live rows it is scanned. */
+  /** An index with fewer live rows than this is scanned instead of searched through a graph. */
   readonly graphMin?: number;
-  /** Live rows at which it gets codes. */
+  /** The number of live rows from which an index gets quantized vectors. */
   readonly codesMin?: number;
-  /** Of the numbers of a row. */
+  /** Precision of the numbers in a row. */
   readonly precision?: Precision | undefined;
 }
 
 export class Kernel {
-  /** The parts in this memory: the owner enters them, readers find them within `read`. */
+  /** The segments in this memory. The owner adds them; readers look them up within `read`. */
   readonly directory: PartDirectory;
   private readonly instance: Instance;
   private readonly table: ReaderTable;
-  /** Of a reader. */
+  /** This thread's place in the table of readers; undefined for the owner. */
   private place: ReaderPlace | undefined;
   private isInside = false;
 
   /**
-   * `module` is kernel.wasm; `memory` is shared, with any maximum, which is `pagesMax`. Before its owner has formatted
-   * it, only `format` and what readers do may be called.
+   * `module` is the compiled kernel.wasm. `memory` is a shared memory with a maximum of `pagesMax` pages. Until the
+   * owner has formatted the memory, only `format` and the functions for readers may be called.
    */
   constructor(
     module: WebAssembly.Module,
@@ -63,8 +63,8 @@ export class Kernel {
   }
 
   /**
-   * Empties the arena: for a new shard, or when its worker died and what it left cannot be trusted. Closed until
-   * `open`. Owner only.
+   * Empties the arena: for a new shard, and after its worker died and left contents that cannot be trusted. The arena
+   * stays closed until `open`. Owner only.
    */
   format(): void {
     this.close();
@@ -72,24 +72,24 @@ export class Kernel {
     this.instance.forgetScratch();
   }
 
-  /** Lets readers in: the memory holds what it should. Owner only. */
+  /** Opens the arena to readers, once its contents are complete. Owner only. */
   open(): void {
     this.assertFormatted();
     this.settle();
     this.table.open();
   }
 
-  /** Lets no reader in any more, and waits for those inside. Owner only. */
+  /** Closes the arena to new readers and waits until those inside have left. Owner only. */
   close(): void {
     this.table.closeAndWait();
   }
 
-  /** How often the memory has been formatted: what is found in it belongs to one of these times. */
+  /** How often the memory has been formatted. Anything found in the memory is valid for one incarnation only. */
   get incarnation(): number {
     return this.table.incarnation;
   }
 
-  /** Makes this thread a reader: takes a place in the table of readers. Once, before the first `read`. */
+  /** Makes this thread a reader by taking a place in the table of readers. Called once, before the first `read`. */
   joinReaders(): void {
     assert(!this.place, 'a reader joins once');
     this.place = this.table.join();
@@ -97,9 +97,10 @@ export class Kernel {
   }
 
   /**
-   * Runs `work`, which must not wait for anything, while nothing that it can see is freed. Answers undefined when the
-   * memory is closed: its owner is gone or has not filled it yet, or has gone while the work wanted room for its
-   * scratch. Throws ArenaFull where there is none. Roots, ordinals and stamps of another incarnation mean nothing.
+   * Runs `work`, which must be synchronous and must not block; nothing that it can see is freed meanwhile. Returns
+   * undefined when the memory is closed: the owner is gone, or has not filled the memory yet, or went while `work` was
+   * allocating scratch. Throws ArenaFull when there is no memory for scratch. Roots, ordinals and row versions are
+   * valid only within the incarnation that `work` receives.
    */
   read<T>(work: (incarnation: number) => T): T | undefined {
     const { place } = this;
@@ -111,7 +112,7 @@ export class Kernel {
       place.provideScratch(this.instance, incarnation);
       return work(incarnation);
     } catch (error) {
-      // Who closes the memory lets nobody wait for the allocator any more (kernel/memory/chunks.ts).
+      // Closing the memory makes waiting allocations fail (kernel/memory/chunks.ts).
       if (error instanceof ArenaFull && !this.table.isOpen) return undefined;
       throw error;
     } finally {
@@ -121,15 +122,15 @@ export class Kernel {
   }
 
   /**
-   * Frees a bounded number of blocks that no reader can see any more; true when there may be more to free at once.
-   * Owner only.
+   * Frees a bounded number of retired blocks that no reader can see any more. True when there may be more to free at
+   * once. Owner only.
    */
   reclaim(): boolean {
     assert(this.instance.word(DAMAGED_AT) === 0, 'no reader died while it changed the arena');
     return this.instance.calls.reclaim(RECLAIM_STEP) === RECLAIM_STEP;
   }
 
-  /** Gives some of the memory that is free back to the system; true when there may be more. Owner only. */
+  /** Returns some of the free memory to the operating system. True when there may be more. Owner only. */
   giveBack(): boolean {
     const pages = this.instance.calls.lockUnused();
     if (pages === 0) return false;
@@ -140,7 +141,10 @@ export class Kernel {
     }
   }
 
-  /** Marks this moment; `haveLeft` answers whether all readers have left that were inside then. Owner only. */
+  /**
+   * Ends the current epoch and returns its number; `haveLeft` then tells whether every reader that was inside has left.
+   * Owner only.
+   */
   endEpoch(): number {
     return this.instance.calls.endEpoch();
   }
@@ -149,65 +153,70 @@ export class Kernel {
     return this.instance.calls.haveLeft(epoch) !== 0;
   }
 
-  /** The stamp given out last when the latest batch of writes had been published whole. */
+  /** The last row version that had been assigned when the latest batch of writes was published completely. */
   settledStamp(): number {
     return this.instance.word(SETTLED_AT);
   }
 
-  /** Says that what has been published is whole: `settledStamp` moves on. Owner only. */
+  /** Declares everything published so far complete, which advances `settledStamp`. Owner only. */
   settle(): void {
     this.instance.setWord(SETTLED_AT, this.instance.word(STAMP_AT));
   }
 
-  /** Bytes of memory that hold something. */
+  /** Bytes of memory in use. */
   usedBytes(): number {
     return this.instance.word(USED_AT) * LINE_BYTES;
   }
 
-  /** Bytes it may grow to. */
+  /** The size in bytes that the memory may grow to. */
   get bytesMax(): number {
     return this.pagesMax * PAGE_BYTES;
   }
 
-  /** Bytes that wait for readers to leave; they are counted as used. */
+  /** Bytes that are retired until readers leave. `usedBytes` includes them. */
   retiredBytes(): number {
     return this.instance.word(RETIRED_LINES_AT) * LINE_BYTES;
   }
 
-  /** Bytes the memory has grown to; it never shrinks, but what is free of it need not be there (giveBack). */
+  /**
+   * The size in bytes that the memory has grown to. It never shrinks, but free pages may have been returned to the
+   * system (`giveBack`).
+   */
   reservedBytes(): number {
     return this.instance.reservedBytes;
   }
 
   /**
-   * What this thread can see of the part of a collection in this arena; undefined for one without documents here. Of no
-   * use after the `read` it was made in. `arena` is the number of this one.
+   * A view of a collection's segment in this arena, or undefined when the collection has no documents here. The view is
+   * valid only within the `read` in which it was made. `arena` is the number of this arena.
    */
   view(id: CollectionId, arena = 0): PartView | undefined {
     const roots = this.directory.get(id, nowSeconds());
     return roots && new PartView(this.instance, id, roots, arena);
   }
 
-  /** What checkpoints copy of this arena, and fill it from. Owner only. */
+  /** Access to the bytes of this arena for checkpoints. Owner only. */
   image(): ArenaImage {
     return new ArenaImage(this.instance);
   }
 
-  /** The priorities of a part; it has none yet unless `root` says where. Owner only. */
+  /**
+   * The priorities of a segment. `root` is their address; 0 makes a column when the first priority is set. Owner only.
+   */
   createPriorities(root = 0): Priorities {
     return new Priorities(this.instance, root);
   }
 
   /**
-   * The index with this root that a checkpoint has brought back, to be gone on with. Codes that were being made are
-   * made anew. Owner only.
+   * Resumes the restored index at `root`. Quantized vectors that were under construction are dropped and are made
+   * again. Owner only.
    */
   resumeIndex(root: number): VectorIndex {
     if (this.instance.word(root + ROOT_CODES_NEXT) !== 0) this.instance.calls.dropNext(root);
     return new VectorIndex(this.instance, root, CODES_MIN);
   }
 
-  /** Makes an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */
+  /** Creates an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */
   createIndex(
     dim: number,
     { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {},
@@ -221,19 +230,19 @@ export class Kernel {
     );
   }
 
-  /** The index with the `root` that another thread's Kernel made on the same memory. */
+  /** Attaches to the vector index at `root`, which another thread's Kernel created in the same memory. */
   attach(root: number): VectorIndex {
     this.assertFormatted();
     return new VectorIndex(this.instance, root);
   }
 
-  /** Makes an empty index of words. Throws ArenaFull. Owner only. */
+  /** Creates an empty text index. Throws ArenaFull. Owner only. */
   createWords(): WordIndex {
     this.assertFormatted();
     return this.attachWords(addressOf(this.instance.calls.createWords()));
   }
 
-  /** The index of words with the `root` that another thread's Kernel made on the same memory. */
+  /** Attaches to the text index at `root`, which another thread's Kernel created in the same memory. */
   attachWords(root: number): WordIndex {
     this.assertFormatted();
     return new WordIndex(this.instance, root);
@@ -249,25 +258,28 @@ export class Kernel {
   }
 }
 
-/** A row with its links and codes is 1.4 times the row alone, and a load is faster than linking. */
+/**
+ * Share of an arena that new documents may fill. A row takes 1.4 times its own size once its edges and its quantized
+ * vector are there, and loading is faster than building these.
+ */
 const ROOMY_SHARE = 5 / 8;
 
 /**
- * The arenas of one shard: the first is the home. The others are formatted when they are needed first; until then they
- * are closed, which readers take for "nothing here". Owner only.
+ * The arenas of one shard. The first is the home arena. The others are formatted when they are first needed; until then
+ * they are closed, and readers find nothing in them. Owner only.
  */
 export class Arenas {
-  /** By number; of an arena that is not in use, nothing but `close` may be called. */
+  /** Numbers of the arenas in use. Only `close` may be called on an arena that is not in use. */
   private readonly inUse = new Set<number>();
 
-  /** The first is the home. */
+  /** `kernels[0]` is the home arena. */
   constructor(private readonly kernels: readonly Kernel[]) {}
 
   get home(): Kernel {
     return this.kernels[0] as Kernel;
   }
 
-  /** Empties all; the home is in use from now on. Readers find nothing until `open`. */
+  /** Empties all arenas and leaves only the home arena in use. Readers find nothing until `open`. */
   format(): void {
     this.close();
     this.inUse.clear();
@@ -279,12 +291,15 @@ export class Arenas {
     for (const kernel of this.used()) kernel.open();
   }
 
-  /** The home first: whoever reads the others is inside of it. */
+  /** The home arena is closed first, because a reader of any other arena is also inside the home arena. */
   close(): void {
     for (const kernel of this.kernels) kernel.close();
   }
 
-  /** Formats it where it has not been in use. Throws ArenaFull where the system has no memory for it. */
+  /**
+   * The arena with this number, which is formatted and opened when it has not been in use. Throws ArenaFull when the
+   * system has no memory for it.
+   */
   at(arena: number): Kernel {
     const kernel = this.kernels[arena];
     assert(kernel, `arena ${arena}, of ${this.kernels.length}`);
@@ -297,24 +312,25 @@ export class Arenas {
   }
 
   /**
-   * True while new documents leave enough for what comes after them: links, codes, words, and the scratch of searches.
+   * True while the arena has room for new documents and for what they need later: edges, quantized vectors, terms, and
+   * the scratch of searches.
    */
   isRoomy(arena: number): boolean {
     return !this.inUse.has(arena) || this.at(arena).usedBytes() < ROOMY_SHARE * this.at(arena).bytesMax;
   }
 
-  /** All arenas: those in use come first, the emptiest of them foremost. */
+  /** Numbers of all arenas: those in use first, the least filled leading, then those not in use. */
   byRoom(): number[] {
     const used = [...this.inUse].sort((a, b) => this.at(a).usedBytes() - this.at(b).usedBytes() || a - b);
     return [...used, ...this.kernels.keys()].filter((arena, i, all) => all.indexOf(arena) === i);
   }
 
-  /** Those in use. */
+  /** The arenas in use. */
   used(): Kernel[] {
     return [...this.inUse].map((arena) => this.at(arena));
   }
 
-  /** Of those in use. */
+  /** Numbers of the arenas in use. */
   numbers(): Iterable<number> {
     return this.inUse;
   }
@@ -323,12 +339,12 @@ export class Arenas {
     for (const kernel of this.used()) kernel.settle();
   }
 
-  /** Frees some of the memory that readers have left; true when there may be more. */
+  /** Frees some of the retired memory in all arenas in use. True when there may be more. */
   reclaim(): boolean {
     return this.used().filter((kernel) => kernel.reclaim()).length > 0;
   }
 
-  /** Gives some of the memory that is free back to the system; true when there may be more. */
+  /** Returns some of the free memory to the operating system. True when there may be more. */
   giveBack(): boolean {
     return this.used().filter((kernel) => kernel.giveBack()).length > 0;
   }

@@ -1,18 +1,19 @@
-// An instance of the kernel on the memory of an arena: the functions it exports, its scratch, and the views through
-// which this thread reads and writes shared memory. Each thread has its own.
+// An instance of the WebAssembly kernel on the memory of an arena: its exported functions, its scratch memory, and the
+// typed views through which this thread reads and writes the shared memory. Every thread has instances of its own.
 import { PAGE_BYTES } from '../../base/huge-pages.js';
 import { FULL, HOLDER, NONE, OWNER, SCRATCH_OUTPUT } from './layout.js';
 
 /**
- * A scratch is made with room for this many answers, so that a search does not fail where memory is full; pages never
- * used cost nothing.
+ * Capacities that a new scratch gets, in answers and in search candidates. They are large enough that a search does not
+ * have to allocate when memory is full; pages never touched cost nothing.
  */
 const SCRATCH_ANSWERS = 10_001;
 const SCRATCH_POOL_ENTRIES = 40_200;
 
 /**
- * The functions of kernel/index.ts. Numbers are u32 unless said otherwise. Addresses come back as signed numbers, and may
- * be given as either; 0 for one means that memory is full. Counts may come back as FULL.
+ * The exports of kernel/index.ts. Numbers are u32 unless a comment says otherwise. The engine returns addresses as
+ * signed numbers and accepts either form; an address of 0 means that memory is full. A function that returns a count
+ * may return FULL instead.
  */
 interface KernelCalls {
   // The arena, its readers, the directory of segments and their priorities.
@@ -35,7 +36,7 @@ interface KernelCalls {
   priorityOf(root: number, ordinal: number): number;
   findPrioritized(scratch: number, root: number): number;
 
-  // An index of vectors.
+  // Vector indexes.
   ensureInput(scratch: number, dim: number): number;
   createIndex(dim: number, graphMin: number, narrow: boolean): number;
   dropIndex(root: number): void;
@@ -61,7 +62,8 @@ interface KernelCalls {
   readRow(scratch: number, root: number, ordinal: number): number;
   scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
 
-  // Its quantized vectors. All but `dropCodes` are about those that are being made.
+  // The quantized vectors of a vector index. All functions but `exchangeCodes` and `dropCodes` work on the quantized
+  // vectors under construction.
   createCodes(root: number, learned: number, rowBytes: number): number;
   sampleRows(root: number, from: number, count: number, step: number): void;
   finishMean(root: number): void;
@@ -79,7 +81,7 @@ interface KernelCalls {
   dropNext(root: number): void;
   dropCodes(root: number): void;
 
-  // A text index.
+  // Text indexes.
   createWords(): number;
   dropWords(root: number): void;
   addWords(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
@@ -97,7 +99,7 @@ interface KernelCalls {
     normPerToken: number,
     allowed: number,
   ): number;
-  /** The answers of these five are bitmaps in the output. */
+  /** These five functions write a bitmap to the output area. */
   findPhrase(scratch: number, root: number, terms: number, lastIsPrefix: boolean): number;
   findContaining(scratch: number, root: number, atEnd: boolean): number;
   findAny(scratch: number, root: number, terms: number): number;
@@ -110,7 +112,7 @@ interface KernelCalls {
   wordsLines(root: number, part: number): number;
 }
 
-/** The shard's memory cannot grow any further; the call that threw it changed nothing. */
+/** The shard's memory cannot grow any further. The call that threw it has changed nothing. */
 export class ArenaFull extends Error {
   override readonly name = 'ArenaFull';
 
@@ -121,12 +123,12 @@ export class ArenaFull extends Error {
 
 export class Instance {
   readonly calls: KernelCalls;
-  // Views of the whole memory, renewed as it grows, by this thread or another.
+  // Views of the whole memory. `reach` renews them after this thread or another has grown it.
   private words = new Uint32Array(0);
   private floats = new Float32Array(0);
   private bytes = Buffer.alloc(0);
   private scratchAt = 0;
-  /** How the allocator's lock knows this thread. */
+  /** The number under which this thread takes the allocator's lock. */
   private holder = OWNER;
 
   constructor(
@@ -136,40 +138,40 @@ export class Instance {
     this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
   }
 
-  /** The working memory of this instance, made at first use. Throws ArenaFull. */
+  /** Address of this instance's scratch memory, which is allocated at first use. Throws ArenaFull. */
   get scratch(): number {
     return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
   }
 
-  /** The same where it has been made, else 0. */
+  /** Address of the scratch memory if it has been allocated, else 0. */
   get heldScratch(): number {
     return this.scratchAt;
   }
 
-  /** After a format the scratch is part of the free memory again. */
+  /** Drops the address of the scratch memory, which `format` has returned to the free memory. */
   forgetScratch(): void {
     this.scratchAt = 0;
   }
 
-  /** From now on this thread is a reader. */
+  /** Makes this thread a reader that takes the allocator's lock as `holder`. */
   becomeReader(holder: number): void {
     this.holder = holder;
     this.scratchAt = 0;
   }
 
-  /** Takes over what a reader that is gone has left. */
+  /** Takes over the scratch memory that a dead reader left behind. */
   adoptScratch(scratch: number): void {
     this.setWord(scratch + HOLDER, this.holder);
     this.scratchAt = scratch;
   }
 
-  /** Puts a vector where the calls stage, search and scores take it from. Throws ArenaFull. */
+  /** Writes a vector to the input area of the scratch, where the kernel's functions expect it. Throws ArenaFull. */
   setInput(vector: Float32Array): void {
     const at = addressOf(this.calls.ensureInput(this.scratch, vector.length));
     this.writeFloats(at, vector);
   }
 
-  /** Room for `bytes` where the calls take their input from; its address. Throws ArenaFull. */
+  /** Reserves `bytes` in the input area of the scratch and returns its address. Throws ArenaFull. */
   reserveInput(bytes: number): number {
     const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
     this.reach(at + bytes);
@@ -177,8 +179,7 @@ export class Instance {
   }
 
   /**
-   * Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws
-   * ArenaFull.
+   * Writes ordinals, or the words of a bitmap, to the scratch area for them and returns its address. Throws ArenaFull.
    */
   setOrdinals(ordinals: Uint32Array): number {
     const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
@@ -186,13 +187,16 @@ export class Instance {
     return at;
   }
 
-  /** The same of a bitmap, if there is one; answers how many ordinals it has, or NONE. */
+  /**
+   * Writes a bitmap, if there is one, to the scratch area for filters. Returns the number of ordinals that it covers,
+   * or NONE.
+   */
   setBitmap(bitmap: Uint32Array | undefined): number {
     if (bitmap) this.setOrdinals(bitmap);
     return bitmap ? 32 * bitmap.length : NONE;
   }
 
-  /** Address of what search and scores answer. */
+  /** Address of the output area, to which searches and other functions write their results. */
   get output(): number {
     return this.word(this.scratch + SCRATCH_OUTPUT);
   }
@@ -201,7 +205,10 @@ export class Instance {
     return this.memory.buffer.byteLength;
   }
 
-  /** Writes a text as UTF-8 with a zero byte and answers the bytes. Requires room for three a character, and one. */
+  /**
+   * Writes a text as UTF-8 with a terminating zero byte and returns the number of bytes written. Requires room for
+   * three bytes for each UTF-16 code unit, and one more.
+   */
   writeText(at: number, text: string): number {
     const bytes = this.bytes.write(text, at, 'utf8');
     this.bytes[at + bytes] = 0;
@@ -223,7 +230,7 @@ export class Instance {
     this.floats.set(floats, at >>> 2);
   }
 
-  /** The word at a byte address. */
+  /** The u32 at a byte address, which is a multiple of 4. */
   word(at: number): number {
     this.reach(at + 4);
     return Atomics.load(this.words, at >>> 2);
@@ -244,13 +251,13 @@ export class Instance {
     return this.floats.slice(at >>> 2, (at >>> 2) + count);
   }
 
-  /** A view of bytes, of no use once the memory has grown. */
+  /** A view of `count` bytes, which becomes invalid when the memory grows. */
   bytesAt(at: number, count: number): Buffer {
     this.reach(at + count);
     return this.bytes.subarray(at, at + count);
   }
 
-  /** Sees to it that the memory has so many bytes; false where it cannot grow to them. */
+  /** Grows the memory to at least `bytes`. False when it cannot grow that far. */
   growTo(bytes: number): boolean {
     const pages = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
     try {
@@ -263,8 +270,8 @@ export class Instance {
   }
 
   /**
-   * Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what
-   * others added.
+   * Renews the views if they end before `end`, since views do not grow with the memory. Growing by 0 pages makes growth
+   * by other threads visible to this one.
    */
   private reach(end: number): void {
     if (end <= this.words.byteLength) return;
@@ -275,13 +282,13 @@ export class Instance {
   }
 }
 
-/** A result that is an address, as an unsigned number; 0 means that memory is full. */
+/** Converts a returned address to an unsigned number. Throws ArenaFull for 0. */
 export function addressOf(result: number): number {
   if (result === 0) throw new ArenaFull();
   return result >>> 0;
 }
 
-/** A result that is a count or FULL. */
+/** Returns a count. Throws ArenaFull for FULL. */
 export function countOf(result: number): number {
   if (result === FULL) throw new ArenaFull();
   return result;

@@ -1,6 +1,6 @@
-// The table of readers in a shard's memory: which thread has which place, and which epoch each is inside of. A reader's
-// thread takes a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for:
-// kernel/memory/epochs.ts.
+// The table of readers in a shard's memory: which thread has which place in it, and the epoch that each reader is
+// inside of. A reader takes a place, then enters and leaves through it; the owner opens and closes the memory. Any
+// thread. kernel/memory/epochs.ts explains how memory is reclaimed by epochs.
 import { threadId } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import type { Instance } from './bindings.js';
@@ -19,13 +19,13 @@ import {
 } from './layout.js';
 
 /**
- * How long a new owner waits for readers: a search takes milliseconds, and the place of a dead thread is cleared
- * sooner.
+ * How long a new owner waits for readers to leave. A search takes milliseconds, and the place of a dead thread is
+ * cleared sooner than this.
  */
 const WAIT_MS_MAX = 10_000;
 
 export class ReaderTable {
-  /** The header of the arena. It is there in a memory of any size, and its view never has to be renewed. */
+  /** The header of the arena. Memories of every size contain it, so this view never has to be renewed. */
   private readonly words: Int32Array;
 
   constructor(memory: WebAssembly.Memory) {
@@ -44,7 +44,7 @@ export class ReaderTable {
     Atomics.store(this.words, OPEN_AT >> 2, this.incarnation);
   }
 
-  /** Lets nobody in any more, and waits until all are out. */
+  /** Closes the memory to new readers and waits until all readers have left. Throws after WAIT_MS_MAX. */
   closeAndWait(): void {
     Atomics.store(this.words, OPEN_AT >> 2, 0);
     const until = performance.now() + WAIT_MS_MAX;
@@ -55,13 +55,13 @@ export class ReaderTable {
           performance.now() < until,
           `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} leaves the memory`,
         );
-        // Nobody notifies: that would cost every search something.
+        // The wait polls: a notification would cost every search something.
         Atomics.wait(this.words, at, epoch, 1);
       }
     }
   }
 
-  /** Takes a free place for this thread. */
+  /** Takes a free place for this thread. Throws when all places are taken. */
   join(): ReaderPlace {
     for (let number = 0; number < READERS_MAX; number++) {
       if (Atomics.compareExchange(this.words, wordOf(number, READER_THREAD), 0, threadId + 1) !== 0) continue;
@@ -89,14 +89,14 @@ export class ReaderPlace {
     this.epochAt = wordOf(number, READER_EPOCH);
   }
 
-  /** How the allocator's lock knows this thread. */
+  /** The number under which the allocator's lock knows this thread. */
   get holder(): number {
     return threadId + 1;
   }
 
   /**
-   * Answers the incarnation of the memory, or 0 where it is closed: then this thread is not inside. The order of the
-   * two is what epochs.ts relies on.
+   * Enters the memory and returns its incarnation, or 0 without entering when the memory is closed. The proof in
+   * kernel/memory/epochs.ts relies on the order of the store and the load.
    */
   enter(): number {
     Atomics.store(this.words, this.epochAt, Atomics.load(this.words, EPOCH_AT >> 2));
@@ -110,8 +110,8 @@ export class ReaderPlace {
   }
 
   /**
-   * Sees to it that the instance has a scratch of this incarnation: its own, or the one that the last thread in this
-   * place left. Throws ArenaFull.
+   * Makes sure that the instance has scratch memory of this incarnation: its own, or the one that the previous thread
+   * in this place left behind. Throws ArenaFull.
    */
   provideScratch(instance: Instance, incarnation: number): void {
     if (incarnation === this.incarnation) return;

@@ -1,25 +1,26 @@
-// The layout of a shard's shared memory: every record that both compilers know, with its fields and its free bytes, and
-// the numbers that the kernel (AssemblyScript) and the server (TypeScript) must agree on. Both compile this file, so it
-// has flat numbers alone and imports nothing. Offsets and sizes are bytes; a field is a word of four bytes unless its
-// comment says otherwise. test/unit/engine/layout.test.ts knows the size of every field: no two of a record overlap,
-// and the free bytes are those that are named here. docs/internals/memory-layout.md has the rules of access.
+// The layout of a shard's shared memory: every record that both the kernel (AssemblyScript) and the server (TypeScript)
+// read, with its fields and its free bytes, and the constants on which the two must agree. Both compilers compile this
+// file, so it contains only number constants and imports nothing. Offsets and sizes are in bytes; a field is a u32
+// unless its comment says otherwise. test/unit/engine/layout.test.ts knows the size of every field and checks that no
+// two fields of a record overlap and that the free bytes are those named here. docs/internals/memory-layout.md has the
+// access rules.
 //
-// The records of the text index (index, run, term, block, mutable run, merge, cursor) are classes of kernel/postings:
-// the compiler of the kernel lays them out, and no TypeScript reads them.
+// The records of the text index (index, run, term, block, mutable run, merge, cursor) are classes in kernel/postings:
+// the AssemblyScript compiler lays them out, and no TypeScript reads them.
 
-/** A checkpoint is read by a server with the same version of the layout (checkpoint/format.ts). */
+/** A server reads only checkpoints of its own layout version (checkpoint/format.ts). */
 export const LAYOUT_VERSION = 3;
 export const MAGIC = 0x53484631;
 
-/** The unit of the allocator, and the alignment of all that it gives out: a line of the cache. */
+/** The allocation unit, and the alignment of every allocated block: one cache line. */
 export const LINE_BYTES = 64;
-/** In place of an ordinal, an id or a count. */
+/** Stands for "none" in fields that hold an ordinal, an id or a count. */
 export const NONE = 0xffffffff;
 
 // ## Results of kernel calls
 
 export const OK = 0;
-/** Memory has no room, and nothing has changed. */
+/** Memory is full, and the call has changed nothing. */
 export const FULL = -1;
 /** The chunk is not in the text index. */
 export const NOT_THERE = -2;
@@ -32,54 +33,57 @@ export const MAGIC_AT = 64;
 export const VERSION_AT = 68;
 /** 0 while the arena is being formatted, else 1. */
 export const STATE_AT = 72;
-/** The lock of the allocator: who is in it, OWNER or the thread id of a reader + 1; 0 for nobody. */
+/** The allocator's lock: OWNER, or the thread id of a reader + 1, while held; 0 when free. */
 export const LOCK_AT = 76;
 /**
- * The stamp given out last, always odd; goes up by 2. It survives format, so a stamp means one row version for the life
- * of the memory.
+ * The last row version that was assigned. It is always odd and grows by 2. A format keeps it, so no row version is
+ * reused during the life of the memory.
  */
 export const STAMP_AT = 80;
-/** Lines in use, chunk headers included. */
+/** Lines in use, including chunk headers. */
 export const USED_AT = 84;
-/** Line of the fence: the last line of the arena. */
+/** The line of the fence, which is the last line of the arena. */
 export const FENCE_AT = 88;
-/** How often the lock of the allocator has been taken. */
+/** The number of times that the allocator's lock has been taken. */
 export const LOCKS_AT = 92;
 /** The first free chunk of each bin: BINS words. */
 export const BINS_AT = 128;
 export const BINS = 108;
-// The line of the epoch is read by every search, so nothing that is often written stands in it.
-/** The present epoch, always odd; goes up by 2. Like the stamp, it survives format. */
+// Every search reads the cache line of the epoch, so no field that is written often shares it.
+/** The current epoch. It is always odd and grows by 2. A format keeps it, as it keeps the row version counter. */
 export const EPOCH_AT = 576;
-/** The incarnation of the memory while readers may enter, 0 while they may not. */
+/** The incarnation of the memory while readers may enter, 0 while the memory is closed. */
 export const OPEN_AT = 580;
-/** How often the memory has been formatted. */
+/** The number of times that the memory has been formatted. */
 export const INCARNATION_AT = 584;
-/** One more than the highest place that was ever taken in the table of readers. */
+/** One more than the highest place in the table of readers that was ever taken. */
 export const READERS_END_AT = 588;
-/** Address of the directory of segments, 0 before the first segment. */
+/** Address of the segment directory, 0 before the first segment. */
 export const DIRECTORY_AT = 592;
-/** The stamp given out last before the batch that is being published, or at all. */
+/** The last row version that had been assigned when the latest batch of writes was published completely. */
 export const SETTLED_AT = 596;
-/** 1 when a reader died within the allocator: nothing is given out any more, and the owner's end is due. */
+/** 1 after a reader died while it held the allocator's lock. Nothing is allocated any more, and the owner must end. */
 export const DAMAGED_AT = 640;
-/** Blocks that wait for readers: the first, the last, and their lines. */
+/**
+ * The list of retired blocks, which wait for readers to leave: its first chunk, its last chunk, and the sum of their
+ * lines.
+ */
 export const RETIRED_FIRST_AT = 644;
 export const RETIRED_LAST_AT = 648;
 export const RETIRED_LINES_AT = 652;
-/** Holder of the allocator's lock when it is not a reader. */
+/** The owner's value in the allocator's lock. */
 export const OWNER = 0xffffffff;
-/** Blocks freed in one step: some microseconds under the lock. */
+/** The number of blocks that one step of reclamation frees, which takes some microseconds under the lock. */
 export const RECLAIM_STEP = 64;
 
 // ## Reader
-// One line of the table of readers, which has READERS_MAX of them at READERS_AT. What the arena gives out begins behind
+// One line of the table of readers. The table has READERS_MAX of them from READERS_AT on; allocated memory begins after
 // the table.
 // Free: 16-63.
 
-/** Thread id + 1; 0 for a free place. */
+/** The thread id + 1; 0 for a free place. */
 export const READER_THREAD = 0;
-/** The epoch that the reader is inside of, 0 outside. */
+/** The epoch that the reader is inside of; 0 while it is outside. */
 export const READER_EPOCH = 4;
 export const READER_SCRATCH = 8;
 /** The incarnation that the scratch belongs to. */
@@ -90,21 +94,24 @@ export const READERS_MAX = 64;
 export const ARENA_START = 5120;
 
 // ## Chunk header
-// The first line of a chunk, which is a run of lines. Counts and places are lines.
+// The first line of a chunk. A chunk is a run of consecutive lines. Counts and positions are in lines.
 // Free: 28-63.
 
 export const CHUNK_LINES = 0;
 export const CHUNK_LINES_BEFORE = 4;
 export const CHUNK_IN_USE = 8;
-/** Of a free chunk: its neighbours in the bin. Of a retired one: the next, and the epoch it was retired in. */
+/**
+ * In a free chunk: its neighbours in the list of its bin. In a retired chunk: the next retired chunk, and the epoch in
+ * which it was retired.
+ */
 export const CHUNK_NEXT = 12;
 export const CHUNK_PREVIOUS = 16;
 export const CHUNK_EPOCH = 20;
-/** Of a free chunk: the line up to which the system has its pages back. */
+/** In a free chunk: the line up to which the pages have been returned to the operating system. */
 export const CHUNK_GIVEN_TO = 24;
 
 // ## Segment directory
-// A hash table by collection id: this header, then entries.
+// A hash table by collection id: this header, followed by the entries.
 // Free: 12-15.
 
 export const DIRECTORY_SIZE = 0;
@@ -115,127 +122,147 @@ export const DIRECTORY_ENTRIES = 16;
 // ## Directory entry
 // Free: 28-31.
 
-/** The id of the collection; 0 for a free place, NONE for one that is not used again. */
+/** The id of the collection; 0 for a free place, NONE for a deleted entry, whose place is not used again. */
 export const ENTRY_ID = 0;
-/** The roots of the segment, of 24 bytes. */
+/** The segment roots, SEGMENT_ROOTS_BYTES long. */
 export const ENTRY_ROOTS = 4;
 export const ENTRY_BYTES = 32;
 
 // ## Segment roots
-// Addresses of the indexes of a segment, 0 for one that is not there, and two words that go with them.
+// Addresses of the indexes of a segment, 0 for an index that does not exist, and two more fields of the segment.
 // Free: none.
 
 export const SEGMENT_VECTORS = 0;
 export const SEGMENT_TEXT = 4;
 export const SEGMENT_FIELDS = 8;
 export const SEGMENT_PRIORITIES = 12;
-/** The second at which the segment was used last. */
+/** The time of the last use of the segment, in seconds. */
 export const SEGMENT_USED_AT = 16;
-/** In the home arena: a bit for each arena in which the collection has a segment, 0 where there is no other. */
+/**
+ * In the home arena: a bit for each arena in which the collection has a segment; 0 when there is only the home arena.
+ */
 export const SEGMENT_ARENAS = 20;
 export const SEGMENT_ROOTS_BYTES = 24;
-/** In the place of a root: memory had no room for the index. */
+/** Stands in the place of a root when memory had no room for the index. */
 export const LOST = 1;
 
 // ## Index root
-// The vectors of a segment, their graph, and how the recall of searches is kept.
+// The root of a vector index: its rows, its graph, and the state of its recall tuner.
 // Free: 88-91, 120-127.
 
 export const ROOT_DIM = 0;
 export const ROOT_ROW_BYTES = 4;
 export const ROOT_GRAPH_MIN = 8;
-/** One more than the highest ordinal ever published. */
+/** One more than the highest published ordinal. */
 export const ROOT_ROWS_END = 12;
 export const ROOT_LIVE = 16;
-/** Live rows in the graph. */
+/** The number of live rows in the graph. */
 export const ROOT_LINKED = 20;
-/** Removed rows in the graph. */
+/** The number of removed rows in the graph. */
 export const ROOT_TOMBSTONES = 24;
-/** Generation of the graph: a node is in the graph when its mark is this number. */
+/** The generation of the graph. A node is in the graph when its NODE_MARK is equal to it. */
 export const ROOT_GRAPH = 28;
-/** Live rows below it are in the graph or in the relink queue; those at or above it are scanned. */
+/**
+ * Indexed-up-to: live rows below this ordinal are in the graph or in the relink queue; searches scan the rows at or
+ * above it.
+ */
 export const ROOT_WATERMARK = 32;
-/** Entry point: level << ENTRY_LEVEL_SHIFT | ordinal, one word, so that both always agree; NONE without a graph. */
+/**
+ * The entry point: level << ENTRY_LEVEL_SHIFT | ordinal in one word, so that a reader sees both of one entry point;
+ * NONE without a graph.
+ */
 export const ROOT_ENTRY = 36;
-/** The relink queue: a ring of QUEUE_ROWS ordinals, with the running numbers of its first entry and of its next. */
+/**
+ * The relink queue: the address of a ring of QUEUE_ROWS ordinals, the running number of its first entry, and that of
+ * the next entry to come.
+ */
 export const ROOT_QUEUE = 40;
 export const ROOT_QUEUE_HEAD = 44;
 export const ROOT_QUEUE_TAIL = 48;
-/** Lines that the index takes of the arena. */
+/** The number of lines that the index has allocated. */
 export const ROOT_LINES = 52;
 /**
- * Bytes of a query, or of a row widened to 16-bit numbers: those of a row, twice as many where rows are of 8-bit
- * numbers.
+ * Bytes of a query, or of a row widened to 16-bit numbers. ROOT_ROW_BYTES for rows of 16-bit numbers, and twice as many
+ * for rows of 8-bit numbers.
  */
 export const ROOT_WIDE_BYTES = 56;
 /**
- * The codes that walks go by, and those being made, which rows are encoded with already once their axes are learned; 0
- * where there are none.
+ * Addresses of the quantized vectors in use and of those under construction, 0 for none. Once the principal components
+ * of the latter are known, new rows are encoded for both.
  */
 export const ROOT_CODES = 60;
 export const ROOT_CODES_NEXT = 64;
-/** Breadth of a search's walk when the caller names none, or twice k where that is more. */
+/** Default `ef` of searches that name none; a search uses twice k where that is more. */
 export const ROOT_EF = 68;
-/** Goes up before a publication takes rows out, and after it: odd meanwhile. */
+/** A counter that goes up by one before a batch of writes removes rows and by one after it, so it is odd meanwhile. */
 export const ROOT_REMOVALS = 72;
-/** One more than the place of the shape of codes in use; 0 while the recall tuner has not worked on the index. */
+/**
+ * One more than the position, in the recall tuner's list, of the quantization in use; 0 while the tuner has not worked
+ * on the index.
+ */
 export const ROOT_SHAPE = 76;
-/** Live rows at which axes are learned, and recall is checked, next; NONE for never. */
+/**
+ * The numbers of live rows at which principal components are learned next and recall is measured next; NONE for never.
+ */
 export const ROOT_LEARN_AT = 80;
 export const ROOT_CHECK_AT = 84;
 /**
- * Addresses of the tables of block addresses: of rows, at first the small one in the root, and of graph nodes, 0 before
- * the first.
+ * Addresses of the block tables of rows and of graph nodes. The former is the small table in the root at first; the
+ * latter is 0 before the first node.
  */
 export const ROOT_ROW_TABLE = 92;
 export const ROOT_NODE_TABLE = 96;
-/** Nodes linked since lists were filled last. */
+/** The number of nodes linked since the graph was last densified. */
 export const ROOT_UNFILLED = 100;
-/** One more than the row where the filling of lists goes on, 0 while none is under way. */
+/** One more than the row at which densifying continues; 0 while it is not under way. */
 export const ROOT_FILLING = 104;
 /**
- * What a check of recall has found: the scores, floats, from which on the last of the JUDGED best is near enough for a
- * walk to be trusted, and for a broad one.
+ * Scores (floats) from the last measurement of recall. A graph search is trusted when all of its JUDGED best hits score
+ * at least the first; a repetition with a broader `ef` is trusted from the second on.
  */
 export const ROOT_TRUSTED = 108;
 export const ROOT_TRUSTED_BROAD = 112;
-/** The live rows at the last check of recall, 0 while no check has ended. */
+/** The number of live rows at the last measurement of recall; 0 before the first one has ended. */
 export const ROOT_CHECKED = 116;
-/** The small table of blocks, of SMALL_TABLE_BYTES. */
+/** The small block table, of SMALL_TABLE_BYTES. */
 export const ROOT_SMALL_TABLE = 128;
 export const ROOT_BYTES = 256;
 export const ENTRY_LEVEL_SHIFT = 28;
 export const ENTRY_ORDINAL_MASK = 0x0fffffff;
-/** Rows that were put again below the watermark and wait for their link. A power of two. */
+/**
+ * Capacity of the relink queue, which holds rows that were republished below ROOT_WATERMARK and wait to be linked. A
+ * power of two.
+ */
 export const QUEUE_ROWS = 1024;
 
 // ## Row words
-// They stand behind the vectors of their block.
+// The words of all rows of a block stand behind the vectors of the block.
 // Free: none.
 
-/** The version of the row: odd while it is live. */
+/** The row version, which is odd while the row is live. */
 export const ROW_STAMP = 0;
-/** The ordinal + 1 of the next duplicate of its vector. */
+/** The ordinal + 1 of the next row with a duplicate vector; 0 for none. */
 export const ROW_DUPLICATE = 4;
-/** One by the length of its numbers, a float. */
+/** The reciprocal of the Euclidean length of the row's numbers, a float. */
 export const ROW_SCALE = 8;
 export const ROW_WORDS_BYTES = 12;
 
 // ## Node words
-// They stand before the lists of their block.
+// The words of all nodes of a block stand in front of the neighbour lists of the block.
 // Free: none.
 
-/** Generation of the graph that the node is in. */
+/** The generation of the graph that the node belongs to. */
 export const NODE_MARK = 0;
-/** The ordinal + 1 of the row before it in a chain of duplicates; 0 for one that is itself a node of the graph. */
+/** The ordinal + 1 of the previous row in a chain of duplicate vectors; 0 for a row that is a node of the graph. */
 export const NODE_DUPLICATE = 4;
 export const NODE_WORDS_BYTES = 8;
 
 // ## Block tables
-// A table has a word for the address of each block of rows, of graph nodes, of codes or of priorities. There are four
-// blocks of equal size to each doubling, the first four of 4 rows, so at most a quarter stands empty; beyond FINE_PLACE
-// - FIRST_ROWS rows thirty-two to each doubling, so at most a thirty-second does. A small table has words for the
-// former alone. kernel/memory/row-blocks.ts and `placeOf` of hnsw/vector-index.ts compute places with these numbers.
+// A block table has a word for the address of each block of rows, of graph nodes, of quantized vectors or of
+// priorities. Each doubling of the number of rows adds four blocks of equal size, the first four of 4 rows, so at most
+// a quarter of the memory is unused. Beyond FINE_PLACE - FIRST_ROWS rows, each doubling adds thirty-two blocks, so at
+// most a thirty-second is unused. A small table has words only for the blocks before that point.
+// kernel/memory/row-blocks.ts and `placeOf` in hnsw/vector-index.ts compute places from these constants.
 
 export const FIRST_ROWS = 16;
 export const FINE_PLACE = 4096;
@@ -248,53 +275,63 @@ export const TABLE_BYTES = 2176;
 
 export const CODES_DIM = 0;
 /**
- * Slots of 4 bits, a multiple of 32, then slots of 2 bits, a multiple of 64. An axis has one or more of them, the first
- * for the coarse steps, each other for those within a step of the one before (quantization/training.ts).
+ * The number of slots of 4 bits, a multiple of 32, and of slots of 2 bits, a multiple of 64. The slots of 4 bits come
+ * first. A principal component has one or more slots: the first holds its coarse level, and each further one refines a
+ * level of an earlier slot (quantization/training.ts).
  */
 export const CODES_AXES_4 = 4;
 export const CODES_AXES_2 = 8;
 export const CODES_ROW_BYTES = 12;
-/** Bytes of a query of 16-bit numbers, as in the root of the index. */
+/** Bytes of a query of 16-bit numbers, equal to ROOT_WIDE_BYTES. */
 export const CODES_WIDE_BYTES = 16;
-/** Address of the axis of each slot: rows of 16-bit numbers of the length WIDE_SCALE, as a query is. */
+/**
+ * Address of the principal component of each slot: vectors of 16-bit numbers of the length WIDE_SCALE, in the form of a
+ * query.
+ */
 export const CODES_AXES = 20;
 /**
- * Address of four floats a slot, array after array: its unit (what 1 of a product of axis and query stands for), its
- * step, its offset (the mean along it), its variance.
+ * Address of four arrays of floats, with one float for each slot: unit (the factor that turns a dot product of
+ * component and query into a coordinate), step, offset (the mean of the rows along the component), and variance.
  */
 export const CODES_STEPS = 24;
-/** Sum of the variances along all axes of the space, as a float: what share of it the axes of the codes hold. */
+/** The sum of the variances along all dimensions, a float. It tells what share of the variance the slots cover. */
 export const CODES_VARIANCE = 28;
-/** Address of the working memory of learning; 0 when done. */
+/** Address of the working memory of training; 0 after it. */
 export const CODES_WORK = 32;
-/** Rows in the covariance so far. */
+/** The number of rows in the covariance so far. */
 export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
-/** Axes that are learned, of which the slots are made. */
+/** The number of principal components that are learned, from which the slots are made. */
 export const CODES_LEARNED = 44;
-/** Address of the slot that each slot refines, NONE for the first of an axis; 0 in codes of builds up to 5df2b01. */
+/**
+ * Address of an array with the slot that each slot refines, NONE for the first slot of a component; 0 in quantized
+ * vectors made by builds up to 5df2b01.
+ */
 export const CODES_PARENTS = 48;
-/** The slots of 4 bits, and those of 2 bits, that are the first of their axis stand before the others. */
+/**
+ * The numbers of slots of 4 bits and of 2 bits that are the first of their component. These precede the other slots of
+ * their width.
+ */
 export const CODES_FIRST_4 = 52;
 export const CODES_FIRST_2 = 56;
-/** The table of blocks, of TABLE_BYTES: an index of few rows has no codes. */
+/** The block table, of TABLE_BYTES. It is always the large one, since small indexes have no quantized vectors. */
 export const CODES_ROW_BLOCKS = 64;
 /**
- * Where ordinal 0 would stand if a block reached so far, for each thirty-second of each doubling of places from 16 to 2
- * ** 29: 800 words.
+ * For each thirty-second of each doubling of places from 16 to 2 ** 29, the address that ordinal 0 would have if the
+ * block extended that far: 800 words.
  */
 export const CODES_ORIGINS = 2240;
 export const CODES_BYTES = 5440;
 
 // ## Slot plan
-// What `planCodes` is given of each slot.
+// What `planCodes` reads for each slot.
 // Free: none.
 
-/** The number of the axis among those learned. */
+/** The number of the principal component among those learned. */
 export const PLAN_AXIS = 0;
-/** The slot that it refines, or NONE. */
+/** The slot that this slot refines, or NONE. */
 export const PLAN_PARENT = 4;
-/** Its step in standard deviations, a float. */
+/** The step in standard deviations of the component, a float. */
 export const PLAN_STEP = 8;
 export const PLAN_BYTES = 12;
 
@@ -302,18 +339,18 @@ export const PLAN_BYTES = 12;
 // A column of float64 by ordinal.
 // Free: 12-63.
 
-/** Rows that have a priority, and one more than the highest that ever had. */
+/** The number of rows that have a priority, and one more than the highest ordinal that ever had one. */
 export const PRIORITIES_COUNT = 0;
 export const PRIORITIES_END = 4;
-/** Address of the table of blocks, at first the small one in the root. */
+/** Address of the block table, which is the small one in this root at first. */
 export const PRIORITIES_TABLE = 8;
-/** The small table of blocks, of SMALL_TABLE_BYTES. */
+/** The small block table, of SMALL_TABLE_BYTES. */
 export const PRIORITIES_SMALL_TABLE = 64;
 export const PRIORITIES_BYTES = 192;
 
 // ## Scratch
-// The working memory of one instance of the kernel: areas that grow, each a pair of address and capacity in bytes, then
-// words and small arrays.
+// The working memory of one instance of the kernel. It begins with areas that grow, each a pair of address and capacity
+// in bytes; fields and small arrays follow.
 // Free: 68-75, 108-127, 776-831, 1088-1151.
 
 export const SCRATCH_INPUT = 0;
@@ -321,44 +358,50 @@ export const SCRATCH_QUERY = 8;
 export const SCRATCH_VISITED = 16;
 export const SCRATCH_POOL = 24;
 export const SCRATCH_BEST = 32;
-/** Answers: of a search by vector k ordinals, k stamps and k scores; of one by text k ordinals and k scores. */
+/**
+ * The output area. A vector search writes k ordinals, k row versions and k scores; a text search writes k ordinals and
+ * k scores.
+ */
 export const SCRATCH_OUTPUT = 40;
-/** Of the text index: a question with its cursors, or what a freeze sorts. */
+/** Working memory of the text index: a query with its cursors, or the sort of a freeze. */
 export const SCRATCH_WORDS = 48;
-/** A bitmap of ordinals that goes with a question. */
+/** The bitmap of ordinals of a filtered search, or a list of ordinals that a call takes. */
 export const SCRATCH_ALLOWED = 56;
-/** The codes that lead the walk, 0 for rows. */
+/** Address of the quantized vectors that lead the graph search; 0 when rows lead it. */
 export const GUIDE_CODES = 64;
 export const BEST_SIZE = 76;
 export const BEST_MAX = 80;
 export const TOUCHED = 84;
-/** Ordinals of the bitmap in SCRATCH_ALLOWED while a search is filtered, NONE while it is not. */
+/** The number of ordinals in the bitmap in SCRATCH_ALLOWED during a filtered search; NONE without a filter. */
 export const ALLOWED_END = 88;
-/** Nodes that a filtered walk may still use as bridges. */
+/** The number of bridge nodes that a filtered graph search may still use. */
 export const BRIDGES_LEFT = 92;
-/** Whose scratch it is, as the allocator's lock names them. */
+/** The value under which this scratch's thread takes the allocator's lock. */
 export const HOLDER = 96;
-/** A word that is nobody else's, to be changed by fences. */
+/** A word that only this thread changes, for memory fences. */
 export const FENCE = 100;
-/** What a cosine of 1 scores by codes, a float. */
+/** What a cosine of 1 scores by quantized vectors, a float. */
 export const GUIDE_SCALE = 104;
-/** Ordinals that are about to be scored, up to BATCH_ROWS; or the trees of neighbours while links are mended. */
+/**
+ * Up to BATCH_ROWS ordinals that are about to be scored; while the gap that a removed node leaves is closed, the trees
+ * of its neighbours.
+ */
 export const BATCH = 128;
-/** Keys of a list to choose from, of 8 bytes: a full list and one more. */
+/** Keys of 8 bytes of the neighbours to select from: those of a full list and one more. */
 export const CANDIDATES = 512;
-/** Keys chosen from them, a full list. */
+/** The selected keys, up to a full list. */
 export const CHOSEN = 832;
 /** Scores of the ordinals in BATCH. */
 export const SCORES = 1152;
 export const SCRATCH_BYTES = 1536;
-/** How many areas there are, and where in the pair of one its capacity stands. */
+/** The number of areas, and the offset of the capacity in the pair of an area. */
 export const SCRATCH_AREAS = 8;
 export const AREA_CAPACITY = 4;
-/** Room of BATCH: for the nodes within two hops that make a walk go on, and two full lists. */
+/** Capacity of BATCH: the nodes within two hops of a node, and two full lists. */
 export const BATCH_ROWS = 96;
 
 // ## Memory of a text index
-// The number of each of its parts, for `wordsLines`.
+// The numbers of its components, for `wordsLines`.
 
 export const TEXT_LENGTHS = 0;
 export const TEXT_HEAD = 1;
@@ -372,29 +415,32 @@ export const TEXT_LIVE = 6;
 
 export const ORDINALS_MAX = 0x0ffffff0;
 /**
- * A unit vector times this is a row of 16-bit numbers. The dot product of two stays below 2^31, sums on the way too
- * (Cauchy-Schwarz).
+ * A row of 16-bit numbers is a unit vector times this factor. The dot product of two rows and its partial sums stay
+ * below 2^31 (Cauchy-Schwarz inequality).
  */
 export const WIDE_SCALE = 32767;
-/** Links of a node on level 0, and on each level above. */
+/** The maximum number of edges of a node on level 0, and on each level above. */
 export const LINKS_0 = 32;
 export const LINKS_UP = 16;
-/** Of 16 nodes side by side of a level one is of the next too, so that its list has a place of its own in their block. */
+/**
+ * Of each 16 neighbouring nodes of a level, one is on the next level too, so its upper list has a fixed place in the
+ * block.
+ */
 export const LEVEL_BITS = 4;
 export const LEVEL_MAX = 6;
 export const EF_CONSTRUCTION = 160;
 
 // ## Searches by vector
 
-/**
- * Breadth of a search's walk when the caller names none, until recall asks for more: this, or twice k where that is
- * more.
- */
+/** Default `ef` of a new index, until the recall tuner raises it; a search uses twice k where that is more. */
 export const EF_MIN = 96;
-/** A search is judged by the score of so many of its best, however few are asked for. */
+/** The number of best hits by whose scores a search is judged, even when the caller asks for fewer. */
 export const JUDGED = 10;
-/** In the place of the breadth of a walk: the codes of all rows are scanned, or the rows. */
+/** Values in the place of `ef`: scan all quantized vectors, or scan all rows. */
 export const SCAN_CODES = 0x7fffffff;
 export const SCAN_ROWS = 0x7ffffffe;
-/** Of what a scan of the codes finds at least so many rows are scored: more than 99 of 100 of the ten nearest are there. */
+/**
+ * The minimum number of rows that are scored exactly after a scan of the quantized vectors. They contain more than 99 %
+ * of the ten nearest rows.
+ */
 export const SCAN_RERANK = 256;

@@ -1,11 +1,12 @@
-// What a thread holds of a shard's memory, and how it is freed when the thread has died. And the arenas of a shard: how
-// an ordinal names one. Any thread.
+// Releases what a dead thread held of a shard's memory, and defines how a stored ordinal names an arena and a row. Any
+// thread.
 import type { Ordinal } from '../../api/ids.js';
 import { DAMAGED_AT, LOCK_AT, READERS_AT, READERS_MAX, READER_BYTES, READER_EPOCH, READER_THREAD } from './layout.js';
 
 /**
- * Frees what a thread that is gone has held of a shard's memory: its place among the readers, and the allocator's lock.
- * If it died within the allocator, the arena is marked as damaged: its owner ends, and the next one formats it.
+ * Releases what a dead thread held of a shard's memory: its place among the readers, and the allocator's lock. If the
+ * thread died while it held the lock, the arena is marked as damaged; its owner then ends, and the next owner formats
+ * it.
  */
 export function clearReader(memory: WebAssembly.Memory, threadId: number): void {
   const end = READERS_AT + READERS_MAX * READER_BYTES;
@@ -22,12 +23,12 @@ export function clearReader(memory: WebAssembly.Memory, threadId: number): void 
   }
 }
 
-// A WebAssembly memory ends at 4 GiB, so a shard has several, its arenas. An ordinal as the store has it is the number
-// of the arena and the row there; inside an arena, rows alone are used.
+// A WebAssembly memory is limited to 4 GiB, so a shard has several of them, its arenas. A stored ordinal combines the
+// number of an arena with a row in it; inside an arena, ordinals are rows.
 
 /**
- * Of a shard. One that was never used costs 10 GiB of address space, 4 KiB and 0.1 ms; the first is the home, which
- * knows the others.
+ * Number of arenas of a shard. The first one is the home arena, which records where segments have more arenas. An arena
+ * that was never used costs 10 GiB of address space, 4 KiB of memory and 0.1 ms.
  */
 export const ARENAS = 8;
 const ROW_BITS = 28;

@@ -1,5 +1,5 @@
-// What the shard workers and the search workers share: the compiled kernel, the memories of all shards, and where their
-// stores are. A worker that takes over from a dead one gets the very same memories.
+// Creates what shard workers and search workers share: the compiled kernel, the memories of all shards, and the
+// directory of their stores. A worker that replaces a dead one gets the same memories. Main thread only.
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../base/huge-pages.js';
 import { Latch } from '../../base/read-gate.js';
@@ -12,9 +12,9 @@ const KERNEL = new URL('../kernel.wasm', import.meta.url);
 
 export interface SharedOptions {
   idleSeconds: number;
-  /** 0 for never. */
+  /** Interval of checkpoints in milliseconds; 0 for none. */
   checkpointMs?: number;
-  /** Where an arena ends, in pages of 64 KiB. */
+  /** The maximum size of an arena, in pages of 64 KiB. */
   arenaPagesMax?: number;
 }
 
@@ -37,7 +37,7 @@ export function createSharedShards(
   };
 }
 
-/** What the owners of the stores share with the front thread. */
+/** The counters and read gates that the owners of the stores share with the main thread. */
 export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'latches'> => ({
   meters: SharedMeters.create(shards).memory,
   latches: Latch.memory(placeOfShard(shards)),
