@@ -1,6 +1,6 @@
-// The directory of the parts in a shard's memory: where the indexes of a collection are. The table itself is in
-// kernel/memory/segment-directory.ts. The owner enters and removes parts; any thread looks them up, readers within
-// Kernel.read.
+// The segment directory of an arena: maps a collection to the roots of its indexes in shared memory. The table itself
+// is in kernel/memory/segment-directory.ts. The owner inserts and removes segments; any thread looks them up, readers
+// inside Kernel.read.
 import type { CollectionId } from '../../api/ids.js';
 import { addressOf, type Instance } from '../memory/bindings.js';
 import {
@@ -13,8 +13,9 @@ import {
 } from '../memory/layout.js';
 
 /**
- * Addresses of the roots of a part's indexes; 0 for one that is not there or not complete, LOST for one that memory has
- * no room for. A collection without vectors and arenas is away: it has documents in the store and is not in memory.
+ * Addresses of the roots of a segment's indexes: 0 for an index that does not exist or is not complete, LOST for one
+ * that did not fit in memory. A collection with no vectors and no arenas is evicted: it has documents in the store and
+ * is not in memory.
  */
 export interface PartRoots {
   readonly vectors: number;
@@ -22,8 +23,9 @@ export interface PartRoots {
   readonly fields: number;
   readonly priorities: number;
   /**
-   * In the home arena: a bit for each arena in which the collection has a part; 0 while it is nowhere else. Set before
-   * the vectors, and cleared after them: who finds the home's bit and no vectors sees a collection come or leave.
+   * In the home arena: one bit for each arena that holds a segment of the collection; 0 if only the home arena does.
+   * Set before `vectors` and cleared after it, so a reader that finds the home arena's bit without vectors knows that
+   * the collection is being loaded or evicted.
    */
   readonly arenas: number;
 }
@@ -38,10 +40,14 @@ const FIELD_OF: Readonly<Record<keyof PartRoots, number>> = {
   arenas: SEGMENT_ARENAS,
 };
 
+/** The segment directory of one arena. The owner writes, any thread reads. */
 export class PartDirectory {
   constructor(private readonly instance: Instance) {}
 
-  /** Notes its use where the present second is given: the word is written once a second, however many use it. */
+  /**
+   * Looks a segment up. Records its use if `second`, the current time in seconds, is given; the shared word is written
+   * at most once a second.
+   */
   get(id: CollectionId, second?: number): PartRoots | undefined {
     const at = this.instance.calls.findPart(id) >>> 0;
     if (at === 0) return undefined;
@@ -58,8 +64,8 @@ export class PartDirectory {
   }
 
   /**
-   * The root of its vectors and its arenas, for a reader who looks whether they are what they were; undefined where it
-   * is nowhere.
+   * The vectors root and the arenas only, so that a reader can check whether they have changed; undefined if the
+   * collection has no entry.
    */
   placeOf(id: CollectionId): PartPlace | undefined {
     const at = this.instance.calls.findPart(id) >>> 0;
@@ -68,15 +74,15 @@ export class PartDirectory {
       : { vectors: this.instance.word(at + SEGMENT_VECTORS), arenas: this.instance.word(at + SEGMENT_ARENAS) };
   }
 
-  /** The second at which the part was used last. */
+  /** The second in which the segment was last used; 0 if it has no entry. */
   usedAt(id: CollectionId): number {
     const at = this.instance.calls.findPart(id) >>> 0;
     return at === 0 ? 0 : this.instance.word(at + SEGMENT_USED_AT);
   }
 
   /**
-   * Enters a part, or exchanges some of the roots of one that is there, which cannot fail. Throws ArenaFull with
-   * nothing changed.
+   * Inserts a segment, or replaces some roots of an existing one, which cannot fail. Throws ArenaFull and then changes
+   * nothing.
    */
   set(id: CollectionId, roots: Partial<PartRoots>): void {
     const at = addressOf(this.instance.calls.addPart(id));
@@ -84,7 +90,7 @@ export class PartDirectory {
       this.instance.setWord(at + FIELD_OF[name as keyof PartRoots], root);
   }
 
-  /** From now on nobody finds it. What its roots lead to is dropped after this. */
+  /** Removes a segment, so that no reader finds it any more. Drop its indexes only after this. */
   delete(id: CollectionId): void {
     this.instance.calls.deletePart(id);
   }

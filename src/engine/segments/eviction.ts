@@ -1,5 +1,6 @@
-// Eviction of small segments, from an arena that is full and of those that nobody uses. They come back from the store in
-// a millisecond or two when they are needed. Large ones stay, for their graphs are costly. Owner only.
+// Eviction of small segments, when an arena is full or a segment has been idle for long. A small segment is loaded
+// again from the store in a millisecond or two. Large segments are never evicted, because building a graph is
+// expensive. Owner only.
 import type { CollectionId } from '../../api/ids.js';
 import type { Arenas, Kernel } from '../memory/arena.js';
 import { ArenaFull } from '../memory/bindings.js';
@@ -7,17 +8,18 @@ import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';
 import { nowSeconds } from '../../base/clock.js';
 
-/** Of the small parts, so that room is not made for one row at a time. */
+/** Share of the candidates to evict at once, so that memory is not reclaimed for one row at a time. */
 const SHARE_TO_LEAVE = 1 / 8;
-/** How long a full memory waits for readers to leave what has been given up. A search takes milliseconds. */
+/** How long to wait for readers before retired memory can be reclaimed, in milliseconds. A search takes a few. */
 const READERS_WAIT_MS = 50;
 
-/** Where room is wanted, and the collection that stays. */
+/** The arena that needs memory, and the collection that must not be evicted. */
 interface Wanted {
   readonly arena: number;
   readonly id: CollectionId;
 }
 
+/** Frees memory in a full arena by evicting the least recently used small segments. */
 export class Room {
   constructor(
     private readonly parts: PartTable,
@@ -25,8 +27,8 @@ export class Room {
   ) {}
 
   /**
-   * Runs what may want memory, and changes nothing without: where there is none, other collections leave and it is run
-   * again. Throws ArenaFull.
+   * Runs `work`, which must change nothing if it throws ArenaFull. On ArenaFull, evicts other collections and runs it
+   * again. Throws ArenaFull if nothing more can be freed.
    */
   for<T>(work: () => T, wanted: Wanted): T {
     for (;;) {
@@ -38,7 +40,7 @@ export class Room {
     }
   }
 
-  /** True when memory has been freed. */
+  /** Returns whether memory has been freed. */
   private make({ arena, id }: Wanted): boolean {
     const kernel = this.arenas.at(arena);
     const before = kernel.usedBytes();
@@ -65,17 +67,17 @@ function reclaimAll(kernel: Kernel): void {
   }
 }
 
-/** Work between batches of commands goes in slices: a search may wait this long behind one. */
+/** Length of a slice of background work, in milliseconds. A search may have to wait this long behind one. */
 export const SLICE_MS = 2;
 const CHECK_MS_MIN = 250;
 const CHECKS_PER_IDLE_TIME = 4;
 
-/** Evicts segments that have not been used for `idleSeconds`; 0 for never. */
+/** Evicts segments that have not been used for `idleSeconds`; 0 disables it. */
 export class IdleEviction {
   private readonly timer: NodeJS.Timeout | undefined;
   private scheduled: NodeJS.Immediate | undefined;
 
-  /** `evicted` is called after segments have gone: their memory can be reclaimed. */
+  /** `evicted` is called after each sweep, so that the memory of evicted segments can be reclaimed. */
   constructor(
     private readonly parts: PartTable,
     private readonly idleSeconds: number,
@@ -90,7 +92,7 @@ export class IdleEviction {
     clearImmediate(this.scheduled);
   }
 
-  /** Goes through the parts in slices; the iterator of a Map stands still between them. */
+  /** Walks through the segments in slices. The Map iterator keeps its position between slices. */
   private sweep(parts: Iterator<Part>): void {
     const untilMs = performance.now() + SLICE_MS;
     const before = nowSeconds() - this.idleSeconds;

@@ -1,7 +1,7 @@
-// The indexes of a part beside its vectors: of its words, made when the first search in mode boost or hybrid, or with a
-// content filter, asks for them, and of its metadata, made for the first search with metadata filters. A small part is
-// indexed at once, a large one in slices between other work, and searches wait for it. Where memory has no room for the
-// metadata, filters look at every chunk instead. Owner only.
+// The text index and the metadata index of a segment. The text index is built when the first search in mode boost or
+// hybrid, or with a content filter, needs it; the metadata index when the first search with metadata filters does. A
+// small segment is indexed at once, a large one in slices between other work, while the search waits. If a metadata
+// index does not fit in memory, filters read the record of every chunk instead. Owner only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Language } from '../../api/choices.js';
 import type { ChunkRecord, DocumentRecord } from '../../storage/records.js';
@@ -19,15 +19,15 @@ import type { Part } from './segment.js';
 
 type Json = Record<string, unknown>;
 
-/** A chunk's source is its terms already: they are made of two records. */
+/** The terms of a chunk's metadata are computed while the records are read, since they come from two records. */
 const MAKER: TermMaker<readonly string[]> = {
   add: (index, ordinal, terms) => index.add(ordinal, terms),
   termsOf: (terms) => terms,
 };
 
 /**
- * Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. Throws
- * DamagedRecord.
+ * Creates the metadata index if there is none. Returns false while it is being built. An index that did not fit in
+ * memory counts as done and is not built again. Throws DamagedRecord.
  */
 export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.fields) {
@@ -38,12 +38,12 @@ export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLI
   return part.fields.isLost || part.fields.complete !== undefined;
 }
 
-/** Goes on with the index that a checkpoint has brought back, if it has. */
+/** Continues with the index that a checkpoint has restored, if it has. */
 export function resumeFields(shard: Shard, part: Part): void {
   part.fields = shard.resumeTerms(part, 'fields', MAKER);
 }
 
-/** Goes on with the index that a search has asked for; true when there is nothing more to do. */
+/** Builds the metadata index for one slice, if a search has asked for it. Returns true if nothing is left to do. */
 export function buildFields(shard: Shard, part: Part, untilMs: number): boolean {
   const { fields } = part;
   if (!fields || fields.complete) return true;
@@ -59,12 +59,12 @@ function storedFields(txn: ShardTxn, part: Part): Stored<readonly string[]> {
   };
 }
 
-/** Terms of chunks of one collection, as one transaction sees them. */
+/** The metadata terms of chunks of one collection, as one transaction sees them. */
 export class FieldTerms {
-  /** Of the document read last: its chunks mostly come together. */
+  /** The last document read. Chunks of one document usually follow each other. */
   private last: { docid: string; flat: FlatFields } | undefined;
 
-  /** `document`: of all chunks that are asked for, where it is not in the store any more. */
+  /** `document`: the document of all the chunks, if it has already been deleted from the store. */
   constructor(
     private readonly txn: ShardTxn,
     private readonly id: CollectionId,
@@ -82,7 +82,7 @@ export class FieldTerms {
   }
 }
 
-/** Few texts are none for a writer. */
+/** Turns texts into index terms, by the fast writer if it can handle the text, otherwise by `chunkTerms`. */
 export const makerOf = (language: Language): TermMaker<string> => ({
   add: (index, ordinal, text) => {
     const written = writerOf(language).write(text);
@@ -93,8 +93,8 @@ export const makerOf = (language: Language): TermMaker<string> => ({
 });
 
 /**
- * The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room
- * for it, and DamagedRecord.
+ * The complete text index; undefined while it is being built: call again. Throws ArenaFull if it does not fit in
+ * memory, and DamagedRecord.
  */
 function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
   part.words?.assertSound();
@@ -105,7 +105,10 @@ function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
   return part.words?.complete;
 }
 
-/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again here. */
+/**
+ * Creates the text index if there is none. Returns false while it is being built. An index that did not fit in memory
+ * counts as done and is not built again here.
+ */
 export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.words) {
     part.words = shard.createTerms(part, 'words', makerOf(part.ref.language));
@@ -114,12 +117,12 @@ export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLIC
   return part.words.isLost || part.words.complete !== undefined;
 }
 
-/** Goes on with the index that a checkpoint has brought back, if it has. */
+/** Continues with the index that a checkpoint has restored, if it has. */
 export function resumeWords(shard: Shard, part: Part): void {
   part.words = shard.resumeTerms(part, 'words', makerOf(part.ref.language));
 }
 
-/** Goes on with the index that a search has asked for; true when there is nothing more to do. */
+/** Builds the text index for one slice, if a search has asked for it. Returns true if nothing is left to do. */
 export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
   const { ref, words } = part;
   if (!words || words.complete) return true;
@@ -129,9 +132,9 @@ export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
 }
 
 /**
- * Makes what a search wants of a collection and did not find: its vectors in memory, the index of its words or of its
- * metadata. Asked for until it is there. False while something is being loaded or indexed. Throws ArenaFull where
- * memory has no room for vectors or words; metadata may be lost, and are then read.
+ * Loads or builds the missing indexes of a collection: its vectors in memory, its text index, its metadata index.
+ * Returns false while something is being loaded or built: call again. Throws ArenaFull if the vectors or the text index
+ * do not fit in memory; a metadata index that does not fit is skipped, and filters read records.
  */
 export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
   if (!shard.loads.bring(collection)) return false;
@@ -142,9 +145,9 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
 }
 
 /**
- * How far the graph of a collection is: asked again and again by whoever wants searches not to scan it. It is linked in
- * the background, which every command wakes. null while the part is being loaded. Throws ArenaFull where memory has no
- * room for it.
+ * Progress of a collection's graph: live rows, unindexed rows, and whether the recall tuner has work to do. Callers
+ * poll it to wait until searches need no scan; the graph is built in the background. Returns null while the segment is
+ * being loaded. Throws ArenaFull if the segment does not fit in memory.
  */
 export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
   if (!shard.loads.bring(collection)) return null;

@@ -1,6 +1,6 @@
-// Loads parts from the store into shared memory: a small one at once when a write or a search first needs it, a large
-// one in slices between other work. After the start of a server large ones come by themselves, so that the first search
-// does not wait. Owner only.
+// Loads segments from the store into shared memory: a small one at once when a write or a search first needs it, a
+// large one in slices between other work. After a server start, queued segments are loaded in the background, so that
+// the first search does not wait. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { AssertionFailed } from '../../base/assert.js';
@@ -13,23 +13,23 @@ import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';
 
 /**
- * The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the
- * priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it.
+ * The load of one collection's segments, in slices: first the vectors, then the priorities of the chunks. Readers do
+ * not find the segments before they are complete, and nothing writes to them until then.
  */
 export class PartLoad {
-  /** Somebody waits for it. */
+  /** Whether a caller waits for this load. */
   isAwaited = false;
-  /** By arena. */
+  /** The segments loaded so far, by arena. */
   protected readonly made = new Map<number, Part>();
-  /** Where memory is wanted at present. */
+  /** The arena that the load is filling at present. */
   arena = 0;
-  /** Rows with a lower ordinal are in; Infinity once all are. */
+  /** All rows with a lower ordinal are loaded; Infinity once all rows are. */
   private rowsTo = 0;
   private rows = 0;
-  /** The document whose priority was taken in last. */
+  /** The document whose priority was read last. */
   private lastDocid: string | undefined;
   private markEnded: () => void = () => {};
-  /** Resolves when it is there, or has failed. */
+  /** Resolves when the load has completed or failed. */
   readonly whenEnded = new Promise<void>((resolve) => (this.markEnded = resolve));
 
   constructor(
@@ -38,8 +38,8 @@ export class PartLoad {
   ) {}
 
   /**
-   * The parts when they are complete; undefined when the time is over before. Throws ArenaFull: go on where memory has
-   * been made free.
+   * Loads for one slice. Returns the segments once they are complete, undefined if `untilMs` passes first. Throws
+   * ArenaFull; the load can be continued after memory has been freed.
    */
   proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
     const isComplete = this.takeRows(txn, untilMs) && this.takePriorities(txn, untilMs);
@@ -47,7 +47,7 @@ export class PartLoad {
     return this.made.size > 0 ? [...this.made.values()] : [this.partIn(0)];
   }
 
-  /** Gives back what it has taken of memory. */
+  /** Frees the memory that the load has taken. */
   discard(): void {
     for (const part of this.made.values()) part.drop();
     this.made.clear();
@@ -70,7 +70,7 @@ export class PartLoad {
       if (performance.now() >= untilMs) return false;
     }
     this.rowsTo = Infinity;
-    // They are nobody's, and not free yet.
+    // These ordinals belong to removed documents and are not free yet.
     for (const ordinal of txn.leaving(this.ref.id) as ReadonlySet<Ordinal>)
       this.partIn(arenaOf(ordinal)).ordinals.claim(rowOf(ordinal));
     const { chunks } = txn.counts(this.ref.id);
@@ -102,12 +102,13 @@ export class PartLoad {
   }
 }
 
-/** How long whoever comes first may keep the shard to itself, for rows or for an index: some 500 rows. */
+/** How long the first slice of a load or an index build may block the shard, in milliseconds: about 500 rows. */
 export const FIRST_SLICE_MS = 10;
 
+/** All loads of a shard that are under way. */
 export class PartLoads {
   private readonly loads = new Map<CollectionId, PartLoad>();
-  /** What loads have failed with that nobody was told of yet. */
+  /** Errors of failed loads that no caller has seen yet. */
   private readonly failures = new Map<CollectionId, unknown>();
 
   constructor(
@@ -117,7 +118,8 @@ export class PartLoads {
   ) {}
 
   /**
-   * True when there is nothing to load, or not any more; false while it is being loaded: ask again. Throws ArenaFull.
+   * Loads a collection for one slice. Returns true if it is in memory now, false while it is being loaded: call again.
+   * Throws ArenaFull, or the error with which a background slice has failed.
    */
   bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
     this.parts.use(ref.id);
@@ -132,7 +134,10 @@ export class PartLoads {
     return this.proceed(load, untilMs, txn);
   }
 
-  /** As `bring`, for many, and without their errors: resolves when they are there; undefined when they are now. */
+  /**
+   * Like `bring`, for many collections, without throwing load errors. Returns a promise that resolves when all loads
+   * have ended, or undefined if none is left after this slice.
+   */
   bringAll(refs: Iterable<CollectionRef>): Promise<unknown> | undefined {
     const untilMs = performance.now() + FIRST_SLICE_MS;
     const underWay = [...refs].flatMap((ref) => {
@@ -144,12 +149,12 @@ export class PartLoads {
     return underWay.length > 0 ? Promise.all(underWay) : undefined;
   }
 
-  /** To be loaded when there is nothing else to do. */
+  /** Queues a collection to be loaded in the background. */
   queue(ref: CollectionRef): void {
     this.loadOf(ref);
   }
 
-  /** The same of one that has been begun elsewhere. Requires that the collection is away. */
+  /** Continues a load that was begun elsewhere. Requires that the collection is evicted. */
   resume(load: PartLoad): void {
     this.loads.set(load.ref.id, load);
   }
@@ -158,12 +163,12 @@ export class PartLoads {
     return this.loads.has(id);
   }
 
-  /** True while nothing is on its way. */
+  /** Whether no load is under way. */
   get areDone(): boolean {
     return this.loads.size === 0;
   }
 
-  /** Loads for one slice what is awaited, or anything; true when there is nothing more of it. */
+  /** Runs one slice of an awaited load, or of any load unless `awaitedOnly`. Returns true if there was none to run. */
   work(untilMs: number, awaitedOnly: boolean): boolean {
     const all = [...this.loads.values()];
     const load = all.find(({ isAwaited }) => isAwaited) ?? (awaitedOnly ? undefined : all[0]);
@@ -171,7 +176,7 @@ export class PartLoads {
     return !load;
   }
 
-  /** The collection has been dropped. */
+  /** Cancels the load of a dropped collection. */
   cancel(id: CollectionId): void {
     const load = this.loads.get(id);
     this.failures.delete(id);
@@ -186,7 +191,7 @@ export class PartLoads {
     return load;
   }
 
-  /** Answers whether it has come to an end. Where it failed, the next who asks is told. */
+  /** Returns whether the load has ended. Its error is kept for the next caller of `bring`, if one waits. */
   private proceedOrFail(load: PartLoad, untilMs: number): boolean {
     try {
       return this.proceed(load, untilMs);

@@ -1,6 +1,6 @@
-// Which parts of a shard are in memory, and which are away: those have documents in the store and nothing here but an
-// entry of the home arena's directory, which tells readers that their owner has to be asked. A collection may have a
-// part in each arena; they come and go together. Owner only.
+// The segments of a shard that are in memory, and which collections are evicted. An evicted collection has documents in
+// the store and only an entry in the home arena's directory, which tells readers to ask the owner to load it. A
+// collection may have a segment in each arena; its segments are loaded and evicted together. Owner only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import type { Arenas } from '../memory/arena.js';
@@ -9,11 +9,11 @@ import type { PartRoots } from './directory.js';
 import { LOST } from '../memory/layout.js';
 import { nowSeconds } from '../../base/clock.js';
 
-/** The arenas last: see PartRoots. */
+/** `arenas` is last, because it must be cleared after `vectors` (see PartRoots). */
 const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
 
 const rootOf = (terms: Part['words'] | Part['fields']): number => (terms?.isLost ? LOST : (terms?.complete?.root ?? 0));
-/** Where readers find the indexes of a part. */
+/** The roots under which readers find the indexes of a segment. */
 const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'arenas'> => ({
   vectors: index.root,
   priorities: priorities.root,
@@ -22,14 +22,14 @@ const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'a
 });
 
 export class PartTable {
-  /** Those in memory as a whole, by arena. */
+  /** The segments of each collection that is in memory as a whole. */
   private readonly parts = new Map<CollectionId, Part[]>();
-  /** Parts that background work may have something to do for. */
+  /** Dirty segments: those for which background work may have something to do. */
   readonly restless = new Set<Part>();
 
   constructor(private readonly arenas: Arenas) {}
 
-  /** None where the collection is away, or has no documents. */
+  /** The segments of a collection; empty if the collection is evicted or has no documents. */
   of(id: CollectionId): readonly Part[] {
     return this.parts.get(id) ?? [];
   }
@@ -43,7 +43,8 @@ export class PartTable {
   }
 
   /**
-   * The small ones: in memory again as soon as their rows are read. Large ones have a graph, and that has to be made.
+   * Whether a collection may be evicted: all its segments are small and none is being written. A small segment is in
+   * memory again as soon as its rows are read; a large one needs its graph built.
    */
   mayLeave({ ref }: Part): boolean {
     return this.of(ref.id).every((part) => part.isSmall && !part.isChanging);
@@ -54,43 +55,45 @@ export class PartTable {
     return roots?.vectors === 0 && roots.arenas === 0;
   }
 
-  /** There are documents of it in the store, and it was never in this memory. Throws ArenaFull. */
+  /**
+   * Marks a collection as evicted that has documents in the store and has never been in this memory. Throws ArenaFull.
+   */
   enterAway(id: CollectionId): void {
     this.arenas.home.directory.set(id, {});
   }
 
-  /** An empty part that nobody finds yet. Throws ArenaFull. */
+  /** Creates an empty segment that no reader finds yet. Throws ArenaFull. */
   create(ref: CollectionRef, arena: number): Part {
     const kernel = this.arenas.at(arena);
     return new Part(ref, kernel.createIndex(ref.dim, { precision: ref.precision }), kernel.createPriorities(), arena);
   }
 
-  /** The parts of a collection that a checkpoint has brought back, still to be entered. */
+  /** The segments of a collection that a checkpoint has restored. They still have to be passed to `enter`. */
   restored(ref: CollectionRef): Part[] {
     const mask = this.arenas.home.directory.get(ref.id)?.arenas || 1;
     const arenas = [...this.arenas.numbers()].filter((arena) => (mask >>> arena) & 1);
     return arenas.flatMap((arena) => this.restoredIn(ref, arena) ?? []);
   }
 
-  /** It is away from now on, for readers in all arenas; what it has of memory stays with whoever has its parts. */
+  /** Marks a collection as evicted for readers in all arenas. The memory of its segments stays with the caller. */
   hide(id: CollectionId): void {
     for (const { directory } of this.arenas.used()) if (directory.get(id)) directory.set(id, NOWHERE);
   }
 
-  /** Room for the priorities of rows that are to come. Throws ArenaFull. */
+  /** Reserves memory for the priorities of rows that will be written. Throws ArenaFull. */
   reservePriorities(part: Part, rows: readonly Ordinal[]): void {
     for (const row of rows) part.priorities.reserve(row);
     if (this.of(part.ref.id).includes(part)) this.announce(part, { priorities: part.priorities.root });
   }
 
-  /** Tells readers where indexes of a part are that they can find already. */
+  /** Replaces roots of a segment that readers can already find. */
   announce(part: Part, roots: Partial<PartRoots>): void {
     this.arenas.at(part.arena).directory.set(part.ref.id, roots);
   }
 
   /**
-   * From now on everybody finds them, those in other arenas through the home. Throws ArenaFull where a directory has no
-   * room: then nobody does.
+   * Makes segments visible to all readers; those in other arenas are found through the home arena. Throws ArenaFull if
+   * a directory has no memory left, and then no segment becomes visible.
    */
   enter(id: CollectionId, parts: readonly Part[]): void {
     const { home } = this.arenas;
@@ -105,20 +108,20 @@ export class PartTable {
     for (const part of parts) this.wake(part);
   }
 
-  /** A collection gives up its memory: it comes back from the store. */
+  /** Evicts a collection: its memory is freed, and its next use loads it from the store. */
   leave({ ref: { id } }: Part): void {
     if (this.of(id).some(({ index }) => index.liveCount > 0)) this.arenas.home.directory.set(id, NOWHERE);
     else this.arenas.home.directory.delete(id);
     this.forget(id);
   }
 
-  /** For good. */
+  /** Removes a deleted collection. */
   delete(id: CollectionId): void {
     this.arenas.home.directory.delete(id);
     this.forget(id);
   }
 
-  /** The second at which a search or a write used it last. */
+  /** The second in which a search or a write last used it. */
   usedAt({ ref }: Part): number {
     return this.arenas.home.directory.usedAt(ref.id);
   }
@@ -127,7 +130,7 @@ export class PartTable {
     this.arenas.home.directory.get(id, nowSeconds());
   }
 
-  /** It is in use, and there may be background work for it. */
+  /** Marks a segment as used and as dirty, since there may be background work for it. */
   wake(part: Part): void {
     this.use(part.ref.id);
     this.restless.add(part);
@@ -142,7 +145,7 @@ export class PartTable {
     return part;
   }
 
-  /** Requires that readers do not find it at home any more. */
+  /** Requires that readers no longer find the collection through the home arena. */
   private forget(id: CollectionId): void {
     for (const part of this.of(id)) {
       if (part.arena > 0) this.arenas.at(part.arena).directory.delete(id);

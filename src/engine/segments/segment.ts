@@ -1,6 +1,6 @@
-// One collection's part in an arena of a shard: as the owner holds it, with its vectors in shared memory, its free
-// ordinals, its priorities and the indexes of its words and metadata; and as any other thread reads it. All of it is a
-// cache of the store and is rebuilt from there. Part: owner only. PartView: any thread.
+// A segment: what one shard keeps of one collection in one arena. `Part` is the owner's form, with vectors in shared
+// memory, free ordinals, priorities, the text index and the metadata index; `PartView` is what any other thread reads.
+// All of it is a cache of the store and is rebuilt from there. Part: owner only. PartView: any thread.
 import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Bitmap } from '../filter/bitmap.js';
@@ -13,17 +13,17 @@ import { WordIndex } from '../postings/text-index.js';
 import type { PartRoots } from './directory.js';
 
 /**
- * The free ordinals of a part. Hands out the lowest free one, so that the same commands give the same ordinals on any
- * machine, and storage stays dense. Owner only.
+ * The free ordinals of a segment. It hands out the lowest free one, so the same commands give the same ordinals on any
+ * machine and storage stays dense. Owner only.
  */
 export class OrdinalPool {
-  /** One bit an ordinal; set = taken. */
+  /** One bit for each ordinal; a set bit means taken. */
   private words = new Uint32Array(16);
   private ordinalsEnd = 0;
-  /** No word before this one has a free bit. */
+  /** No word before this index has a free bit. */
   private firstFree = 0;
 
-  /** One more than the highest ordinal that is taken. */
+  /** One more than the highest taken ordinal. */
   get end(): number {
     for (;;) {
       const word = this.words[(this.ordinalsEnd - 1) >>> 5] ?? 0;
@@ -34,7 +34,7 @@ export class OrdinalPool {
     }
   }
 
-  /** Taken ordinals at or above `from`, from the highest down, up to `max`. */
+  /** Taken ordinals not below `from`, in descending order, at most `max`. */
   highest(from: number, max: number): Ordinal[] {
     const found: Ordinal[] = [];
     for (let ordinal = this.end - 1; ordinal >= from && found.length < max; ordinal--) {
@@ -43,7 +43,7 @@ export class OrdinalPool {
     return found;
   }
 
-  /** The lowest free ordinal, now taken. */
+  /** Takes the lowest free ordinal. */
   take(): Ordinal {
     while (this.words[this.firstFree] === 0xffffffff) this.firstFree++;
     const word = this.words[this.firstFree] ?? 0;
@@ -53,7 +53,7 @@ export class OrdinalPool {
     return ordinal as Ordinal;
   }
 
-  /** Marks an ordinal as taken: for those found in the store at start. */
+  /** Marks an ordinal as taken, for instance one found in the store at start. */
   claim(ordinal: Ordinal): void {
     this.ordinalsEnd = Math.max(this.ordinalsEnd, ordinal + 1);
     const at = ordinal >>> 5;
@@ -75,11 +75,11 @@ export class OrdinalPool {
 }
 
 /**
- * The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. The
+ * The priorities of a segment's chunks, in shared memory. Most segments have none, and then they take no memory. The
  * owner writes; any thread reads.
  */
 export class Priorities {
-  /** `at` is the address of the column, 0 for none. */
+  /** `at` is the address of the column, or 0 if there is none. */
   constructor(
     private readonly instance: Instance,
     private at: number,
@@ -89,50 +89,54 @@ export class Priorities {
     return this.at;
   }
 
-  /** Chunks whose priority is not 0. */
+  /** Number of chunks whose priority is not 0. */
   get count(): number {
     return this.at === 0 ? 0 : this.instance.word(this.at + PRIORITIES_COUNT);
   }
 
-  /** 0 for a chunk that has none. */
+  /** The priority of a chunk; 0 if it has none. */
   of(ordinal: Ordinal): number {
     return this.at === 0 ? 0 : this.instance.calls.priorityOf(this.at, ordinal);
   }
 
-  /** The chunks whose priority is not 0. Throws ArenaFull. */
+  /** Bitmap of the chunks whose priority is not 0. Throws ArenaFull. */
   bitmap(): Bitmap {
     if (this.at === 0) return new Uint32Array();
     const words = countOf(this.instance.calls.findPrioritized(this.instance.scratch, this.at));
     return this.instance.copyWords(this.instance.output, words);
   }
 
-  /** Makes room for a priority, and the column where there is none. Throws ArenaFull. Owner only, as all below. */
+  /**
+   * Reserves memory for a priority, and creates the column if there is none. Throws ArenaFull. This and all methods
+   * below: owner only.
+   */
   reserve(ordinal: Ordinal): void {
     this.at ||= addressOf(this.instance.calls.createPriorities());
     countOf(this.instance.calls.reservePriority(this.at, ordinal));
   }
 
-  /** Requires room, unless it is 0. */
+  /** Requires a preceding `reserve`, unless the priority is 0. */
   set(ordinal: Ordinal, priority: number): void {
     if (priority !== 0 || this.of(ordinal) !== 0) this.instance.calls.setPriority(this.at, ordinal, priority);
   }
 
-  /** Gives the memory back. Requires that readers do not find it any more. */
+  /** Frees the memory. Requires that readers no longer find it. */
   drop(): void {
     if (this.at !== 0) this.instance.calls.dropPriorities(this.at);
   }
 }
 
+/** A segment as its owner holds it. Owner only. */
 export class Part {
   readonly ordinals = new OrdinalPool();
-  /** A batch of writes is under way on it. */
+  /** A batch of writes on it is under way. */
   isChanging = false;
-  /** Rows from this one on are hidden; their blocks go when the readers of this epoch have left (compaction.ts). */
+  /** Rows from `from` on are hidden. Their blocks are freed when the readers of `epoch` have left (compaction.ts). */
   hidden: { from: number; epoch: number } | undefined;
 
-  /** Made by the first search that wants words. */
+  /** The text index, created by the first search that needs it. */
   words: PartTerms<string> | undefined;
-  /** Made by the first search with metadata filters. */
+  /** The metadata index, created by the first search with metadata filters. */
   fields: PartTerms<readonly string[]> | undefined;
 
   constructor(
@@ -143,8 +147,8 @@ export class Part {
   ) {}
 
   /**
-   * Of an index that has rows already: those that are live are taken, and what stands behind the last of them is given
-   * back. Requires that there are no readers.
+   * For an index that already has rows: marks live rows as taken, and frees the blocks behind the last one. Requires
+   * that there are no readers.
    */
   claimRows(): void {
     const { index, ordinals } = this;
@@ -157,7 +161,10 @@ export class Part {
     return storedOrdinal(this.arena, row);
   }
 
-  /** Of what the store has from a row on, in the order of ordinals, that which is in this arena, by its rows. */
+  /**
+   * Of store entries in ordinal order, yields those in this arena, with rows instead of ordinals. Stops at the first
+   * entry of another arena.
+   */
   *within<T extends { ordinal: Ordinal }>(entries: Iterable<T>): Generator<T> {
     for (const entry of entries) {
       if (arenaOf(entry.ordinal) !== this.arena) return;
@@ -165,12 +172,12 @@ export class Part {
     }
   }
 
-  /** It has no graph. */
+  /** A small segment has no graph. */
   get isSmall(): boolean {
     return this.index.liveCount < GRAPH_MIN;
   }
 
-  /** Gives the memory back. Requires that readers do not find it any more. */
+  /** Frees the memory. Requires that readers no longer find it. */
   drop(): void {
     this.index.drop();
     this.words?.drop();
@@ -180,12 +187,12 @@ export class Part {
 }
 
 /**
- * What any thread can read of a part: its vectors, its words and metadata where they are indexed, its priorities. Made
- * from the roots in shared memory, within Kernel.read for a reader, and of no use after it.
+ * A segment as any thread reads it: its vectors, its text and metadata indexes if they are built, its priorities. Built
+ * from the roots in shared memory; for a reader it is valid only inside its `Kernel.read`.
  */
 export class PartView {
   readonly index: VectorIndex;
-  /** Complete, or undefined. */
+  /** The text index; undefined unless it is complete. The same holds for `fields`, the metadata index. */
   readonly words: WordIndex | undefined;
   readonly fields: WordIndex | undefined;
   readonly priorities: Priorities;
@@ -205,19 +212,19 @@ export class PartView {
   }
 
   /**
-   * It has documents, and is not in memory: its owner brings it when it is asked to. Nothing else may be asked of this
-   * view then.
+   * The collection has documents but is evicted; its owner loads it on request. Nothing else of this view may then be
+   * used.
    */
   get isAway(): boolean {
     return this.roots.vectors === 0 && this.roots.arenas === 0;
   }
 
-  /** Memory had no room for the index of words. */
+  /** The text index did not fit in memory. */
   get isWithoutWords(): boolean {
     return this.roots.words === LOST;
   }
 
-  /** Memory had no room for the index of metadata: searches read the records instead. */
+  /** The metadata index did not fit in memory; searches read records instead. */
   get isWithoutFields(): boolean {
     return this.roots.fields === LOST;
   }
@@ -229,8 +236,8 @@ export class PartView {
 }
 
 /**
- * What the parts of a collection take of the shard's memory, in bytes, by what it is for: a count of blocks, not a walk
- * through them. Texts and metadata are on disk alone, so texts take none. Of a collection that has nothing here: zeros.
+ * Memory that the segments of a collection take, in bytes by purpose. It is computed from block counts and is cheap.
+ * Texts and metadata are only on disk, so `text` is 0.
  */
 export function memoryUse(parts: readonly Part[]): MemoryUse {
   const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
@@ -244,7 +251,10 @@ export function memoryUse(parts: readonly Part[]): MemoryUse {
   return use;
 }
 
-/** What searches for the `k` best do that name no breadth. `chunks`: of the collection in all shards. */
+/**
+ * `breadth` is the `ef` that searches for the `k` best use if they name none; `isSettled` tells whether graph
+ * maintenance has nothing left to do. `chunks` is the number of chunks of the collection in all shards.
+ */
 export function walksOf(parts: readonly Part[], k: number, chunks: number): Walks {
   const breadths = parts.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
   return {
