@@ -1,4 +1,5 @@
 // A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
+import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/load.js';
@@ -64,6 +65,13 @@ export async function startTestServer(
   };
   await ready(test);
   return test;
+}
+
+/** Asserts that the answer is a refusal with this status and code; resolves with its body. */
+export async function refused(answer: Promise<Answer>, status: number, code: string): Promise<Answer['json']> {
+  const { status: got, json } = await answer;
+  assert.deepEqual([got, json.code, json.ok], [status, code, false], JSON.stringify(json));
+  return json;
 }
 
 export async function ready(server: TestServer): Promise<void> {

@@ -1,6 +1,7 @@
 // A database for tests of the comparison itself: rows in memory, searched exactly by cosine, over HTTP in a protocol of
 // its own, with the driver that speaks it.
 import type { TestContext } from 'node:test';
+import { cosine } from '../../load/kit/cosine.js';
 import { type Driver, type Hit, type Row, post, send } from '../../load/suite/peers/drivers.js';
 import type { Candidate } from '../../load/suite/peers/participants.js';
 import { startFakeServer } from './fake-server.js';
@@ -44,12 +45,6 @@ function nearest(rows: readonly Row[], { vector, k, filter }: Search): Hit[] {
     .sort((a, b) => b.cosine - a.cosine)
     .slice(0, k)
     .map(({ row: { row, text } }) => ({ row, text }));
-}
-
-function cosine(a: readonly number[], b: readonly number[]): number {
-  const dot = (x: readonly number[], y: readonly number[]): number =>
-    x.reduce((sum, value, i) => sum + value * y[i]!, 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
 const driverAt = (url: string): Driver => ({

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { ADMIN_KEY } from '../../kit/conformance/stage.js';
-import { startTestServer, type Answer } from '../../kit/server.js';
+import { refused, startTestServer } from '../../kit/server.js';
 
 const KEYS = JSON.stringify([
   { name: 'acme-app', tenant: 'acme', key: 'key-of-acme' },
@@ -20,11 +20,6 @@ const { call, port } = await startTestServer({
 const acme = '/v1/collections/acme';
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 await call('POST', `${acme}/docs/documents`, { docid: 'A', text: 'the documents of acme' }, bearer('key-of-acme'));
-
-async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code], [status, code], JSON.stringify(json));
-}
 
 test('a key comes as a bearer, the scheme in any case, or as X-API-Key; a tenant may have several', async () => {
   for (const headers of [

@@ -1,16 +1,11 @@
 // What the prose of the specification and contract.md say of collections, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer, type Answer } from '../../kit/server.js';
+import { refused, startTestServer } from '../../kit/server.js';
 
 const { call } = await startTestServer({ SHEAF_SEARCH__MODES: '["vector", "boost"]' });
 const base = '/v1/collections/rules';
 const detail = async (name: string): Promise<Record<string, any>> => (await call('GET', `${base}/${name}/detail`)).json;
-
-async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code], [status, code], JSON.stringify(json));
-}
 
 test('what is not said at creation has the defaults: display name the slug, prio_boost, vector, fixed 1000/200', async () => {
   const { status, json } = await call('POST', `${base}/plain`);

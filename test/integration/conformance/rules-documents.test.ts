@@ -3,18 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UUID_V7 } from '../../kit/conformance/shapes.js';
-import { fileForm, startTestServer, type Answer } from '../../kit/server.js';
+import { fileForm, refused, startTestServer, type Answer } from '../../kit/server.js';
 
 const { call } = await startTestServer({ SHEAF_LIMITS__METADATA_BYTES_MAX: '4096' });
 const base = '/v1/collections/rules';
 const documents = `${base}/docs/documents`;
 const batch = (items: unknown, collection = 'docs'): Promise<Answer> =>
   call('POST', `${base}/${collection}/documents:batch`, { documents: items });
-
-async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code], [status, code], JSON.stringify(json));
-}
 
 test('ingest into a missing collection makes it with the defaults of the instance', async () => {
   assert.equal((await call('POST', `${base}/made/documents`, { text: 'the first' })).status, 201);

@@ -1,7 +1,7 @@
 // What the specification and contract.md say of the query log and of replay, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer, type Answer } from '../../kit/server.js';
+import { refused, startTestServer } from '../../kit/server.js';
 
 const { call } = await startTestServer();
 const base = '/v1/collections/rules';
@@ -17,11 +17,6 @@ await call('POST', `${base}/docs/documents`, {
   text: 'the crew of the submarine',
   metadata: { lang: 'en' },
 });
-
-async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code], [status, code], JSON.stringify(json));
-}
 
 test('an entry has what was asked, by whom, when, and what came, in rank order', async () => {
   const asked = {

@@ -2,18 +2,12 @@
 // input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileForm, startTestServer } from '../../kit/server.js';
+import { fileForm, refused, startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();
 const { call } = server;
 const base = '/v1/collections/acme/docs';
 const documents = `${base}/documents`;
-
-async function refused(answer: ReturnType<typeof call>, status: number, code: string): Promise<Record<string, any>> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code, json.ok], [status, code, false], JSON.stringify(json));
-  return json;
-}
 
 test('raw text: stored, chunked, listed, read back', async () => {
   const text = 'α'.repeat(900) + 'β'.repeat(900);

@@ -2,7 +2,7 @@
 // admin's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer, type Answer } from '../../kit/server.js';
+import { refused, startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();
 const { call } = server;
@@ -13,11 +13,6 @@ const UNKNOWN = '01a1fd3e-fa54-7702-8c4d-b6b9e71fa897';
 
 await call('POST', `${docs}/documents`, { docid: 'NEMO', text: 'Captain Nemo commands the Nautilus.' });
 await call('POST', `${docs}/documents`, { docid: 'BREAD', text: 'Knead the dough and let it rise.' });
-
-async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code, json.ok], [status, code, false], JSON.stringify(json));
-}
 
 test('a client that asks for its query right after the answer finds every field', async () => {
   const { json: found } = await call(

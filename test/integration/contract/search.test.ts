@@ -4,17 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { startTestServer } from '../../kit/server.js';
+import { refused, startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();
 const { call } = server;
 const search = '/v1/collections/acme/docs/search';
-
-async function refused(answer: ReturnType<typeof call>, status: number, code: string): Promise<Record<string, any>> {
-  const { status: got, json } = await answer;
-  assert.deepEqual([got, json.code], [status, code], JSON.stringify(json));
-  return json;
-}
 
 test('finds Captain Nemo for "submarine captain"', async () => {
   const texts = {

@@ -13,6 +13,7 @@ import { pythonWith } from '../../kit/python.js';
 import { type TestServer, startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
+import { cosine } from '../../../load/kit/cosine.js';
 
 const CHROMA = 'chromadb==1.5.9';
 const QDRANT_CLIENT = 'qdrant-client==1.20.0';
@@ -156,12 +157,6 @@ async function checkEmbedded(server: TestServer, url: string, from: string): Pro
 
 const sheaf = (server: TestServer, ...args: readonly string[]): Promise<Ran> =>
   runInProcess(['import', ...args, '--url', server.url]);
-
-function cosine(a: readonly number[], b: readonly number[]): number {
-  const dot = (x: readonly number[], y: readonly number[]): number =>
-    x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-}
 
 const pagesOf = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / 200) }, (_, i) => all.slice(i * 200, (i + 1) * 200));
