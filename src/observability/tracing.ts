@@ -1,5 +1,5 @@
 // Tracing by OpenTelemetry: a span for each request, one below it for each of its phases, sent by OTLP over HTTP as
-// JSON. Loaded by server.ts only where tracing is enabled. Phases are told when the request is over, so that one which
+// JSON. Loaded only where tracing is enabled. Phases are told when the request is over, so that one which
 // is not sampled costs no more than the look at its header. The one place that knows OpenTelemetry; front thread.
 import {
   ROOT_CONTEXT,

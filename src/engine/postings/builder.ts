@@ -1,7 +1,7 @@
 // An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in
 // slices when the first search needs it, kept up by every write from then on, and gone with the part. Where memory has
 // no room for it, it is lost: dropped, and made anew by the next search that needs it; where a record that it is made
-// of is damaged it is lost for good. Shard worker only.
+// of is damaged it is lost for good. Owner only.
 import type { Ordinal } from '../../api/ids.js';
 import { DamagedRecord } from '../../storage/damage.js';
 import { ArenaFull } from '../memory/bindings.js';
