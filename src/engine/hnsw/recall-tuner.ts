@@ -1,8 +1,8 @@
-// When an index gets codes and when new ones, and what keeps its recall: as it grows, its axes are learned again at
-// each doubling, and searches of a sample of its rows are compared with scans. Where they miss too much, walks become
-// broader, then codes longer, then rows alone lead. The state of this work, one object an index, in the owner's thread;
-// VectorIndex does a slice of it with each `linkSome`. Where it stands is kept in the root of the index, so that it
-// goes on where an index comes back from a checkpoint.
+// The recall tuner of one index: it decides when quantized vectors are built and rebuilt, and keeps recall at its
+// target. As the index grows, the principal components are trained again at each doubling, and searches for a sample of
+// queries are compared with scans. If recall is too low, `ef` is raised first, then quantized vectors get longer, and
+// at last graph searches use full rows. `VectorIndex` runs one slice with each `linkSome`. Progress is stored in the
+// root of the index, so that an index restored from a checkpoint continues where it was. Owner only.
 import type { SearchParams } from '../../api/search.js';
 import type { Instance } from '../memory/bindings.js';
 import {
@@ -24,13 +24,14 @@ import {
 import { type CodeShape, learn, shapesFor } from '../quantization/training.js';
 import { BROAD, CODES_SCANNED, type Hits, type SearchScope, type Way, scanFor, walkOf } from './search-plan.js';
 
-// Questions of a check are made of rows. Real ones lie farther from their nearest than rows do, and how much farther
-// differs from user to user; but at the same distance of the tenth nearest a walk finds of all kinds of them about the
-// same. So the sample has questions at all distances: rows moved towards another row, and rows moved in a direction in
-// which rows differ. At the same distance walks find less of the former and more of the latter than of real ones. Walks
-// are trusted from the score on above which none of the sample is lost, and what they find is enough.
+// A check makes its queries from rows. Real queries lie farther from their nearest neighbours than rows do, and how
+// much farther differs between users; but at the same distance of the tenth neighbour a graph search finds about the
+// same share for all kinds of queries. The sample therefore has queries at all distances, of two kinds: rows moved
+// towards another row, and rows moved along the difference of two rows. At the same distance, graph searches find less
+// of the former and more of the latter than of real queries. Graph searches are trusted above the score at which no
+// query of the sample is lost and recall is high enough.
 
-/** What is checked: the index, as far as it is needed. */
+/** The index that is checked, reduced to what a check needs. */
 interface Checked {
   readonly end: number;
   isLive(ordinal: number): boolean;
@@ -40,76 +41,89 @@ interface Checked {
   searchBy(query: Float32Array, k: number, way: Way): Hits;
 }
 
-/** A question, and the score of the last of its `K` nearest. */
+/** A query of the sample, and the score of the last of its `K` nearest. */
 interface Question {
   readonly query: Float32Array;
   readonly kth: number;
 }
 
-/** What one way has found of the sample. */
+/** What one way of searching has found of the sample. */
 interface Finding {
-  /** The mean share of the nearest. */
+  /** Mean recall. */
   readonly mean: number;
-  /** The share of the questions of which less than half has been found. */
+  /** Share of the queries of which less than half was found. */
   readonly lost: number;
 }
 
 interface WalkFinding {
-  /** Where the score of the K-th that a walk finds is below it, the walk is not trusted. */
+  /** A graph search whose K-th score is below this value is not trusted. */
   readonly trusted: number;
-  /** The share of all questions of which that is so. */
+  /** Share of all queries that fall below it. */
   readonly doubtful: number;
-  /** The mean share that is found of the others' nearest. */
+  /** Mean recall of the other queries. */
   readonly mean: number;
 }
 
-/** A question that a walk has answered: the score of its K-th hit, and the share of the nearest among its hits. */
+/** A query that a graph search has answered: the score of its K-th hit, and its recall. */
 interface Answered {
   readonly score: number;
   readonly share: number;
 }
 
-/** What is asked of walks that are trusted. */
+/** What trusted graph searches must achieve. */
 interface Demand {
-  /** Recall@10 of questions with scores side by side: real ones are easier. */
+  /** Minimum recall@10 in a window of queries with neighbouring scores. Real queries are easier. */
   readonly recall: number;
-  /** Walks that lose a larger share of all questions may lose others at better scores. */
+  /**
+   * If graph searches lose more than this share of all queries, they may also lose queries with better scores than any
+   * seen.
+   */
   readonly manyLost: number;
-  /** The share of all questions that may be lost where few are. */
+  /** Share of all queries that may be lost if few are. */
   readonly spared: number;
 }
 const TRUSTED: Demand = { recall: 0.94, manyLost: 0.04, spared: 0.002 };
-/** Of broad ones: a scan of the codes costs several broad walks. */
+/**
+ * The demand on broad graph searches. It is lower, because the scan of the quantized vectors that follows costs as much
+ * as several broad searches.
+ */
 const TRUSTED_BROAD: Demand = { recall: 0.85, manyLost: 0.015, spared: 0.005 };
-/** Questions that are answered by scans of the rows: scans of the codes are judged by them. */
+/** Number of queries answered by exact scans. Scans of quantized vectors are judged by them. */
 const QUESTIONS = 320;
-/** Questions that walks are judged by: many, as few are lost; one for so many rows, and fewer where rows are scanned. */
+/**
+ * Number of queries by which graph searches are judged: many, because few are lost. At most one for every
+ * ROWS_PER_WALKED rows, and fewer if exact scans must answer them.
+ */
 const WALKED = 1000;
 const ROWS_PER_WALKED = 8;
 const NUMBERS_SCANNED = 256 * WALKED;
-/** A question is at least so much of a row. */
+/** Minimum weight of the row in a query that is made from it. */
 const ROW_SHARE_MIN = 0.35;
-/** Turns of the golden section: shares that are spread evenly however many there are. */
+/** The golden section, whose multiples modulo 1 are spread evenly whatever their number. */
 const GOLDEN = 0.618_033_988_749_895;
-/** Rows that a slice scans. */
+/** Rows that one slice scans. */
 const SLICE_ROWS = 8192;
-/** Scores of the same rows are the same; others as near as this are as good. */
+/** Tolerance when scores are compared: a score this near to the K-th counts as found. */
 const TIE = 1e-6;
-/** So many questions with scores side by side, and this share of all, tell what a walk finds there. */
+/**
+ * Window over queries with neighbouring scores from which their recall is estimated: its least size, and its least
+ * share of all queries.
+ */
 const WINDOW = 40;
 const WINDOW_SHARE = 0.125;
-/** Of so few questions, the lowest scores of the sample, nothing can be said. */
+/** Share of the sample, at its lowest scores, that is too sparse for any statement. */
 const SPARSE_SHARE = 0.02;
 /**
- * Where walks lose many, other questions than those of the sample will be lost at better scores than the best of these:
- * better by as much as it is above the tenth of them, and by so many of all questions.
+ * If graph searches lose many queries, other queries than the sampled ones will be lost at better scores than the best
+ * lost one. The trusted score therefore lies above the best lost score by at least the distance between it and the
+ * TAIL-th best lost score, and by at least this share of all queries.
  */
 const TAIL = 10;
 const TAIL_SHARE = 0.02;
-/** A question of which less is found is lost. */
+/** A query with a lower recall counts as lost. */
 const LOST_BELOW = 0.5;
 
-/** The sample that scans of the rows answer, spread over all rows. */
+/** The queries that are answered by exact scans, spread over all rows. */
 function* askQuestions(index: Checked): Generator<undefined, Question[]> {
   const questions: Question[] = [];
   for (const query of queriesOf(index, QUESTIONS, 0)) {
@@ -119,7 +133,7 @@ function* askQuestions(index: Checked): Generator<undefined, Question[]> {
   return questions;
 }
 
-/** Further ones for walks, answered by scans of the codes where these can be relied upon. */
+/** Further queries to judge graph searches by, answered by scans of the quantized vectors if these are reliable. */
 function* askMore(index: Checked, byCodes: boolean): Generator<undefined, Question[]> {
   const questions: Question[] = [];
   const dim = index.rowOf(0).length;
@@ -132,7 +146,7 @@ function* askMore(index: Checked, byCodes: boolean): Generator<undefined, Questi
   return questions;
 }
 
-/** Questions of both kinds; those behind the `first` lie between the ones before them. */
+/** Queries of both kinds. Those from `first` on lie between the earlier ones. */
 function* queriesOf(index: Checked, count: number, first: number): Generator<Float32Array> {
   const step = Math.max(1, Math.floor(index.end / Math.max(1, count)));
   const span = Math.max(1, Math.floor(index.end / QUESTIONS));
@@ -148,7 +162,7 @@ function* queriesOf(index: Checked, count: number, first: number): Generator<Flo
   }
 }
 
-/** The first live row from an ordinal on, around the end; undefined where none is near. */
+/** The first live row from an ordinal on, wrapping around at the end; undefined if none is near. */
 function liveFrom(index: Checked, from: number): Float32Array | undefined {
   for (let i = 0; i < SLICE_ROWS; i++) {
     const ordinal = (from + i) % index.end;
@@ -157,7 +171,7 @@ function liveFrom(index: Checked, from: number): Float32Array | undefined {
   return undefined;
 }
 
-/** The best scores of all rows. */
+/** The best scores of all rows, by an exact scan in slices. */
 function* scan(index: Checked, query: Float32Array): Generator<undefined, number[]> {
   let best: number[] = [];
   for (let from = 0; from < index.end; from += SLICE_ROWS) {
@@ -170,7 +184,7 @@ function* scan(index: Checked, query: Float32Array): Generator<undefined, number
   return best;
 }
 
-/** What scans of the codes find. */
+/** What scans of the quantized vectors find. */
 function* checkCodes(index: Checked, questions: readonly Question[]): Generator<undefined, Finding> {
   const shares: number[] = [];
   for (const question of questions) {
@@ -180,7 +194,7 @@ function* checkCodes(index: Checked, questions: readonly Question[]): Generator<
   return findingOf(shares);
 }
 
-/** What walks of breadth `ef` find, and from which score on they can be trusted. */
+/** What graph searches with `ef` find, and from which score on they can be trusted. */
 function* checkWalks(
   index: Checked,
   questions: readonly Question[],
@@ -203,19 +217,19 @@ function* checkWalks(
   };
 }
 
-/** Of how many questions, from the best score down, walks find enough of what is asked for. */
+/** Number of queries, from the best score down, for which graph searches reach the demanded recall. */
 function foundEnough(found: readonly Answered[], recall: number): number {
   const most = Math.max(0, found.length - Math.round(SPARSE_SHARE * found.length));
   const window = Math.max(WINDOW, Math.round(WINDOW_SHARE * found.length));
   for (let end = window; end <= found.length; end++) {
-    // A window that is not good enough began to be so within: half of it does not count.
+    // A window whose recall is too low became so somewhere inside it, so half of it is not counted.
     if (meanOf(found.slice(end - window, end).map(({ share }) => share)) < recall)
       return Math.min(most, Math.max(0, end - 1 - (window >> 1)));
   }
   return most;
 }
 
-/** The score above which no question is lost, of those asked and of others like them. */
+/** The score above which no query is lost, neither of the sample nor of similar queries. */
 function aboveLost(found: readonly Answered[], { manyLost, spared }: Demand): number {
   const lost = found.filter(({ share }) => share < LOST_BELOW);
   const isMany = lost.length > manyLost * found.length;
@@ -234,29 +248,32 @@ const findingOf = (shares: readonly number[]): Finding => ({
   lost: shares.filter((share) => share < LOST_BELOW).length / Math.max(1, shares.length),
 });
 
-/** 1 without any. */
+/** The mean; 1 of an empty list. */
 const meanOf = (shares: readonly number[]): number =>
   shares.length > 0 ? shares.reduce((sum, share) => sum + share, 0) / shares.length : 1;
 
-/** Axes are learned again at each doubling of the rows until there are this many. */
+/** The principal components are trained again at each doubling of the rows, up to this number. */
 const LEARN_ROWS_MAX = 100_000;
 /**
- * Recall@10 that is enough, of the questions of a check whose walks are trusted: real ones are easier
- * (docs/internals/quantization.md). The share of all that may be doubtful.
+ * Minimum recall@10 of the trusted queries of a check (real queries are easier, see docs/internals/quantization.md),
+ * and the largest share of all queries that may be doubtful.
  */
 const RECALL_MIN = 0.97;
 const DOUBTFUL_MAX = 0.5;
-/** Recall@10 of scans of the codes that is enough, of all questions; and half of each has to be found. */
+/**
+ * Minimum recall@10 of scans of the quantized vectors over all queries. In addition at least half of the neighbours of
+ * each query must be found.
+ */
 const CODES_RECALL_MIN = 0.98;
-/** A check waits until no more of the rows wait for their links. */
+/** A check waits until at most this share of the rows is unindexed. */
 const UNLINKED_SHARE_MAX = 0.1;
 /**
- * Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing
- * comes after.
+ * The values of `ef` that a check tries, the first being that of an unchecked index. Searches by full rows may go
+ * further, because nothing else follows them.
  */
 const EFS = [EF_MIN, 128, 192];
 const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
-/** A score that none has. */
+/** A score that no hit reaches. */
 const NEVER_TRUSTED = 2;
 
 interface Tended extends Checked {
@@ -268,12 +285,15 @@ const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFU
 export class Tending {
   private work: Generator<undefined, unknown> | undefined;
   private readonly shapes: readonly CodeShape[];
-  /** Place of the shape in use; behind the last, rows lead. */
+  /** Index of the quantization in use; past the last one, graph searches use full rows. */
   private shape = 0;
-  /** Live rows at which recall is checked next. */
+  /** Number of live rows at which recall is checked next. */
   private checkAt: number;
 
-  /** `learnAt`: live rows at which the axes are learned next; Infinity for a reader, who does none of this. */
+  /**
+   * `learnAt`: number of live rows at which the principal components are trained next; Infinity for a reader, which
+   * does no tuning.
+   */
   constructor(
     private readonly instance: Instance,
     private readonly root: number,
@@ -285,13 +305,14 @@ export class Tending {
     if (learnAt < Infinity && this.word(ROOT_SHAPE) !== 0) this.goOn();
   }
 
-  /** True while there is something to do, whether rows wait for links or not. */
+  /** Whether any training or check is due or under way. */
   get isDue(): boolean {
     return this.work !== undefined || this.isLearningDue || this.isCheckDue;
   }
 
   /**
-   * Does a slice of what is due. True where links should wait for it: insertions go by codes, and there are none yet.
+   * Runs a slice of the work that is due. Returns true if insertions into the graph should wait, because they use
+   * quantized vectors that are still being built.
    */
   step(): boolean {
     if (!this.isDue) return false;
@@ -303,12 +324,13 @@ export class Tending {
     return this.word(ROOT_CODES_NEXT) !== 0 && this.word(ROOT_CODES) === 0;
   }
 
-  /** Takes up what another object has left: work that it was in the midst of begins anew. */
+  /** Continues from the progress stored in the root. Work that was under way starts again. */
   private goOn(): void {
     const rowsAt = (field: number): number => (this.word(field) === NONE ? Infinity : this.word(field));
     this.shape = this.word(ROOT_SHAPE) - 1;
     this.learnAt = rowsAt(ROOT_LEARN_AT);
-    // One that was checked by an older build was not asked from which score on walks are to be trusted.
+    // An index that an older build has checked has no score from which graph searches are trusted, so it is checked
+    // again.
     this.checkAt = this.word(ROOT_CHECKED) === 0 ? 0 : rowsAt(ROOT_CHECK_AT);
   }
 
@@ -336,15 +358,16 @@ export class Tending {
     const learning = learn(this.instance, this.root, this.shapes[this.shape] as CodeShape);
     while (!learning.next().done) {
       yield;
-      // Given up for want of memory by a row that needed it.
+      // The kernel gave the training up, because a row needed its memory.
       if (this.word(ROOT_CODES_NEXT) === 0) return;
     }
   }
 
   /**
-   * Finds the smallest breadth whose walks can be trusted with most questions; the others are answered by what follows
-   * a walk (search-plan.ts). Where there is none, codes are scanned, or longer ones learned, and recall is checked
-   * again; where codes cannot tell the rows apart, rows lead.
+   * Finds the smallest `ef` whose graph searches can be trusted for most queries; the other queries are answered by
+   * what follows a graph search (search-plan.ts). If no `ef` is large enough, quantized vectors are scanned, or longer
+   * ones are trained and recall is checked again. If no quantization tells the rows apart, graph searches use full
+   * rows.
    */
   private *check(): Generator<undefined, void> {
     const live = this.liveCount;
@@ -357,7 +380,7 @@ export class Tending {
     }
     questions.push(...(yield* askMore(this.index, !byRows)));
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
-      // Most breadths that will not do are seen by the first of the questions.
+      // The first queries suffice to rule out most values that are too small.
       if (!isGood(yield* checkWalks(this.index, questions.slice(0, QUESTIONS), ef, TRUSTED))) continue;
       const finding = yield* checkWalks(this.index, questions, ef, TRUSTED);
       if (!isGood(finding)) continue;
@@ -369,14 +392,14 @@ export class Tending {
     else this.tryNextShape();
   }
 
-  /** What searches go by from now on. */
+  /** Stores the result, which searches use from now on. */
   private settle(live: number, ef: number, trusted = NEVER_TRUSTED, trustedBroad = NEVER_TRUSTED): void {
     this.instance.writeFloats(this.root + ROOT_TRUSTED, Float32Array.of(trusted, trustedBroad));
     this.instance.setWord(this.root + ROOT_EF, ef);
     this.instance.setWord(this.root + ROOT_CHECKED, live);
   }
 
-  /** Until its check has ended, all rows are scanned. */
+  /** Turns to the next quantization, or to full rows. Searches scan all rows until its check has ended. */
   private tryNextShape(): void {
     this.instance.setWord(this.root + ROOT_CHECKED, 0);
     this.shape++;

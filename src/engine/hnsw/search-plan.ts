@@ -1,6 +1,6 @@
-// How a search of an index goes: as its parameters say, else by a walk through the graph, broad enough for the recall
-// that is kept (recall-tuner.ts), by the codes of all rows where few are left to be ranked or a walk cannot be trusted,
-// or by the rows themselves, where that is as fast and while the index has not been checked. Any thread.
+// Chooses how an index is searched: by the search's own parameters, by a graph search with the `ef` that keeps recall
+// (recall-tuner.ts), by a scan of the quantized vectors if few rows pass the filter or a graph search cannot be
+// trusted, or by an exact scan of the rows if that is as fast or the index has not been checked yet. Any thread.
 import type { SearchParams } from '../../api/search.js';
 import { hitsIn } from '../../ranking/top-k.js';
 import type { Instance } from '../memory/bindings.js';
@@ -17,72 +17,83 @@ import {
 } from '../memory/layout.js';
 import type { Bitmap } from '../filter/bitmap.js';
 
-/** What of all rows that are searched an index answers for. */
+/** Which part of the searched rows an index holds, and which of its rows are allowed. */
 export interface SearchScope {
   /**
-   * The share of them that the index has, 1 where it is left out: a walk for the best of all is less broad in each of
-   * many indexes.
+   * The index's share of all rows that are searched; 1 if left out. When many indexes are searched for the best of all,
+   * each needs a smaller `ef`.
    */
   readonly share?: number | undefined;
-  /** The rows that may be answered; all where it is left out. */
+  /** The rows that pass the filter; all rows if left out. */
   readonly allowed?: Bitmap | undefined;
 }
 
-/** How the kernel is to search (kernel/hnsw/search.ts). */
+/** How the kernel searches (kernel/hnsw/search.ts). */
 export interface Way {
-  /** Breadth of the walk; SCAN_CODES for a scan of the codes, 0 for one of the rows. */
+  /** `ef` of the graph search; SCAN_CODES for a scan of the quantized vectors, 0 for a scan of the rows. */
   readonly ef: number;
-  /** How many candidates are scored by their rows. */
+  /** Number of candidates that are scored exactly by their rows. */
   readonly rerank: number;
-  /** Whether the walk goes by rows that the filter does not admit as by others. */
+  /** Whether the graph search passes through rows that the filter excludes. */
   readonly through?: boolean;
-  /** Breadth of the walk that follows one that cannot be trusted, where it can be; 0 for none. */
+  /** `ef` of the second graph search if the first cannot be trusted; 0 for none. */
   readonly broad?: number;
-  /** What follows otherwise: a breadth, SCAN_CODES or SCAN_ROWS; 0 where each walk is trusted. */
+  /**
+   * What follows if that cannot be trusted either: an `ef`, SCAN_CODES or SCAN_ROWS; 0 if every graph search is
+   * trusted.
+   */
   readonly last?: number;
 }
 
 const BY_ROWS: Way = { ef: 0, rerank: 0 };
 
 /**
- * An index with a share of all rows that are searched walks as broad as the root of the share, down to this: with 2, 4
- * and 8 of them recall stays that of one (`load vectors partitions`).
+ * Least `ef` of an index that holds a share of the rows. Its `ef` shrinks with the square root of the share: with 2, 4
+ * and 8 indexes recall stays that of one (measured by `load vectors partitions`).
  */
 const SHARED_MIN = 16;
 /**
- * Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this
- * many for each hit.
+ * Number of candidates of a graph search that are scored exactly: this share of `ef` plus RERANK_MIN, and at least
+ * RERANK_PER_HIT for each hit.
  */
 const RERANK_SHARE = 0.75;
 const RERANK_MIN = 8;
 const RERANK_PER_HIT = 2;
-/** A walk that cannot be trusted is followed by one as many times as broad. */
+/** How many times `ef` grows in the second graph search, which follows one that cannot be trusted. */
 export const BROAD = 4;
-/** A walk takes at most so many nanoseconds for each one of ef, a scan so many for a row and for each of its numbers. */
+/**
+ * Cost estimates in nanoseconds: a graph search at most per unit of `ef`, a scan per row and per dimension of a row.
+ */
 const WALK_NS = 2000;
 const ROW_NS = 8;
 const NUMBER_NS = 1 / 6;
-/** A scan of the rows follows a walk that cannot be trusted where it takes no longer. */
+/** An exact scan follows an untrusted graph search if it takes at most this long, in nanoseconds. */
 const LAST_NS = 2_000_000;
-/** A scan of the codes takes as long as a walk where there are so many of them for each one of ef. */
+/** Quantized vectors per unit of `ef` at which a scan of them takes as long as a graph search. */
 const CODES_PER_EF = 64;
-/** Rows of so few matches are scanned: exact, and as fast as their codes with what is scored again. */
+/**
+ * If at most this many rows pass the filter, they are scanned: that is exact, and as fast as scanning their quantized
+ * vectors and reranking.
+ */
 const ROWS_SCANNED = 2048;
-/** Of so many codes a scan takes two milliseconds; beyond, a broad walk follows one that cannot be trusted. */
+/**
+ * A scan of this many quantized vectors takes two milliseconds. Beyond it, a graph search with a larger `ef` follows
+ * one that cannot be trusted.
+ */
 export const CODES_SCANNED = 250_000;
 const LAST_BREADTH = 1024;
-/** Scans of codes for more hits would sort too much. */
+/** Largest `k` of a scan of quantized vectors; more candidates would cost too much sorting. */
 const CODES_K_MAX = 256;
-/** Where fewer rows match, a walk through all meets too few of them. */
+/** If a smaller share of the rows passes the filter, a graph search through all rows meets too few of them. */
 const THROUGH_SHARE = 0.25;
-/** So much broader is that walk than the share alone asks for. */
+/** Factor on the `ef` of such a graph search, in addition to the share of rows that pass. */
 const THROUGH_BREADTH = 1.25;
-/** A walk by admitted nodes alone is as many times as broad as one without a filter. */
+/** Factor on the `ef` of a graph search through allowed rows only. */
 const ADMITTED_BREADTH = 4;
 
 /**
- * What the parameters of a search mean for an index. `k`: how many of it are wanted; `end`: ordinals of the filter that
- * has been set, or NONE.
+ * The way to search an index with the given parameters. `k`: number of hits wanted from this index; `end`: number of
+ * ordinals in the filter that has been set, or NONE.
  */
 export function planOf(
   instance: Instance,
@@ -97,7 +108,7 @@ export function planOf(
   return ef === undefined ? wayOf(instance, root, k, share) : walkOf(ef, k);
 }
 
-/** For the `k` best of all rows that are searched, of which the index at `root` has `share`. */
+/** The way to find the `k` best of all searched rows, of which the index at `root` holds `share`. */
 export function wayOf(instance: Instance, root: number, k: number, share: number): Way {
   if (!isChecked(instance, root)) return BY_ROWS;
   const narrowest = instance.word(root + ROOT_EF);
@@ -107,7 +118,7 @@ export function wayOf(instance: Instance, root: number, k: number, share: number
   return scanNs(instance, root, linked) < WALK_NS * ef ? BY_ROWS : walk(instance, root, ef, k, linked);
 }
 
-/** The same under the filter of `end` ordinals that has been set. `least`: the breadth that is asked for at least. */
+/** The same under the filter of `end` ordinals that has been set. `least`: lower bound of `ef`. */
 function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
   const linked = instance.word(root + ROOT_WATERMARK);
   const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, linked));
@@ -125,12 +136,12 @@ function filteredWayOf(instance: Instance, root: number, k: number, end: number,
   return { ...walk(instance, root, ef, k, rows), broad: 0, through: isThrough };
 }
 
-/** A walk whose breadth was asked for: nothing follows it. */
+/** A graph search with a given `ef`, which nothing follows. */
 export const walkOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
 
 export const scanFor = (k: number): Way => ({ ef: SCAN_CODES, rerank: Math.max(SCAN_RERANK, 4 * k) });
 
-/** `rows` are those that may be answered. */
+/** `rows`: number of rows that pass the filter. */
 const walk = (instance: Instance, root: number, ef: number, k: number, rows: number): Way => ({
   ef,
   rerank: rerankOf(ef, k),
@@ -147,19 +158,19 @@ function lastOf(instance: Instance, root: number, ef: number, k: number, rows: n
 const scanNs = (instance: Instance, root: number, rows: number): number =>
   rows * (ROW_NS + NUMBER_NS * instance.word(root + ROOT_DIM));
 
-/** Until the first check of its recall has ended, nobody knows what walks find. */
+/** Before the first check has ended, the recall of graph searches is unknown. */
 const isChecked = (instance: Instance, root: number): boolean => instance.word(root + ROOT_CHECKED) !== 0;
 
 const rerankOf = (ef: number, k: number): number =>
   Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * ef) + RERANK_MIN);
 
-/** Hits, best first, equal scores by ordinal. Copies: they stay as they are whatever is written later. */
+/** Hits, best first, equal scores by ordinal. The arrays are copies that later writes do not change. */
 export interface Hits {
   readonly count: number;
   readonly ordinals: Uint32Array;
-  /** The version of the row each hit saw: compare with `stampOf` to know whether the ordinal still holds it. */
+  /** The row version that each hit saw. If `stampOf` returns another value, the ordinal no longer holds that row. */
   readonly stamps: Uint32Array;
-  /** Cosines, in [-1, 1]. */
+  /** Cosines in [-1, 1]. */
   readonly scores: Float32Array;
 }
 
@@ -173,7 +184,7 @@ export function firstHits({ ordinals, stamps, scores }: Hits, count: number): Hi
   };
 }
 
-/** The hits that a search for `k` left in the output of an instance. */
+/** Copies the hits that a search for `k` left in the output of an instance. */
 export function readHits(instance: Instance, k: number, count: number): Hits {
   const { output } = instance;
   return {

@@ -1,5 +1,6 @@
-// The vectors of a segment: rows by ordinal, exact and graph search by cosine. Checks and copies stand here, the work in
-// the kernel. The owner's thread writes; any thread with a kernel of its own may search and read.
+// The vector index of a segment: rows by ordinal, exact search and graph search by cosine (HNSW, Malkov and Yashunin
+// 2016). This file checks arguments and copies results; the kernel does the work. The owner writes; any thread may read
+// and search with a kernel of its own.
 import type { SearchParams } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { withTies } from '../../ranking/top-k.js';
@@ -34,22 +35,25 @@ import {
 import { Tending } from './recall-tuner.js';
 import { type Hits, type SearchScope, type Way, firstHits, planOf, readHits, wayOf } from './search-plan.js';
 
-/** Indexes of fewer live rows have no graph, and those of fewer have no codes. */
+/** An index with fewer live rows has no graph, or no quantized vectors. */
 export const GRAPH_MIN = 4096;
 export const CODES_MIN = 4096;
-/** Lists are filled when of so many nodes more than one has been linked since the last time. */
+/** The graph is densified when more than one in this many nodes has been inserted since the last time. */
 const FILL_SHARE = 3;
 
 interface RowPlace {
-  /** Offset of the block's address in a table. */
+  /** Byte offset of the block's address in the block table. */
   readonly slot: number;
-  /** Rows of the block. */
+  /** Number of rows in the block. */
   readonly rows: number;
-  /** Which of them it is. */
+  /** Index of the row in its block. */
   readonly row: number;
 }
 
-/** Four blocks to each doubling, the first of four rows; from FINE_PLACE on thirty-two. */
+/**
+ * The block that holds an ordinal. Each doubling of the rows has four blocks, the first of four rows; from FINE_PLACE
+ * on it has thirty-two.
+ */
 export function placeOf(ordinal: number): RowPlace {
   const place = ordinal + FIRST_ROWS;
   const isFine = place >= FINE_PLACE;
@@ -59,17 +63,17 @@ export function placeOf(ordinal: number): RowPlace {
   return { slot: 4 * (before + (place >>> shift)), rows, row: place & (rows - 1) };
 }
 
-/** Rows of the block whose address stands at an offset of a table. */
+/** Number of rows in the block whose address stands at offset `slot` of a block table. */
 export function blockRows(slot: number): number {
   return 2 ** (slot < SMALL_TABLE_BYTES ? 2 + (slot >>> 4) : 7 + ((slot - SMALL_TABLE_BYTES) >>> 7));
 }
 
-/** Address of the block that holds a row; 0 where there is none. */
+/** Address of the block that holds a row; 0 if it does not exist. */
 function rowBlock(instance: Instance, root: number, { slot }: RowPlace): number {
   return slot < tableBytes(instance, root) ? instance.word(instance.word(root + ROOT_ROW_TABLE) + slot) : 0;
 }
 
-/** Bytes of all blocks of rows. */
+/** Total bytes of all row blocks. */
 function rowBlockBytes(instance: Instance, root: number): number {
   const rowBytes = instance.word(root + ROOT_ROW_BYTES) + ROW_WORDS_BYTES;
   const table = instance.word(root + ROOT_ROW_TABLE);
@@ -83,13 +87,14 @@ function tableBytes(instance: Instance, root: number): number {
   return instance.word(root + ROOT_ROW_TABLE) === root + ROOT_SMALL_TABLE ? SMALL_TABLE_BYTES : TABLE_BYTES;
 }
 
+/** The vectors of one segment. Owner writes, any thread reads and searches. */
 export class VectorIndex {
   readonly dim: number;
   private made: Tending | undefined;
 
   /**
-   * `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin`
-   * live rows.
+   * `root` is the address of the index in shared memory, by which kernels of other threads attach to it. The owner
+   * builds quantized vectors from `codesMin` live rows on.
    */
   constructor(
     private readonly instance: Instance,
@@ -103,20 +108,21 @@ export class VectorIndex {
     return this.instance.word(this.root + ROOT_LIVE);
   }
 
-  /** One more than the highest ordinal ever published. */
+  /** One more than the highest ordinal that was published and is not hidden. */
   get end(): number {
     return this.instance.word(this.root + ROOT_ROWS_END);
   }
 
   /**
-   * Odd while a publication takes rows out, and another number after it: a search between two equal even ones has
-   * looked at all rows that were there throughout, and at no document between its old rows and its new ones.
+   * The removal counter: odd while a publication removes rows, and changed after it. A search between two equal even
+   * values has seen all rows that were live throughout, and has missed no document between its old rows and its new
+   * ones.
    */
   get removals(): number {
     return this.instance.word(this.root + ROOT_REMOVALS);
   }
 
-  /** Live rows that wait to be linked into the graph; searches scan them meanwhile. */
+  /** Number of live rows that are not in the graph yet; searches scan them. */
   get pendingCount(): number {
     const small =
       this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) &&
@@ -125,7 +131,7 @@ export class VectorIndex {
   }
 
   /**
-   * True while lists of the graph wait to be filled: all rows are linked, and enough of them since the last time
+   * Whether the graph should be densified: all rows are indexed, and enough of them were inserted since the last time
    * (kernel/hnsw/graph-builder.ts).
    */
   get isFillDue(): boolean {
@@ -139,12 +145,12 @@ export class VectorIndex {
     return this.instance.word(this.root + ROOT_LINES) * LINE_BYTES + this.codesBytes;
   }
 
-  /** Of the vectors, with the words of each row. */
+  /** Bytes of the vectors and of the fields of each row. */
   get rowsBytes(): number {
     return rowBlockBytes(this.instance, this.root);
   }
 
-  /** Of the codes in use, and of those being made. */
+  /** Bytes of the quantized vectors in use and of those being built. */
   get codesBytes(): number {
     const codes = [ROOT_CODES, ROOT_CODES_NEXT]
       .map((at) => this.instance.word(this.root + at))
@@ -153,8 +159,8 @@ export class VectorIndex {
   }
 
   /**
-   * The version of a row: odd while it is live, never used twice for a live row in this memory; 0 for one that never
-   * was.
+   * The version of a row: odd while it is live, and not used for another live row of this memory until the counter
+   * wraps around; 0 if the row never existed.
    */
   stampOf(ordinal: number): number {
     const at = this.stampAt(ordinal);
@@ -165,7 +171,7 @@ export class VectorIndex {
     return (this.stampOf(ordinal) & 1) === 1;
   }
 
-  /** The rows that are live, in order: block by block, as there may be millions. */
+  /** The live rows in order. They are read block by block, since there may be millions. */
   *liveRows(): Generator<number, undefined> {
     const wordsPerRow = ROW_WORDS_BYTES >> 2;
     for (let first = 0; first < this.end; ) {
@@ -179,15 +185,15 @@ export class VectorIndex {
     }
   }
 
-  /** The numbers of a row as a vector of unit length, but for rounding. Throws ArenaFull. */
+  /** A row as a vector of unit length, up to rounding. Throws ArenaFull. */
   rowOf(ordinal: number): Float32Array {
     countOf(this.instance.calls.readRow(this.instance.scratch, this.root, ordinal));
     return this.instance.copyFloats(this.instance.output, this.dim);
   }
 
   /**
-   * Writes a vector, finite and not all zero, into a row that is not live. No search sees it until `publish`; staging
-   * again overwrites it. Throws ArenaFull.
+   * Writes a vector into a row that is not live. The vector must be finite and not all zero. No search sees it until
+   * `publish`; staging again overwrites it. Throws ArenaFull.
    */
   stage(ordinal: number, vector: Float32Array): void {
     assert(Number.isInteger(ordinal) && ordinal >= 0 && ordinal < ORDINALS_MAX, `ordinal ${ordinal}`);
@@ -197,15 +203,15 @@ export class VectorIndex {
     countOf(this.instance.calls.stage(this.instance.scratch, this.root, ordinal));
   }
 
-  /** Makes a staged row live. Cannot fail for want of memory. */
+  /** Makes a staged row live. Needs no memory, so it cannot fail. */
   publish(ordinal: number): void {
     assert(this.stampAt(ordinal) !== 0 && !this.isLive(ordinal), `publishing row ${ordinal}, which is not staged`);
     this.instance.calls.publish(this.instance.scratch, this.root, ordinal);
   }
 
-  /** Stages and publishes; a live row is replaced. Throws ArenaFull with nothing changed. */
+  /** Stages and publishes a row, replacing a live one. Throws ArenaFull and then changes nothing. */
   put(ordinal: number, vector: Float32Array): void {
-    // The room a live row needs it has already, but the input's may be missing.
+    // A live row already has its memory, but the input buffer may have to grow and can fail.
     this.instance.setInput(vector);
     if (this.isLive(ordinal)) this.remove(ordinal);
     this.stage(ordinal, vector);
@@ -217,14 +223,14 @@ export class VectorIndex {
     this.instance.calls.remove(this.root, ordinal);
   }
 
-  /** Before the first row of a publication that takes rows out, and behind its last. */
+  /** Call it before the first and after the last row of a publication that removes rows. */
   beginOrEndRemovals(): void {
     this.instance.setWord(this.root + ROOT_REMOVALS, this.removals + 1);
   }
 
   /**
-   * The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0.
-   * Throws ArenaFull.
+   * The `k` nearest of the allowed live rows, or all if there are fewer. `query` has `dim` finite numbers, not all
+   * zero. Throws ArenaFull.
    */
   search(query: Float32Array, k: number, params: SearchParams = {}, { share = 1, allowed }: SearchScope = {}): Hits {
     assert(Number.isInteger(k) && k >= 1 && (params.ef ?? 0) >= 0, `k ${k}, ef ${params.ef}`);
@@ -232,7 +238,7 @@ export class VectorIndex {
     return this.searchBy(query, k, planOf(this.instance, this.root, k, params, share, end), end);
   }
 
-  /** The same in one way. `end`: ordinals of the filter that has been set. */
+  /** The same in a given way. `end`: number of ordinals in the filter that has been set. */
   searchBy(
     query: Float32Array,
     k: number,
@@ -245,12 +251,12 @@ export class VectorIndex {
     return readHits(instance, k, count);
   }
 
-  /** As search, with all further rows whose score equals the k-th. */
+  /** Like `search`, with all further rows whose score equals that of the k-th. */
   searchWithTies(query: Float32Array, k: number, params?: SearchParams, scope?: SearchScope): Hits {
     return withTies(k, (depth) => this.search(query, depth, params, scope), firstHits);
   }
 
-  /** The cosines of some rows; NaN for those that are not live. Throws ArenaFull. */
+  /** The cosines of the given rows; NaN for rows that are not live. Throws ArenaFull. */
   scoresOf(query: Float32Array, ordinals: Uint32Array): Float32Array {
     this.setQuery(query);
     const at = this.instance.setOrdinals(ordinals);
@@ -258,53 +264,53 @@ export class VectorIndex {
     return this.instance.copyFloats(this.instance.output, count);
   }
 
-  /** True while rows wait for links, or codes for their making. */
+  /** Whether rows are unindexed or the recall tuner has work. */
   get hasWork(): boolean {
     return this.pendingCount > 0 || this.tending.isDue;
   }
 
-  /** True while codes wait for their making. */
+  /** Whether the recall tuner has work. */
   get isTended(): boolean {
     return this.tending.isDue;
   }
 
   /**
-   * Makes codes where it is time, a slice at a time, and links up to `max` waiting rows into the graph. Answers how
-   * many still wait; 0 also where memory is full and no link can be made.
+   * Runs a slice of the recall tuner if it has work, and inserts up to `max` unindexed rows into the graph. Returns how
+   * many rows remain unindexed; also 0 if memory is full and no edge can be added.
    */
   linkSome(max: number): number {
     if (this.tending.step() && this.pendingCount > 0) return this.pendingCount;
     return this.instance.calls.linkSome(this.instance.scratch, this.root, max);
   }
 
-  /** Fills the lists of up to `max` rows with links, where that is due. */
+  /** Densifies the graph around up to `max` rows if that is due. */
   fillSome(max: number): void {
     if (this.isFillDue) this.instance.calls.fillSome(this.instance.scratch, this.root, max);
   }
 
   /**
-   * Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws
-   * ArenaFull.
+   * Lowers the index's end to `end`, past rows that are not live, a slice at a time; a slice takes at most `max` rows
+   * out of the graph. Returns true when done. Throws ArenaFull.
    */
   hideSome(end: number, max: number): boolean {
     return this.end <= end || countOf(this.instance.calls.hideRows(this.instance.scratch, this.root, end, max)) <= end;
   }
 
   /**
-   * Gives the blocks of rows at or above `from` back. Requires that `end` is not above it since before the readers
-   * inside came.
+   * Frees the blocks of rows at or above `from`. Requires that the index's end was at most `from` before any present
+   * reader entered.
    */
   freeFrom(from: number): void {
     assert(this.end <= from, 'rows that are freed are hidden');
     this.instance.calls.freeRows(this.root, from);
   }
 
-  /** Gives the memory back. The index must not be used after it, on any thread. */
+  /** Frees the memory. No thread may use the index afterwards. */
   drop(): void {
     this.instance.calls.dropIndex(this.root);
   }
 
-  /** Of the owner; searches have none. */
+  /** Created at first use, by the owner only. */
   private get tending(): Tending {
     return (this.made ??= new Tending(this.instance, this.root, this, this.codesMin));
   }
@@ -314,13 +320,13 @@ export class VectorIndex {
     this.instance.setInput(query);
   }
 
-  /** Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan. */
+  /** The `ef` with which this index is searched for the `k` best of all rows, of which it has `share`; 0 for a scan. */
   breadthFor(k: number, share = 1): number {
     const { ef } = wayOf(this.instance, this.root, k, share);
     return ef === SCAN_CODES ? 0 : ef;
   }
 
-  /** Address of a row's stamp; 0 where the row has no block. */
+  /** Address of the version of a row; 0 if the row has no block. */
   private stampAt(ordinal: number): number {
     const place = placeOf(ordinal);
     const block = rowBlock(this.instance, this.root, place);
