@@ -3,8 +3,9 @@ import typia, { type tags } from 'typia';
 import { type Whole, SERVICE_VERSION } from './common.js';
 import type { ErrorCode } from './errors.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
-import type { Language, Precision, SearchMode } from './choices.js';
-import { PAGE } from './parameters.js';
+import { type Language, type Precision, SEARCH_MODES, type SearchMode } from './choices.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN } from './limits.js';
+import { DISPLAY_NAME, PAGE, SLUG_TEXT } from './parameters.js';
 import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
 export interface Chunking {
@@ -239,6 +240,7 @@ const move = {
     check: typia.createValidateEquals<MoveBody>(),
     schema: typia.json.schema<MoveBody>(),
     required: true,
+    refinements: { 'MoveBody.new_name': SLUG_TEXT },
     examples: { rename: { new_name: 'manuals' } },
   },
   answer: {
@@ -290,6 +292,13 @@ export const COLLECTION_ROUTES = routes({
       schema: typia.json.schema<CreateBody>(),
       required: false,
       orNothing: true,
+      refinements: {
+        'CreateBody.display_name': DISPLAY_NAME,
+        'CreateBody.search_mode': { enum: [...SEARCH_MODES, null], default: 'vector' },
+        'CreateBody.priority_key': { default: 'prio_boost' },
+        'ChunkingBody.size': { minimum: CHUNK_SIZE_MIN, maximum: CHUNK_SIZE_MAX },
+        'ChunkingBody.overlap': { maximum: CHUNK_SIZE_MAX / 4 },
+      },
       examples: {
         defaults: {},
         settings: {
@@ -333,6 +342,7 @@ export const COLLECTION_ROUTES = routes({
       check: typia.createValidateEquals<UpdateBody>(),
       schema: typia.json.schema<UpdateBody>(),
       required: true,
+      refinements: { 'UpdateBody.display_name': DISPLAY_NAME },
       examples: { label: { display_name: 'Manuals' } },
     },
     answer: {

@@ -1,7 +1,9 @@
 // Documents and chunks: bodies and routes.
 import typia from 'typia';
 import type { ErrorCode } from './errors.js';
-import { PAGE } from './parameters.js';
+import { DOCID_BYTES_MAX } from './ids.js';
+import { BATCH_ITEMS_MAX } from './limits.js';
+import { PAGE, PLAIN_CHARACTER, VECTOR, exactlyOne } from './parameters.js';
 import { type Parameter, type Schema, json, jsonRoute, otherContent, ownRoute, routes } from './route.js';
 
 export interface DocumentSummary {
@@ -194,6 +196,12 @@ const FILE_CODES: readonly ErrorCode[] = [
   'invalid_csv_options',
 ];
 
+const ITEM_REFINEMENTS = {
+  IngestBody: exactlyOne('text', 'vector'),
+  'IngestBody.docid': { maxLength: DOCID_BYTES_MAX, pattern: `^${PLAIN_CHARACTER}*$` },
+  'IngestBody.vector': VECTOR,
+};
+
 /** Of CSV and TSV files. */
 const CSV: readonly Parameter[] = [
   {
@@ -244,10 +252,14 @@ export const DOCUMENT_ROUTES = routes({
     request: {
       required: true,
       content: {
-        ...json(typia.json.schema<IngestBody>(), {
-          text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
-          vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
-        }),
+        ...json(
+          typia.json.schema<IngestBody>(),
+          {
+            text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
+            vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
+          },
+          ITEM_REFINEMENTS,
+        ),
         'multipart/form-data': {
           schema: FORM,
           examples: { file: { file: 'Captain Nemo commands the Nautilus.', docid: 'nemo', metadata: '{"lang":"en"}' } },
@@ -318,9 +330,11 @@ As \`application/x-ndjson\`, an item a line, there is no bound on their number: 
     request: {
       required: true,
       content: {
-        ...json(typia.json.schema<BatchBody>(), {
-          texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] },
-        }),
+        ...json(
+          typia.json.schema<BatchBody>(),
+          { texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] } },
+          { ...ITEM_REFINEMENTS, 'BatchBody.documents': { minItems: 1, maxItems: BATCH_ITEMS_MAX } },
+        ),
         ...otherContent(
           'application/x-ndjson',
           '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}\n{"text":" "}\n',

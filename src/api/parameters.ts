@@ -1,6 +1,7 @@
-// The parameters that several routes share: those of paths, by name, and those of query strings. Constants.
+// What several routes share: the parameters of paths, by name, and of query strings, and what is asked of fields of bodies
+// beyond their types. Constants.
 import { CONTROL_CHARACTERS, DOCID_BYTES_MAX, SLUG } from './ids.js';
-import { PAGE_MAX } from './limits.js';
+import { DIM_MAX, DISPLAY_NAME_CHARACTERS_MAX, PAGE_MAX } from './limits.js';
 import type { Parameter, Schema } from './route.js';
 
 interface PathParameter {
@@ -34,6 +35,22 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
 
 /** With something else than white space in it. */
 export const SEARCH_TEXT: Schema = { pattern: '\\S' };
+
+export const DISPLAY_NAME: Schema = {
+  pattern: `^${PLAIN_CHARACTER}*${PLAIN_CHARACTER.replace('[^', '[^\\s')}${PLAIN_CHARACTER}*$`,
+  maxLength: DISPLAY_NAME_CHARACTERS_MAX,
+};
+
+export const VECTOR: Schema = {
+  minItems: 1,
+  maxItems: DIM_MAX,
+  description: "A vector of the collection's dimensions: finite, not all zero.",
+};
+
+/** Of two fields one is there and not null. */
+export const exactlyOne = (a: string, b: string): Schema => ({
+  oneOf: [a, b].map((field) => ({ required: [field], properties: { [field]: { not: { type: 'null' } } } })),
+});
 
 export const CURSOR: Parameter = {
   name: 'cursor',

@@ -58,11 +58,18 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
+/**
+ * What TypeScript's types cannot say of a request: keywords added to the schema of a type, or of one of its fields
+ * (`Type.field`).
+ */
+type Refinements = Schemas;
+
 /** A body of one media type. */
 export interface Content {
   readonly schema: Schema;
   /** The schemas that this one refers to, by name. */
   readonly components?: Schemas;
+  readonly refinements?: Refinements;
   /** By name. Those of JSON answers are without the common fields, which the document adds. */
   readonly examples: Readonly<Record<string, unknown>>;
 }
@@ -134,6 +141,7 @@ interface JsonRequest<Body> {
   readonly required: boolean;
   /** No body, and `null`, count as `{}`. Absent: no body does where none is required. */
   readonly orNothing?: true;
+  readonly refinements?: Refinements;
   readonly examples: Readonly<Record<string, NoInfer<Body>>>;
 }
 
@@ -171,7 +179,7 @@ export function jsonRoute<const Path extends string, Query, Body, Answer>({
   return {
     ...withDefaults(definition),
     body: body === undefined ? 'none' : 'json',
-    ...(body && { request: { required: body.required, content: json(body.schema, body.examples) } }),
+    ...(body && { request: { required: body.required, content: json(body.schema, body.examples, body.refinements) } }),
     successes: [success],
     answer: json(answer.schema, { answer: answer.example }),
     json: {
@@ -210,9 +218,13 @@ export function routes<T extends Readonly<Record<string, Unnamed<RouteDefinition
 }
 
 /** JSON bodies of a type. */
-export function json<T>(type: TypeSchema<T>, examples: Readonly<Record<string, NoInfer<T>>>): Contents {
+export function json<T>(
+  type: TypeSchema<T>,
+  examples: Readonly<Record<string, NoInfer<T>>>,
+  refinements: Refinements = {},
+): Contents {
   const { schema, components } = type as unknown as { schema: Schema; components: { schemas?: Schemas } };
-  return { 'application/json': { schema, components: components.schemas ?? {}, examples } };
+  return { 'application/json': { schema, components: components.schemas ?? {}, refinements, examples } };
 }
 
 /** A body that is text or bytes, not JSON. */

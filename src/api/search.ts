@@ -2,7 +2,7 @@
 import typia, { type tags } from 'typia';
 import { SEARCH_MODES, type SearchMode } from './choices.js';
 import type { ErrorCode } from './errors.js';
-import { SEARCH_TEXT } from './parameters.js';
+import { SEARCH_TEXT, VECTOR, exactlyOne } from './parameters.js';
 import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
 import { type EF_MAX, type FUSION_K_MAX, type FUSION_WEIGHT_MAX, K_DEFAULT, K_MAX } from './limits.js';
 
@@ -288,6 +288,18 @@ const INCLUDE_COMMON: Parameter = {
   schema: { type: 'boolean', default: false },
 };
 
+const REFINEMENTS = {
+  SearchBody: exactlyOne('q', 'v'),
+  'SearchBody.q': SEARCH_TEXT,
+  'SearchBody.v': VECTOR,
+  'SearchBody.k': { default: K_DEFAULT, description: 'How many hits at most.' },
+  'SearchBody.mode': {
+    enum: [...SEARCH_MODES, null],
+    description: "Omitted: the collection's. `boost` and `hybrid` want `q`.",
+  },
+  'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
+};
+
 const BODY = typia.json.schema<SearchBody>();
 const ANSWER = typia.json.schema<SearchAnswer>();
 
@@ -323,7 +335,10 @@ export const SEARCH_ROUTES = routes({
     summary: 'Search a collection by text or vector',
     description: RULES,
     body: 'search',
-    request: { required: true, content: json(BODY, { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }) },
+    request: {
+      required: true,
+      content: json(BODY, { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }, REFINEMENTS),
+    },
     codes: [...CODES, ...RERANK_CODES],
   }),
   searchSharedByQuery: ownRoute({
@@ -340,7 +355,7 @@ export const SEARCH_ROUTES = routes({
     summary: 'Search the shared scope by text',
     description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
     body: 'search',
-    request: { required: true, content: json(BODY, REQUESTS) },
+    request: { required: true, content: json(BODY, REQUESTS, REFINEMENTS) },
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],
   }),
 });

@@ -2,6 +2,7 @@
 import typia, { type tags } from 'typia';
 import type { Scope } from './choices.js';
 import type { Tenant } from './ids.js';
+import { DISPLAY_NAME, SLUG_TEXT } from './parameters.js';
 import { jsonRoute, routes } from './route.js';
 
 /** What a tenant may use: 0 is none, -1 unlimited, null what the configuration says. */
@@ -217,6 +218,7 @@ export const TENANT_ROUTES = routes({
       check: typia.createValidateEquals<CreateTenantBody>(),
       schema: typia.json.schema<CreateTenantBody>(),
       required: true,
+      refinements: { 'CreateTenantBody.tenant': SLUG_TEXT, 'CreateTenantBody.display_name': DISPLAY_NAME },
       examples: {
         tenant: { tenant: 'acme', display_name: 'Acme Inc.', max_collections: 10, requests_per_second: 50 },
       },
@@ -256,6 +258,7 @@ export const TENANT_ROUTES = routes({
       check: typia.createValidateEquals<UpdateTenantBody>(),
       schema: typia.json.schema<UpdateTenantBody>(),
       required: true,
+      refinements: { 'UpdateTenantBody.display_name': DISPLAY_NAME },
       examples: { quotas: { requests_per_second: 100, max_collections: null } },
     },
     answer: {
@@ -311,6 +314,10 @@ export const TENANT_ROUTES = routes({
       check: typia.createValidateEquals<CreateKeyBody>(),
       schema: typia.json.schema<CreateKeyBody>(),
       required: false,
+      refinements: {
+        'CreateKeyBody.label': { ...DISPLAY_NAME, default: 'primary' },
+        'CreateKeyBody.expires': { format: 'date-time' },
+      },
       examples: {
         defaults: {},
         end_user: {

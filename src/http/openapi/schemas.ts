@@ -1,16 +1,7 @@
 // The component schemas of the OpenAPI document: typia's, in short forms, with the refinements, closed where a request
 // takes no other fields, and with the common fields where they answer. Pure.
 import typia from 'typia';
-import { SEARCH_MODES } from '../../api/choices.js';
 import type { CommonFields, ErrorEnvelope } from '../../api/common.js';
-import {
-  BATCH_ITEMS_MAX,
-  CHUNK_SIZE_MAX,
-  CHUNK_SIZE_MIN,
-  DIM_MAX,
-  DISPLAY_NAME_CHARACTERS_MAX,
-} from '../../api/limits.js';
-import { PLAIN_CHARACTER, SEARCH_TEXT, SLUG_TEXT } from '../../api/parameters.js';
 import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
 
 /** Of what every operation shares, as typia words it; the schemas of bodies come with the definitions. */
@@ -85,48 +76,7 @@ function constants(parts: readonly Schema[]): Schema | undefined {
   return { type: typeof parts[0]?.const, enum: parts.map((part) => part.const) };
 }
 
-// What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that
-// have an error code of their own, fields of which exactly one is wanted. Constants.
-
-const DISPLAY_NAME: Schema = {
-  pattern: `^${PLAIN_CHARACTER}*${PLAIN_CHARACTER.replace('[^', '[^\\s')}${PLAIN_CHARACTER}*$`,
-  maxLength: DISPLAY_NAME_CHARACTERS_MAX,
-};
-const VECTOR: Schema = { minItems: 1, maxItems: DIM_MAX };
-
-/** Of two fields one is there and not null. */
-const exactlyOne = (a: string, b: string): Schema => ({
-  oneOf: [a, b].map((field) => ({ required: [field], properties: { [field]: { not: { type: 'null' } } } })),
-});
-
-/** Keywords added to a type, or to one of its fields (`Type.field`). */
-const REFINEMENTS: Readonly<Record<string, Schema>> = {
-  SearchBody: exactlyOne('q', 'v'),
-  'SearchBody.q': SEARCH_TEXT,
-  'SearchBody.v': { ...VECTOR, description: "A vector of the collection's dimensions: finite, not all zero." },
-  'SearchBody.k': { default: 5, description: 'How many hits at most.' },
-  'SearchBody.mode': {
-    enum: [...SEARCH_MODES, null],
-    description: "Omitted: the collection's. `boost` and `hybrid` want `q`.",
-  },
-  'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
-  IngestBody: exactlyOne('text', 'vector'),
-  'IngestBody.docid': { maxLength: 512, pattern: `^${PLAIN_CHARACTER}*$` },
-  'IngestBody.vector': { ...VECTOR, description: "A vector of the collection's dimensions: finite, not all zero." },
-  'BatchBody.documents': { minItems: 1, maxItems: BATCH_ITEMS_MAX },
-  'CreateBody.display_name': DISPLAY_NAME,
-  'CreateBody.search_mode': { enum: [...SEARCH_MODES, null], default: 'vector' },
-  'CreateBody.priority_key': { default: 'prio_boost' },
-  'ChunkingBody.size': { minimum: CHUNK_SIZE_MIN, maximum: CHUNK_SIZE_MAX },
-  'ChunkingBody.overlap': { maximum: CHUNK_SIZE_MAX / 4 },
-  'UpdateBody.display_name': DISPLAY_NAME,
-  'MoveBody.new_name': SLUG_TEXT,
-  'CreateTenantBody.tenant': SLUG_TEXT,
-  'CreateTenantBody.display_name': DISPLAY_NAME,
-  'UpdateTenantBody.display_name': DISPLAY_NAME,
-  'CreateKeyBody.label': { ...DISPLAY_NAME, default: 'primary' },
-  'CreateKeyBody.expires': { format: 'date-time' },
-};
+// What is promised of fields of answers beyond what TypeScript's types can say. Constants.
 
 /** Numbers of answers that are whole and not negative. */
 const WHOLE_FIELDS: ReadonlySet<string> = new Set([
@@ -201,10 +151,11 @@ export function componentSchemas(definitions: readonly RouteDefinition[]): Schem
   const requests = reached(requestNames, raw);
   const answers = new Set(answerNames);
   const short = mapped(raw, (schema) => shortened(schema, raw));
+  const refinements: Schemas = Object.assign({}, ...requested.map((content) => content.refinements));
   const wanted = reached([...requestNames, ...answerNames, 'ErrorEnvelope'], short);
   const found: Record<string, Schema> = {};
   for (const name of [...wanted].sort()) {
-    const refined = withRefinements(name, short[name] as Schema, requests.has(name));
+    const refined = withRefinements(name, short[name] as Schema, requests.has(name), refinements);
     const closed = requests.has(name) ? { ...refined, additionalProperties: false } : refined;
     found[name] = answers.has(name) ? withCommonFields(closed, short.CommonFields as Schema) : closed;
   }
@@ -219,13 +170,13 @@ function jsonOf(contents: Contents | undefined): Content[] {
 /** The name of the component that the schema of a body is; none where it stands there itself. */
 const namesIn = ({ schema: { $ref } }: Content): string[] => ($ref === undefined ? [] : [$ref.slice(REF_START.length)]);
 
-function withRefinements(name: string, schema: Schema, isRequest: boolean): Schema {
+function withRefinements(name: string, schema: Schema, isRequest: boolean, refinements: Schemas): Schema {
   const { required = [], properties = {}, ...rest } = schema;
   const refined = mapped(properties, (property, field) => ({
     ...(isRequest ? property : ofAnswer(property, field)),
-    ...REFINEMENTS[`${name}.${field}`],
+    ...refinements[`${name}.${field}`],
   }));
-  return { ...rest, properties: refined, ...(required.length > 0 && { required }), ...REFINEMENTS[name] };
+  return { ...rest, properties: refined, ...(required.length > 0 && { required }), ...refinements[name] };
 }
 
 /** TypeScript knows one kind of number, and no times. */
