@@ -1,5 +1,5 @@
-// Several documents of a batch in one command: taken apart before the write, written in one commit with whatever stands
-// next to them, and their outcomes put together after it. Owner only.
+// Commands that write several documents: they are split into single writes, which are committed together with those of
+// neighbouring commands, and the results are put together again for each command. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { Outcome } from '../../api/errors.js';
 import { DamagedRecord } from '../../storage/damage.js';
@@ -9,7 +9,7 @@ import type { Shard } from '../shard.js';
 import type { PartCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
 import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
 
-/** The collections that are written to, each once. */
+/** The collections that the commands write to, without repetition. */
 export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> =>
   new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
 
@@ -26,7 +26,10 @@ function singlesOf(command: WriteCommand): DocumentWrite[] {
   return command.op === 'putStaged' ? stagedPuts(command) : [command];
 }
 
-/** The outcome of each command from those of its single writes: one of several documents answers all of its own. */
+/**
+ * The result of each command from the results of its single writes. A command with several documents has a result for
+ * each of them.
+ */
 export function outcomesOf(
   commands: readonly WriteCommand[],
   outcomes: readonly Outcome<WriteAnswer>[],
@@ -73,7 +76,7 @@ function stagedPuts({ collection, source, versions, ...packed }: ShardRequest<'p
 
 type Span = readonly [from: number, to: number];
 
-/** Views of the documents and their rows, not copies. */
+/** Views of the packed documents and their rows; nothing is copied. */
 const documentsOf = ({ documents, ends }: PackedDocuments): Uint8Array[] =>
   ends.map((end, i) => documents.subarray(ends[i - 1] ?? 0, end));
 const rowsIn = (vectors: Float32Array, { dim }: CollectionRef, [from, to]: Span): Float32Array =>
@@ -85,9 +88,9 @@ function rowsOf({ chunks }: PackedDocuments): Span[] {
 }
 
 /**
- * Applies the writes of a batch in one commit. Where a damaged record is met on the way, or the commit fails, none is
- * applied; then damage in one collection must not stop the others: each write is tried by itself. In the order of the
- * writes.
+ * Applies the writes of a batch in one commit. If a damaged record is met, nothing is applied, and each write is tried
+ * in a commit of its own, so that damage in one collection does not stop the others. If the commit fails, nothing is
+ * applied. Results are in the order of the writes.
  */
 export function writeAll(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
   try {

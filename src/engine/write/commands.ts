@@ -1,18 +1,18 @@
-// The messages between the front thread and the workers: plain data, nothing that a structured clone cannot carry.
-// A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
-// same order give the same shard on any machine.
+// The commands between the front thread and the shard workers, and their properties. Messages are plain data that
+// survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
+// number: the same commands in the same order give the same shard on any machine.
 import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, Walks } from '../../api/collections.js';
 import type { Outcome } from '../../api/errors.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 
-/** Where a document goes beside its collection, in the same transaction. */
+/** A dual write: a further collection that a document goes to, in the same transaction. */
 export interface TwinWrite {
   collection: CollectionRef;
   /**
-   * Its rows there; `same`: those that it has; null: it has none yet, so what the twin has of it goes, to be copied
-   * later.
+   * The document's rows in that collection. `same`: the rows of the main collection. null: they do not exist yet, so
+   * the collection's copy of the document is deleted, to be filled in later.
    */
   vectors: Float32Array | 'same' | null;
 }
@@ -22,51 +22,52 @@ export interface ShardCounts {
   chunks: number;
 }
 
-/** A page of a listing: records as ready JSON texts. */
+/** A page of a listing; the records are JSON texts. */
 interface ListPage {
   records: string[];
-  /** Whether there are records behind this page. */
+  /** Whether more records follow this page. */
   more: boolean;
 }
 
 interface DocumentPage extends ListPage {
-  /** Of each record. */
+  /** The document id of each record. */
   docids: string[];
 }
 
-/** Documents to be embedded anew: packed as they were prepared. */
+/** Documents that must be embedded again, packed as they were prepared at ingest. */
 interface MissingPage extends Omit<PackedDocuments, 'vectors'> {
   versions: number[];
-  /** Chunks of all documents that were looked at. */
+  /** Number of chunks of all documents that were looked at. */
   walked: number;
   /** The last document that was looked at; null at the end. */
   after: string | null;
-  /** Whether any chunk has no text: its vector came from the caller. */
+  /** Whether any chunk has no text because its vector came from the caller. */
   hasTextless: boolean;
 }
 
-/** Those of the asked chunks that have a text: its digest (text/text-digest) and its vector, a row each. */
+/** Digest (text/text-digest) and vector of those of the given chunks that have a text, one row for each. */
 export interface TextVectors {
   digests: Uint8Array;
   vectors: Float32Array;
-  /** How many of the ordinals it covers, at least one: fewer than asked for where it would grow too large. */
+  /** Number of ordinals covered, at least one; fewer than given if the answer would grow too large. */
   taken: number;
 }
 
-/** Every command a shard worker takes, with what it answers; those of the catalog go to the owner of shard 0. */
+/** Every command that a shard worker takes, with its answer. Catalog commands go to the owner of shard 0. */
 export interface ShardCommands extends CatalogCommands {
   /**
-   * First command of each worker: opens the store, drops what no longer belongs to a collection (unless it is not known
-   * for sure which there are), and finds out what there is. Nothing is loaded for it.
+   * First command of each worker: opens the store, drops data that belongs to no collection (unless `isWhole` is false,
+   * which means that the list of collections may be incomplete), and takes stock of what is stored. Nothing is loaded
+   * for it.
    */
   open: { request: { collections: CollectionGroup[]; isWhole: boolean }; answer: null };
   /**
-   * Brings the part into memory, and makes the indexes that a search wants of it; false while that takes: ask again.
-   * Refused with `storage_full` where memory has no room for its vectors or words.
+   * Loads the segments of a collection and builds the missing indexes of a search. Answers false while that takes: send
+   * it again. Fails with `storage_full` if vectors or text index do not fit in memory.
    */
   prepare: { request: { collection: CollectionRef; words: boolean; fields: boolean }; answer: boolean };
   /**
-   * `room`: by how many chunks the collection may grow; a document that wants more is refused with
+   * Writes a document. `room`: number of chunks by which the collection may grow; a document that needs more fails with
    * `chunk_limit_reached`.
    */
   put: {
@@ -79,37 +80,37 @@ export interface ShardCommands extends CatalogCommands {
     };
     answer: { chunks: number; version: number };
   };
-  /** Several puts in order, in one commit; each has an outcome of its own. */
+  /** Several puts in order, in one commit. Each has its own result. */
   putMany: {
     request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments;
     answer: Outcome<{ chunks: number; version: number }>[];
   };
   /**
-   * Documents for a staged collection, with the versions they have. One that it has already in this version is left
-   * alone; with `source`, so is one that the source has not, or not in this version. Without documents it waits for the
-   * writes before it.
+   * Writes documents to a shadow collection, with their versions in the source. A document that the shadow collection
+   * already has in this version is skipped; with `source`, so is one that the source does not have in this version.
+   * Without documents the command only waits for the writes before it.
    */
   putStaged: {
     request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments;
     answer: Outcome<{ chunks: number }>[];
   };
   /**
-   * Copies what a staged collection lacks of its source, vectors too: some documents behind `after`. Answers where it
-   * came to, null at the end.
+   * Copies documents after `after`, with vectors, that a shadow collection lacks of its source. Answers the last
+   * document looked at, null at the end.
    */
   copyStaged: {
     request: { collection: CollectionRef; source: CollectionRef; after: string | undefined };
     answer: { after: string | null; walked: number; missing: number };
   };
   /**
-   * Some documents behind `after` that have no text, if only the first chunk is looked at; where it came to, null at
-   * the end.
+   * Looks for a document after `after` without text; only first chunks are read. Answers the last document looked at,
+   * null at the end.
    */
   findTextless: {
     request: { collection: CollectionId; after: string | undefined };
     answer: { after: string | null; docid: string | null };
   };
-  /** Some documents behind `after` that the staged collection `twin` lacks, or has in another version. */
+  /** Documents after `after` that the shadow collection `twin` lacks or has in another version. */
   listMissing: {
     request: { collection: CollectionId; twin: CollectionId; after: string | undefined };
     answer: MissingPage;
@@ -123,32 +124,32 @@ export interface ShardCommands extends CatalogCommands {
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
   walks: { request: { collection: CollectionId; k: number; chunks: number }; answer: Walks };
   /**
-   * How far the graph of the shard's part is, which is brought into memory for it; null while that takes: ask again.
-   * Refused with `storage_full` where memory has no room for it.
+   * Progress of the graph of the shard's segments, which are loaded for it. Answers null while that takes: send it
+   * again. Fails with `storage_full` if they do not fit in memory.
    */
   linking: { request: { collection: CollectionRef }; answer: LinkingState | null };
-  /** Over all collections but some; and what is in use of the shard's memory. */
+  /** Documents and chunks of all collections except `without`, and the bytes in use in the shard's memory. */
   totals: { request: { without: CollectionId[] }; answer: ShardCounts & { memoryBytes: number } };
   /**
-   * Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too
+   * Documents after `after` in the order of their keys (storage/keys). Fewer than `max` if the page would grow too
    * large.
    */
   listDocuments: {
     request: { collection: CollectionId; after: string | undefined; max: number };
     answer: DocumentPage;
   };
-  /** As JSON text, like all records: metadata may be nested deeper than a structured clone goes. */
+  /** The record as JSON text, like all records: metadata may be nested deeper than structured cloning allows. */
   getDocument: { request: { collection: CollectionId; docid: string }; answer: string | null };
-  /** Chunks of a document from a position on. Fewer than `max` where the page would grow too large. */
+  /** Chunks of a document from a position on. Fewer than `max` if the page would grow too large. */
   listChunks: { request: { collection: CollectionId; docid: string; from: number; max: number }; answer: ListPage };
   getChunk: { request: { collection: CollectionId; rid: string }; answer: string | null };
-  /** Where the chunks of documents stand. */
+  /** The ordinals of all chunks of the given documents. */
   listOrdinals: { request: { collection: CollectionId; docids: DocId[] }; answer: Uint32Array };
-  /** What the texts of chunks were embedded to. */
+  /** The vectors to which the texts of the given chunks were embedded. */
   textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
   /**
-   * Vectors of the rows at or behind some places, from 0 to 1 of the part's ordinals, with their chunk ids; a place has
-   * one or none.
+   * Samples vectors with their chunk ids: for each place, a fraction from 0 to 1 of the segment's ordinals, the first
+   * live row at or after it, if there is one.
    */
   sampleVectors: {
     request: { collection: CollectionRef; places: Float64Array };
@@ -162,23 +163,26 @@ export type ShardRequest<O extends ShardOp> = { op: O } & ShardCommands[O]['requ
 export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
-/** What those who pass a command on know of it by its name. */
+/** Properties of a command, for code that forwards it without knowing its contents. */
 interface CommandTraits {
-  /** A shard takes it before it is open. */
+  /** The shard accepts it before it is open. */
   readonly opens?: true;
-  /** It is about the documents of its collection, and so refused for a damaged one. Dropping that goes on. */
+  /**
+   * It concerns the documents of its collection, so it fails if the collection is damaged. Dropping a damaged
+   * collection stays possible.
+   */
   readonly isGuarded?: true;
-  /** It changes a store: such commands share one commit, and a shard has one batch of them under way at a time. */
+  /** It changes a store. Such commands share one commit, and a shard has one batch of them under way at a time. */
   readonly writes?: true;
-  /** It writes documents: such commands next to each other are one write. */
+  /** It writes documents. Consecutive commands of this kind are one write. */
   readonly writesDocuments?: true;
-  /** It waits until the parts that it goes to are in memory. */
+  /** It waits until the segments of its collections are in memory. */
   readonly needsParts?: true;
-  /** It waits for the end of a checkpoint's last pass. */
+  /** It waits for the end of a write freeze. */
   readonly changesMemory?: true;
 }
 
-/** The collection it is about; left out for commands of the catalog, or of no collection. */
+/** The collection of the command; left out for commands of the catalog or of no collection. */
 interface Aim<O extends ShardOp> {
   readonly collection?: (request: ShardCommands[O]['request']) => CollectionId;
 }
@@ -243,16 +247,16 @@ type OpWith<Trait extends string> = {
   [O in ShardOp]: (typeof COMMANDS)[O] extends Record<Trait, true> ? O : never;
 }[ShardOp];
 
-/** A command that writes documents, as it comes. */
+/** Any command that writes documents. */
 export type WriteCommand = { [O in OpWith<'writesDocuments'>]: ShardRequest<O> }[OpWith<'writesDocuments'>];
-/** What wants a part to be in memory before it runs. */
+/** Any command that needs its segments in memory before it runs. */
 export type PartCommand = { [O in OpWith<'needsParts'>]: ShardRequest<O> }[OpWith<'needsParts'>];
 
 export const traitsOf = (op: ShardOp): CommandTraits => COMMANDS[op] as CommandTraits;
 
 /**
- * The collection that a command is about: what it writes to, is refused for, or finds damaged; undefined for one of the
- * catalog, or of no collection.
+ * The collection of a command, which it writes to and is refused for if damaged; undefined for commands of the catalog
+ * or of no collection.
  */
 export function collectionIn(command: ShardCommand): CollectionId | undefined {
   const { collection } = COMMANDS[command.op] as Aim<ShardOp>;
@@ -260,25 +264,26 @@ export function collectionIn(command: ShardCommand): CollectionId | undefined {
 }
 
 /**
- * The memories and stores of all shards, for the threads that work on them. A checkpoint is written every `checkpointMs`, 0 for never.
+ * What the threads that work on shards share: the memories and stores of all shards. A checkpoint is written every
+ * `checkpointMs`, never if that is 0.
  */
 export interface SharedShards {
   kernel: WebAssembly.Module;
-  /** Of each shard its arenas, the home first. */
+  /** The arenas of each shard, the home arena first. */
   memories: WebAssembly.Memory[][];
-  /** Where each of these ends. */
+  /** Maximum size of an arena in WebAssembly pages. */
   arenaPagesMax: number;
   directory: string;
   /**
-   * Of SharedMeters: what the workers count. Of Latch, in the same places: what keeps the owners of the stores from
-   * committing.
+   * `meters` is the memory of SharedMeters, in which workers count. `latches` is that of Latch: the read gates by which
+   * owners of stores are kept from committing.
    */
   meters: SharedArrayBuffer;
   latches: SharedArrayBuffer;
-  /** A small part that is not used for so long leaves the memory; 0 for never. */
+  /** A small segment that is not used for this long is evicted; 0 disables it. */
   idleSeconds: number;
   checkpointMs: number;
 }
 
-/** Given to a shard worker when it starts. `starts`: of each shard, how many workers have had it in this process. */
+/** Start message of a shard worker. `starts` counts, for each shard, the workers that have owned it in this process. */
 export type ShardWorkerStart = SharedShards & { shard: number; starts: SharedArrayBuffer };

@@ -1,6 +1,6 @@
-// What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with
-// their vectors where the space is the same. Both walk the source in the order of its keys, a bounded number of
-// documents at a time. Owner only.
+// What a shadow collection lacks of its source: pages of documents to embed again, and copies with vectors if the
+// vector space is the same. Both walk the source in the order of its keys, a bounded number of documents at a time.
+// Owner only.
 import { assert } from '../../base/assert.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
@@ -12,12 +12,12 @@ import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { Shard } from '../shard.js';
 import { applyWrites, type DocumentWrite } from './write.js';
 
-/** A walk ends with the document that brings it to so many: some milliseconds. */
+/** A page looks at no more than this many documents, which takes some milliseconds. */
 const DOCUMENTS_MAX = 512;
 const PAGE_BYTES = 128 * 1024;
-/** Of one commit of a copy, as of any other. */
+/** Number of chunks at which a copy commits. */
 const COPY_CHUNKS_MAX = 64;
-/** The note of the embedder that made the vectors of the source. */
+/** Metadata field in which the embedder of the source notes that it has cut a text. */
 const TRUNCATED_NOTE = 'embedding_truncated';
 
 interface Walk {
@@ -26,6 +26,7 @@ interface Walk {
   after: string | null;
 }
 
+/** Implements `listMissing`. Throws AppError `collection_not_found`. */
 export function listMissing(
   shard: Shard,
   { collection, twin, after }: ShardRequest<'listMissing'>,
@@ -57,7 +58,7 @@ export function listMissing(
   });
 }
 
-/** Documents are texts or vectors as a whole, so the first chunk tells. */
+/** Implements `findTextless`. A document has text in all its chunks or in none, so the first chunk decides. */
 export function findTextless(
   shard: Shard,
   { collection, after }: ShardRequest<'findTextless'>,
@@ -74,7 +75,10 @@ export function findTextless(
   });
 }
 
-/** One commit. Throws what a refused document is refused with. */
+/**
+ * Implements `copyStaged` in one commit. Throws AppError `collection_not_found`, or the error of a document that could
+ * not be written.
+ */
 export function copyStaged(
   shard: Shard,
   { collection: ref, source, after }: ShardRequest<'copyStaged'>,
@@ -101,7 +105,7 @@ export function copyStaged(
   return { after: next, walked, missing: writes.length };
 }
 
-/** `take` says whether there is room for another document. */
+/** Walks the source and collects missing documents. `take` returns whether the page has space for another one. */
 function walk(
   txn: ShardTxn,
   source: CollectionId,
@@ -137,7 +141,9 @@ function preparedOf(
   return { docid, ingestedAtMs, metadataJson, priority, chunks };
 }
 
-/** The next embedder may read more of a text, or less: it says so itself. */
+/**
+ * Removes the note that the text was cut. The next embedder may read more of the text or less, and adds its own note.
+ */
 function withoutNote(metaJson: string): string {
   if (!metaJson.includes(TRUNCATED_NOTE)) return metaJson;
   const { [TRUNCATED_NOTE]: _, ...meta } = JSON.parse(metaJson) as Record<string, unknown>;

@@ -1,7 +1,7 @@
-// Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
-// Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A
-// batch that fails to commit leaves store and memory as they were. A document goes to the twins of its collection in
-// the same transaction. Reads no clock and no random number.
+// Applies a batch of writes: one synced transaction for all of them, then their publication in shared memory. Rows are
+// staged, invisible to searches, before the commit and published after it; old rows are removed after the new ones are
+// visible. A batch that fails to commit leaves store and memory as they were. A dual write goes to the shadow
+// collections in the same transaction. Reads no clock and no random number. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError, type Outcome } from '../../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
@@ -19,21 +19,23 @@ import { type Shard, place } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 
 /**
- * What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with
- * the words, metadata and priorities of their chunks. All by the rows of the part.
+ * What a batch of writes does to one segment once it is committed: rows added and removed, with the texts, metadata and
+ * priorities of their chunks. All rows are numbers within the segment.
  */
 export interface Change {
-  /** Staged ordinals with their priority. */
+  /** Staged rows with their priority. */
   added: Map<Ordinal, number>;
-  /** Published ordinals to take out. */
+  /** Published rows to remove. */
   removed: Ordinal[];
-  /** The same of a document that leaves: searches do not find them, the rest of them goes later (compaction.ts). */
+  /**
+   * Published rows of large removed documents. Searches no longer find them; the rest is removed later (compaction.ts).
+   */
   left: Ordinal[];
-  /** Texts of both, where the words of the part are indexed. */
+  /** Texts of added and removed rows, if the segment has a text index. */
   texts: Map<Ordinal, string>;
-  /** Terms of the metadata of both, where that is indexed. */
+  /** Metadata terms of added and removed rows, if the segment has a metadata index. */
   fields: Map<Ordinal, readonly string[]>;
-  /** Staged in this batch and replaced in it again: never published. */
+  /** Rows staged in this batch and replaced in it again. They are never published. */
   superseded: Ordinal[];
 }
 
@@ -46,10 +48,14 @@ export const noChange = (): Change => ({
   superseded: [],
 });
 
-/** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/recovery.ts). */
+/**
+ * Logs the changes in the transaction, before the commit, so that they can be replayed on an older checkpoint
+ * (checkpoint/recovery.ts).
+ */
 export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
   for (const [part, { added, removed, left, texts, fields }] of changes) {
-    // What was indexed of them is not read for it: a checkpoint of before is worth less then.
+    // Texts and terms of a large document are not read for the log, so recovery from an older checkpoint drops the
+    // indexes of the segment, which are built again when a search needs them.
     if (left.length > 0)
       txn.partChanges.push({
         id: part.ref.id,
@@ -69,7 +75,10 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part,
   }
 }
 
-/** After the commit: the new rows of all parts come before any old one goes, so that no document is missing between. */
+/**
+ * Publishes the changes after the commit. The new rows of all segments become visible before any old one is removed, so
+ * that no document is missing in between.
+ */
 export function publishChanges(changes: Iterable<readonly [Part, Change]>): void {
   const all = [...changes];
   markRemovals(all);
@@ -80,7 +89,10 @@ export function publishChanges(changes: Iterable<readonly [Part, Change]>): void
     for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
 }
 
-/** Before rows come for others that go, and after those have gone: a search beside it runs again. */
+/**
+ * Advances the removal counters, before the first row is published and after the last one is removed. A search that
+ * sees a change runs again.
+ */
 function markRemovals(changes: readonly (readonly [Part, Change])[]): void {
   for (const [part, { removed, left }] of changes)
     if (removed.length + left.length > 0) part.index.beginOrEndRemovals();
@@ -113,14 +125,14 @@ function withSource<S>(sources: ReadonlyMap<Ordinal, S>, ordinal: Ordinal, chang
   if (source !== undefined) change(source);
 }
 
-/** After a commit that failed: what was staged is free again. */
+/** Frees what was staged, after a failed commit. */
 export function discardChange(part: Part, { added, superseded }: Change): void {
   for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
 }
 
 /**
- * What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded
- * where it fails.
+ * The changes of a batch of writes in shared memory: rows are staged before the commit, invisible to searches, and
+ * published after it or discarded if it fails.
  */
 class RowChanges {
   private readonly changes = new Map<Part, Change>();
@@ -128,20 +140,22 @@ class RowChanges {
 
   constructor(private readonly shard: Shard) {}
 
-  /** What is in memory of a collection stays there until the batch ends: what the batch brings later may want room. */
+  /**
+   * Keeps the segments of a collection in memory until the batch ends, even if later writes of the batch need memory.
+   */
   hold(id: CollectionId): void {
     for (const part of this.shard.parts.of(id)) this.changeOf(part);
   }
 
   /**
-   * Puts vectors into free rows, unseen by searches; nothing has changed when it throws. Answers their ordinals as the
-   * store has them.
+   * Writes vectors into free rows, invisible to searches. Returns their ordinals as the store has them. If it throws,
+   * nothing has changed.
    */
   stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
     return place(this.shard, ref, (part) => this.stageIn(part, vectors, priority));
   }
 
-  /** Rows that are to go: published ones after the commit, those of this batch at once. */
+  /** Removes rows: published ones after the commit, those staged in this batch at once. */
   takeOut(id: CollectionId, ordinals: readonly Ordinal[]): void {
     for (const ordinal of ordinals) {
       const { added, superseded, removed } = this.changeOf(this.partOf(id, ordinal));
@@ -150,12 +164,12 @@ class RowChanges {
     }
   }
 
-  /** Whether a document is one of this batch: it has not been published. */
+  /** Whether a chunk was staged in this batch and is not published yet. */
   isAdded(id: CollectionId, ordinal: Ordinal): boolean {
     return this.changeOf(this.partOf(id, ordinal)).added.has(rowOf(ordinal));
   }
 
-  /** Published rows of a document that leaves. */
+  /** Removes the published rows of a large document. */
   leave(document: LeavingDocument): void {
     const { ref, blocks } = document;
     for (const { ordinals } of blocks)
@@ -164,8 +178,8 @@ class RowChanges {
   }
 
   /**
-   * The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the
-   * store.
+   * Keeps the texts and metadata terms of rows. The indexes change at publication, when the records of removed chunks
+   * are no longer in the store.
    */
   keepSources(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
     const terms = new FieldTerms(txn, id);
@@ -178,7 +192,7 @@ class RowChanges {
     }
   }
 
-  /** Before the commit, in its transaction. */
+  /** Logs the changes in the transaction, before the commit. */
   log(txn: ShardWriteTxn): void {
     logChanges(txn, this.changes);
   }
@@ -233,7 +247,7 @@ class RowChanges {
   }
 }
 
-/** One document of a `putStaged`. */
+/** One document of a `putStaged` command. */
 interface StagedPut {
   op: 'putStaged';
   collection: CollectionRef;
@@ -252,7 +266,8 @@ interface Target {
 }
 
 /**
- * Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied.
+ * Applies `writes` in order. A write that fails with a client error does not affect the others. Throws if the commit
+ * fails, and then none is applied.
  */
 export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
   const batch = new WriteBatch(shard);
@@ -295,7 +310,7 @@ class WriteBatch {
     return this.remove(txn, write);
   }
 
-  /** All that can be refused is refused before the transaction is touched. */
+  /** Checks everything that can fail with a client error before it changes the transaction. */
   private put(
     txn: ShardWriteTxn,
     { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>,
@@ -318,8 +333,8 @@ class WriteBatch {
   }
 
   /**
-   * What the staged collection has is as new as the source: writes go to both from its beginning. So nothing newer is
-   * written over.
+   * What the shadow collection already has is as new as the source, because dual writes have gone to both since it was
+   * created. So an existing document is never overwritten by an older one.
    */
   private putStaged(
     txn: ShardWriteTxn,
@@ -334,7 +349,7 @@ class WriteBatch {
     return { chunks: prepared.chunks.length };
   }
 
-  /** In place of what there is of the document in each of the collections. */
+  /** Replaces the document in each of the collections. */
   private store(
     txn: ShardWriteTxn,
     { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument,
@@ -358,7 +373,7 @@ class WriteBatch {
     this.rows.hold(ref.id);
   }
 
-  /** Into all of them or, where one has no room, into none. */
+  /** Stages the rows in all collections, or in none if one has no memory left. */
   private stageAll(targets: readonly Target[], priority: number): Ordinal[][] {
     const staged: Ordinal[][] = [];
     try {
@@ -370,7 +385,7 @@ class WriteBatch {
     }
   }
 
-  /** How many chunks of the collection itself went. */
+  /** Returns how many chunks of the main collection were removed. */
   private remove(
     txn: ShardWriteTxn,
     { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>,
@@ -381,7 +396,7 @@ class WriteBatch {
     return { chunks: chunks[places.indexOf(collection)] ?? 0 };
   }
 
-  /** Nothing where there is no such document; answers how many chunks went. */
+  /** Removes a document if it exists. Returns the number of its chunks. */
   private removeStored(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): number {
     const record = txn.document(ref.id, docid);
     if (record && record.chunkCount >= LEAVING_CHUNKS_MIN && this.isPublished(txn, ref, docid)) {
