@@ -1,22 +1,22 @@
-// Bitmaps of ordinals, and what is done with them. They may be of different lengths. Pure.
+// Bitmaps of ordinals and operations on them. Operands may have different lengths. Pure functions.
 
-/** One bit an ordinal; those behind its end are not set. */
+/** One bit for each ordinal. Ordinals beyond the end of the array are not set. */
 export type Bitmap = Uint32Array;
 
 export const emptyBitmap = (ordinals: number): Bitmap => new Uint32Array((ordinals + 31) >>> 5);
 
-/** The ordinals below `ordinals`, and perhaps a few more. */
+/** Sets all ordinals below `ordinals`, and possibly a few above, up to the end of the last word. */
 export const fullBitmap = (ordinals: number): Bitmap => emptyBitmap(ordinals).fill(0xffffffff);
 
 export const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
   (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
 
-/** Requires that the bitmap reaches so far. */
+/** Requires that the bitmap is long enough for the ordinal. */
 export function setBit(bitmap: Bitmap, ordinal: number): void {
   bitmap[ordinal >>> 5] = (bitmap[ordinal >>> 5] as number) | (1 << (ordinal & 31));
 }
 
-/** Requires that all are below `end`. */
+/** Requires that all ordinals are below `end`. */
 export function bitmapOf(ordinals: Iterable<number>, end: number): Bitmap {
   const bitmap = emptyBitmap(end);
   for (const ordinal of ordinals) setBit(bitmap, ordinal);
@@ -36,7 +36,7 @@ export function unite(a: Bitmap, b: Bitmap): Bitmap {
   return either;
 }
 
-/** What is in `a` and not in `b`. */
+/** The ordinals that are in `a` and not in `b`. */
 export function subtract(a: Bitmap, b: Bitmap): Bitmap {
   const rest = a.slice();
   for (let i = 0; i < Math.min(rest.length, b.length); i++) rest[i] = (rest[i] as number) & ~(b[i] as number);
@@ -53,7 +53,7 @@ export function countBits(bitmap: Bitmap): number {
   return count;
 }
 
-/** In rising order. */
+/** The set ordinals in ascending order. */
 export function* ordinalsIn(bitmap: Bitmap): Generator<number> {
   for (let i = 0; i < bitmap.length; i++) {
     for (let word = bitmap[i] as number; word !== 0; word &= word - 1) yield 32 * i + 31 - Math.clz32(word & -word);

@@ -1,5 +1,6 @@
-// Which chunks of a part a search may rank: its metadata filters and its content filter, as a bitmap of ordinals made
-// before anything is ranked. Indexes decide; what they cannot decide is read. Search workers only.
+// Evaluates the filter of a search: the chunks of a segment that match its metadata filters and its content filter, as
+// a candidate bitmap, before anything is ranked. The indexes decide where they can; the records of the remaining chunks
+// are read. Search workers only.
 import type { FieldTest, Filter } from '../../api/filter.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { ContentFilter } from '../../api/search.js';
@@ -26,8 +27,8 @@ import { UNLISTED, lookupOf } from './field-terms.js';
 import { type MetaTest, compileFilter } from './match.js';
 
 /**
- * What an index can say of a filter: the chunks that certainly fit, and all that may. Where both are one bitmap it is
- * exact.
+ * Candidate bitmaps of a filter as an index sees it: `lower` has the chunks that certainly match (must), `upper` those
+ * that may match. If both are the same bitmap, the answer is exact.
  */
 interface Bounds {
   readonly lower: Bitmap;
@@ -47,25 +48,25 @@ const both = (a: Bounds, b: Bounds): Bounds => combine(intersect, a, b);
 
 const either = (a: Bounds, b: Bounds): Bounds => combine(unite, a, b);
 
-/** What is in `every` and does not fit. */
+/** The complement of `a` in `every`. */
 const neither = (every: Bitmap, a: Bounds): Bounds =>
   combine(subtract, exactly(every), { lower: a.upper, upper: a.lower });
 
-/** The chunks in `unsure` may fit or not. */
+/** `a`, with the chunks in `unsure` undecided. */
 const loosened = (a: Bounds, unsure: Bitmap): Bounds => ({
   lower: subtract(a.lower, unsure),
   upper: unite(a.upper, unsure),
 });
 
-/** A longer phrase is looked for by its beginning, and then in the texts. */
+/** Only this many tokens of a longer phrase are looked up; the rest is rechecked in the texts. */
 const PHRASE_TOKENS_MAX = 128;
-/** So few texts are read sooner than all terms are looked through for one that ends as wanted. */
+/** Up to this many candidates, reading their texts is faster than scanning the vocabulary for a suffix. */
 const READ_SOONER_MAX = 300;
 
 /**
- * A content filter by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be
- * read. What it means is said by src/text/content-filter.ts. undefined where the words cannot tell anything: then any
- * text may fit.
+ * Candidates of a content filter from the text index: exact for phrases and prefixes, otherwise an upper bound whose
+ * texts must be rechecked. The semantics are defined by src/text/content-filter.ts. Returns undefined if the index
+ * cannot restrict the candidates at all.
  */
 function contentBounds(words: WordIndex, filter: ContentFilter): Bounds | undefined {
   const bounds = boundsOf(words, filter);
@@ -98,7 +99,7 @@ function having(words: WordIndex, { tokens, isOpenAtStart, isOpenAtEnd }: Conten
   return countBits(found) <= READ_SOONER_MAX ? found : intersect(found, words.containing(first, true));
 }
 
-/** The chunks that fit the filter. */
+/** Candidates of a metadata filter from the metadata index. */
 function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
   const unlisted = fields.any([UNLISTED]);
   const bounds = new FieldBounds(fields).of(filter);
@@ -106,8 +107,8 @@ function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
 }
 
 /**
- * A metadata filter by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with
- * these. What it means is said by match.ts.
+ * Evaluates a metadata filter on the metadata index: each condition becomes a bitmap of chunks, and `all`, `any` and
+ * `not` combine these. The semantics are defined by match.ts.
  */
 class FieldBounds {
   private readonly every: Bitmap;
@@ -139,13 +140,13 @@ class FieldBounds {
 type Json = Record<string, unknown>;
 
 /**
- * Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. A chunk that
- * has gone fits nothing.
+ * Rechecks single chunks that an index cannot decide, by reading their metadata and text. A chunk that has been deleted
+ * matches nothing.
  */
 class Verifier {
   private readonly fits: MetaTest;
   private readonly fitsContent: (text: string) => boolean;
-  /** Of the document read last: its chunks stand together. */
+  /** The document read last. Chunks of one document usually follow each other. */
   private last: { docid: string; metadata: Json } | undefined;
 
   constructor(
@@ -173,8 +174,8 @@ class Verifier {
 }
 
 /**
- * Requires that what it wants is indexed, and a filter of either kind. Where memory has no room for an index, every
- * chunk is looked at.
+ * The chunks of a segment that match the filter. Requires a metadata or content filter, and the indexes that it needs.
+ * If an index did not fit in memory, the records of all chunks are read.
  */
 export function select(view: ShardView, part: PartView, narrowing: Narrowing): Bitmap {
   const byFields = narrowing.filters.length === 0 ? undefined : fieldsOf(part, narrowing.filters);
@@ -184,7 +185,7 @@ export function select(view: ShardView, part: PartView, narrowing: Narrowing): B
   if (unsure.every((word) => word === 0)) return lower;
   return view.read((txn) => {
     const verifier = new Verifier(txn, part, narrowing);
-    // Bounds may reach further than the rows did a moment ago.
+    // The candidate bitmaps may be longer than the segment was a moment ago.
     const selected = emptyBitmap(32 * Math.max(lower.length, unsure.length));
     selected.set(lower);
     for (const ordinal of ordinalsIn(unsure) as Generator<Ordinal>) {
@@ -195,7 +196,7 @@ export function select(view: ShardView, part: PartView, narrowing: Narrowing): B
   });
 }
 
-/** Whether the chunk certainly fits, be it that nothing is asked for. */
+/** Whether the chunk certainly matches; true if there is no filter of this kind. */
 const isIn = (bounds: Bounds | undefined, ordinal: Ordinal): boolean => !bounds || isSet(bounds.lower, ordinal);
 
 function fieldsOf(part: PartView, filters: Narrowing['filters']): Bounds {

@@ -1,23 +1,27 @@
-// The metadata of a chunk as terms of an index, and the terms to look for for one condition of a filter. A term is
-// `field \u0001 section value`, so that the byte order of the terms of one section is the order of the values; every
-// field stands under every name that reaches it. That the terms say what filters mean (match.ts) is shown by
-// test/unit/ranking/field-lookups.test.ts. Pure.
+// Metadata as index terms: the terms of a chunk's metadata, and the terms to look up for one condition of a filter. A
+// term is `field \u0001 section value`, so the byte order of the terms of one section is the order of the values. A
+// field is indexed under every name by which a filter can reach it. test/unit/ranking/field-lookups.test.ts checks that
+// lookups agree with the meaning of filters (match.ts). Pure functions.
 import { hash } from 'node:crypto';
 import type { Comparison, FieldTest, Scalar } from '../../api/filter.js';
 import { FILTER_FIELD_CHARACTERS_MAX } from '../../api/limits.js';
 import { type MetaLayers, numberOfDecimal, timeOf } from './match.js';
 
 /**
- * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO
- * times, l a string too long to stand here whole, n numbers, s all other strings, t ISO times as milliseconds, z null.
+ * Kinds of terms. b: booleans; d: strings in decimal form, as numbers; e: the field exists; i: strings that are ISO
+ * times; l: marks a string too long to be indexed whole; n: numbers; s: all other strings; t: ISO times in
+ * milliseconds; z: null.
  */
 type Section = 'b' | 'd' | 'e' | 'i' | 'l' | 'n' | 's' | 't' | 'z';
 
 const SEPARATOR = '\u0001';
-/** A chunk that has it has no other term: it has to be looked at itself. No field and section make it. */
+/**
+ * The only term of a chunk whose metadata is not indexed, so that filters must read its record. No field and section
+ * can produce this term.
+ */
 export const UNLISTED = `${SEPARATOR}U`;
 
-/** Longer strings stand with their beginning and a digest. */
+/** A longer string is indexed by its beginning and a digest. */
 const TEXT_CHARACTERS_MAX = 200;
 const DIGEST_MARK = `${SEPARATOR}\u0003`;
 
@@ -25,7 +29,7 @@ const sectionOf = (field: string, section: Section): string => escaped(field) + 
 
 const isLong = (text: string): boolean => text.length > TEXT_CHARACTERS_MAX;
 
-/** No zero character is left, nor a separator that means nothing else; the order of code points stays. */
+/** Removes zero characters and unescaped separators, preserving the order of code points. */
 function escaped(text: string): string {
   return /[\0\u0001]/.test(text)
     ? text.replace(/[\0\u0001]/g, (character) => (character === '\0' ? '\u0001\u0001' : '\u0001\u0002'))
@@ -33,8 +37,8 @@ function escaped(text: string): string {
 }
 
 /**
- * A string as the value of a term. Of a long one the beginning is enough to order it among all that are not; the digest
- * tells it from all others.
+ * A string as the value of a term. The beginning of a long string suffices to order it among strings that are not long;
+ * the digest distinguishes it from all other strings.
  */
 function textValue(text: string): string {
   if (!isLong(text)) return escaped(text);
@@ -44,8 +48,8 @@ function textValue(text: string): string {
 }
 
 /**
- * Digits whose order is that of the numbers: the bits of the double, turned round for negative ones, less the zeros at
- * the end.
+ * Hexadecimal digits in numeric order: the bits of the double, with the sign bit inverted, or all bits for a negative
+ * number, without trailing zeros.
  */
 function numberValue(value: number): string {
   const bytes = Buffer.allocUnsafe(8);
@@ -56,23 +60,31 @@ function numberValue(value: number): string {
   return bytes.toString('hex').replace(/0+$/, '');
 }
 
-/** A lone surrogate cannot be written as UTF-8: a term would stand for more than one text. */
+/**
+ * Whether the text is valid UTF-16. A lone surrogate cannot be encoded in UTF-8, so different texts would get the same
+ * term.
+ */
 const isWritable = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
-/** The least term behind this one. */
+/** The smallest term greater than this one. */
 const behind = (term: string): string => term + SEPARATOR;
 
-/** The least text behind all that begin with `prefix`. Requires a character that is not the last of all. */
+/**
+ * The smallest text greater than all texts that begin with `prefix`. Requires that `prefix` has a character other than
+ * U+10FFFF.
+ */
 function behindPrefix(prefix: string): string {
   const characters = [...prefix];
   for (;;) {
     const last = characters.pop()?.codePointAt(0) as number;
-    // No code point of a text lies between these two.
+    // Surrogates are skipped: no code point of a valid text lies between U+D7FF and U+E000.
     if (last < 0x10ffff) return characters.join('') + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1);
   }
 }
 
-/** A chunk with more is not listed: it is looked at itself whenever somebody filters. */
+/**
+ * Largest number of terms of a chunk. The metadata of a chunk with more is not indexed, and filters read its record.
+ */
 const TERMS_MAX = 1024;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -80,16 +92,17 @@ type Json = Readonly<Record<string, unknown>>;
 export interface FlatFields {
   readonly layer: Json;
   readonly terms: ReadonlySet<string>;
-  /** Under every name. */
+  /** Every name under which a field was indexed. */
   readonly fields: ReadonlySet<string>;
   readonly isListed: boolean;
 }
 
-/** Of one layer alone: what the chunks of a document share. */
+/** The terms of one layer alone, for instance those that the chunks of a document share. */
 export const flattenLayer = (layer: Json): FlatFields => ({ layer, ...new Flattener([layer]).all() });
 
 /**
- * The distinct terms of a chunk. Where no key of its own hides one of the document's, those of both are put together.
+ * The distinct terms of a chunk's metadata. If no key of the chunk hides one of the document's, the terms of both
+ * layers are joined; otherwise the merged metadata is flattened.
  */
 export function chunkFieldTerms(own: Json, document: FlatFields): readonly string[] {
   const flat = flattenLayer(own);
@@ -126,15 +139,15 @@ class Flattener {
   }
 
   /**
-   * What paths lead to: through objects, and through lists of them. A key with a dot is only found at the top, and goes
-   * before a path.
+   * Adds the fields that paths lead to, through objects and through lists of objects. A key that contains a dot is
+   * found only at the top level, where it takes precedence over a path.
    */
   private addBelow(path: string, value: unknown): void {
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
       if (typeof one !== 'object' || one === null || Array.isArray(one)) continue;
       for (const [key, inner] of Object.entries(one)) {
         const field = `${path}.${key}`;
-        // No filter names a longer one; and the chunk is not listed anyway.
+        // No filter can name a longer field, and once the chunk is not listed its terms do not matter.
         if (key.includes('.') || field.length > FILTER_FIELD_CHARACTERS_MAX || !this.isListed) continue;
         if (!this.top.has(field)) this.add(field, inner);
         this.addBelow(field, inner);
@@ -158,35 +171,33 @@ class Flattener {
     if (isLong(text)) this.put(field, sectionOf(field, 'l'));
   }
 
-  /** `text` is what may not be writable in the term. */
+  /** Adds a term. `text` is the part of it that may be unfit for UTF-8. */
   private put(text: string, term: string): void {
     this.isListed &&= this.terms.size < TERMS_MAX && isWritable(text);
     if (this.isListed) this.terms.add(term);
   }
 }
 
-/** Terms from one on to before another, in the order of their bytes. */
+/** The terms from `from` (inclusive) to `to` (exclusive) in byte order. */
 interface TermRange {
   readonly from: string;
   readonly to: string;
-  /** Only those that have this behind `from`; at their end where so said. */
+  /** Only terms that contain this text after `from`, or end with it if `atEnd` is set. */
   readonly piece?: string;
   readonly atEnd?: boolean;
 }
 
-/** A chunk fits that has any of the terms. */
+/** A condition as terms: a chunk matches if it has any of `terms` or a term in one of `ranges`. */
 export interface Lookup {
   readonly terms: readonly string[];
   readonly ranges: readonly TermRange[];
-  /** So does a chunk that does not have this one. */
+  /** A chunk without this term matches too. */
   readonly absent?: string;
-  /** A chunk with this one has to be looked at itself. */
+  /** A chunk with this term must be rechecked. */
   readonly unsure?: string | undefined;
 }
 
-/**
- * What to look for for one condition of a filter: the terms of the chunks that fit. undefined where terms cannot tell.
- */
+/** The lookup for one condition of a filter. Returns undefined if terms cannot decide it. */
 export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
   if (!isWritable(field)) return undefined;
   if (test.op === 'exists') return { terms: [sectionOf(field, 'e')], ranges: [] };
@@ -204,7 +215,8 @@ export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
       ranges: (['s', 'i'] as const).map((section) => beginning(sectionOf(field, section) + textValue(operand))),
       unsure: isLong(operand) ? unsure : undefined,
     };
-  // These three stand for others in terms, and could be found where they are not.
+  // These three characters are part of escape sequences in terms, so looking for them could match where the text has
+  // none.
   if (/[\0\u0001\u0002]/.test(operand)) return undefined;
   return {
     terms: [],
@@ -217,7 +229,7 @@ export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
   };
 }
 
-/** As ScalarSet: numbers and booleans equal their texts, and null an absent field. */
+/** Equality as in ScalarSet: numbers and booleans equal their texts, and null equals an absent field. */
 function equality(field: string, values: readonly Scalar[]): Lookup | undefined {
   if (values.some((value) => typeof value === 'string' && !isWritable(value))) return undefined;
   const terms = new Set(values.flatMap((value) => equalTerms(field, value)));
@@ -238,7 +250,7 @@ function equalTerms(field: string, value: Scalar): string[] {
   ];
 }
 
-/** As createComparison: times with times and other texts as texts; numbers with decimal forms. */
+/** Order as in createComparison: times compare with times, other texts with texts, numbers with decimal forms. */
 function comparison(field: string, by: Comparison, operand: string): TermRange[] {
   const timeMs = timeOf(operand);
   const number = numberOfDecimal(operand);

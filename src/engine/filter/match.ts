@@ -1,29 +1,29 @@
-// What a metadata filter means: a parsed filter compiled once a search into closures, and evaluated on the metadata of
-// one chunk. Pure.
+// The semantics of metadata filters: a parsed filter is compiled once a search into closures, which are evaluated on
+// the metadata of one chunk. Pure functions.
 import type { Comparison, FieldTest, Filter, Scalar } from '../../api/filter.js';
 import { compareUtf8 } from '../../base/bytes.js';
 
 const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
-/** The number that a text is the decimal form of; undefined for any other text. */
+/** The number of which a text is the decimal form; undefined for any other text. */
 export function numberOfDecimal(text: string): number | undefined {
   if (!DECIMAL.test(text)) return undefined;
   const value = Number(text);
-  // Beyond 2^53 different integers are the same number: there only the very digits count.
+  // Above 2^53 different integers convert to the same number, so only the exact digits are accepted.
   return Number.isInteger(value) && !Number.isSafeInteger(value) && String(value) !== text ? undefined : value;
 }
 
 /**
- * Equality of a metadata value with any of a filter's values: by value, with numbers and booleans equal to their text,
- * because columns of a CSV file are text.
+ * Equality of a metadata value with any of a filter's values. Values are compared by value, and numbers and booleans
+ * also equal their text, because the columns of a CSV file are text.
  */
 class ScalarSet {
-  /** null stands for an absent field too. */
+  /** A null in the filter also matches an absent field. */
   readonly hasNull: boolean;
   private readonly strings: Set<string>;
   private readonly numbers: Set<number>;
   private readonly booleans: Set<boolean>;
-  /** Of the strings, those that are decimal forms. */
+  /** The values of those strings that are decimal forms. */
   private readonly numbersAsText: Set<number>;
 
   constructor(values: readonly Scalar[]) {
@@ -51,8 +51,8 @@ class ScalarSet {
 const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /**
- * A test of single values for $gt, $gte, $lt, $lte. A number compares with numbers and decimal texts, an ISO time with
- * ISO times, other strings with strings.
+ * A test of single values for $gt, $gte, $lt and $lte. A number compares with numbers and decimal texts, an ISO time
+ * with ISO times, another string with strings.
  */
 function createComparison(by: Comparison, operand: number | string): (value: unknown) => boolean {
   const orderOf = typeof operand === 'number' ? numberOrder(operand) : stringOrder(operand);
@@ -62,7 +62,7 @@ function createComparison(by: Comparison, operand: number | string): (value: unk
     lt: (order: number) => order < 0,
     lte: (order: number) => order <= 0,
   }[by];
-  // An order of NaN says that the two do not compare, and fits nothing.
+  // NaN means that the values are not comparable, and no comparison holds for it.
   return (value) => fits(orderOf(value));
 }
 
@@ -73,7 +73,7 @@ const numberOrder =
     return typeof value === 'string' ? compareNumbers(numberOfDecimal(value) ?? NaN, operand) : NaN;
   };
 
-/** Not their difference: a decimal form may be as large as Infinity. */
+/** Compares without subtraction, because a decimal form may be as large as Infinity. */
 const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : a === b ? 0 : NaN);
 
 function stringOrder(operand: string): (value: unknown) => number {
@@ -89,8 +89,8 @@ function stringOrder(operand: string): (value: unknown) => number {
 }
 
 /**
- * Milliseconds of an ISO 8601 date or time; without a zone it is UTC, so that no answer depends on where the server
- * stands.
+ * Milliseconds of an ISO 8601 date or time; undefined for any other text. A time without a zone is UTC, so that results
+ * do not depend on the server's location.
  */
 export function timeOf(text: string): number | undefined {
   const match = ISO_TIME.exec(text);
@@ -100,7 +100,10 @@ export function timeOf(text: string): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-/** Metadata in layers: a key of an earlier one hides that of a later one. A hit's are chunk, then document. */
+/**
+ * Metadata in layers; a key of an earlier layer hides the same key of a later one. The layers of a hit are chunk, then
+ * document.
+ */
 export type MetaLayers = readonly Readonly<Record<string, unknown>>[];
 export type MetaTest = (meta: MetaLayers) => boolean;
 
@@ -122,7 +125,7 @@ export function compileFilter(filter: Filter): MetaTest {
   return (meta) => fits(read(meta));
 }
 
-/** `value` is undefined where the field is absent; of a list any element may fit. */
+/** `value` is undefined if the field is absent. A list matches if any of its elements does. */
 function compileTest(test: FieldTest): (value: unknown) => boolean {
   if (test.op === 'exists') return (value) => value !== undefined;
   if (test.op === 'in') {
@@ -142,8 +145,8 @@ const anyOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
   Array.isArray(value) ? value.some(fits) : fits(value);
 
 /**
- * Reads a field: the key as it is written, else the path that its dots make. Through a list of objects it reads them
- * all.
+ * Returns a reader of one field: the literal key if it exists, otherwise the path that its dots form. Through a list of
+ * objects the reader collects the values of all of them.
  */
 export function fieldReader(field: string): (meta: MetaLayers) => unknown {
   const [top, ...path] = field.split('.') as [string, ...string[]];
