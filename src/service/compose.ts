@@ -1,5 +1,5 @@
-// Builds the service: its parts (pools, catalog, logs, registries) and, out of them, what the use cases of each feature
-// receive. Front thread.
+// Builds the service: long-lived objects (pools, catalog, logs, registries), and the contexts that the use cases of
+// each feature receive. Runs on the front thread.
 import { join } from 'node:path';
 import type { Collection } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
@@ -40,7 +40,7 @@ import { KeyRing, keptAdminKey } from './tenants/keys.js';
 import { ChunkLedger, configuredLimits } from './tenants/limits.js';
 import { TenantRegistry } from './tenants/registry.js';
 
-/** Everything that is built once and lives as long as the server. Tests reach behind the interface by it. */
+/** Objects that are built once and live as long as the server. Tests use them to reach internals. */
 interface Parts {
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
@@ -50,7 +50,7 @@ interface Parts {
   readonly quarantine: Quarantine;
   readonly shards: ShardPool;
   readonly searches: SearchPool;
-  /** The threads behind the embedders and rerankers. */
+  /** The worker threads that run embedders and rerankers. */
   readonly embed: EmbedPool;
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
@@ -71,7 +71,7 @@ export interface Service {
   readonly services: Services;
 }
 
-/** `path`: the data directory, which has `shardCount` shards. */
+/** `path` is the data directory, which has `shardCount` shards. */
 export function createService(config: Config, log: Log, path: string, shardCount: number): Service {
   const parts = createParts(config, log, path, shardCount, {
     openShard: (shard) => openShard(startup, shard),
@@ -84,19 +84,19 @@ export function createService(config: Config, log: Log, path: string, shardCount
   return { parts, services };
 }
 
-/** Call it when nothing is under way. */
+/** Closes all pools and jobs. Call it when no request is under way. */
 export async function closeService({ parts }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs } = parts;
   await jobs.close();
   recallSampler.close();
   embedders.close();
   await archives.close();
-  // They read what the shards' owners close.
+  // Search workers read what the owners of the shards close, so they are closed first.
   await searches.close();
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 
-/** What parts call of the use cases, which are there once the parts are. */
+/** Callbacks from long-lived objects to use cases, which are created after them. */
 interface UseCases extends Pick<RecallSamplerOptions, 'compare'> {
   openShard(shard: number): Promise<void>;
   afterOpening(shard: number): Promise<void>;
@@ -129,7 +129,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
       ...pool,
       threads: config.threads.search,
       hitCacheBytes: config.tuning.hitCacheBytes,
-      // An owner looks after its memory when it is asked anything.
+      // Any request makes the owner of a shard clean up what the dead search worker held.
       died: () => void Promise.allSettled(shards.askAll('counts', { collections: [] })),
     }),
     ...createEmbedders(config, log, metrics, poolMetrics),
@@ -158,7 +158,7 @@ function createQuarantine(catalog: Catalog, log: Log): Quarantine {
   return new Quarantine(nameOf, log);
 }
 
-/** In mode none there is no admin key, and nobody asks for one. */
+/** With auth mode `none` there is no admin key, and none is read or created. */
 function createRegistry({ auth, tenantLimits }: Config, path: string): TenantRegistry {
   const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(path);
   return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
@@ -188,7 +188,7 @@ function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics:
   return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryBytesMax, textBytesMax }, log, metrics);
 }
 
-/** It is tidied from when the catalog tells which collections there are. */
+/** Starts the query log when the catalog is loaded, because its cleanup needs the ids of the existing collections. */
 function createQueryLog(
   { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
   path: string,

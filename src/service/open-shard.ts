@@ -1,5 +1,5 @@
-// Makes a shard usable by its new worker, at start and after a worker's death: shard 0 brings the catalog, every shard
-// then loads its part of the collections. Front thread.
+// Opens a shard with its new worker, at the start and after a crash of a worker: shard 0 loads the catalog, then each
+// shard opens its segments of the collections. Runs on the front thread.
 import type { Collection, CollectionGroup } from '../api/collections.js';
 import { decodeCollections } from '../storage/catalog-records.js';
 import type { ArchiveContext } from './archive/archive.js';
@@ -10,7 +10,7 @@ import type { ReindexContext } from './reindex/jobs.js';
 import { resumeJobs } from './reindex/run-job.js';
 import type { TenantRegistry } from './tenants/registry.js';
 
-/** What a shard takes part in when it opens. */
+/** What opening a shard needs. */
 export interface StartupContext {
   readonly store: CatalogContext;
   readonly tenants: Pick<TenantRegistry, 'load'>;
@@ -20,8 +20,8 @@ export interface StartupContext {
 }
 
 /**
- * Collections as a shard is told of them when it opens: ids by all else that it must know of them. Of ten thousand
- * collections there are few kinds.
+ * Groups the ids of collections by the properties that a shard must know. Thousands of collections form only a few
+ * groups.
  */
 function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {
   const groups = new Map<string, { kind: CollectionGroup['kind']; ids: number[] }>();
@@ -37,7 +37,7 @@ function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {
 export async function openShard(context: StartupContext, shard: number): Promise<void> {
   const { store, tenants } = context;
   const { catalog, shadows, shards } = store;
-  // Tenants first: no request is answered before the catalog is there.
+  // Tenants are loaded first: no request is answered before the catalog is loaded.
   if (shard === 0) tenants.load(await shards.ask(0, 'loadTenants', {}));
   if (shard === 0) await loadCatalog(context);
   await catalog.whenLoaded;
@@ -55,14 +55,14 @@ async function loadCatalog({ store, reindex }: StartupContext): Promise<void> {
   for (const key of damaged)
     log.error(
       { collection: key.replace('\0', '/') },
-      'the catalog record of a collection is damaged: it is not served; stop the server, and run sheaf check and sheaf repair',
+      'the catalog record of a collection is damaged, and the collection is not served; stop the server, and run sheaf check and sheaf repair',
     );
   shadows.load(records, jobs);
   reindex.jobs.load(jobs);
   catalog.load(decodeCollections(packed), damaged);
 }
 
-/** What there is to do once a shard takes every command. */
+/** Runs once a shard accepts all commands. */
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
   const { store, collections, archive, reindex } = context;
   await dropAgain(store, shard);
@@ -74,12 +74,15 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
   if (store.shards.openCount === store.shards.size) await resumeJobs(reindex);
 }
 
-/** What was dropped while the shard was away has come back with it. */
+/** Drops again what was dropped while the shard was not available. */
 async function dropAgain({ catalog, shards }: CatalogContext, shard: number): Promise<void> {
   for (const collection of catalog.toDrop) await shards.ask(shard, 'dropCollection', { collection });
 }
 
-/** What was staged by nobody who is still there: no shard was told of it, so that they remove what they have. */
+/**
+ * Removes shadow collections without an owner. The shards were not told of them when they opened, and therefore delete
+ * their data.
+ */
 async function removeOrphans({ shards, shadows }: CatalogContext): Promise<void> {
   for (const id of shadows.orphans.splice(0)) await shards.ask(0, 'unstageCollection', { staged: id });
 }

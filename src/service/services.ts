@@ -1,4 +1,4 @@
-// The use cases by feature, as HTTP gets them: what those of each receive. Types only.
+// The contexts of the use cases, by feature. Types only.
 import type { ArchiveContext } from './archive/archive.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { DocumentsContext } from './documents/documents.js';

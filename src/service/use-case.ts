@@ -1,22 +1,22 @@
-// What a use case that answers a route is given: the checked input of the route, and who calls. Types only.
+// The inputs of a use case: the validated input of its route, and the caller. Types only.
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
 import type { Departure } from '../base/signals.js';
 import type { Actor } from './tenants/actor.js';
 
-/** Who calls; a request is one. */
+/** The caller of a use case, such as an HTTP request. */
 export interface Caller {
-  /** Id of the request. */
+  /** The id of the request. */
   readonly id: string;
   readonly actor: Actor;
-  /** Aborted when the caller has gone. Made when it is first asked for. */
+  /** Aborted when the caller disconnects. Created on first access. */
   readonly signal: AbortSignal;
-  /** The same for work that only waits in a queue: it costs nothing. */
+  /** The same signal for work that only waits in a queue, without the cost of an `AbortSignal`. */
   readonly departure: Departure;
-  /** For calls of other machines; undefined where nothing is traced. */
+  /** The trace context for calls to other services; undefined if the request is not traced. */
   readonly trace?: { readonly traceparent: string } | undefined;
 }
 
-/** A function for each route of an area that takes and answers JSON, by its operation. It throws AppError. */
+/** A function per JSON route of an area, by the name of its operation. It throws AppError. */
 export type UseCases<Routes> = {
   readonly [O in JsonOperations<Routes>]: (
     input: InputOf<Routes[O]>,

@@ -1,5 +1,6 @@
-// Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it
-// takes to open a snapshot of every store, some milliseconds, and go on while an archive process writes. Front thread.
+// Use cases that write an archive of one collection or of the whole server, as of one moment. Writes are blocked only
+// while a snapshot of every store is opened, which takes milliseconds; they continue while an archive process writes
+// the file. Runs on the front thread.
 import type { ArchivedMoment, ArchivedSource } from '../../archive/messages.js';
 import type { LeftOut } from '../../api/archives.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
@@ -20,7 +21,7 @@ export interface ArchiveContext {
   readonly metadataBytesMax: number;
 }
 
-/** Throws 404 `collection_not_found`, 500 `archive_failed` where a record of it is damaged. */
+/** Throws 404 `collection_not_found`, and 500 `archive_failed` if a record of the collection is damaged. */
 export async function archiveCollection(
   context: ArchiveContext,
   tenant: Tenant,
@@ -37,7 +38,7 @@ export async function archiveCollection(
   );
 }
 
-/** Collections of which a record is damaged are left out, and named. */
+/** Skips collections that have damaged records and lists them in the archive. */
 export async function archiveDataset(context: ArchiveContext, signal: AbortSignal): Promise<BegunArchive> {
   const { catalog, shards } = context.store;
   return write(
@@ -63,7 +64,9 @@ function leftOut(key: string): LeftOut {
 const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logId: logIdOf(collection) });
 
 /**
- * `wanted`: what to hold. A collection may be replaced or deleted until it is held: then it is another one, or none.
+ * Starts an archive process. `wanted` returns what the gate has to be held for. The collection can be replaced or
+ * deleted before the gate is acquired: `wanted` then returns another id, and the gate is acquired again for it, or
+ * `wanted` throws.
  */
 async function write(
   context: ArchiveContext,
@@ -76,8 +79,8 @@ async function write(
     store: { shards },
     queryLog,
   } = context;
-  // An empty page: the log worker answers it when all that has been logged so far is on disk. First of all it has to
-  // have made its store.
+  // Requests an empty page: the log worker answers when everything logged so far is on disk. The first call also makes
+  // sure that the worker has created its store.
   const logged = (): Promise<unknown> => queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
   await logged();
   const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {

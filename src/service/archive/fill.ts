@@ -1,6 +1,6 @@
-// Fills a shadow collection with what an archive has of it. A few batches are under way at a time, in the order of the
-// archive; in the end it has as many documents and chunks as the archive says, or there is an error. Logged searches
-// are held, where no search sees them, until the collection has its name. Front thread.
+// Fills a shadow collection from an archive. A few batches are in flight at a time, in the order of the archive. At the
+// end the counts of documents and chunks must equal those of the archive. Logged searches are held, invisible to
+// searches of the log, until the collection has its name. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
@@ -17,13 +17,16 @@ const BATCHES_UNDERWAY_MAX = 4;
 
 export interface Filling {
   opened: OpenedArchive;
-  /** Of the collection in the archive. */
+  /** The index of the collection in the archive. */
   place: number;
   verified: VerifiedCollection;
   signal: AbortSignal;
 }
 
-/** Throws AppError and WorkerFault: then the staged collection is to be given up. */
+/**
+ * Stores all documents and checks the counts. Throws AppError and WorkerFault; the caller must then drop the shadow
+ * collection.
+ */
 export async function fillStaged(
   { store }: ArchiveContext,
   collection: Collection,
@@ -33,7 +36,7 @@ export async function fillStaged(
   for await (const batch of opened.documents(place)) {
     if (signal.aborted) throw abandoned();
     const putting = put(store, collection, batch);
-    // It is looked at below, be it that another one fails first.
+    // The rejection is handled by the awaits below; this avoids an unhandled rejection if another batch fails first.
     putting.catch(() => undefined);
     underway.add(putting);
     void putting.then(
@@ -47,8 +50,9 @@ export async function fillStaged(
 }
 
 /**
- * Waits for its graph, before it takes the place of one that is searched: searches of it would scan. Where that fails,
- * as where memory is full, it is searched as it is. Rejects where nobody waits for the restore any more.
+ * Waits until the graph of the shadow collection is built, because searches of an unindexed collection scan all rows.
+ * If building fails, for example because memory is full, logs a warning and returns: the collection is then searched
+ * without a complete graph. Rejects if the request was cancelled.
  */
 export async function linkStaged(
   { store }: ArchiveContext,
@@ -89,7 +93,7 @@ async function checkCounts(
     );
 }
 
-/** Holds the logged searches of the collection at `place` of the archive. */
+/** Stores the logged searches of the collection at index `place` of the archive as held entries. */
 export async function holdQueries(
   { queryLog }: ArchiveContext,
   staged: CollectionId,
@@ -100,9 +104,9 @@ export async function holdQueries(
 }
 
 /**
- * Releases held searches to the log of their collection; they go away where the collection has no name. An id that
- * another collection has by now is left to that. Never rejects, for the restore has been done: what could not be
- * released now is at the next start.
+ * Moves held searches to the query log of their collection, or discards them if the collection has no name in the
+ * catalog. Entries whose id is in use by another collection stay with that collection. Never rejects, because the
+ * restore itself has succeeded: entries that cannot be released now are released at the next start.
  */
 export async function releaseQueries({ store, queryLog }: ArchiveContext, staged: CollectionId): Promise<void> {
   const { catalog } = store;
@@ -112,20 +116,20 @@ export async function releaseQueries({ store, queryLog }: ArchiveContext, staged
 }
 
 /**
- * Releases those of all collections that nobody restores any more: what a crash has interrupted goes on when the
- * catalog is open again. Never rejects.
+ * Releases the held searches of all collections that are no longer being restored, which completes restores that a
+ * crash interrupted. Called once the catalog is loaded. Never rejects.
  */
 export async function releaseHeld(context: ArchiveContext): Promise<void> {
   const { store, queryLog } = context;
   const { catalog, shadows } = store;
-  // A collection whose record is damaged has a log all the same.
+  // A collection whose record is damaged has a query log too, but its log id is unknown.
   if (!catalog.isWhole) return;
   await orLogged(store, async () => {
     for (const id of await queryLog.held()) if (!shadows.find(id)) await releaseQueries(context, id);
   });
 }
 
-/** A server that stops needs no telling. */
+/** Logs a failure of `work`, except for the error of a server that is shutting down. */
 async function orLogged({ log }: CatalogContext, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -1,7 +1,7 @@
-// Use cases: a collection out of an archive, as a new one or in place of one that is there, and everything out of an
-// archive, in place of all that is there. The archive is verified before anything is changed; then its collections are
-// staged beside what is searched, and put in place in one transaction of the catalog: whatever happens before that, a
-// crash too, leaves everything as it was. Front thread.
+// Use cases that restore one collection, as a new one or replacing an existing one, or the whole server, replacing
+// everything. The archive is verified before anything changes. Its collections are then built as shadow collections and
+// switched in by one transaction of the catalog, so a failure or crash before that leaves everything as it was. Runs on
+// the front thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
@@ -29,8 +29,9 @@ import { fillStaged, holdQueries, linkStaged, releaseQueries } from './fill.js';
 const TOLD_CHARACTERS_MAX = 200;
 
 /**
- * A collection as the settings of an archive make it on this server: checked as those of a create body are, with an
- * embedder that is there. Throws ArchiveFault, and 503 `embedder_unavailable` where its embedder does not answer now.
+ * Builds the record of a restored collection. The settings of the archive are validated like those of a create body,
+ * and the embedder must be configured on this server. Throws ArchiveFault, and 503 `embedder_unavailable` if the
+ * embedder does not answer now.
  */
 async function restoredCollection(
   { collections }: ArchiveContext,
@@ -41,7 +42,7 @@ async function restoredCollection(
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
   const { priority_key, search_mode, language, precision } = settings;
   const checked = checkedSettings(() => ({
-    // A label that was nothing but the name goes with the name.
+    // A display name that equals the former name follows the new name.
     display_name: label === formerName ? name : displayName(label),
     created_at: timeOf(createdAt),
     chunking: chunkingOf(chunking, collections.defaults.chunking),
@@ -49,7 +50,7 @@ async function restoredCollection(
   }));
   return {
     ...checked,
-    // What this server says of the space, and nothing that the archive says of it.
+    // The vector space is described by this server's configuration, not by the archive.
     ...(await spaceHere(collections, tenant, settings)),
     search_mode,
     language,
@@ -105,7 +106,7 @@ async function spaceHere(
   return space;
 }
 
-/** undefined where there is none. */
+/** Returns undefined instead of throwing an AppError. */
 function found(choose: () => Space): Space | undefined {
   try {
     return choose();
@@ -120,21 +121,21 @@ type Planned = Omit<Collection, 'id'>;
 export interface RestoreWish {
   tenant: Tenant;
   name: CollectionName;
-  /** `create`: there must be no such collection; `replace`: there must be one. */
+  /** `create` requires that the collection does not exist, `replace` that it does. */
   mode: 'create' | 'replace';
-  /** The collection in the archive; undefined: the one of these names, or the only one. */
+  /** The collection in the archive; if undefined, the one with the same tenant and name, or the only one. */
   from: CollectionPlace | undefined;
-  /** Only verifies. */
+  /** Verify the archive only; change nothing. */
   isDryRun: boolean;
-  /** Of all that the archive unpacks to. */
+  /** Upper bound for the unpacked size of the archive. */
   unpackedBytesMax: number;
   signal: AbortSignal;
 }
 
 /**
- * Restores from the file at `path`. Throws 409 `collection_exists` or 404 `collection_not_found`, 400
- * `collection_archive_invalid`, 429 where a quota of the tenant does not allow it, 503 `embedder_unavailable`,
- * `storage_full`, `collection_changed`.
+ * Restores a collection from the file at `path` and returns its counts. Throws 409 `collection_exists`, 404
+ * `collection_not_found`, 400 `collection_archive_invalid`, 429 if a quota of the tenant is exceeded, and 503
+ * `embedder_unavailable`, `storage_full` or `collection_changed`.
  */
 export async function restoreCollection(
   context: ArchiveContext,
@@ -160,7 +161,10 @@ const readTask = (
   unpackedBytesMax: number,
 ): ReadTask => ({ op: 'read', path, kind, shards: store.shards.size, unpackedBytesMax, metadataBytesMax });
 
-/** The collection that has the name. */
+/**
+ * Returns the collection that has the name now. Throws `collection_exists` or `collection_not_found` if that does not
+ * fit the mode.
+ */
 export function checkPresence(
   { store: { catalog } }: ArchiveContext,
   { tenant, name, mode }: Pick<RestoreWish, 'tenant' | 'name' | 'mode'>,
@@ -212,7 +216,7 @@ async function restore(
   { tenant, planned, live, signal }: Restore,
 ): Promise<void> {
   const { store } = context;
-  // What was searched in the one that is replaced stays known, and what the archive knows comes to it.
+  // The query log of the replaced collection is kept, and the logged searches of the archive are added to it.
   const collection = live ? { ...planned, log_id: logIdOf(live) } : planned;
   const staged = await stageFrom(context, opened, 0, collection, live?.id ?? null, signal);
   await orGivenUp(context, [staged], async () => {
@@ -221,11 +225,11 @@ async function restore(
     await switchCollection(store, staged.id, { expect: live?.id ?? null });
   });
   if (live) await store.lifecycle.endJobs(logIdOf(live));
-  // Not before: until then it is the log of the collection that is still there.
+  // Held searches are released only now: before the switch, the log still belongs to the replaced collection.
   await releaseQueries(context, staged.id);
 }
 
-/** Stages a collection with what the archive has of it at `place`. */
+/** Creates a shadow collection and fills it with the collection at index `place` of the archive. */
 async function stageFrom(
   context: ArchiveContext,
   opened: OpenedArchive,
@@ -243,7 +247,7 @@ async function stageFrom(
   return collection;
 }
 
-/** Where `work` fails, the staged collections are given up, with the logged searches that wait for them. */
+/** Runs `work`. If it fails, drops the shadow collections and their held searches, and rethrows. */
 async function orGivenUp<T>(
   context: ArchiveContext,
   staged: readonly Collection[],
@@ -261,7 +265,10 @@ async function orGivenUp<T>(
   }
 }
 
-/** Restores everything from the file at `path`. Throws 400 `archive_invalid`, 503 `embedder_unavailable`, `storage_full`. */
+/**
+ * Restores the whole server from the file at `path`. Throws 400 `archive_invalid`, and 503 `embedder_unavailable` or
+ * `storage_full`.
+ */
 export async function restoreDataset(
   context: ArchiveContext,
   path: string,
@@ -316,11 +323,11 @@ async function restoreAll(
       opened.archive,
     );
   });
-  // Not before: an id of a logged search belongs to the old dataset until then.
+  // Held searches are released only now: before the switch, the same ids can belong to searches of the old data.
   for (const { id } of staged) await releaseQueries(context, id);
 }
 
-/** The store first; then, in one turn, what this thread has of it. */
+/** Replaces the stored catalog first, then the catalog and tenants in memory, synchronously. */
 async function replaceAll(
   context: ArchiveContext,
   ids: CollectionId[],

@@ -1,6 +1,6 @@
-// Changes of the catalog: the owner of shard 0 commits each one, then it is shown in the memory of the front thread, in
-// the order of the commits. Shadow collections are made and switched to here; whoever fills one does it by `putStaged`
-// of the shards under its id. Front thread.
+// Changes of the catalog. The owner of shard 0 commits each change; it is then applied to the catalog in memory, in the
+// order of the commits. Shadow collections are created, dropped and switched in here; their documents are stored by the
+// shard command `putStaged` under the id of the shadow collection. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
@@ -30,22 +30,23 @@ export interface CatalogContext {
 
 type Forgotten = CollectionKey & Pick<StoredCollection, 'log_id'>;
 
-/** What other features do when something leaves the catalog. */
+/** Callbacks by which other features learn that something has left the catalog. */
 export interface Lifecycle {
-  /** A collection is deleted; the shards have not been told yet. */
+  /** Called when a collection is deleted, before the shards are told. */
   collectionDeleted(collection: Forgotten): void;
-  /** No collection goes on with the query log of this id. */
+  /** Called when no collection uses the query log with this id any more. */
   logAbandoned(logId: CollectionId): void;
-  /** What the shards have under this id belongs to no collection any more. */
+  /** Called when the data that the shards hold under this id belongs to no collection any more. */
   idDropped(id: CollectionId): void;
-  /** Ends the reindex jobs of a collection that wait, and of which nothing is left. Never rejects. */
+  /** Ends the waiting reindex jobs of a collection, if the collection is gone. Never rejects. */
   endJobs(logId: CollectionId): Promise<void>;
 }
 
 /**
- * Answers what `show` does. Two changes that are committed one after the other may be answered in one message, and
- * whoever awaits one promise more than another would show the older state last: so `show` is called as the answer comes,
- * and has shown the change by its first wait. Rejects as the ask does, with nothing shown.
+ * Commits a change and resolves to the result of `show`, which applies it in memory. Two commits may be answered in one
+ * message, and then the order in which promises resolve depends on the number of awaits. `show` is therefore called as
+ * soon as the answer arrives, and must apply the change before its first await. Rejects as the request does; in that
+ * case nothing is applied.
  */
 export async function changeCatalog<O extends ShardOp, T>(
   { shards }: Pick<CatalogContext, 'shards'>,
@@ -58,13 +59,13 @@ export async function changeCatalog<O extends ShardOp, T>(
   return shown as T;
 }
 
-/** 503: another collection has the name by now, or another space of the same. */
+/** 503: another collection, or another vector space of the collection, has the name now. */
 export const collectionChanged = (): AppError => new AppError('collection_changed', undefined, { retryAfterS: 1 });
 
 /**
- * A change for a collection that may be switched to another space while it is asked for: the store refuses what it is
- * not any more, and then `ask` is called for what the collection is by then. Rejects with what `ask` rejects with, and
- * with `collection_not_found` only where the collection is gone.
+ * Runs a change of a collection that may be switched to another vector space meanwhile. The store rejects a collection
+ * that is not current any more; `ask` is then called again with the current one. Rejects with the errors of `ask`, and
+ * with `collection_not_found` only if the collection is gone.
  */
 export async function asOfNow<T>(
   { catalog }: Pick<CatalogContext, 'catalog'>,
@@ -84,8 +85,8 @@ export async function asOfNow<T>(
 }
 
 /**
- * Takes a collection that is out of the stored catalog out of memory, here at once and then in the shards, with its
- * shadows. Never rejects.
+ * Removes a collection that has left the stored catalog, and its shadow collections, from memory at once and then from
+ * the shards. Never rejects.
  */
 export async function forgetCollection(context: CatalogContext, collection: Forgotten): Promise<void> {
   const { catalog, shadows, lifecycle } = context;
@@ -99,8 +100,8 @@ export async function forgetCollection(context: CatalogContext, collection: Forg
 }
 
 /**
- * The shards forget an id at once, with what is damaged of it, and remove what it has in the background; one that is
- * away does when it opens. Never rejects.
+ * Each shard forgets the id at once, with its damage marks, and deletes the data in the background. A shard that cannot
+ * be told now is told when it opens. Never rejects.
  */
 async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContext, id: CollectionId): Promise<void> {
   lifecycle.idDropped(id);
@@ -114,14 +115,15 @@ async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContex
 }
 
 /**
- * Nobody finds it, and until it is switched to it goes by being given up, or by a restart that finds no owner of it.
+ * Creates a shadow collection. Lookups by name do not find it. Until it is switched in, it is removed by `giveUpStaged`
+ * or by a restart that finds no owner of it.
  */
 export function stageCollection(context: CatalogContext, wanted: Omit<NewStaged, 'created_at'>): Promise<Staged> {
   const staged = { ...wanted, created_at: nowIso(context) };
   return changeCatalog(context, 'stageCollection', { staged }, (record) => context.shadows.put(record));
 }
 
-/** Its documents go in the background. */
+/** Drops a shadow collection. The shards delete its documents in the background. */
 export async function giveUpStaged(context: CatalogContext, id: CollectionId): Promise<void> {
   await changeCatalog(context, 'unstageCollection', { staged: id }, () => forgetStaged(context, id));
 }
@@ -129,15 +131,15 @@ export async function giveUpStaged(context: CatalogContext, id: CollectionId): P
 interface Switch {
   expect: CollectionId | null;
   keptUntilMs?: number;
-  /** The job that ends with it, and what shows its end. */
+  /** The job that ends with this switch, and a callback that applies its end in memory. */
   job?: StoredJob;
   ended?: () => void;
 }
 
 /**
- * Gives the name to a shadow collection: whoever looks the name up finds the old space or the new one. What had the name
- * stays as it is, and searches that began with it end with it; it goes at `keptUntilMs`, and not before these have had
- * their time. Throws 503 `collection_changed` where the name does not stand for `expect`.
+ * Gives the name to a shadow collection: from then on, lookups return the new vector space. The replaced collection
+ * stays until `keptUntilMs`, so that searches that started with it can finish. Throws 503 `collection_changed` if the
+ * name does not belong to `expect`.
  */
 export async function switchCollection(
   context: CatalogContext,
@@ -167,8 +169,8 @@ export async function switchCollection(
 }
 
 /**
- * One that is out of the stored catalog goes out of memory, here and in the shards; its log too, where nobody goes on
- * with it. Never rejects.
+ * Removes a shadow collection that has left the stored catalog from memory and from the shards, and its query log if no
+ * other collection uses it. Never rejects.
  */
 export async function forgetStaged(context: CatalogContext, id: CollectionId): Promise<void> {
   const { catalog, shadows, lifecycle } = context;
@@ -180,5 +182,5 @@ export async function forgetStaged(context: CatalogContext, id: CollectionId): P
   await dropFromShards(context, id);
 }
 
-/** The time of a record. */
+/** The current time as an ISO 8601 text. */
 export const nowIso = ({ nowMs }: Pick<CatalogContext, 'nowMs'>): string => new Date(nowMs()).toISOString();

@@ -1,24 +1,23 @@
-// The catalog in the memory of the front thread: the collections by tenant and name, by id and by log. The owner of
-// shard 0 has the original; a change is committed there first and shown here after. Front thread.
+// The in-memory catalog: the collections by tenant and name, by id and by the id of their query log. The owner of shard
+// 0 has the original; a change is committed there first and then applied here. Runs on the front thread.
 import type { Collection, CollectionRef } from '../../api/collections.js';
 import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 
-/** What collections have in common is few things; more than this are not common. */
+/** The number of distinct values that collections may share; when it is exceeded, the table starts anew. */
 const SHARED_MAX = 1024;
 
 /**
- * The shape in which the front thread keeps a collection. A record comes from the store as an object with its
- * properties in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have
- * in common.
+ * Compact form of collections. A record from the store arrives as an object in dictionary mode with texts of its own;
+ * here all collections have one hidden class and share equal values.
  */
 class KeptCollections {
-  /** By their JSON. What is in here is never changed. */
+  /** Shared values by their JSON. They must not be modified. */
   private readonly shared = new Map<string, unknown>();
 
-  /** `language`: of collections whose record names none. */
+  /** `language` is the language of collections whose record has none. */
   constructor(private readonly language: Language) {}
 
   keep(stored: StoredCollection): Collection {
@@ -57,7 +56,7 @@ class KeptCollections {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** How many of the sorted names are not behind `name`. */
+/** Returns the number of entries of the sorted list that are less than or equal to `name`. */
 function placeBehind(names: readonly string[], name: string): number {
   let low = 0;
   let high = names.length;
@@ -73,25 +72,27 @@ export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
   private readonly kept: KeptCollections;
   private readonly byIds = new Map<CollectionId, Collection>();
-  /** Of collections whose log is under another id than their own. */
+  /** The id of the collection by the id of its query log, where the two differ. */
   private readonly logs = new Map<CollectionId, CollectionId>();
-  /** Of tenants whose collections have been listed; kept up to date from then on. */
+  /** Sorted names of the tenants whose collections have been listed, kept up to date from then on. */
   private readonly sortedNames = new Map<Tenant, CollectionName[]>();
   private markLoaded: () => void = () => {};
-  /** Resolves when the catalog has come from the store for the first time. */
+  /** Resolves when the catalog has been loaded from the store for the first time. */
   readonly whenLoaded = new Promise<void>((resolve) => (this.markLoaded = resolve));
-  /** Dropped while a shard could not be told: it is told when it opens. */
+  /** Ids that were dropped while a shard could not be told; the shard is told when it opens. */
   readonly toDrop = new Set<CollectionId>();
 
-  /** Tenant and name, with a zero byte between, of collections whose record is damaged. */
+  /** Collections whose record is damaged, as tenant, zero byte and name. */
   private damaged: ReadonlySet<string> = new Set();
 
-  /** `language`: of collections whose record names none. */
+  /** `language` is the language of collections whose record has none. */
   constructor(language: Language) {
     this.kept = new KeptCollections(language);
   }
 
-  /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
+  /**
+   * Replaces the content by that of the store. Called whenever shard 0 opens, so again after each crash of its worker.
+   */
   load(collections: readonly StoredCollection[], damaged: readonly string[] = []): void {
     this.tenants = new Map();
     this.damaged = new Set(damaged);
@@ -106,17 +107,17 @@ export class Catalog {
     return this.tenants !== undefined;
   }
 
-  /** False where a record is damaged: then it is not known which collections there are. */
+  /** False if a record is damaged: the set of existing collections is then not known completely. */
   get isWhole(): boolean {
     return this.damaged.size === 0;
   }
 
-  /** Collections of which nothing but the name is known, as tenant, zero byte, name. */
+  /** Collections of which only the name is known, as tenant, zero byte and name. */
   get damagedKeys(): ReadonlySet<string> {
     return this.damaged;
   }
 
-  /** Throws 503 `collection_damaged`. */
+  /** Throws 503 `collection_damaged`, and 503 `not_ready` before the catalog is loaded. */
   find(tenant: Tenant, name: CollectionName): Collection | undefined {
     if (this.damaged.has(`${tenant}\0${name}`)) throw new AppError('collection_damaged');
     return this.opened().get(tenant)?.get(name);
@@ -126,19 +127,19 @@ export class Catalog {
     return this.byIds.get(id);
   }
 
-  /** Throws 404 `collection_not_found`. */
+  /** Throws 404 `collection_not_found`, and the errors of `find`. */
   get(tenant: Tenant, name: CollectionName): Collection {
     const found = this.find(tenant, name);
     if (!found) throw new AppError('collection_not_found');
     return found;
   }
 
-  /** Collections of a tenant by name. */
+  /** All collections of a tenant, sorted by name. */
   ofTenant(tenant: Tenant): Collection[] {
     return this.pageOfTenant(tenant, '', Infinity);
   }
 
-  /** The first `max` collections of a tenant by name that come behind `after`. */
+  /** The first `max` collections of a tenant whose names sort after `after`. */
   pageOfTenant(tenant: Tenant, after: string, max: number): Collection[] {
     const collections = this.opened().get(tenant);
     if (!collections) return [];
@@ -148,7 +149,7 @@ export class Catalog {
     return names.slice(from, from + max).map((name) => collections.get(name) as Collection);
   }
 
-  /** Tenants that have collections, by name. */
+  /** Tenants that have collections, sorted by name. */
   tenantNames(): Tenant[] {
     return [...this.opened().keys()].sort(compare);
   }
@@ -157,13 +158,13 @@ export class Catalog {
     return { tenants: this.tenants?.size ?? 0, collections: this.byIds.size };
   }
 
-  /** Whose log is kept under this id. */
+  /** The current collection whose query log has this id. */
   findByLog(logId: CollectionId): Collection | undefined {
     const found = this.byIds.get(this.logs.get(logId) ?? logId);
     return found && logIdOf(found) === logId ? found : undefined;
   }
 
-  /** The record with what it leaves out. */
+  /** The record in compact form, with defaults for missing fields. */
   keep(stored: StoredCollection): Collection {
     return this.kept.keep(stored);
   }
@@ -176,7 +177,7 @@ export class Catalog {
     return [...this.opened().values()].flatMap((collections) => [...collections.values()].map(refOf));
   }
 
-  /** Answers it as it stands in the catalog. */
+  /** Returns the collection as it stands in the catalog. */
   put(stored: StoredCollection): Collection {
     const collection = this.kept.keep(stored);
     const tenants = this.opened();

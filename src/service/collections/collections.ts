@@ -1,5 +1,6 @@
-// Use cases on collections: create, describe, relabel, rename and delete one, and find the common collection. Documents go
-// by the id of their collection, so each change is one write to the catalog. Front thread.
+// Use cases that create, describe, relabel, rename and delete a collection, and the lookup of the common collection.
+// Documents are stored under the id of their collection, so each of these changes is a single write to the catalog.
+// Runs on the front thread.
 import type { COLLECTION_ROUTES, Collection, CollectionDetail, CreatedCollection } from '../../api/collections.js';
 import { type CollectionChange, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
@@ -28,12 +29,12 @@ export interface CollectionsContext {
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly quarantine: Pick<Quarantine, 'has'>;
   readonly metrics: Pick<Metrics, 'count'>;
-  /** Of collections that name none. */
+  /** Settings of a collection whose create body does not give them. */
   readonly defaults: CollectionDefaults;
   readonly common: CommonCollection;
 }
 
-/** The collection that `/v1/search` and `include_common` search, where enabled. */
+/** The collection that `/v1/search` and `include_common` search, if enabled. */
 export interface CommonCollection {
   readonly enabled: boolean;
   readonly tenant: string;
@@ -67,7 +68,7 @@ export function collectionUseCases(context: CollectionsContext): UseCases<typeof
   };
 }
 
-/** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
+/** The record of a collection that does not exist yet; stores nothing. Throws AppError for invalid settings. */
 export function plannedCollection(
   { store, defaults, embedders }: CollectionsContext,
   tenant: Tenant,
@@ -87,9 +88,9 @@ export function plannedCollection(
 }
 
 /**
- * Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400).
- * Throws 429 `collection_limit_reached`, and 503 `embedder_unavailable` where nothing could be embedded for it: then
- * there is no collection.
+ * Creating is idempotent: with the same options or none, the existing collection is returned; other options are a
+ * conflict (400). Throws 429 `collection_limit_reached`. Throws 503 `embedder_unavailable` if nothing could be embedded
+ * for the collection now, and then does not create it.
  */
 async function createCollection(
   context: CollectionsContext,
@@ -133,10 +134,7 @@ function createdOf({
   };
 }
 
-/**
- * The catalog's record without what is only the server's, and what there is of the collection. Throws 404
- * `collection_not_found`.
- */
+/** The catalog's record without internal fields, with counts and memory use. Throws 404 `collection_not_found`. */
 async function describeCollection(
   { store, quarantine }: CollectionsContext,
   tenant: Tenant,
@@ -152,7 +150,7 @@ async function describeCollection(
   return { ...detail, doc_count: documents, chunk_count: chunks, memory, ...(isDamaged && { damaged: true }) };
 }
 
-/** The collection, made with the instance's defaults when it is missing: for ingest. */
+/** Returns the collection; creates it with the default settings if it is missing. */
 export async function ensureCollection(
   context: CollectionsContext,
   tenant: Tenant,
@@ -161,7 +159,7 @@ export async function ensureCollection(
   return context.store.catalog.find(tenant, name) ?? (await createCollection(context, tenant, name, {}));
 }
 
-/** The collection as it is, or as it was planned where it was missing. Throws 429 `collection_limit_reached`. */
+/** Returns the existing collection, or stores the planned one. Throws 429 `collection_limit_reached`. */
 async function storeCollection(context: CollectionsContext, planned: Omit<Collection, 'id'>): Promise<Collection> {
   const { store, tenants, metrics } = context;
   const { catalog } = store;
@@ -177,7 +175,7 @@ async function storeCollection(context: CollectionsContext, planned: Omit<Collec
   );
 }
 
-/** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
+/** Returns the new display name as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
 export async function relabelCollection(
   { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
@@ -189,8 +187,8 @@ export async function relabelCollection(
 }
 
 /**
- * Throws 404 `collection_not_found`, 400 `move_invalid` for its own name, 409 `collection_conflict` for one that is
- * taken.
+ * Throws 404 `collection_not_found`, 400 `move_invalid` if the name is the current one, and 409 `collection_conflict`
+ * if the name is taken.
  */
 export async function renameCollection(
   { store }: Pick<CollectionsContext, 'store'>,
@@ -217,7 +215,10 @@ async function change(store: CatalogContext, found: Collection, wanted: Collecti
   return changed;
 }
 
-/** Gone at once with every document in it; its space is reclaimed in the background. Throws 404 `collection_not_found`. */
+/**
+ * Deletes the collection and all its documents at once; their space is reclaimed in the background. Throws 404
+ * `collection_not_found`.
+ */
 export async function deleteCollection(
   { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
@@ -228,7 +229,7 @@ export async function deleteCollection(
   );
 }
 
-/** Makes the common collection where it is enabled and missing, whether the embedder answers yet or not. */
+/** Creates the common collection if it is enabled and missing, even if its embedder does not answer yet. */
 export async function ensureCommonCollection(context: CollectionsContext): Promise<void> {
   const { enabled, tenant, collection } = context.common;
   if (enabled)
@@ -240,14 +241,14 @@ interface CommonContext {
   readonly common: CommonCollection;
 }
 
-/** undefined while it is disabled or missing. */
+/** Returns undefined if the common collection is disabled or missing. */
 export function findCommonCollection({ catalog, common }: CommonContext): Collection | undefined {
   return common.enabled ? catalog.find(asTenant(common.tenant), asCollectionName(common.collection)) : undefined;
 }
 
 /**
- * The common collection, to be searched beside `own`; undefined where there is none other. Throws
- * `incompatible_embedder_config`.
+ * The common collection, to be searched in addition to `own`; undefined if there is none or if it is `own`. Throws
+ * `incompatible_embedder_config` if the two have different vector spaces.
  */
 export function commonBeside(context: CommonContext, own: Collection): Collection | undefined {
   const common = findCommonCollection(context);

@@ -1,5 +1,5 @@
-// The settings of a collection out of a create body: defaults, bounds, and whether they agree with one that exists.
-// Pure.
+// The settings of a collection from a create body: defaults, bounds, and comparison with those of an existing
+// collection. Pure functions.
 import { AppError } from '../../api/errors.js';
 import { CONTROL_CHARACTERS } from '../../api/ids.js';
 import {
@@ -13,7 +13,7 @@ import type { Chunking, Collection, Space } from '../../api/collections.js';
 import { asksForEmbedder, type EmbedderChoice } from '../../embedding/spaces.js';
 import { defaultMode, servedMode } from '../search/query.js';
 
-/** The create body; null and undefined are absent. */
+/** The create body; null means absent. */
 export interface CreateOptions extends EmbedderChoice {
   display_name?: string | null;
   chunking?: { strategy?: 'fixed' | 'none' | null; size?: number | null; overlap?: number | null } | null;
@@ -39,17 +39,17 @@ export type CollectionSettings = Pick<
   display_name?: string;
 };
 
-/** What the server gives to a collection that does not say. */
+/** Settings of a collection whose create body does not give them. */
 export interface CollectionDefaults {
   readonly chunking: Required<Chunking>;
-  /** Search modes that are served. */
+  /** The search modes that this server serves. */
   readonly modes: readonly SearchMode[];
   readonly language: Language;
 }
 
 const PRIORITY_KEY_DEFAULT = 'prio_boost';
 
-/** `space`: what the embedder that is asked for gives. */
+/** `space` is the vector space of the requested embedder. */
 export function settingsOf(options: CreateOptions, space: Space, defaults: CollectionDefaults): CollectionSettings {
   const { display_name: label, priority_key: priorityKey } = options;
   return {
@@ -63,7 +63,10 @@ export function settingsOf(options: CreateOptions, space: Space, defaults: Colle
   };
 }
 
-/** Trimmed; 1 to 120 characters without control characters, else 400 `invalid_display_name`. */
+/**
+ * Trims the display name. Throws 400 `invalid_display_name` unless it has 1 to 120 characters and no control
+ * characters.
+ */
 export function displayName(raw: string): string {
   const name = raw.trim();
   if (name === '' || [...name].length > DISPLAY_NAME_CHARACTERS_MAX || CONTROL_CHARACTERS.test(name))
@@ -71,21 +74,24 @@ export function displayName(raw: string): string {
   return name;
 }
 
-/** Fills in the defaults and checks the bounds; throws 400 `invalid_chunking`. */
+/** Fills in the defaults and checks the bounds. Throws 400 `invalid_chunking`. */
 export function chunkingOf(asked: NonNullable<CreateOptions['chunking']>, instance: Required<Chunking>): Chunking {
   const strategy = asked.strategy ?? instance.strategy;
   if (strategy === 'none') {
     if (asked.size != null || asked.overlap != null)
-      throw new AppError('invalid_chunking', 'Strategy none takes neither size nor overlap.');
+      throw new AppError('invalid_chunking', 'Chunking strategy `none` takes neither `size` nor `overlap`.');
     return { strategy };
   }
   const size = asked.size ?? instance.size;
   const overlap =
     asked.overlap ?? (asked.size == null ? instance.overlap : Math.min(CHUNK_OVERLAP_DEFAULT, Math.floor(size / 4)));
   if (size < CHUNK_SIZE_MIN || size > CHUNK_SIZE_MAX)
-    throw new AppError('invalid_chunking', `Chunk size is from ${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX} characters.`);
+    throw new AppError(
+      'invalid_chunking',
+      `Chunk size must be from ${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX} characters.`,
+    );
   if (overlap < 0 || overlap > size / 4)
-    throw new AppError('invalid_chunking', `Chunk overlap is from 0 to a quarter of the size (${size / 4}).`);
+    throw new AppError('invalid_chunking', `Chunk overlap must be from 0 to a quarter of the size (${size / 4}).`);
   return { strategy, size, overlap };
 }
 
@@ -93,7 +99,7 @@ export function isSameChunking(a: Chunking, b: Chunking): boolean {
   return a.strategy === b.strategy && a.size === b.size && a.overlap === b.overlap;
 }
 
-/** Throws the conflict code of the first option that was given and is not what the collection has. */
+/** Throws the conflict error of the first given option that differs from the existing collection. */
 export function assertSameSettings(options: CreateOptions, asked: CollectionSettings, present: Collection): void {
   if (options.chunking != null && !isSameChunking(asked.chunking, present.chunking))
     throw new AppError('chunking_conflict');

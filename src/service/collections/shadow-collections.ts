@@ -1,14 +1,15 @@
-// The shadow collections in the memory of the front thread: spaces beside the collections that have the names. The owner
-// of shard 0 has the original; a change is committed there first and shown here after. Front thread.
+// The shadow collections in memory: collections that are being built beside a live one, and replaced ones that are kept
+// for a while. The owner of shard 0 has the original; a change is committed there first and then applied here. Runs on
+// the front thread.
 import type { CollectionId } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
 import type { StagedPurpose, StagedRecord, StoredJob } from '../../storage/catalog-commands.js';
 import type { Catalog } from './catalog.js';
 
 /**
- * How a twin takes part in the writes of the collection that it stands beside. `embed`: in its own space too, and where
- * that fails the document is left for later. `require`: a write that cannot be in both is refused. `later`: nothing is
- * embedded for it.
+ * How a shadow collection takes part in dual writes. `embed`: the document is embedded for its vector space too, and
+ * left for the job to copy if that fails. `require`: a write that cannot be made to both collections is rejected.
+ * `later`: nothing is embedded for the shadow collection.
  */
 export type TwinMode = 'embed' | 'require' | 'later';
 
@@ -26,17 +27,17 @@ export interface Staged extends Omit<StagedRecord, 'collection'> {
 
 export class ShadowCollections {
   private readonly byIds = new Map<CollectionId, Staged>();
-  /** Of those that somebody has set. */
+  /** Explicitly set modes; the others follow from the purpose. */
   private readonly modes = new Map<CollectionId, TwinMode>();
   private isLoaded = false;
-  /** Still in the store, and to be removed there. */
+  /** Shadow collections without an owner, to be removed from the store. */
   readonly orphans: CollectionId[] = [];
 
   constructor(private readonly catalog: Pick<Catalog, 'keep'>) {}
 
   /**
-   * Takes over what the store holds, when shard 0 opens. At the start of a server nobody is left who restores: what was
-   * staged for that is an orphan, and so is what no job builds.
+   * Replaces the content by that of the store; called when shard 0 opens. At the first load, shadow collections of
+   * restores and those that no job builds are orphans, because the process that built them is gone.
    */
   load(records: readonly StagedRecord[], jobs: readonly Pick<StoredJob, 'staged_id'>[]): void {
     const built = new Set(jobs.map(({ staged_id: id }) => id));
@@ -56,7 +57,7 @@ export class ShadowCollections {
     return this.byIds.values();
   }
 
-  /** What stands beside a collection; the purpose, where given, tells which. */
+  /** The shadow collections of a collection, optionally only those with the given purpose. */
   beside(id: CollectionId, purpose?: StagedPurpose): Staged[] {
     return [...this.byIds.values()].filter(
       (staged) => staged.replaces === id && (purpose === undefined || staged.purpose === purpose),
@@ -67,14 +68,14 @@ export class ShadowCollections {
     this.modes.set(id, mode);
   }
 
-  /** It is about to take over. */
+  /** Whether the mode is `require`, which is set shortly before a switch. */
   isRequired(id: CollectionId): boolean {
     return this.modes.get(id) === 'require';
   }
 
   /**
-   * The spaces that are written to together with a collection: those that are built, and one that is kept for the way
-   * back.
+   * The shadow collections that take part in the writes of a live collection: those that a reindex builds, and a
+   * replaced one that is still kept so that the switch can be undone.
    */
   twinsOf(live: CollectionId, nowMs: number): readonly Twin[] {
     if (this.byIds.size === 0) return NO_TWINS;
@@ -95,7 +96,7 @@ export class ShadowCollections {
     return staged;
   }
 
-  /** A collection has another name. */
+  /** Applies a renaming of the live collection to its shadow collections, except those of a restore. */
   rename(id: CollectionId, { tenant, name }: Pick<Collection, 'tenant' | 'name'>): void {
     for (const staged of this.beside(id))
       if (staged.purpose !== 'restore') staged.collection = { ...staged.collection, tenant, name };

@@ -1,4 +1,5 @@
-// How much there is of a collection: documents, chunks, and the memory of its parts, summed over all shards. Front thread.
+// Sizes of a collection, summed over all shards: documents, chunks, and the memory of its segments. Runs on the front
+// thread.
 import type { Collection, MemoryUse } from '../../api/collections.js';
 import type { ShardCounts } from '../../engine/write/commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -7,7 +8,7 @@ interface UsageContext {
   readonly shards: Pick<ShardPool, 'askAll'>;
 }
 
-/** Of each shard. */
+/** Counts of documents and chunks, indexed by shard. */
 export async function countsPerShard({ shards }: UsageContext, { id }: Pick<Collection, 'id'>): Promise<ShardCounts[]> {
   const answers = await Promise.all(shards.askAll('counts', { collections: [id] }));
   return answers.map(([counts]) => counts ?? { documents: 0, chunks: 0 });

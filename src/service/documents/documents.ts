@@ -1,5 +1,5 @@
-// Use cases on documents and chunks that are stored: get, delete. Each asks the one shard that has the document; a missing
-// collection has none. Front thread.
+// Use cases that get and delete stored documents and chunks. Each one asks the single shard that holds the document. A
+// missing collection counts as empty. Runs on the front thread.
 import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
@@ -32,14 +32,14 @@ export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOC
   }),
 });
 
-/** As JSON text. Throws 404 `document_not_found`. */
+/** Returns the document as JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {
   const found = await findDocument(...place);
   if (!found) throw new AppError('document_not_found');
   return found;
 }
 
-/** The same; undefined where there is none. */
+/** Returns the document as JSON text, or undefined if there is none. */
 export async function findDocument(
   { catalog, shards }: { readonly catalog: Pick<Catalog, 'find'>; readonly shards: Pick<ShardPool, 'ask' | 'size'> },
   tenant: Tenant,
@@ -53,7 +53,7 @@ export async function findDocument(
   );
 }
 
-/** The number of chunks that went; 0 when there was no such document. */
+/** Returns the number of deleted chunks; 0 if there was no such document. */
 async function deleteDocument(
   { catalog, shadows, shards, metrics, events, nowMs }: DocumentsContext,
   tenant: Tenant,
@@ -74,7 +74,7 @@ async function deleteDocument(
   return chunks;
 }
 
-/** As JSON text. Throws 404 `chunk_not_found`. */
+/** Returns the chunk as JSON text. Throws 404 `chunk_not_found`. */
 export function getChunk(
   context: DocumentsContext,
   tenant: Tenant,
@@ -84,7 +84,10 @@ export function getChunk(
   return ofChunk(context, 'getChunk', tenant, name, rid);
 }
 
-/** Throws 404 `chunk_not_found`, or `chunk_content_not_found` for a vector chunk. */
+/**
+ * Returns the text of the chunk. Throws 404 `chunk_not_found`, and `chunk_content_not_found` for a chunk that was
+ * ingested as a vector.
+ */
 export async function getChunkContent(
   context: DocumentsContext,
   tenant: Tenant,

@@ -1,32 +1,32 @@
-// Use cases: list the documents of a collection, the chunks of a document, the collections of a tenant, in pages, so that
-// neither memory nor this thread is filled by a million of them. A listing begins behind a place and goes on by places,
-// not by counting: what is written meanwhile shows or not, but nothing shows twice. Front thread.
+// Use cases that list the documents of a collection, the chunks of a document and the collections of a tenant, in
+// pages, so that a million records fill neither memory nor this thread. A listing continues after a place (a key), not
+// after a count: concurrent writes may or may not show, but nothing is listed twice. Runs on the front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSummary } from '../../api/collections.js';
 import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
 import type { DocumentsContext } from './documents.js';
 
-/** Records as JSON texts, and the place of each: what to give as `after` to go on behind it. */
+/** Records as JSON texts, and the place of each: give it as `after` to continue after that record. */
 export interface Page {
   readonly places: string[];
   readonly records: string[];
 }
 
-/** Where a listing begins and how many records are wanted of it; it may give more. */
+/** Where a listing begins and how many records are requested; the listing may return more. */
 export interface Span {
   readonly after: string | undefined;
   readonly max: number;
 }
 
-/** About 2 ms in a shard. */
+/** Reading this many records takes about 2 ms in a shard. */
 const SHARD_PAGE_RECORDS = 256;
-/** With 16 shards about 1 ms of merging on this thread. */
+/** Merging this many records of 16 shards takes about 1 ms on this thread. */
 const MERGED_RECORDS = 128;
 const CHUNK_PAGE_RECORDS = 1024;
 const COLLECTION_PAGE_RECORDS = 256;
 
-/** What a shard has sent of its documents and has not been merged yet. */
+/** A page of one shard's documents, and how far it has been merged. */
 interface ShardList extends Page {
   readonly shard: number;
   at: number;
@@ -34,7 +34,8 @@ interface ShardList extends Page {
 }
 
 /**
- * In the order of their ids; those of more than 500 bytes stand by their first 440. Empty where there is no collection.
+ * Lists documents in the order of their ids; ids longer than 500 bytes sort by their first 440. Empty if the collection
+ * is missing.
  */
 export async function* listDocuments(
   { catalog, shards }: DocumentsContext,
@@ -73,7 +74,7 @@ export async function* listDocuments(
 
 const isUsedUp = ({ at, places, more }: ShardList): boolean => more && at === places.length;
 
-/** The next documents of all lists, as far as every list that has more behind it is known. */
+/** Merges the next documents of all lists. Stops when a list is used up whose shard has more documents. */
 function mergedPage(lists: readonly ShardList[]): Page {
   const page: Page = { places: [], records: [] };
   while (page.records.length < MERGED_RECORDS && !lists.some(isUsedUp)) {
@@ -96,8 +97,8 @@ function isBefore(list: ShardList, other: ShardList | undefined): boolean {
 }
 
 /**
- * By position, which is the place; a document that is replaced meanwhile goes on in its new revision. Empty where there
- * is no document.
+ * Lists chunks by position, which is the place. If the document is replaced meanwhile, the listing continues in the new
+ * version. Empty if the document is missing.
  */
 export async function* listChunks(
   { catalog, shards }: DocumentsContext,
@@ -119,7 +120,7 @@ export async function* listChunks(
   }
 }
 
-/** By name; only those that `isVisible` to the caller. */
+/** Lists collections by name, restricted to those for which `isVisible` returns true. */
 export async function* listCollections(
   { catalog, quarantine }: DocumentsContext,
   tenant: Tenant,

@@ -1,5 +1,5 @@
-// Every configured embedder instance: which there are for a tenant, which space a collection gets, which instances
-// answer, and which one embeds a text. Front thread.
+// The configured embedder instances: which ones a tenant may use, the vector space of a new collection, the health of
+// each instance, and the choice of the instance that embeds a text. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CircuitBreakerPolicy,
@@ -28,9 +28,12 @@ import {
 import type { UseCases } from '../use-case.js';
 import type { EmbedPool } from '../../pool/embed-pool.js';
 
-/** Calls that failed one after the other, each of them tried several times where that helps. */
+/** Number of consecutive failed calls that open a breaker. A call counts once, whatever the number of its retries. */
 const FAILURES_MAX = 5;
-/** Opens after so many, and lets one call through so long after that. */
+/**
+ * A circuit breaker that opens after `FAILURES_MAX` consecutive failures, and lets one trial call through
+ * `halfOpenAfter` milliseconds later.
+ */
 export const breakerOf = (isFailure: (error: unknown) => boolean, halfOpenAfter: number): CircuitBreakerPolicy =>
   circuitBreaker(handleWhen(isFailure), { breaker: new ConsecutiveBreaker(FAILURES_MAX), halfOpenAfter });
 
@@ -39,20 +42,19 @@ const PROBE_DELAY_MS = { initialDelay: 100, maxDelay: 30_000 };
 type InstanceState = 'untried' | 'usable' | 'broken';
 
 /**
- * One embedder instance: how much it has in flight, and whether it answers. A breaker opens after failures in a row;
- * from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One that has not
- * answered since the start is probed the same way. While it answers nothing is asked for its own sake: a call may cost
- * money.
+ * Load and health of one embedder instance. Consecutive failures open a breaker; then only probes reach the instance,
+ * with exponentially growing pauses, until one is answered. An instance that has not answered since the start is probed
+ * in the same way. An instance that answers is never probed, because a call may cost money.
  */
 export class EmbedderHealth {
-  /** Bytes of text, more or less. */
+  /** Text in flight, approximately in bytes. */
   inFlight = 0;
   private hasAnswered = false;
   private lastTold: boolean | undefined;
   private probing: Promise<void> | undefined;
   private isWatched = false;
   private readonly stop = new AbortController();
-  // The probes keep the pace: whenever one comes, it is the test of an open breaker.
+  // The breaker may half-open at any time: only probes are sent while it is open, and they have pauses of their own.
   private readonly breaker = breakerOf(isFailure, 0);
 
   /** `ask` embeds a short text. */
@@ -70,12 +72,15 @@ export class EmbedderHealth {
     return this.hasAnswered ? 'usable' : 'untried';
   }
 
-  /** No call but a probe may be made. */
+  /** While true, only probes may be sent. */
   get isBroken(): boolean {
     return this.breaker.state !== CircuitState.Closed;
   }
 
-  /** Rejects as `work` does. What counts as a failure is below; where nobody waits any more nothing does. */
+  /**
+   * Runs `work` and rejects as it does. `isFailure` tells which errors count as failures; none counts once `signal` is
+   * aborted.
+   */
   async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
     this.inFlight += bytes;
     try {
@@ -90,8 +95,8 @@ export class EmbedderHealth {
   }
 
   /**
-   * Asks whether it answers; those who want to know at the same time share the call. Rejects with
-   * `embedder_unavailable`, whatever went wrong.
+   * Embeds a short text as a health check. Concurrent callers share one call. Rejects with `embedder_unavailable` on
+   * any error.
    */
   probe(): Promise<void> {
     const asked = (key: string): Promise<unknown> =>
@@ -106,7 +111,7 @@ export class EmbedderHealth {
     this.stop.abort();
   }
 
-  /** Probes until it is usable. */
+  /** Probes until the instance is usable. */
   private async watch(): Promise<void> {
     if (this.isWatched) return;
     this.isWatched = true;
@@ -119,7 +124,7 @@ export class EmbedderHealth {
     this.isWatched = false;
   }
 
-  /** Logs what has changed. */
+  /** Logs a change of the state. */
   private tell(answers: boolean): void {
     if (answers) this.hasAnswered = true;
     if (this.lastTold === answers) return;
@@ -134,21 +139,24 @@ export class EmbedderHealth {
 const isUnavailable = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'embedder_unavailable';
 
-/** One that says when to come back is busy, over its budget, or its worker is being replaced: it is not broken. */
+/**
+ * An error with a retry time means that the instance is busy or over its budget, or that its worker is being replaced;
+ * the instance itself is not broken.
+ */
 const isFailure = (error: unknown): boolean => isUnavailable(error) && error.options.retryAfterS === undefined;
 
 interface Work<T> {
-  /** Bytes of text: what the load is counted in. */
+  /** Bytes of text, the unit of the load. */
   bytes: number;
-  /** `isLast`: no other instance will be asked for it. */
+  /** `isLast` is true if no other instance will be tried. */
   run: (key: string, isLast: boolean) => Promise<T>;
   signal: Leaving | undefined;
 }
 
 /**
- * Has a piece of work done by one of the instances of a space: the one with the least in flight of those that answer;
- * where it fails, the next one, each of them once. Rejects with `embedder_unavailable` where no instance could do it;
- * with any other error as it comes.
+ * Runs a piece of work on one of the instances of a vector space: on the instance with the least load that answers and,
+ * if it fails, on the next one, each at most once. Rejects with `embedder_unavailable` if no instance could do it, and
+ * with any other error at once.
  */
 export async function route<T>(pool: readonly EmbedderHealth[], { bytes, run, signal }: Work<T>): Promise<T> {
   let untried = pool.filter(({ isBroken }) => !isBroken);
@@ -168,7 +176,7 @@ export async function route<T>(pool: readonly EmbedderHealth[], { bytes, run, si
   throw failure;
 }
 
-/** One that has not answered yet is asked only where no other is left. The first of equals. */
+/** Prefers usable instances; an untried instance is chosen only if there is no usable one. Among equals, the first. */
 function leastLoaded(instances: readonly EmbedderHealth[]): EmbedderHealth | undefined {
   const usable = instances.filter(({ state }) => state === 'usable');
   const among = usable.length > 0 ? usable : instances;
@@ -179,9 +187,9 @@ function leastLoaded(instances: readonly EmbedderHealth[]): EmbedderHealth | und
 }
 
 interface EmbeddersOptions {
-  /** The built-in one among them. */
+  /** All instances, including the built-in one. */
   instances: readonly EmbedderInstance[];
-  /** Selector of what a collection gets that asks for nothing; '' for the built-in embedder. */
+  /** Selector of the embedder of collections that request none; '' selects the built-in embedder. */
   defaultSelector: string;
   pool: EmbedPool;
   log: Log;
@@ -199,13 +207,13 @@ export class Embedders {
     this.defaultSpace = selectSpace(defaultSelector || BUILTIN.key, instances);
   }
 
-  /** The space of a collection that a tenant asks for. Throws as chooseSpace does. */
+  /** The vector space of the embedder that a tenant requests. Throws as `chooseSpace` does. */
   spaceFor(tenant: string, choice: EmbedderChoice): Space {
     const instances = visibleTo(tenant, this.options.instances);
     return chooseSpace(choice, instances, defaultFor(tenant, instances, this.defaultSpace));
   }
 
-  /** What a tenant may use; everything without one. Credentials are never told, nor what it may not use. */
+  /** The instances that a tenant may use, or all if no tenant is given. Never includes credentials. */
   inventory(tenant?: string): EmbedderInventory {
     const { instances: all, defaultSelector } = this.options;
     const instances = visibleTo(tenant, all);
@@ -225,7 +233,7 @@ export class Embedders {
     };
   }
 
-  /** The vector of a query text. Rejects with 503 `embedder_unavailable`, `overloaded`. */
+  /** The vector of a query text. Rejects with 503 `embedder_unavailable` or `overloaded`. */
   async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     return route(this.poolOf(space, tenant), {
       bytes: query.text.length,
@@ -235,7 +243,7 @@ export class Embedders {
   }
 
   /**
-   * Vectors for all chunks that have a text and no vector yet. Rejects as embedQuery does where no document could be
+   * Vectors of all chunks that have a text and no vector. Rejects as `embedQuery` does if no document could be
    * embedded.
    */
   async embedDocuments(
@@ -244,15 +252,15 @@ export class Embedders {
     tenant?: string,
     signal?: AbortSignal,
   ): Promise<EmbeddedDocuments> {
-    // The bytes move to the worker: a copy stays behind where another instance may have to do the work instead.
+    // The texts are transferred to the worker, so a copy is needed if another instance may have to be tried.
     const run = (key: string, isLast: boolean): Promise<EmbeddedDocuments> =>
       this.options.pool.embedDocuments(key, isLast ? texts : structuredClone(texts), tenant, signal);
     return route(this.poolOf(space, tenant), { bytes: texts.documents.byteLength, run, signal });
   }
 
   /**
-   * Resolves when a collection of the space could be filled and searched now. An instance that answers is not asked;
-   * one that is broken neither. Rejects with 503 `embedder_unavailable`.
+   * Resolves if documents of the vector space could be embedded now. Sends probes only to untried instances, and only
+   * if no instance is usable. Rejects with 503 `embedder_unavailable`.
    */
   async preflight(space: Space, tenant: string): Promise<void> {
     if (space.embedder_type === IDENTITY_TYPE) return;
@@ -265,14 +273,14 @@ export class Embedders {
       throw new AppError('embedder_unavailable', undefined, { retryAfterS: 1 });
   }
 
-  /** Whether embedding a text costs more than asking a shard for a vector that it has. */
+  /** Whether embedding a text costs more than reading a stored vector from a shard. */
   isCostly({ vector_space_key }: Space): boolean {
     return this.options.instances.some(
       ({ space, spec }) => space.vector_space_key === vector_space_key && spec.type !== 'builtin',
     );
   }
 
-  /** Whether any instance of the default space answers. */
+  /** Whether an instance of the default vector space answers. */
   get usable(): boolean {
     return this.watched.some(
       ({ state, instance }) =>
@@ -280,12 +288,12 @@ export class Embedders {
     );
   }
 
-  /** The configured ones, in their order. */
+  /** The states of all instances, in the order of the configuration. */
   states(): { key: string; state: InstanceState }[] {
     return this.watched.map(({ instance: { key }, state }) => ({ key, state }));
   }
 
-  /** Nothing is probed any more. */
+  /** Stops all probes. */
   close(): void {
     for (const instance of this.watched) instance.close();
   }

@@ -1,37 +1,37 @@
-// The vectors of texts that were searched for before, bounded by bytes, the least recently used going first; and the
-// embeddings under way, which searches for the same text share. Owners never share: how long a search took would tell
-// one what another has asked. Front thread.
+// An LRU cache of the vectors of query texts, bounded by bytes. Searches for the same text share an embedding that is
+// in flight. Tenants never share entries, because the response time would reveal what another tenant has searched for.
+// Runs on the front thread.
 import { LRUCache } from 'lru-cache';
 import type { Leaving } from '../../base/signals.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../api/limits.js';
 
 export interface AskedText {
-  /** Who asks: a tenant. */
+  /** The tenant that searches. */
   owner: string;
-  /** Key of the vector space. */
+  /** The key of the vector space. */
   space: string;
   text: string;
 }
 
 export type Embed = (signal?: Leaving) => Promise<Float32Array>;
 
-/** An embedding under way, which searches for the same text share. */
+/** An embedding in flight, shared by searches for the same text. */
 interface PendingEmbedding {
   vector: Promise<Float32Array>;
-  /** How many want it still. */
+  /** The number of searches that still wait for it. */
   waiting: number;
-  /** Told when nobody does any more. */
+  /** Aborted when no search waits any more. */
   abandoned: AbortController;
 }
 
-/** What the lists and maps of an entry take, beside its key and its numbers. */
+/** Estimated overhead of an entry in bytes, beside its key and its vector. */
 const ENTRY_BYTES = 400;
 
 export const entryBytes = (key: string, vector: Float32Array): number =>
   ENTRY_BYTES + 2 * key.length + vector.byteLength;
 
 export class QueryCache {
-  /** undefined: nothing is kept, nor shared. */
+  /** undefined if the cache is disabled; then nothing is shared either. */
   private readonly vectors: LRUCache<string, Float32Array> | undefined;
   private readonly pending = new Map<string, PendingEmbedding>();
   private readonly counted = { hits: 0, misses: 0, evictions: 0 };
@@ -47,7 +47,7 @@ export class QueryCache {
     });
   }
 
-  /** `hits`: texts that took no embedding of their own, those that shared one under way included. */
+  /** `hits` are texts that needed no embedding of their own, including those that shared one in flight. */
   get counts(): Readonly<{ hits: number; misses: number; evictions: number }> {
     return this.counted;
   }
@@ -61,8 +61,8 @@ export class QueryCache {
   }
 
   /**
-   * The vector of a text, which nobody may write into. Rejects as `embed` does, whose failures are kept for nobody but
-   * those who wait already. `embed` is aborted when all who wait have been.
+   * The vector of a text; callers must not modify it. Rejects as `embed` does; a failure is not cached and only reaches
+   * the searches that already wait. `embed` is aborted when all searches that wait for it are.
    */
   vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: Leaving): Promise<Float32Array> {
     if (!this.vectors || text.length > CACHED_QUERY_CHARACTERS_MAX) return embed(signal);
@@ -78,9 +78,9 @@ export class QueryCache {
     const vector = (async () => embed(abandoned.signal))();
     const embedding: PendingEmbedding = { vector, waiting: 0, abandoned };
     this.pending.set(key, embedding);
-    // One that was abandoned has left the map, and another may have taken its place.
+    // An abandoned embedding has already been removed from the map, and another one may have its key.
     const settle = (): unknown => abandoned.signal.aborted || this.pending.delete(key);
-    // A copy: the vectors of one message share their memory.
+    // The vector is copied because the vectors of one message share a buffer.
     void vector.then((made) => (this.vectors?.set(key, made.slice()), settle()), settle);
     return embedding;
   }

@@ -1,5 +1,5 @@
-// Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times
-// in a row is left alone for some seconds, then tried with one search. Front thread.
+// The configured reranker instances: which ones a tenant may use, and the scores they give. After several consecutive
+// failures an instance is skipped for some seconds and then tried with one search. Runs on the front thread.
 import { type CircuitBreakerPolicy, isBrokenCircuitError } from 'cockatiel';
 import { AppError } from '../../api/errors.js';
 import type { Leaving } from '../../base/signals.js';
@@ -21,9 +21,7 @@ export class Rerankers {
     for (const { key } of instances) this.breakers.set(key, breakerOf(isUnavailable, PAUSE_SECONDS * 1000));
   }
 
-  /**
-   * Throws 400 `invalid_rerank` for one that is not configured, or not for this tenant: those of others do not exist.
-   */
+  /** Throws 400 `invalid_rerank` if the reranker is not configured or not visible to the tenant. */
   check(key: string, tenant: string): void {
     const visible = visibleTo(tenant, this.instances).map((instance) => instance.key);
     if (visible.includes(key)) return;
@@ -33,7 +31,9 @@ export class Rerankers {
     );
   }
 
-  /** How well each text answers the query, higher is better. Rejects with 503 `reranker_unavailable`, `overloaded`. */
+  /**
+   * The relevance of each text to the query; higher is better. Rejects with 503 `reranker_unavailable` or `overloaded`.
+   */
   async score(
     key: string,
     query: QueryText,
@@ -73,7 +73,7 @@ export class Rerankers {
   }
 }
 
-/** The pool has one code for whatever does not answer. */
+/** The pool uses `embedder_unavailable` for rerankers too; this converts the error. */
 function asOfReranker(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'embedder_unavailable') return error;
   const { retryAfterS } = error.options;

@@ -1,6 +1,7 @@
-// What happens to collections, for those who follow it: the latest events of each in a ring, so that a reader who was
-// cut off goes on where it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow,
-// across restarts too. Collections go by the id of their log, which outlasts a switch. Front thread.
+// Change events of collections. A ring keeps the latest events of each collection, so that a reader that was
+// disconnected can resume; each reader has a bounded queue and is disconnected if it falls behind. Event ids grow, also
+// across restarts. Collections are identified by the id of their query log, which a switch does not change. Runs on the
+// front thread.
 import { AppError } from '../../api/errors.js';
 import type { EventType } from '../../api/events.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
@@ -19,23 +20,26 @@ export interface CollectionEvent {
   data: object;
 }
 
-/** Of a collection. */
+/** Events kept per collection. */
 const RING_EVENTS_MAX = 256;
-/** Collections whose events are kept: beyond that those go that had none for the longest time. */
+/** Collections whose events are kept; beyond this number, the least recently used ring is dropped. */
 const RINGS_MAX = 1024;
-/** A reader that is further behind is let go. */
+/** A reader with more queued events is disconnected. */
 const QUEUE_EVENTS_MAX = 512;
-/** As many ids as there can be events in a millisecond: they grow with the clock from start to start. */
+/**
+ * Ids that a millisecond provides. The first id derives from the clock at the start, so ids grow across restarts as
+ * long as events are fewer than this.
+ */
 const IDS_PER_MS = 1000;
 
 interface Ring {
   events: CollectionEvent[];
-  /** Events up to this one may be missing. */
+  /** Events with ids up to this one may be missing from the ring. */
   lostUpTo: number;
 }
 
 export class EventHub {
-  /** The most recently used last. */
+  /** In order of use, the most recently used last. */
   private readonly rings = new Map<CollectionId, Ring>();
   private readonly readers = new Map<CollectionId, Set<EventReader>>();
   private lastId: number;
@@ -44,7 +48,7 @@ export class EventHub {
     this.lastId = nowMs * IDS_PER_MS;
   }
 
-  /** Of one collection. */
+  /** The number of readers of one collection. */
   readersOf(collection: CollectionId): number {
     return this.readers.get(collection)?.size ?? 0;
   }
@@ -62,8 +66,8 @@ export class EventHub {
   }
 
   /**
-   * What comes from now on; with `after`, what came behind it first, or a `reset` where some of that is not there any
-   * more.
+   * Returns a reader of future events. With `after`, it first gets the kept events with greater ids, or a `reset` event
+   * if some of them are lost.
    */
   read(collection: CollectionId, after: number | undefined): EventReader {
     const ring = this.ringOf(collection);
@@ -76,7 +80,7 @@ export class EventHub {
     return reader;
   }
 
-  /** The collection is no more. */
+  /** Disconnects all readers of a collection that is deleted, and drops its ring. */
   end(collection: CollectionId): void {
     for (const reader of this.readers.get(collection) ?? []) reader.close();
     this.rings.delete(collection);
@@ -101,7 +105,7 @@ export class EventHub {
   }
 }
 
-/** One reader's events, to be taken one after the other. Events that were pushed before it closes are still given. */
+/** The queue of one reader. Events pushed before `close` are still delivered. */
 export class EventReader {
   private readonly queue: CollectionEvent[] = [];
   private isClosed = false;
@@ -122,7 +126,10 @@ export class EventReader {
     this.wake?.();
   }
 
-  /** The next event; null once it is closed, undefined when there was none for `waitMs`. One call at a time. */
+  /**
+   * The next event; null when the reader is closed, undefined if there was no event for `waitMs`. Calls must not
+   * overlap.
+   */
   async next(waitMs: number): Promise<CollectionEvent | null | undefined> {
     if (this.queue.length === 0 && !this.isClosed) await this.wait(waitMs);
     return this.queue.shift() ?? (this.isClosed ? null : undefined);
@@ -140,8 +147,8 @@ export class EventReader {
 }
 
 /**
- * The events of a collection from now on; behind the event `lastId`, where it is given. What is no id is taken for one
- * that is too old. Throws 404 `collection_not_found`, and 429 `tenant_rate_limited` where as many follow as may.
+ * Follows the events of a collection, after the event `lastId` if it is not ''. An invalid id counts as one that is too
+ * old. Throws 404 `collection_not_found`, and 429 `tenant_rate_limited` if there are too many readers.
  */
 export function followEvents(
   { catalog, events }: EventsContext,
@@ -151,7 +158,7 @@ export function followEvents(
 ): EventReader {
   const logId = logIdOf(catalog.get(tenant, name));
   if (events.readersOf(logId) >= EVENT_STREAMS_OF_COLLECTION_MAX || events.readerCount >= EVENT_STREAMS_MAX)
-    throw new AppError('tenant_rate_limited', 'As many follow the events as may.', { retryAfterS: 10 });
+    throw new AppError('tenant_rate_limited', 'The maximum number of event streams is open.', { retryAfterS: 10 });
   if (lastId === '') return events.read(logId, undefined);
   return events.read(logId, /^\d{1,16}$/.test(lastId) ? Number(lastId) : 0);
 }

@@ -1,4 +1,4 @@
-// Use cases: is the server alive, is it ready, and does all of it work. Front thread.
+// Use cases of the health checks: liveness, readiness, and whether everything works. Runs on the front thread.
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';
@@ -26,7 +26,7 @@ export const healthUseCases = (context: HealthContext): UseCases<typeof HEALTH_R
 });
 
 /**
- * Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is
+ * Returns `degraded` also while any embedder instance does not answer, even an unused one, and while a collection is
  * damaged.
  */
 function health(context: HealthContext): 'ready' | 'degraded' {
@@ -35,14 +35,17 @@ function health(context: HealthContext): 'ready' | 'degraded' {
   return isFine ? 'ready' : 'degraded';
 }
 
-/** Throws 503 `not_ready`, with the checks in its details, while storage or the default embedder are not usable. */
+/**
+ * Throws 503 `not_ready`, with the checks in its details, while the store, a shard or the default embedder is not
+ * usable.
+ */
 function readiness(context: HealthContext): Checks {
   const found = checks(context);
   if (!areFine(found)) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
   return found;
 }
 
-/** Whether storage, shards and the default embedder are usable. */
+/** Whether the store, all shards and the default embedder are usable. */
 export function isReady(context: HealthContext): boolean {
   return areFine(checks(context));
 }

@@ -1,5 +1,5 @@
-// The metrics as they are read: Prometheus text, and the JSON object with the names that clients of this interface
-// know. Here are the gauges of what other parts of the server know, which a scrape asks them for. Front thread.
+// Metrics as clients read them: Prometheus text and a JSON object. Registers the gauges whose values are read from
+// other parts of the server at each scrape. Runs on the front thread.
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SERVICE_VERSION } from '../../api/common.js';
@@ -39,7 +39,7 @@ export interface MetricsContext {
   readonly catalog: Pick<Catalog, 'size'>;
   readonly shadows: Pick<ShadowCollections, 'all'>;
   readonly shards: Pick<ShardPool, 'askAll' | 'size' | 'openCount'>;
-  /** What each shard had when it was last asked. */
+  /** The latest answer of each shard. */
   readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
   readonly quarantine: Pick<Quarantine, 'size'>;
   readonly embed: Pick<EmbedPool, 'endpoints'>;
@@ -49,19 +49,17 @@ export interface MetricsContext {
   readonly jobs: Pick<ReindexJobs, 'live' | 'ended'>;
   readonly searchesUnderWay: Pick<UnderWay, 'count'>;
   readonly poolMetrics: PoolMetrics;
-  /** What the workers count. */
+  /** Counters that workers keep in shared memory. */
   readonly sharedMeters: SharedMeters;
-  /** Of each shard its arenas. */
+  /** The arenas of each shard. */
   readonly memories: readonly (readonly WebAssembly.Memory[])[];
   readonly nowMs: () => number;
 }
 
-/** How long a scrape may hold the thread at a time, but for what one metric takes. */
+/** A scrape yields the thread after this many milliseconds; a single metric may exceed it. */
 const TURN_MS_MAX = 0.5;
 
-/**
- * What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself.
- */
+/** Returns a function that renders the counted metrics, the metrics read at the scrape, and those of the process. */
 export function createPrometheusReport(context: MetricsContext): () => Promise<string> {
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
   const registry = reportRegistry(context, () => inventory);
@@ -77,10 +75,7 @@ export function createPrometheusReport(context: MetricsContext): () => Promise<s
   };
 }
 
-/**
- * What is looked up when it is scraped. scripts/docs-tables.mjs lists it.
- * @public
- */
+/** The metrics whose values are read at each scrape. scripts/docs-tables.mjs lists them. @public */
 export function reportRegistry(context: MetricsContext, inventory: () => Inventory): Registry {
   const registry = new Registry();
   registerInventory(registry, inventory);
@@ -100,7 +95,7 @@ export function reportRegistry(context: MetricsContext, inventory: () => Invento
   return registry;
 }
 
-/** One metric after the other: what waits for the thread has its turn in between. */
+/** Joins the texts of the metrics, and lets other work of the thread run in between. */
 async function joined(texts: AsyncIterable<string>): Promise<string> {
   const all: string[] = [];
   let sinceMs = performance.now();
@@ -113,15 +108,15 @@ async function joined(texts: AsyncIterable<string>): Promise<string> {
   return `${all.join('\n\n')}\n`;
 }
 
-/** How much there is of everything. */
+/** Totals of the whole server. */
 interface Inventory extends ShardCounts {
   tenants: number;
   collections: number;
 }
 
 /**
- * The shards sum up what they have: one message each, however many collections there are. A shard that is away counts
- * with what it had when it was last asked.
+ * Sums the totals of the shards: one message per shard, whatever the number of collections. A shard that does not
+ * answer counts with its latest totals.
  */
 async function takeInventory({ catalog, shadows, shards, shardTotals }: MetricsContext): Promise<Inventory> {
   const answers = await Promise.allSettled(
@@ -148,15 +143,15 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
 function registerState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: MetricsContext): void {
   registry.gauge(
     'sheaf_collections_damaged',
-    'Collections of which damaged records were met, and which are not served.',
+    'Collections with damaged records, which are not served.',
     () => quarantine.size,
   );
   registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
-  registry.gauge('sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
-  registry.gauge('sheaf_searches_under_way', 'Searches that wait for their hits.', () => searchesUnderWay.count);
+  registry.gauge('sheaf_shards_open', 'Shards that are open.', () => shards.openCount);
+  registry.gauge('sheaf_searches_under_way', 'Searches in progress.', () => searchesUnderWay.count);
   registry.gauge(
     'sheaf_query_log_waiting_bytes',
-    'Logged searches on their way to the disk.',
+    'Bytes of logged searches that are not on disk yet.',
     () => queryLog.waitingBytes,
   );
   registry.counter(
@@ -166,7 +161,7 @@ function registerState(registry: Registry, { quarantine, queryLog, searchesUnder
   );
   registry.counter(
     'sheaf_query_log_dropped_total',
-    'Searches that went unlogged: the log was behind, or could not be written.',
+    'Searches that were not logged, because the log was behind or could not be written.',
     () => queryLog.counts.dropped,
   );
 }
@@ -174,24 +169,24 @@ function registerState(registry: Registry, { quarantine, queryLog, searchesUnder
 function registerQueryCache(registry: Registry, { queryCache }: MetricsContext): void {
   registry.counter(
     'sheaf_query_cache_hits_total',
-    'Texts searched for whose vector was there already, or under way.',
+    'Query texts whose vector was cached or already being computed.',
     () => queryCache.counts.hits,
   );
   registry.counter(
     'sheaf_query_cache_misses_total',
-    'Texts searched for that had to be embedded, of those that may be kept.',
+    'Cacheable query texts that had to be embedded.',
     () => queryCache.counts.misses,
   );
   registry.counter(
     'sheaf_query_cache_evictions_total',
-    'Vectors that went for newer ones.',
+    'Vectors evicted from the cache.',
     () => queryCache.counts.evictions,
   );
-  registry.gauge('sheaf_query_cache_entries', 'Vectors of texts that are kept.', () => queryCache.entries);
-  registry.gauge('sheaf_query_cache_bytes', 'Memory they take.', () => queryCache.bytes);
+  registry.gauge('sheaf_query_cache_entries', 'Cached vectors of query texts.', () => queryCache.entries);
+  registry.gauge('sheaf_query_cache_bytes', 'Memory of the cached vectors.', () => queryCache.bytes);
 }
 
-/** Whether each instance answers, and what endpoints were called for, as the thread that calls them counts it. */
+/** The health of each instance, and the calls of endpoints as counted on the thread that makes them. */
 function registerEmbedders(registry: Registry, { embed, embedders }: MetricsContext): void {
   const labels = ['embedder'];
   registry.gauges(
@@ -204,31 +199,26 @@ function registerEmbedders(registry: Registry, { embed, embedders }: MetricsCont
     embed.endpoints().map(({ key, ...counts }) => [[key], counts[of]]);
   registry.counters(
     'sheaf_endpoint_calls_total',
-    'Calls of the endpoint of an embedder or reranker, each try by itself.',
+    'Calls of the endpoint of an embedder or reranker; each retry counts.',
     labels,
     counted('calls'),
   );
   registry.counters(
     'sheaf_endpoint_tokens_total',
-    'Tokens spent there, as it counts them, else as they are estimated.',
+    'Tokens used, as the endpoint reports them, else estimated.',
     labels,
     counted('tokens'),
   );
   registry.counters(
     'sheaf_endpoint_refused_total',
-    'Calls that were given up, because its budgets left no room for them in time.',
+    'Calls that were not made because the budgets of the endpoint did not allow them in time.',
     labels,
     counted('refused'),
   );
-  registry.counters(
-    'sheaf_endpoint_rests_total',
-    'Times it asked to be left alone for a while.',
-    labels,
-    counted('rests'),
-  );
+  registry.counters('sheaf_endpoint_rests_total', 'Times the endpoint asked for a pause.', labels, counted('rests'));
   registry.gauges(
     'sheaf_endpoint_waiting',
-    'Calls that wait for a place or for the budgets.',
+    'Calls that wait for a free slot or for the budgets.',
     labels,
     counted('waiting'),
   );
@@ -248,30 +238,26 @@ function registerJobs(registry: Registry, { jobs }: MetricsContext): void {
   );
 }
 
-/** Commits with their sync, and how much of each LMDB map is used: the workers count in shared memory. */
+/** Commits with their sync, and the used part of each LMDB map, which workers count in shared memory. */
 function registerStores(registry: Registry, { sharedMeters, shards }: MetricsContext): void {
   const labels = ['store'];
   const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size);
-  registry.histograms(
-    'sheaf_store_commit_seconds',
-    'Time of commits, with the sync to the disk that ends each.',
-    labels,
-    () =>
-      read().map(([store, { counts, seconds }]) => ({ labels: [store], bounds: COMMIT_SECONDS, counts, sum: seconds })),
+  registry.histograms('sheaf_store_commit_seconds', 'Time of commits, including the sync to disk.', labels, () =>
+    read().map(([store, { counts, seconds }]) => ({ labels: [store], bounds: COMMIT_SECONDS, counts, sum: seconds })),
   );
   registry.counters(
     'sheaf_store_commit_failures_total',
-    'Commits that failed: nothing of them was acknowledged.',
+    'Failed commits; none of their writes was acknowledged.',
     labels,
     () => read().map(([store, { failures }]) => [[store], failures]),
   );
   registry.gauges(
     'sheaf_store_used_bytes',
-    'Pages of the map of a store that have been used; freed ones are used again.',
+    'Used pages of the LMDB map of a store, in bytes; freed pages are reused.',
     labels,
     () => read().map(([store, { usedBytes }]) => [[store], usedBytes]),
   );
-  registry.gauge('sheaf_store_map_bytes', 'Where the map of each store ends.', () => MAP_BYTES);
+  registry.gauge('sheaf_store_map_bytes', 'Maximum size of the LMDB map of each store.', () => MAP_BYTES);
 }
 
 function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
@@ -282,7 +268,7 @@ function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
   return [['catalog', meters.store(CATALOG).read()], ['query-log', meters.store(QUERY_LOG).read()], ...ofShards];
 }
 
-/** As of when the shards were last asked, with the inventory. */
+/** Values as of the latest inventory. */
 function registerShards(registry: Registry, { shardTotals }: MetricsContext): void {
   const gauge = (name: string, help: string, of: 'documents' | 'chunks' | 'memoryBytes'): void =>
     registry.gauges(name, help, ['shard'], () =>
@@ -290,13 +276,13 @@ function registerShards(registry: Registry, { shardTotals }: MetricsContext): vo
     );
   gauge('sheaf_shard_documents', 'Documents of the shard.', 'documents');
   gauge('sheaf_shard_chunks', 'Chunks of the shard.', 'chunks');
-  gauge('sheaf_shard_memory_used_bytes', 'Memory of the shard that vectors, graphs and postings take.', 'memoryBytes');
+  gauge('sheaf_shard_memory_used_bytes', 'Memory of the vectors, graphs and postings of the shard.', 'memoryBytes');
 }
 
 function registerMemory(registry: Registry, { memories, queryCache, queryLog }: MetricsContext): void {
   registry.gauges(
     'sheaf_memory_bytes',
-    'Memory by what it is for: arenas of the shards as far as they have grown, vectors of query texts, logged searches on their way to the disk. The heap is nodejs_heap_size_used_bytes.',
+    'Memory by component: allocated arenas of the shards, cached vectors of query texts, logged searches that are not on disk yet. The heap is nodejs_heap_size_used_bytes.',
     ['component'],
     () => [
       [['shard_arenas'], memories.flat().reduce((sum, { buffer }) => sum + buffer.byteLength, 0)],
@@ -309,22 +295,26 @@ function registerMemory(registry: Registry, { memories, queryCache, queryLog }: 
 function registerPayloadCache(registry: Registry, { sharedMeters }: MetricsContext): void {
   registry.counter(
     'sheaf_hit_cache_hits_total',
-    'Hits whose chunks the search workers had in memory.',
+    'Hits whose chunk payloads were cached by a search worker.',
     () => sharedMeters.hitCache.hits,
   );
-  registry.counter('sheaf_hit_cache_misses_total', 'Hits whose records were read.', () => sharedMeters.hitCache.misses);
+  registry.counter(
+    'sheaf_hit_cache_misses_total',
+    'Hits whose records had to be read.',
+    () => sharedMeters.hitCache.misses,
+  );
 }
 
 export const metricsUseCases = (context: MetricsContext): UseCases<typeof METRICS_ROUTES> => ({
   metricsJson: () => metricsJson(context),
-  /** Everything that counts events starts again at 0. */
+  /** Resets all counters of events to 0. */
   resetMetrics: () => {
     context.metrics.reset();
     return { reset_at: context.nowMs() / 1000 };
   },
 });
 
-/** Latency percentiles are those of the latest 2,048 searches and ingests. */
+/** Latency percentiles cover the latest 2,048 searches and ingests. */
 async function metricsJson(context: MetricsContext): Promise<MetricsAnswer> {
   const { counts, searchLatency, ingestLatency, startedAtMs } = context.metrics;
   const { tenants, collections, documents, chunks } = await takeInventory(context);

@@ -1,7 +1,7 @@
-// Use case: ingest a batch, in slices. Each slice is prepared by a batch worker, embedded in groups, and stored by the
-// owners of the shards, with an outcome for each item. What goes wrong fails the items it concerns and no others.
-// Slices overlap in time, but their documents reach a shard in the order of the items, so the last of several with one
-// id wins. Front thread.
+// Use case that ingests a batch in slices. A batch worker prepares each slice, its documents are embedded in groups,
+// and the owners of the shards store them; each item has a result of its own, so an error fails only the items it
+// concerns. Slices overlap in time, but their documents reach a shard in the order of the items, so the last of several
+// items with the same id wins. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError, type Outcome, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
@@ -19,12 +19,12 @@ import { type IngestContext, collectionFor, prepareSettings, tellIngested } from
 import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';
 import { type Stored, putGroup } from './put.js';
 
-/** What became of an item. */
+/** The result of one item. */
 export type ItemOutcome =
   | { ok: true; docid: DocId; chunks: number }
   | { ok: false; docid?: DocId; code: string; error: string };
 
-/** Joins what preparing said of each item with what the shards said of each group. */
+/** Merges the preparation result of each item with the shards' results of each group. */
 function outcomesOf(
   items: readonly PreparedItem[],
   groups: readonly PreparedGroup[],
@@ -48,7 +48,7 @@ function refusalIn(outcome: Outcome<unknown> | undefined): { code: string; messa
   return outcome && 'error' in outcome ? outcome.error : new AppError('ingest_failed').toWire();
 }
 
-/** The outcome of an item that was not stored. */
+/** The result of an item that was not stored. */
 const refused = (docid: DocId | undefined, { code, message }: { code: string; message: string }): ItemOutcome => ({
   ok: false,
   ...(docid === undefined ? {} : { docid }),
@@ -56,7 +56,10 @@ const refused = (docid: DocId | undefined, { code, message }: { code: string; me
   error: message,
 });
 
-/** What became of each document of a whole group, from what became of those that were stored. */
+/**
+ * Expands the results of the stored documents to all documents of the group, with `failures` (errors by index) for the
+ * others.
+ */
 export function withFailures(stored: Stored, failures: Failures): Stored {
   const others = stored.values();
   return Array.from({ length: stored.length + failures.size }, (_, document) => {
@@ -69,7 +72,7 @@ interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
   planned: Omit<Collection, 'id'>;
 }
 
-/** The right to ask the shards, which goes from slice to slice. */
+/** The right to send to the shards, which passes from slice to slice. */
 interface Turn {
   readonly before: Promise<void>;
   done(): void;
@@ -82,11 +85,11 @@ export class BatchIngest {
     private readonly context: IngestContext,
     private readonly tenant: Tenant,
     private readonly name: CollectionName,
-    /** Aborted when the client has gone: what no shard has been asked to store yet is given up. */
+    /** Aborted when the client has disconnected: documents that no shard has received yet are not stored. */
     private readonly signal?: AbortSignal,
   ) {}
 
-  /** The next turn; whoever takes it has to end it. */
+  /** Takes the next turn; the caller must call its `done`. */
   takeTurn(): Turn {
     const before = this.last;
     let done = (): void => {};
@@ -94,10 +97,7 @@ export class BatchIngest {
     return { before, done };
   }
 
-  /**
-   * Both steps of a slice of so many lines that are items each for themselves. Never rejects; slices are stored in the
-   * order of the calls.
-   */
+  /** Prepares and stores a slice of `lines` items. Never rejects. Slices are stored in the order of the calls. */
   async ingest(lines: number, slice: LineSlice | Promise<LineSlice>): Promise<ItemOutcome[]> {
     const turn = this.takeTurn();
     try {
@@ -110,8 +110,8 @@ export class BatchIngest {
   }
 
   /**
-   * Rejects where nothing can be prepared at all, and with `invalid_json`; any other failure is that of the slice's
-   * items.
+   * Prepares a slice. Rejects with `invalid_json`, and if nothing at all can be prepared; any other failure becomes the
+   * result of the slice's items.
    */
   async prepare({ bytes, lines }: LineSlice, malformed: PrepareLinesRequest['malformed']): Promise<PreparedSlice> {
     const { context, tenant } = this;
@@ -137,7 +137,10 @@ export class BatchIngest {
     }
   }
 
-  /** An outcome for each item, when all of them are on disk and searchable or refused. Ends the turn. */
+  /**
+   * Resolves to a result for each item once every item is either stored on disk and searchable, or rejected. Ends the
+   * turn.
+   */
   async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemOutcome[]> {
     try {
       const embedded = await Promise.all(groups.map((group) => this.embed(group, planned)));
@@ -182,8 +185,8 @@ export class BatchIngest {
   }
 
   /**
-   * What the shards, which have been asked then, answer for each group. A collection is made only for documents to
-   * store.
+   * Sends the groups to the shards and returns a promise of the results of each group. Creates the collection only if
+   * there are documents to store.
    */
   private async putAll(
     groups: readonly EmbeddedGroup[],
@@ -199,8 +202,8 @@ export class BatchIngest {
   }
 
   /**
-   * Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once; where another
-   * space of it has taken over, it is embedded and asked again.
+   * Sends a group to its shard synchronously, before the first await. If the collection is deleted meanwhile, it is
+   * created again, once; if it was switched to another vector space, the group is embedded for that and sent again.
    */
   private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
     try {
@@ -218,7 +221,7 @@ export class BatchIngest {
     }
   }
 
-  /** Where the same rows do not fit what has the name now, they are made anew. */
+  /** Tries the same rows with the current collection, and embeds them again only if they do not fit it. */
   private async putChanged(group: SpaceGroup, collection: Collection, error: unknown): Promise<Stored> {
     if (!isChange(error)) throw error;
     const changed = await collectionFor(this.context, collection);
@@ -228,7 +231,7 @@ export class BatchIngest {
     });
   }
 
-  /** What an item is told of an error. A fault of a worker has been logged already. */
+  /** The error that an item reports. The internal error of a worker has been logged already. */
   private refusalOf(error: unknown): AppError {
     if (error instanceof AppError) return error;
     if (!(error instanceof WorkerFault)) this.context.log.error({ fault: faultOf(error) }, 'a slice of a batch failed');
@@ -238,13 +241,13 @@ export class BatchIngest {
 
 const isChange = (error: unknown): boolean => error instanceof AppError && error.code === 'collection_changed';
 
-/** Slices of one batch that are worked on at a time. */
+/** The number of slices of one batch that are processed at a time. */
 export const SLICES_UNDERWAY_MAX = 4;
 
 /**
- * Ingests a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is no JSON
- * is refused whole, and nothing of it is done. The outcomes of the items come in order, as the slices have them. Throws
- * AppError where the body is no batch. `signal`: as in BatchIngest.
+ * Ingests a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored, so a body that is not
+ * valid JSON is rejected as a whole. Returns the results in the order of the items, by slice. Throws AppError if the
+ * body is not a batch. `signal`: as in `BatchIngest`.
  */
 export async function ingestJsonBatch(
   context: IngestContext,
@@ -259,7 +262,7 @@ export async function ingestJsonBatch(
   return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
 }
 
-/** What `work` answers for each item; started in order, a few at a time. */
+/** The results of `work` for each item, in order; at most `SLICES_UNDERWAY_MAX` run at a time. */
 async function eachInTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array(items.length);
   let next = 0;

@@ -1,6 +1,6 @@
-// Use case: ingest one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard
-// stores and publishes it; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there
-// before. Front thread.
+// Use case that ingests one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard
+// stores and publishes it. The result is returned when the document is on disk and searchable. If any step fails, the
+// previous version of the document stays. Runs on the front thread.
 import { timed } from '../../base/trace.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';
@@ -36,31 +36,31 @@ export interface IngestContext extends EmbedContext, PutContext {
 
 interface IngestLimits {
   readonly metadataBytesMax: number;
-  /** Of a JSON batch, and of a line of NDJSON. */
+  /** Bounds of the items of a JSON batch, and of the bytes of an NDJSON line. */
   readonly itemsMax: number;
   readonly lineBytesMax: number;
 }
 
-/** Of the documents of one event. */
+/** The number of document ids that one event lists. */
 const DOCIDS_TOLD_MAX = 100;
 
 export interface Ingested {
   docid: DocId;
   chunks: number;
-  /** The id that the file's name gives, where another file's document has it. */
+  /** The id derived from the file name, if a document of another file already has it. */
   docid_taken?: string;
 }
 
-/** Who waits for it: told by `signal` when it has gone. */
+/** The client that waits for the result. `signal` is aborted when it disconnects. */
 export interface Asker {
   readonly signal?: AbortSignal;
   readonly trace?: { readonly traceparent: string } | undefined;
 }
 
 /**
- * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is
- * made with the instance's defaults, but only once the document is ready to be stored. Once the client has gone,
- * nothing is stored that is not embedded yet.
+ * Throws AppError if the body is invalid or the document cannot be stored now. A missing collection is created with the
+ * default settings, but only once the document is ready to be stored. If the client disconnects before the embedding is
+ * complete, nothing is stored.
  */
 export async function ingestDocument(
   context: IngestContext,
@@ -109,7 +109,7 @@ async function ingestNamed(
   await put().catch(async (error: unknown) => {
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
-    // Another space has taken over since: the document is the same, its rows are not.
+    // The collection was switched to another vector space meanwhile, so the document needs new vectors.
     if (code === 'collection_changed' && !prepared.vectors)
       ready = await embed(catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document });
     return put();
@@ -119,7 +119,7 @@ async function ingestNamed(
   return { docid, chunks, timing };
 }
 
-/** To whoever follows the events of the collection. */
+/** Publishes an ingest event to the readers of the collection's events. */
 export function tellIngested(
   { catalog, events }: IngestContext,
   tenant: Tenant,
@@ -137,8 +137,9 @@ export function tellIngested(
 }
 
 /**
- * The collection that prepared documents go to, made where it is missing. Throws `collection_changed` where it has been
- * made anew meanwhile, with settings that they do not fit. Its space is looked at when they are put.
+ * The collection that receives prepared documents; creates it if it is missing. Throws `collection_changed` if the
+ * collection was replaced meanwhile by one whose settings do not fit the documents. The vector space is checked when
+ * the documents are stored.
  */
 export async function collectionFor(context: IngestContext, planned: Omit<Collection, 'id'>): Promise<Collection> {
   const { tenant, name, chunking, priority_key: priorityKey } = planned;
@@ -148,7 +149,7 @@ export async function collectionFor(context: IngestContext, planned: Omit<Collec
   return collection;
 }
 
-/** How documents are prepared for a collection, now. */
+/** The current settings for preparing documents of a collection. */
 export function prepareSettings(
   { nowMs, limits: { metadataBytesMax }, embedders }: IngestContext,
   collection: Omit<Collection, 'id'>,

@@ -1,6 +1,6 @@
-// Use case: embed the documents of a group. Those that cannot be embedded leave it, the others go on to be stored; what
-// became of each comes back to the place that it had. A document that is written while another space of its collection
-// is built, or kept for a rollback, is embedded for both. Front thread.
+// Use case that embeds the documents of a group. Documents that cannot be embedded are removed from the group and
+// reported by their index; the others can be stored. A document that is written during a reindex, or while a replaced
+// collection is kept for a rollback, is embedded for both vector spaces. Runs on the front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
@@ -28,10 +28,10 @@ export interface EmbedContext {
   readonly nowMs: () => number;
 }
 
-/** By the key of the space. */
+/** Vectors by the key of their vector space. */
 type OtherRows = ReadonlyMap<string, Float32Array>;
 
-/** Rows of documents, in the space that they were prepared for and in others. */
+/** Vectors of documents, in the vector space they were prepared for and in others. */
 export interface SpaceRows {
   space: string;
   vectors: Float32Array;
@@ -41,28 +41,27 @@ export interface SpaceRows {
 interface Packed {
   documents: Uint8Array;
   ends: number[];
-  /** Chunks of all of them. */
+  /** The number of chunks of all documents. */
   rows: number;
 }
 
-/** A group, and in which spaces it has rows. */
+/** A group, with its vectors in each vector space. */
 export type SpaceGroup = PreparedGroup & SpaceRows;
 
 type Planned = Omit<Collection, 'id'>;
 
-/** Ordinals asked for at a time; the shard may answer fewer of them. */
+/** Maximum number of ordinals in a request; the shard may answer for fewer of them. */
 const PAGE_ORDINALS = 512;
-/** Digests that are noted in one turn of the event loop: about a millisecond. */
+/** Number of digests that are indexed before the thread is yielded; they take about a millisecond. */
 const TURN_ROWS = 4096;
 
-/** Documents of one shard; `vectors` has a row for each chunk where some are given by the caller. */
+/** Documents of one shard. `vectors` has a row for each chunk if the caller provides some of the vectors. */
 type Recurring = Pick<PreparedGroup, 'shard' | 'docids' | 'digests'> & { vectors?: Float32Array };
 
 /**
- * What to embed with the documents. Rows that need no embedding are marked as given: those of chunks whose text the
- * stored documents of the same ids have already, wherever in them. What is stored may change meanwhile: a vector follows
- * from its text and the space alone, and the space is checked again when the document is put. Rejects with AppError
- * where the shard does not answer.
+ * Reuses stored vectors: a chunk whose text occurs in the stored documents with the same ids gets that vector and is
+ * marked in `given`. Concurrent writes do no harm, because a vector depends only on its text and the vector space, and
+ * the space is checked again when the document is stored. Rejects with AppError if the shard does not answer.
  */
 export async function reusedVectors(
   context: EmbedContext,
@@ -95,7 +94,7 @@ class Reuse {
   count = 0;
 
   private constructor(
-    /** Rows that want a vector, by the digest of their text. */
+    /** Rows without a vector, by the digest of their text. */
     private readonly rows: Map<string, number[]>,
     chunks: number,
     private readonly dim: number,
@@ -140,7 +139,7 @@ function keysOf(digests: Uint8Array): string[] {
   );
 }
 
-/** Why documents of a group were not embedded, by their place in it. */
+/** Errors of documents that were not embedded, by their index in the group. */
 export type Failures = ReadonlyMap<number, WireError>;
 
 export interface EmbeddedGroup {
@@ -149,7 +148,10 @@ export interface EmbeddedGroup {
   failures: Failures;
 }
 
-/** Rejects where none of the documents could be embedded. The buffers of `group` are moved. */
+/**
+ * Embeds the documents of a group, also for dual writes. Rejects if none of them could be embedded. The buffers of
+ * `group` may be transferred to a worker.
+ */
 export async function embedGroup(
   context: EmbedContext,
   planned: Planned,
@@ -192,8 +194,8 @@ async function embedTexts(
 }
 
 /**
- * Another space has the name since the group was embedded: the documents are the same, their rows are not. Rejects with
- * why a document cannot be embedded for it, and with `collection_changed` where a vector was the caller's.
+ * Embeds the documents again, because the collection was switched to another vector space. Rejects with the error of
+ * the first document that cannot be embedded, and with `collection_changed` if a chunk has no text.
  */
 export async function embedAnew(
   context: EmbedContext,
@@ -203,7 +205,7 @@ export async function embedAnew(
 ): Promise<SpaceGroup> {
   const { ends, chunks } = group;
   const rows = chunks.reduce((sum, count) => sum + count, 0);
-  // A copy: the bytes move to the worker, and are still to be stored.
+  // The bytes are transferred to the worker but are stored later too, so they are copied.
   const { vectors, texts, failures } = await context.embedders.embedDocuments(
     collection,
     { documents: group.documents.slice(), ends },
@@ -216,7 +218,10 @@ export async function embedAnew(
   return { ...group, vectors, space: collection.vector_space_key, others };
 }
 
-/** Rejects with why a twin could not be embedded for that has to be. */
+/**
+ * Vectors for the shadow collections that take part in dual writes, by vector space. Rejects if embedding fails for one
+ * whose mode is `require`.
+ */
 export async function otherRows(
   context: EmbedContext,
   planned: Planned,
@@ -236,7 +241,10 @@ export async function otherRows(
   return new Map(found.flat());
 }
 
-/** undefined where the document is left for later: the embedder fails, or there is a chunk without a text. */
+/**
+ * Returns undefined if the embedder fails or a chunk has no text; the document is then copied to the shadow collection
+ * later.
+ */
 async function rowsFor(
   { embedders }: EmbedContext,
   { collection, mode }: Twin,
@@ -244,7 +252,7 @@ async function rowsFor(
   signal?: AbortSignal,
 ): Promise<Float32Array | undefined> {
   try {
-    // A copy: the bytes move to the worker, and are still to be stored.
+    // The bytes are transferred to the worker but are stored later too, so they are copied.
     const { vectors, texts, failures } = await embedders.embedDocuments(
       collection,
       { documents: documents.slice(), ends },
@@ -267,12 +275,12 @@ function otherSpaces(
   return live ? shadows.twinsOf(live.id, nowMs()).filter(({ collection }) => collection.vector_space_key !== own) : [];
 }
 
-/** Whether documents need texts now: their collection is on its way into another space. */
+/** Whether every chunk must have a text, because the collection is being reindexed. */
 export const wantsTexts = (context: EmbedContext, planned: Planned): boolean =>
   otherSpaces(context, planned).some(({ purpose }) => purpose === 'reindex');
 
 export const textWanted = (): AppError =>
-  new AppError('reindex_conflict', 'While the collection is reindexed into another space it takes texts only.');
+  new AppError('reindex_conflict', 'While the collection is being reindexed, every chunk must have a text.');
 
 function refuseTextless({ documents, ends }: PreparedGroup, failures: Map<number, WireError>): void {
   unpackDocuments(documents, ends).forEach(({ chunks }, document) => {
@@ -280,7 +288,10 @@ function refuseTextless({ documents, ends }: PreparedGroup, failures: Map<number
   });
 }
 
-/** A group of which no document could be embedded. Its buffers may be gone. */
+/**
+ * A group without documents, in which each document fails with `error`. Does not read the buffers of `group`, which may
+ * have been transferred.
+ */
 export function nothingOf(group: PreparedGroup, error: WireError): EmbeddedGroup {
   const failures = new Map(group.docids.map((_, document) => [document, error]));
   return { group: { ...withoutFailed(group, failures), space: '' }, failures };
@@ -316,6 +327,6 @@ function endsOf(lengths: readonly number[]): number[] {
   return lengths.map((length) => (end += length));
 }
 
-/** `ends` says where the part of each document ends. */
+/** The slices of the documents that did not fail. `ends` has the end of each document's slice. */
 const keptParts = <T extends Uint8Array | Float32Array>(all: T, ends: readonly number[], failures: Failures): T[] =>
   ends.flatMap((end, document) => (failures.has(document) ? [] : [all.subarray(ends[document - 1] ?? 0, end) as T]));

@@ -1,19 +1,19 @@
-// Ids of documents that come as files without one. A file's name gives an id that other names give too (`a b.txt` and
-// `a-b.txt` both give `A_B_TXT`), so the first of them has it, and another file's is made distinct by a digest of its
-// name. A file that comes again finds its own document by the name that is stored with it. Front thread: every upload
-// passes here, so that of two at once one is decided behind the other.
+// Ids of documents that are uploaded as files without an id. Different file names can give the same id (`a b.txt` and
+// `a-b.txt` both give `A_B_TXT`): the first file gets that id, another one gets a distinct id with a digest of its
+// name. A file that is uploaded again finds its document by the file name that is stored with it. Runs on the front
+// thread, which every upload passes, so decisions about one id are serialized.
 import { createHash } from 'node:crypto';
 import { asDocId, baseNameOf, docIdFromFilename, type CollectionName, type DocId, type Tenant } from '../../api/ids.js';
 import type { UploadedFile } from '../../extract/messages.js';
 
-/** What a digest leaves of the longest id. */
+/** The length to which an id is cut before a digest is appended, so that the longest ids stay valid. */
 const DISTINCT_DOCID_STEM_MAX = 499;
 
-/** An id while the document is on its way to the store. */
+/** An id that is reserved while the document is being stored. */
 export interface FileId {
-  /** '' where the name gives none. */
+  /** '' if the file name gives no id. */
   readonly docid: string;
-  /** The id that the name gives, where `docid` had to be made distinct from it. */
+  /** The id that the file name gives, if `docid` had to be made distinct from it. */
   readonly taken?: string;
   release(): void;
 }
@@ -23,22 +23,25 @@ interface Upload {
   uses: number;
 }
 
-/** A file that comes without an id, and the collection that it comes to. */
+/** A file without an id, and the collection that it is uploaded to. */
 export interface UnnamedFile {
   readonly tenant: Tenant;
   readonly collection: CollectionName;
   readonly file: UploadedFile;
-  /** The document of the collection that is stored under an id. */
+  /** Returns the document of the collection with this id as JSON text. */
   find(docid: string): Promise<string | undefined>;
 }
 
 export class FileIds {
-  /** Documents on their way, by place and id. */
+  /** Documents that are being stored, by collection and id. */
   private readonly underWay = new Map<string, Upload>();
-  /** The last decision about an id of a name, by place and id, while there is one. */
+  /** The latest unfinished decision about an id, by collection and id. */
   private readonly decisions = new Map<string, Promise<unknown>>();
 
-  /** Throws AppError `invalid_docid` for a name that gives too long an id. `release` is to be called in the end. */
+  /**
+   * Reserves an id for the file; the caller must call `release` in the end. Throws AppError `invalid_docid` if the id
+   * derived from the name is too long.
+   */
   async claim(unnamed: UnnamedFile): Promise<FileId> {
     const { tenant, collection, file } = unnamed;
     const plain = docIdFromFilename(file.name);
@@ -49,7 +52,7 @@ export class FileIds {
     return { docid, ...(docid !== plain && { taken: plain }), release: () => this.leave(key) };
   }
 
-  /** Decisions about one id come one behind the other. */
+  /** Serializes decisions with the same key. */
   private async inTurn<T>(key: string, decide: () => Promise<T>): Promise<T> {
     const before = this.decisions.get(key) ?? Promise.resolve();
     const decision = before.then(decide);
@@ -61,12 +64,12 @@ export class FileIds {
     return decision;
   }
 
-  /** The id under which the file is, else the first that is free: the one of its name, then those made distinct. */
+  /** The id under which this file is stored, else the first free one of the plain id and its distinct variants. */
   private async decided(unnamed: UnnamedFile, place: string, plain: DocId): Promise<DocId> {
     const filename = nameOf(unnamed.file.name);
     let free: DocId | undefined;
     for (let docid = plain; ; docid = distinctDocId(docid, filename)) {
-      // What is under way is looked at first: before the store has answered it may be stored.
+      // Uploads in progress are checked first, because they may be stored before the shard answers.
       const coming = this.underWay.get(place + docid)?.filename;
       const holder = coming ?? (await holderOf(unnamed, docid));
       if (holder === filename) return this.enter(place + docid, filename, docid);
@@ -88,22 +91,25 @@ export class FileIds {
   }
 }
 
-/** The same file always gets the same. */
+/** Deterministic: the same file always gets the same id. */
 function distinctDocId(docid: DocId, filename: string): DocId {
   const digest = createHash('sha256').update(`${docid}\0${filename}`).digest('hex').toUpperCase();
   return asDocId(`${docid.slice(0, DISTINCT_DOCID_STEM_MAX)}_${digest.slice(0, 12)}`);
 }
 
-/** As names are compared: systems differ in how they write an accent. */
+/** The form in which file names are compared; NFC, because systems encode accents differently. */
 const nameOf = (name: string): string => baseNameOf(name).normalize('NFC');
 
-/** Whose file is stored under an id: undefined where nothing is, null where it is no file's. */
+/**
+ * The name of the file that is stored under an id; undefined if there is no document, null if the document has no file
+ * name.
+ */
 async function holderOf({ file, find }: UnnamedFile, docid: string): Promise<string | null | undefined> {
   const document = await find(docid);
   if (!document) return undefined;
   const { filename } = JSON.parse(document) as { filename?: unknown };
   if (typeof filename !== 'string') return null;
-  // A caller may store another name with its file than the one it sends.
+  // The caller may store another name in the metadata than the one of the uploaded file.
   return filename === filenameIn(file.metadata) ? nameOf(file.name) : nameOf(filename);
 }
 

@@ -1,6 +1,6 @@
-// Use case: ingest NDJSON of any length. A reader takes bytes off the socket while there is room for them; slices of
-// lines are worked on, a few at a time; their outcomes leave in order. Whoever is slow holds the others up: a client
-// that does not read its results, a socket without bytes, a shard. Front thread.
+// Use case that ingests an NDJSON stream of any length. A reader takes bytes from the socket while the buffer has
+// space, a few slices of lines are processed at a time, and their results are emitted in order. Each stage waits for
+// the next: a client that does not read its results stops the reading. Runs on the front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -10,54 +10,53 @@ import type { LineSlice } from '../../extract/messages.js';
 import { BatchIngest, type ItemOutcome, SLICES_UNDERWAY_MAX } from './batch.js';
 import type { IngestContext } from './document.js';
 
-/** One line that was too long to be read. */
+/** A line that exceeds the size limit. */
 interface RefusedLine {
   lines: 1;
   refusal: AppError;
 }
 
-/** Lines of more bytes than are put together in one go. */
+/** A slice with too many bytes to be joined without yielding the thread. */
 interface LongSlice {
   lines: number;
   bytesLength: number;
-  /** The slice, with a turn for others after each piece. */
+  /** Joins the lines, and yields the thread after each large piece. */
   joined: () => Promise<LineSlice>;
 }
 
 const JOINED_BYTES_MAX = 1024 * 1024;
 const LARGE_PIECE_BYTES = 64 * 1024;
 
-/** In the pieces that it came in. */
+/** The pieces of a line, as they arrived. */
 type Line = Uint8Array[];
 
 const lengthOf = (line: Line): number => line.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
- * before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped
- * while it comes, and reported.
+ * Cuts a stream of bytes into slices of lines on demand; bytes that are not requested yet stay as they arrived. Leading
+ * white space and blank lines are skipped on arrival. A line over the limit is discarded on arrival and reported.
  */
 export class LineSlicer {
   private readonly chunks: Uint8Array[] = [];
-  /** Where in the first chunk the next line begins. */
+  /** Offset of the next line in the first chunk. */
   private at = 0;
-  /** The first chunk that has a line break from there on; the number of chunks where none has. */
+  /** Index of the first chunk with a line break of the next line; the number of chunks if there is none. */
   private breakIn = 0;
   private waitingBytes = 0;
-  /** Within a line that is too long: what came of it is gone. */
+  /** True within a line that is too long; its bytes are discarded. */
   private isDropping = false;
   private hasEnded = false;
-  /** A line that was read, but has to come in a slice behind those before it. */
+  /** A rejected line that is reported after the lines before it. */
   private refused: RefusedLine | undefined;
 
   constructor(private readonly lineBytesMax: number) {}
 
-  /** Whether there is as much as one slice takes: then it is better to wait than to add. */
+  /** Whether a full slice is buffered; the reader then waits. */
   get isFull(): boolean {
     return this.waitingBytes >= SLICE_BYTES_MAX && this.breakIn < this.chunks.length;
   }
 
-  /** Copies of the chunk what it keeps. */
+  /** Adds bytes; copies what it keeps. */
   add(chunk: Uint8Array): void {
     const isFirst = this.chunks.length === 0;
     const wanted = chunk.subarray(isFirst && !this.isDropping ? spaceEnd(chunk, 0) : 0);
@@ -67,12 +66,12 @@ export class LineSlicer {
     this.findBreak();
   }
 
-  /** Nothing follows: what is left is the last line. */
+  /** Ends the stream; what is left is the last line. */
   end(): void {
     this.hasEnded = true;
   }
 
-  /** The next slice; undefined while no line is complete. */
+  /** Returns the next slice, or undefined while no line is complete. */
   take(): LineSlice | LongSlice | RefusedLine | undefined {
     const lines: Line[] = [];
     let bytes = 0;
@@ -91,7 +90,7 @@ export class LineSlicer {
     return refused;
   }
 
-  /** One of no pieces stands for one that is refused. */
+  /** Returns the next line; an empty array stands for a rejected line. */
   private nextLine(): Line | undefined {
     const chunk = this.chunks[this.breakIn];
     if (chunk) return this.cut(chunk.indexOf(NEWLINE, this.breakIn === 0 ? this.at : 0));
@@ -99,7 +98,10 @@ export class LineSlicer {
     return isLeft ? this.cut(0) : undefined;
   }
 
-  /** Takes the line up to `end` in the chunk with the break; without such a chunk, all that is left. */
+  /**
+   * Takes the line that ends at `end` in the chunk with the line break or, without such a chunk, everything that is
+   * left.
+   */
   private cut(end: number): Line {
     const rest = this.chunks[this.breakIn];
     const pieces: Line = this.chunks.splice(0, this.breakIn);
@@ -125,7 +127,7 @@ export class LineSlicer {
     return [];
   }
 
-  /** To where the next line begins in earnest; within a line that is dropped there is no such place. */
+  /** Advances to the next byte that is not white space; does nothing within a discarded line. */
   private skipSpace(): void {
     if (this.isDropping) return;
     for (let chunk = this.chunks[0]; chunk; chunk = this.chunks[0]) {
@@ -152,7 +154,7 @@ export class LineSlicer {
   }
 }
 
-/** There is no line break within a line here. */
+/** Joins the lines with line breaks; the lines contain none. */
 async function joinedInTurns(lines: readonly Line[]): Promise<LineSlice> {
   const joined = Buffer.allocUnsafeSlow(lines.reduce((sum, line) => sum + lengthOf(line) + 1, 0));
   let at = 0;
@@ -167,16 +169,16 @@ async function joinedInTurns(lines: readonly Line[]): Promise<LineSlice> {
   return { bytes: joined, lines: lines.length };
 }
 
-/** Where the white space from `at` on ends. */
+/** Returns the index of the first byte from `at` on that is not white space. */
 function spaceEnd(bytes: Uint8Array, at: number): number {
   let end = at;
   while (end < bytes.length && isSpace(bytes[end] as number)) end++;
   return end;
 }
 
-/** Bytes of slices worked on at a time, unless one alone has more. */
+/** Maximum number of bytes of the slices in progress; a single slice may have more. */
 const UNDERWAY_BYTES_MAX = 1024 * 1024;
-/** So much is looked through for lines before other requests have their turn. */
+/** Bytes that are scanned for lines before other requests get the thread. */
 const TURN_BYTES_MAX = 256 * 1024;
 
 interface Underway {
@@ -187,8 +189,8 @@ interface Underway {
 type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
 
 /**
- * Throws AppError where ingest cannot begin. The outcomes of the items come in order; a body that breaks off throws on
- * the way. `signal`: as in BatchIngest.
+ * Yields the results of the items in order. Throws AppError at once if ingest cannot begin; the generator throws if the
+ * body breaks off. `signal`: as in `BatchIngest`.
  */
 export function ingestLines(
   context: IngestContext,
@@ -197,7 +199,7 @@ export function ingestLines(
   body: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
 ): AsyncGenerator<ItemOutcome[]> {
-  // Not ready is an answer of its own, before the first line.
+  // Throws `not_ready` before the first line is read, so that it becomes the status of the reply.
   context.catalog.find(tenant, name);
   const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.limits.lineBytesMax);
   signal?.addEventListener('abort', () => lines.stop(), { once: true });
@@ -237,13 +239,13 @@ class LineIngest {
     }
   }
 
-  /** Nobody waits any more, whatever the reader and the slices wait for. */
+  /** Ends `run` and the reader, whatever they wait for. */
   stop(): void {
     this.reading = 'stopped';
     this.changed.send();
   }
 
-  /** Never rejects: what goes wrong ends `run`. */
+  /** Never rejects; an error ends `run`. */
   private async read(body: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       let turnBytes = 0;
@@ -279,7 +281,7 @@ class LineIngest {
         entry.outcomes = outcomes;
         this.changed.send();
       });
-      // There is room for more to read.
+      // Wakes the reader, because the buffer has space again.
       this.changed.send();
     }
   }

@@ -1,6 +1,6 @@
-// Use cases: hand prepared documents to the owner of their shard, one or a group, within what their tenant may store. A
-// document that is written while another space of its collection is built, or kept for a rollback, goes to both in one
-// transaction. Front thread.
+// Use cases that send prepared documents, one or a group, to the owner of their shard, within the chunk limit of the
+// tenant. A document that is written during a reindex, or while a replaced collection is kept for a rollback, is
+// written to both collections in one transaction. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, type Outcome } from '../../api/errors.js';
@@ -28,7 +28,7 @@ export interface PutContext {
   readonly nowMs: () => number;
 }
 
-/** The rows for a space. Throws `collection_changed` where it is one that the documents were not prepared for. */
+/** The vectors in the vector space of the collection. Throws `collection_changed` if the documents have none for it. */
 function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key: key }: Collection): Float32Array {
   const rows = key === space ? vectors : others?.get(key);
   if (!rows) throw collectionChanged();
@@ -36,9 +36,9 @@ function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key: key }
 }
 
 /**
- * Where documents go beside their collection, as of now. Throws `collection_changed` where they lack rows that they
- * have to have, and where another space has the name since the collection was looked up. One that is gone altogether is
- * the shard's to refuse.
+ * The dual writes that are required now. Throws `collection_changed` if vectors are missing that a shadow collection
+ * requires, or if the collection was switched since it was looked up. A deleted collection is left to the shard to
+ * reject.
  */
 function twinWrites(
   { catalog, shadows, nowMs }: PutContext,
@@ -66,8 +66,9 @@ export interface ReadyDocument extends SpaceRows {
 }
 
 /**
- * Documents of one collection arrive in the order of the calls. Throws 429 `chunk_limit_reached`, 503
- * `collection_changed`; one that replaces another counts the difference.
+ * Stores a document. Documents of one collection reach the shard in the order of the calls. Throws 429
+ * `chunk_limit_reached` and 503 `collection_changed`. When a document is replaced, only the difference in chunks
+ * counts.
  */
 export async function putDocument(
   context: PutContext,
@@ -89,10 +90,13 @@ export async function putDocument(
   });
 }
 
-/** What a shard answered for the documents of a group. */
+/** The results of a shard for the documents of a group. */
 export type Stored = ShardAnswer<'putMany'>;
 
-/** In the order of the calls, and of the documents. Rejects where none of them could be put. */
+/**
+ * Stores a group and returns the results in the order of its documents. Groups reach the shard in the order of the
+ * calls. Rejects if no document could be stored.
+ */
 export async function putGroup(context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> {
   const { shards, tenants, metrics, log } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
@@ -108,13 +112,16 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     ...twinWrites(context, collection, group),
   };
   const outcomes = await metrics.inPhase('store_ms', () => shards.ask(shard, 'putMany', put));
-  // One commit: a fault is the same for all.
+  // The group is one commit, so an internal error is the same for all documents.
   const fault = outcomes.find((outcome) => 'fault' in outcome);
   if (fault) log.error({ shard, ...fault }, 'a shard could not store a batch');
   return outcomes;
 }
 
-/** Where the chunks are counted, each document is asked for on its own: it may fit where the one before did not. */
+/**
+ * Splits a group into documents. With a chunk limit each document is sent by itself: it may fit even if the one before
+ * did not.
+ */
 function readyDocuments(group: SpaceGroup): ReadyDocument[] {
   const { docids, documents, ends, chunks, space, others } = group;
   const total = chunks.reduce((sum, count) => sum + count, 0);
@@ -123,7 +130,7 @@ function readyDocuments(group: SpaceGroup): ReadyDocument[] {
     const from = row;
     const own = chunks[i] as number;
     row += own;
-    // Copies: a view would take the whole group along to the other thread.
+    // The vectors are copied because transferring a view would transfer the buffer of the whole group.
     const rowsOf = (all: Float32Array): Float32Array =>
       all.slice((from * all.length) / total, ((from + own) * all.length) / total);
     const ownOthers = others && new Map(Array.from(others, ([key, rows]) => [key, rowsOf(rows)]));
@@ -138,7 +145,7 @@ function readyDocuments(group: SpaceGroup): ReadyDocument[] {
   });
 }
 
-/** A fault has been logged where it was met. */
+/** Converts rejections to results. An internal error has been logged where it occurred. */
 function outcomeOf<T>(answer: Promise<T>): Promise<Outcome<T>> {
   return answer.then(
     (value) => ({ value }),

@@ -1,5 +1,5 @@
-// Use case: search a collection, and keep the search in the query log. A search writes nothing before it answers: the log
-// takes the entry in memory and writes it when the reply is out. Front thread.
+// Use case that searches a collection and logs the search. A search writes nothing to disk before it is answered: the
+// query log keeps the entry in memory and writes it later. Runs on the front thread.
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { Metrics } from '../../observability/metrics.js';
@@ -20,20 +20,22 @@ export interface LoggedSearchContext {
   readonly nowMs: () => number;
 }
 
-/** Who searches, for the log too. */
+/** The caller of a search, with what the query log records of it. */
 export interface Searcher extends Caller {
   actor: string;
   requestId: string;
-  /** The query that this search repeats. */
+  /** The id of the logged search that this one repeats. */
   replayOf?: string;
 }
 
 export interface LoggedResult extends SearchResult {
-  /** Absent when the search was not logged: logging is off, has no room, or there is no such collection. */
+  /**
+   * Absent if the search was not logged: logging is off, the buffer of the log is full, or the collection is missing.
+   */
   queryId?: string;
 }
 
-/** Throws what searchCollection throws; a search that fails is not logged. */
+/** Throws as `searchCollection` does. A search that fails is not logged. */
 export async function loggedSearch(
   context: LoggedSearchContext,
   searcher: Searcher,
@@ -47,7 +49,7 @@ export async function loggedSearch(
   const result = await searchesUnderWay.during(() => searchCollection(search, tenant, name, input, searcher));
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
-  // Dropped meanwhile: an entry would come after its log has gone.
+  // If the collection was deleted meanwhile, an entry would be written after its log was removed.
   if (!queryLog.enabled || !collection || !catalog.findByLog(logIdOf(collection))) return result;
   const queryId = queryLog.append(
     logIdOf(collection),
@@ -57,8 +59,8 @@ export async function loggedSearch(
 }
 
 /**
- * The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what
- * searchShared throws.
+ * Searches the common collection. The search is counted but not logged, because the owner of the collection could then
+ * read the searches of other tenants. Throws as `searchShared` does.
  */
 export async function sharedSearch(
   context: LoggedSearchContext,
@@ -95,7 +97,7 @@ function entryOf(
   };
 }
 
-/** What was given, by its name in the body; the fusion as it was settled. */
+/** The given fields by their names in the body, with the resolved fusion settings. */
 function restOf(
   { common, settings }: SearchContext,
   { embeddedFilters }: Searcher,
@@ -117,11 +119,11 @@ function restOf(
   return { ...rest, include_common: includeCommon, ...searched };
 }
 
-/** Who made a logged search, as far as its hits depend on it. */
+/** The caller of a logged search, as far as the hits depend on it. */
 export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: LoggedQuery): Caller =>
   embeddedFilters ? { embeddedFilters } : {};
 
-/** The search that a logged one was: all of its entry that is no account of what came of it. */
+/** The input of a logged search: the fields of its entry without those that describe the result. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
   const { timing, degraded, embedded_filters, common_tenant, common_collection, ...fields } = rest;
   return { ...fields, ...(vector ? { v: vector } : { q: text }), k, mode };

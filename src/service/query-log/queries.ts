@@ -1,5 +1,5 @@
-// Use cases on the query log: list a collection's searches, find one, in a collection or in any tenant, and repeat it.
-// Front thread.
+// Use cases of the query log: list the searches of a collection, find one in a collection or in any tenant, and replay
+// one. Runs on the front thread.
 import { QUERIES_PAGE_DEFAULT } from '../../api/limits.js';
 import type { QUERY_ROUTES, QueryEntry, QueryList, QueryListParameters, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';
@@ -25,11 +25,11 @@ import type { QueryLog } from './query-log.js';
 export interface QueriesContext {
   readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
   readonly queryLog: Pick<QueryLog, 'list' | 'get'>;
-  /** For a search that is repeated. */
+  /** Runs replayed searches. */
   readonly search: LoggedSearchContext;
 }
 
-/** A logged search with the collection it was made in, by its present name. */
+/** A logged search, and its collection under its current name. */
 export interface LoggedSearch {
   query: FoundQuery;
   collection: Collection;
@@ -41,7 +41,7 @@ export const queryUseCases = (context: QueriesContext): UseCases<typeof QUERY_RO
   getQueryAsAdmin: async ({ query_id: id }) => ({ query: entryOf(await getAnyQuery(context, id)) }),
 });
 
-/** Newest first. A missing collection has none. */
+/** Lists the searches of a collection, newest first. Empty if the collection is missing. */
 async function listQueries(
   { catalog, queryLog }: QueriesContext,
   tenant: Tenant,
@@ -63,7 +63,7 @@ async function listQueries(
   };
 }
 
-/** Throws 404 `query_not_found`, also for an id that is none and for a search of another collection. */
+/** Throws 404 `query_not_found`, also for an invalid id and for a search of another collection. */
 export async function getQuery(
   context: QueriesContext,
   tenant: Tenant,
@@ -75,7 +75,7 @@ export async function getQuery(
   return find(context, id, collection);
 }
 
-/** In any tenant. Throws 404 `query_not_found`. */
+/** Finds a search of any tenant. Throws 404 `query_not_found`. */
 export function getAnyQuery(context: QueriesContext, id: string): Promise<LoggedSearch> {
   return find(context, id, undefined);
 }
@@ -93,9 +93,9 @@ async function find(
 }
 
 /**
- * Repeats a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
- * is configured today. The repetition is a search of its own in the log. Throws what a search throws. The filters of
- * the original's key apply too: a replay shows no more than the original might.
+ * Repeats a logged search on the current data, with its mode, filters, k and reranker; the common collection is used as
+ * configured now. The replay is logged as a search of its own. Throws as a search does. The key filters of the original
+ * caller apply too, so a replay shows no more than the original could.
  */
 export async function replayQuery(
   { search }: QueriesContext,

@@ -1,7 +1,6 @@
-// The query log as the use cases see it. An append leaves the bytes of an entry in memory and returns; a little later
-// all entries since are sent and committed together, and nothing waits for them. Reads go the same way behind them, so
-// a client finds its search at once. What waits is bounded: beyond that searches go unlogged, which is counted and
-// told. Front thread.
+// The query log. Appending keeps the encoded entry in memory and returns; entries are sent to the log worker and
+// committed together a little later. Reads are queued behind them, so a client finds its search at once. Waiting bytes
+// are bounded: beyond the bound searches are not logged, which is counted and reported once. Runs on the front thread.
 import type { CollectionId } from '../../api/ids.js';
 import { concat } from '../../base/bytes.js';
 import type { Log } from '../../base/log.js';
@@ -19,10 +18,10 @@ import { QUERY_ID_BYTES, encodeQuery, queryIdBytes } from '../../storage/query-l
 
 interface QueryLogOptions {
   pool: LogPool;
-  /** False: nothing is appended; what is there can be read. */
+  /** If false, nothing is appended; existing entries can be read. */
   enabled: boolean;
   ageDaysMax: number;
-  /** Bytes of records on their way to the disk. */
+  /** Maximum number of bytes of records that are not on disk yet. */
   waitingBytesMax: number;
   log: Log;
   nowMs: () => number;
@@ -34,7 +33,7 @@ interface NewEntry {
   record: Buffer;
 }
 
-/** Logged searches on their way to the log worker: each as the bytes of its record, many in a few buffers. */
+/** Packs entries for the log worker: the bytes of many records in a few buffers. */
 function packEntries(entries: readonly NewEntry[]): PackedEntries {
   const records = entries.map(({ record }) => record);
   const ids = new Uint8Array(entries.length * QUERY_ID_BYTES);
@@ -43,14 +42,14 @@ function packEntries(entries: readonly NewEntry[]): PackedEntries {
     collections: Uint32Array.from(entries, ({ collection }) => collection),
     ids,
     lengths: Uint32Array.from(records, ({ length }) => length),
-    // In a buffer of its own: what travels between threads is the whole buffer beneath a view.
+    // The records get a buffer of their own, because transferring a view transfers its whole buffer.
     records: concat<Uint8Array>(records, (length) => new Uint8Array(length)),
   };
 }
 
 /**
- * Entries are gathered so long and up to so many, unless a read wants them: a commit a turn cost a tenth of the
- * searches.
+ * Entries are gathered for `GATHER_MS` or up to `GATHERED_MAX`, unless a read needs them: one commit per turn of the
+ * event loop cost a tenth of the search throughput.
  */
 const GATHER_MS = 50;
 const GATHERED_MAX = 512;
@@ -61,7 +60,7 @@ const PAGE_ENTRIES = 500;
 type Page = Pick<LogCommands['list']['request'], 'before' | 'offset' | 'limit'>;
 
 export class QueryLog {
-  /** Entries since the start; `dropped` are those that found no room or could not be written. */
+  /** Entries since the start; `dropped` counts those that exceeded the buffer or could not be written. */
   readonly counts = { appended: 0, dropped: 0 };
   private readonly ids = new GrowingIds();
   private readonly fresh: NewEntry[] = [];
@@ -82,12 +81,12 @@ export class QueryLog {
     return this.waiting;
   }
 
-  /** The id of the new entry; undefined when nothing is logged, or there is no room. */
+  /** Returns the id of the new entry, or undefined if logging is off or the buffer is full. */
   append(collection: CollectionId, query: LoggedQuery): string | undefined {
     if (!this.options.enabled) return undefined;
     const record = encodeQuery(query);
     if (this.waiting + record.length > this.options.waitingBytesMax) {
-      this.drop(1, 'the log worker is behind');
+      this.drop(1, 'the buffer for entries that are not on disk yet is full');
       return undefined;
     }
     this.waiting += record.length;
@@ -98,30 +97,30 @@ export class QueryLog {
     return id;
   }
 
-  /** Entries of an archive wait, unseen, until the collection that is staged has its name. */
+  /** Stores entries of an archive, invisible to reads, until the shadow collection is switched in. */
   async hold(staged: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
     await this.ask('hold', { staged, entries });
   }
 
   /**
-   * All that waits goes to the log `to`, whose own entries stay as they are, or away where that is null. `live`: the
-   * logs there are; an id that another of them has by now is left to it.
+   * Moves the held entries to the log `to`, without replacing entries there, or discards them if `to` is null. `live`
+   * are the existing logs; an entry whose id is in use in another of them is not moved.
    */
   async release(staged: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
     while ((await this.ask('release', { staged, to, live })) > 0);
   }
 
-  /** For which staged collections entries wait. */
+  /** The shadow collections that have held entries. */
   held(): Promise<CollectionId[]> {
     return this.ask('held', {});
   }
 
-  /** Newest first. */
+  /** Entries, newest first. */
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
     return this.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
   }
 
-  /** Pages of the latest `entriesMax` entries, or a few more, the newest first. */
+  /** Pages of the latest entries, newest first; up to a page more than `entriesMax`. */
   async *pages(collection: CollectionId, entriesMax: number): AsyncGenerator<FoundQuery[]> {
     for (let offset = 0; offset < entriesMax; offset += PAGE_ENTRIES) {
       const page = await this.list(collection, { offset, limit: PAGE_ENTRIES });
@@ -130,7 +129,7 @@ export class QueryLog {
     }
   }
 
-  /** In `collection`, or in any. */
+  /** Finds an entry in `collection`, or in any collection if none is given. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
     return this.ask('get', {
       id,
@@ -139,15 +138,18 @@ export class QueryLog {
     });
   }
 
-  /** The collection is no more. Its log goes in the background; when that cannot be told now, with a later sweep. */
+  /**
+   * Removes the log of a deleted collection in the background. If the worker cannot be told now, the next sweep repeats
+   * it.
+   */
   forget(collection: CollectionId): void {
     this.undropped.add(collection);
     void this.dropUndropped();
   }
 
   /**
-   * Once the catalog is loaded: the logs of collections that are no more go, where it is known which there are, and
-   * from then on what is too old, now and then.
+   * Starts the periodic sweep of old entries; called once the catalog is loaded. Removes the logs that are not in
+   * `live`, unless `live` is undefined because the existing collections are not known completely.
    */
   async start(live: readonly CollectionId[] | undefined): Promise<void> {
     if (this.hasClosed) return;
@@ -159,7 +161,7 @@ export class QueryLog {
     await this.sweep();
   }
 
-  /** Removes what is too much or too old, in the background of the worker. */
+  /** Removes surplus and old entries, in the background of the log worker. */
   async sweep(): Promise<void> {
     if (this.hasClosed) return;
     await this.dropUndropped();
@@ -168,12 +170,12 @@ export class QueryLog {
       .catch((error: unknown) => this.tell(error));
   }
 
-  /** Ends the worker's thread, as a crash would: for tests. */
+  /** Terminates the worker thread, as a crash would. For tests. */
   kill(): Promise<void> {
     return this.options.pool.kill();
   }
 
-  /** Writes what has been appended. */
+  /** Writes all appended entries and stops the worker. */
   async close(): Promise<void> {
     this.hasClosed = true;
     clearInterval(this.sweepTimer);
@@ -181,7 +183,7 @@ export class QueryLog {
     await this.options.pool.close();
   }
 
-  /** Behind all that has been appended. */
+  /** Sends a request after all appended entries. */
   private ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
     this.flush();
     return this.options.pool.ask(op, request);
@@ -208,18 +210,18 @@ export class QueryLog {
     await this.options.pool.ask('drop', { collections }).then(forgotten, (error: unknown) => this.tell(error));
   }
 
-  /** Told once: a log line for each search that finds no room would be the next thing that grows. */
+  /** Warns only once, because a log line for every dropped entry could grow without bound. */
   private drop(entries: number, reason: string): void {
     this.counts.dropped += entries;
     if (!this.hasToldOfDrops)
-      this.options.log.warn({ reason }, 'searches go unlogged: see the metric sheaf_query_log_dropped_total');
+      this.options.log.warn({ reason }, 'searches are not logged; see the metric sheaf_query_log_dropped_total');
     this.hasToldOfDrops = true;
   }
 
   private tell(error: unknown): void {
-    this.options.log.error({ reason: String(error) }, 'the query log could not be tidied');
+    this.options.log.error({ reason: String(error) }, 'the query log could not be cleaned up');
   }
 }
 
-/** What is older than this is too old. */
+/** Entries that are older than this time are removed. */
 const oldestMs = ({ nowMs, ageDaysMax }: QueryLogOptions): number => nowMs() - ageDaysMax * DAY_MS;

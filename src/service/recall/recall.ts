@@ -1,5 +1,6 @@
-// Use case: how good the searches of a collection are, measured on itself: real queries, searched as ever and exactly.
-// One after the other, with pauses while others search, for a bounded time: a measurement must not be felt. Front thread.
+// Use case that measures the recall of a collection: logged or stored queries are searched with the graph and exactly,
+// and the hits are compared. Queries run one at a time, with pauses while other searches run, and for a bounded time,
+// so that a measurement does not slow searches down. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -42,18 +43,18 @@ export interface RecallContext extends QuestionsContext {
 type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
 
 export interface Comparison extends Recalled {
-  /** Time of ranking. */
+  /** Time of the ranking, in milliseconds. */
   readonly searchMs: number;
   readonly exactMs: number;
 }
 
 const RETRY_AFTER_S = 5;
 
-/** A body with its defaults. */
+/** The request body with its defaults. */
 interface Wish extends Pick<CollectionSearch, 'k' | 'params'> {
   readonly sample: number;
   readonly source: RecallBody['source'];
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -69,8 +70,8 @@ export const recallUseCases = (context: RecallContext): UseCases<typeof RECALL_R
 });
 
 /**
- * Throws 404 `collection_not_found`; as a search does where a logged text cannot be embedded, unless stored vectors
- * would do; `overloaded` while others measure.
+ * Throws 404 `collection_not_found`, and `overloaded` while other measurements run. Throws as a search does if a logged
+ * text cannot be embedded and stored vectors are excluded by `source`.
  */
 async function measureRecall(
   context: RecallContext,
@@ -82,7 +83,7 @@ async function measureRecall(
   const { recallsUnderWay } = context;
   const collection = context.catalog.get(tenant, name);
   if (recallsUnderWay.count >= RECALLS_MAX)
-    throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
+    throw new AppError('overloaded', 'Too many recall measurements are running.', { retryAfterS: RETRY_AFTER_S });
   const wish: Wish = {
     sample: sample ?? RECALL_SAMPLE_DEFAULT,
     k: k ?? RECALL_K_DEFAULT,
@@ -139,7 +140,7 @@ async function compareAll(
   };
 }
 
-/** Of the shard that walks broadest; settled when all are. */
+/** The largest `ef` of all shards; settled if all shards are. */
 async function walksOf(context: RecallContext, collection: Collection, k: number): Promise<Walks> {
   const { chunks } = await countCollection(context, collection);
   const walks = await Promise.all(context.shards.askAll('walks', { collection: collection.id, k, chunks }));
@@ -149,7 +150,7 @@ async function walksOf(context: RecallContext, collection: Collection, k: number
   };
 }
 
-/** Searches twice, as `params` say and exactly. `own` is left out of both answers. */
+/** Searches with `params` and exactly, and compares the hits. The chunk `own` is left out of both. */
 export async function compare(
   context: SearchContext,
   collection: Collection,
@@ -168,7 +169,7 @@ export async function compare(
   return { ...recalled(found.hits, exact.hits, k), searchMs: found.ms, exactMs: exact.ms };
 }
 
-/** While others search, at most half of the time is taken. */
+/** While other searches run, pauses as long as the last query took. */
 async function giveWay({ searchesUnderWay }: RecallContext, tookMs: number): Promise<void> {
   if (searchesUnderWay.count > 0) await sleep(tookMs);
 }

@@ -1,13 +1,13 @@
-// Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as
-// it was and exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load
-// there is none. One sampler for each server; front thread.
+// Samples searches to measure recall in production: a search is kept and, when no other search runs, repeated with its
+// parameters and exactly. The result goes to the metrics. Checks take at most a thousandth of the time, and none runs
+// under load. There is one sampler per server. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { RECALL_K_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';
 import type { Narrowing } from '../../engine/search/params.js';
 import type { Recalled } from '../../ranking/top-k.js';
 
-/** A search that says nothing of how the index is to be searched. */
+/** A search that sets no parameters of the index. */
 export interface SampledSearch {
   vector: Float32Array;
   k: number;
@@ -17,7 +17,7 @@ export interface SampledSearch {
 type Offered = Pick<SampledSearch, 'vector' | 'k'> & { narrowing?: Narrowing | undefined };
 
 export interface RecallSamplerOptions {
-  /** Between two checks at least; 0: there are none. */
+  /** Minimum time between two checks, in milliseconds; 0 disables them. */
   everyMs: number;
   compare: (collection: Collection, search: SampledSearch) => Promise<Recalled>;
   isBusy: () => boolean;
@@ -25,10 +25,10 @@ export interface RecallSamplerOptions {
   log: Log;
 }
 
-/** A moment without searches is looked for so often, then another search is waited for. */
+/** While searches run, a kept search is retried this often and this many times before it is discarded. */
 const RECHECK_MS = 50;
 const RECHECKS_MAX = 100;
-/** Of the time, one part in so many. */
+/** A check may take one part in this many of the time. */
 const SHARE = 1000;
 
 export class RecallSampler {
@@ -37,7 +37,7 @@ export class RecallSampler {
 
   constructor(private readonly options: RecallSamplerOptions) {}
 
-  /** A search has been made. */
+  /** Offers a finished search to the sampler. */
   offer(collection: Collection, { vector, k, narrowing }: Offered): void {
     if (this.options.everyMs === 0 || this.timer || performance.now() < this.dueAtMs) return;
     this.dueAtMs = Infinity;
@@ -57,7 +57,7 @@ export class RecallSampler {
     }, RECHECK_MS).unref();
   }
 
-  /** A collection that is gone meanwhile, or a shard that is away, is no fault: then there is no sample. */
+  /** If the collection is deleted meanwhile or a shard is not available, there is no sample; that is not an error. */
   private async check(collection: Collection, search: SampledSearch): Promise<void> {
     const { compare, sampled, log } = this.options;
     const startedAtMs = performance.now();
@@ -78,8 +78,8 @@ export class RecallSampler {
 }
 
 /**
- * How much of a kind of work is under way: searches that wait for their hits, measurements of recall. Whoever would take
- * time from them asks for the count first.
+ * Counts concurrent work of one kind, such as searches or recall measurements, so that background work can give way to
+ * it.
  */
 export class UnderWay {
   private now = 0;

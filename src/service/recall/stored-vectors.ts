@@ -1,6 +1,6 @@
-// Vectors of a collection: of searches that were made or of chunks that are stored, to measure recall with, which come
-// one by one, as they are wanted, so that a measurement that is cut short has not fetched the rest; and a sample of the
-// stored ones, to be drawn. Front thread.
+// Query vectors for measuring recall, from logged searches or stored chunks. They are fetched page by page on demand,
+// so a measurement that is cut short does not fetch the rest. Also a sample of stored vectors for visualization. Runs
+// on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import {
@@ -20,7 +20,10 @@ import type { QueryLog } from '../query-log/query-log.js';
 import { type PlanContext, queryVector } from '../search/query.js';
 import { askIndexed } from '../search/shards.js';
 
-/** Asks each shard about its items in one go, all shards side by side. The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
+/**
+ * Groups items by shard and asks all shards concurrently, one request each. `ask` returns answers in the order of its
+ * items; the result is in the order of `items`.
+ */
 async function perShard<I extends { readonly shard: number }, A>(
   items: readonly I[],
   ask: (shard: number, items: I[]) => Promise<A[]>,
@@ -39,7 +42,7 @@ async function perShard<I extends { readonly shard: number }, A>(
   return answers;
 }
 
-/** What recall is measured on. */
+/** What query vectors for a measurement are read from. */
 export interface QuestionsContext {
   readonly search: PlanContext;
   readonly catalog: Pick<Catalog, 'get'>;
@@ -49,11 +52,11 @@ export interface QuestionsContext {
 
 export interface Question {
   readonly vector: Float32Array;
-  /** Id of the chunk whose vector it is: that it finds itself proves nothing. */
+  /** The id of the chunk that the vector belongs to; that the chunk finds itself proves nothing. */
   readonly own?: string;
 }
 
-/** Up to `sample` different searches by vector or text, the latest first. */
+/** Up to `sample` distinct searches by vector or text, latest first. */
 export async function loggedSearches(
   { queryLog }: QuestionsContext,
   collection: Collection,
@@ -69,7 +72,9 @@ export async function loggedSearches(
   return [...found.values()];
 }
 
-/** A text is embedded again, unless its vector is kept. Throws as queryVector does. */
+/**
+ * The vectors of logged searches; texts are embedded again unless their vector is logged. Throws as `queryVector` does.
+ */
 export async function* loggedQuestions(
   context: QuestionsContext,
   collection: Collection,
@@ -82,9 +87,7 @@ export async function* loggedQuestions(
   }
 }
 
-/**
- * `sample` of the stored vectors, spread evenly; the same ones for the same collection as long as it does not change.
- */
+/** `sample` stored vectors, spread evenly; deterministic as long as the collection does not change. */
 export async function* storedQuestions(
   { shards }: Pick<QuestionsContext, 'shards'>,
   collection: Collection,
@@ -104,18 +107,18 @@ export async function* storedQuestions(
         return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
       },
     );
-    // A shard answers fewer where rows are gone.
+    // A shard answers fewer vectors if rows were deleted.
     for (const question of page) if (question) yield question;
   }
 }
 
 interface Place {
   readonly shard: number;
-  /** From 0 to 1, of the ordinals of the shard. */
+  /** Relative position in the ordinals of the shard, from 0 to 1. */
   readonly at: number;
 }
 
-/** Of each shard as many as its share of the chunks. */
+/** Places of the sample; each shard gets a number proportional to its chunks. */
 function evenPlaces(counts: readonly number[], sample: number): Place[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   const share = Math.min(1, sample / total);
@@ -125,7 +128,7 @@ function evenPlaces(counts: readonly number[], sample: number): Place[] {
   });
 }
 
-/** Any beginning of it is spread as evenly as all. */
+/** Shuffles the places, so that any prefix of them is spread evenly too. Deterministic for a seed. */
 function shuffled(places: Place[], seed: number): Place[] {
   const prng = createPrng(seed);
   for (let i = places.length - 1; i > 0; i--) {
@@ -138,9 +141,9 @@ function shuffled(places: Place[], seed: number): Place[] {
 const BYTE_MAX = 127;
 
 /**
- * Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows no
- * more, and a page of a browser gets them in a quarter of the bytes. Throws 404 `collection_not_found`, and as
- * storedQuestions does.
+ * Use case that returns an evenly spread sample of vectors for visualization. Components are rounded to signed bytes,
+ * which is precise enough for a plot and takes a quarter of the size. Throws 404 `collection_not_found`, and as
+ * `storedQuestions` does.
  */
 export async function sampleVectors(
   context: QuestionsContext,

@@ -1,6 +1,6 @@
-// Fills a shadow collection with what it lacks of the one it stands beside, page by page, all along the shards, and waits
-// for its graph. What is written meanwhile goes to both (ingest/put.ts), so a page is looked at again only in the next
-// pass. Front thread, where it only asks workers.
+// Copies the missing documents from a collection to its shadow collection, page by page through the shards, and waits
+// for its graph. Concurrent writes go to both collections, so a page need not be read again before the next pass. Runs
+// on the front thread, which only sends requests to workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
@@ -8,34 +8,34 @@ import { AppError, abandoned } from '../../api/errors.js';
 import { assertStored } from '../../pool/worker-pool.js';
 import { type ReindexContext, retrying } from './jobs.js';
 
-/** Pages under way: the embedder has the next one while a shard writes. */
+/** Two shards are copied concurrently, so that one page is embedded while another is written. */
 const SHARDS_AT_A_TIME = 2;
 
 export interface Copy extends Pick<ReindexContext, 'store' | 'embedders'> {
   source: Collection;
   twin: Collection;
   signal: AbortSignal;
-  /** Called before each page; throws where the copy is to stop. */
+  /** Called before each page; throws to stop the copy. */
   check: () => void;
 }
 
 export interface Page {
-  /** The last document that was looked at; null at the end. */
+  /** The id of the last document that was checked; null at the end of the shard. */
   after: string | null;
-  /** Chunks that were looked at. */
+  /** The number of chunks that were checked. */
   walked: number;
-  /** Documents that were not there. */
+  /** The number of documents that the shadow collection lacked. */
   missing: number;
 }
 
 interface Pass {
-  /** Where each shard begins: '' at its first document, null for nowhere. */
+  /** The document id after which each shard starts: '' for its first document, null if the shard is done. */
   from?: readonly (string | null)[];
-  /** Awaited before the shard goes on. */
+  /** Called after each page and awaited before the shard continues. */
   copied?: (shard: number, page: Page) => Promise<void>;
 }
 
-/** Answers how many documents were not there. */
+/** Returns the number of documents that were missing. */
 export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Promise<number> {
   const shards = Array.from({ length: copy.store.shards.size }, (_, shard) => shard).values();
   let missing = 0;
@@ -50,15 +50,15 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
       }
     }
   };
-  // All have ended before anybody hears of a failure: nothing is copied behind the back of whoever goes on.
+  // All shards are awaited before a failure is reported, so that no copy continues after the caller was told.
   const ended = await Promise.allSettled(Array.from({ length: SHARDS_AT_A_TIME }, next));
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
   return missing;
 }
 
 /**
- * Resolves when every write that was asked for before has been done, one that an archive holds at the gate too: from
- * then on all that comes knows of the twin.
+ * Resolves when all earlier writes have completed, including those that an archive blocks at the gate. Later writes
+ * include the shadow collection.
  */
 export async function writesBefore({ store: { shards }, source, twin, signal }: Copy): Promise<void> {
   const nothing = {
@@ -107,7 +107,8 @@ async function embedPage(
     } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
     const page = { after: next, walked, missing: ends.length };
     if (ends.length === 0) return page;
-    if (hasTextless) throw new AppError('reindex_invalid', 'The collection has chunks without a text.');
+    if (hasTextless)
+      throw new AppError('reindex_invalid', 'The collection has chunks without a text, which cannot be embedded.');
     const embedding = embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
     const { failures, ...embedded } = await unlessAborted(embedding, signal);
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
@@ -126,7 +127,7 @@ async function embedPage(
   }, signal);
 }
 
-/** Rejects as soon as the signal is aborted: an endpoint may need its whole timeout for what nobody wants any more. */
+/** Rejects as soon as the signal is aborted, because an endpoint may take its whole timeout. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(abandoned());
@@ -136,17 +137,17 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** Of the rows: about what a search scans beside its walk without being slower for it. */
+/** Share of unindexed rows that a search can scan beside its graph search without being noticeably slower. */
 const UNLINKED_SHARE_MAX = 0.01;
 const RECHECK_MS = 200;
-/** Where no row is linked in so long, memory has no room for links; the space is as good as it gets. */
+/** If no row is indexed for this long, there is no memory for more edges, and the wait ends. */
 const STANDSTILL_MS = 300_000;
 
 type Filled = Pick<Copy, 'store' | 'twin' | 'signal' | 'check'>;
 
 /**
- * Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that, searches
- * of it scan. `told`: how many rows wait, where any do, each time that it is another number. Throws what `check` throws.
+ * Waits until the graph of a filled collection is built, except for concurrent writes; before that, searches scan its
+ * rows. `told` is called with the number of unindexed rows whenever it changes. Throws what `check` throws.
  */
 export async function untilLinked(copy: Filled, told: (unlinked: number) => void): Promise<void> {
   let last = 0;
@@ -162,13 +163,13 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
     if (performance.now() - changedAtMs > STANDSTILL_MS)
       return copy.store.log.warn(
         { collection: copy.twin.id, unlinked },
-        'the graph of a new space does not grow: it is searched as it is',
+        'the graph of a new vector space does not grow; it is searched as it is',
       );
     await sleep(RECHECK_MS, undefined, { signal: copy.signal }).catch(() => undefined);
   }
 }
 
-/** Of all shards together. */
+/** The sum over all shards. */
 async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
   const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
   const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);

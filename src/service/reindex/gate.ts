@@ -1,5 +1,5 @@
-// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by side.
-// Front thread.
+// The quality gate of a reindex: runs the latest logged text searches on the live and on the shadow collection, and
+// compares the hits. Runs on the front thread.
 import type { GateLatency, GateResult } from '../../api/reindex.js';
 import { roundTo } from '../../base/numbers.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
@@ -9,7 +9,7 @@ import { callerOf, inputOf } from '../query-log/logged-search.js';
 import { searchSpace } from '../search/search.js';
 import { type ReindexContext, retrying } from './jobs.js';
 
-/** Entries of the log that are looked at for each search by text that is wanted. */
+/** Number of log entries that are read for each text search that is needed. */
 const LOOKED_AT_FACTOR = 4;
 
 interface Question {
@@ -21,13 +21,13 @@ interface Question {
 
 interface Compared {
   overlap: number;
-  /** Of the hits that both have. */
+  /** Rank differences of the hits that both searches found. */
   shifts: number[];
   liveMs: number;
   stagedMs: number;
 }
 
-/** Without a logged search there is nothing to hold against the new space: it passes. */
+/** Passes if there is no logged search to compare. */
 export async function passGate(context: ReindexContext, { live, staged, gate, signal }: Question): Promise<GateResult> {
   const compared: Compared[] = [];
   for (const query of await latestTexts(context, live, gate.last_n)) {
@@ -71,7 +71,7 @@ async function compare(
   return { ...compareRanks(before.ids, after.ids), liveMs: before.ms, stagedMs: after.ms };
 }
 
-/** Two empty answers agree. */
+/** Two empty results count as equal. */
 export function compareRanks(
   before: readonly string[],
   after: readonly string[],

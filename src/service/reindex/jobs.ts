@@ -1,5 +1,5 @@
-// The reindex jobs as the front thread knows them: their states, their records, which the owner of shard 0 has for good,
-// and what works on them now; how a record changes, and how a job ends other than well. Front thread.
+// Reindex jobs: their states, their records in memory (the owner of shard 0 has the originals), their runs, and the
+// transitions of a record, including how a job is cancelled or fails. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
@@ -23,9 +23,11 @@ export interface ReindexContext {
 type Wish = 'pause' | 'resume' | 'cancel';
 
 interface Rule {
-  /** States that the wish changes. */
+  /** States in which the request takes effect. */
   from: readonly ReindexStatus[];
-  /** States that it leads to: asked again there it changes nothing, for an answer may have been lost. */
+  /**
+   * States that the request leads to. Repeating it there changes nothing, because the first reply may have been lost.
+   */
   leadsTo: readonly ReindexStatus[];
 }
 
@@ -48,11 +50,11 @@ export const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>([
 ]);
 const FINISHED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
 
-/** A collection has one such job at most. */
+/** A collection has at most one live job. */
 export const isLive = (status: ReindexStatus): boolean => LIVE.has(status);
 const isFinished = (status: ReindexStatus): boolean => FINISHED.has(status);
 
-/** Whether it changes anything. Throws 409 `reindex_state_conflict`. */
+/** Whether the request takes effect in this state. Throws 409 `reindex_state_conflict`. */
 export function changes(wish: Wish, status: ReindexStatus): boolean {
   const { from, leadsTo } = RULES[wish];
   if (from.includes(status)) return true;
@@ -60,38 +62,38 @@ export function changes(wish: Wish, status: ReindexStatus): boolean {
   throw new AppError('reindex_state_conflict', `The job is ${status}.`, { details: { status } });
 }
 
-/** What a job goes on as that the end of the process interrupted; undefined where it stays as it is. */
+/** The state in which a job continues after a restart; undefined if its state does not change. */
 export function afterRestart(status: ReindexStatus): ReindexStatus | undefined {
   if (status === 'pausing') return 'paused';
   return status === 'running' || status === 'committing' ? 'queued' : undefined;
 }
 
-/** Work on a job. `close`: the server stops, and the job goes on at its next start. */
+/** A run of a job. The reason `close` means that the server stops; the job continues at the next start. */
 export interface Run {
-  /** Resolves when the work has ended. */
+  /** Resolves when the run has ended. */
   stop(why: 'pause' | 'cancel' | 'close'): Promise<void>;
-  /** The name is being switched: there is no way back from here. */
+  /** True once the switch has started, which cannot be undone. */
   readonly isSwitching: boolean;
 }
 
-/** So many finished jobs of a collection are told of, and of all together. */
+/** Number of finished jobs that are kept, per collection and in total. */
 const KEPT_OF_COLLECTION = 20;
 const KEPT_OF_ALL = 1000;
 
 export class ReindexJobs {
   private readonly ids = new GrowingIds();
   private readonly byIds = new Map<string, StoredJob>();
-  /** Collections, by the id of their log, that something begins or goes back on. */
+  /** Collections, by the id of their query log, on which a start, a resume or a rollback is in progress. */
   private readonly claimed = new Set<CollectionId>();
-  /** By job. */
+  /** The runs by job id. */
   readonly runs = new Map<string, Run>();
-  /** How many have ended since the start, and how. */
+  /** Number of jobs that ended since the start, by status. */
   readonly ended = new Map<ReindexJob['status'], number>();
   private isLoaded = false;
   hasResumed = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Once, at the start: from then on this is what is true, and the store follows. */
+  /** Takes the stored records, at the start only: afterwards memory is authoritative and the store follows. */
   load(jobs: readonly StoredJob[]): void {
     if (this.isLoaded) return;
     this.isLoaded = true;
@@ -106,12 +108,12 @@ export class ReindexJobs {
     return this.byIds.get(id);
   }
 
-  /** Newest first; ids grow. */
+  /** All jobs, newest first; their ids grow with time. */
   all(): StoredJob[] {
     return [...this.byIds.values()].sort((a, b) => (a.job_id < b.job_id ? 1 : -1));
   }
 
-  /** Newest first. */
+  /** The jobs of a collection, newest first. */
   ofCollection(logId: CollectionId): StoredJob[] {
     return this.all().filter((job) => job.log_id === logId);
   }
@@ -132,7 +134,10 @@ export class ReindexJobs {
     for (const id of ids) this.byIds.delete(id);
   }
 
-  /** Finished jobs that make room for another one of the collection; none that has built something. */
+  /**
+   * Ids of the finished jobs to forget when the collection gets another one. Jobs that still have a shadow collection
+   * are kept.
+   */
   surplus(logId: CollectionId): string[] {
     const finished = this.all().filter(({ status, staged_id: id }) => isFinished(status) && id === null);
     const own = finished.filter((job) => job.log_id === logId).slice(KEPT_OF_COLLECTION - 1);
@@ -140,8 +145,8 @@ export class ReindexJobs {
   }
 
   /**
-   * Runs `work` while nothing else begins on the collection. Throws 409 `reindex_conflict` where something does, or has
-   * not ended.
+   * Runs `work` while no other operation can start on the collection. Throws 409 `reindex_conflict` if another
+   * operation or a live job exists.
    */
   async claim<T>(logId: CollectionId, work: () => Promise<T>): Promise<T> {
     const live = this.ofCollection(logId).find(({ status }) => isLive(status));
@@ -157,19 +162,19 @@ export class ReindexJobs {
     }
   }
 
-  /** Until it is closed. */
+  /** Calls `work` periodically until `close`. */
   every(ms: number, work: () => void): void {
     this.timer = setInterval(work, ms).unref();
   }
 
-  /** Stops all work; the jobs go on at the next start. */
+  /** Stops all runs; their jobs continue at the next start. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     await Promise.all([...this.runs.values()].map((run) => run.stop('close')));
   }
 }
 
-/** What clients see of a job. */
+/** The job as clients see it. */
 export function toldJob({ log_id: _log, staged_id: _staged, cursors: _cursors, ...job }: StoredJob): ReindexJob {
   return job;
 }
@@ -180,15 +185,15 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'overloaded',
   'not_ready',
 ]);
-/** Twice as long each time: some 13 s altogether. */
+/** The first pause between attempts; it doubles each time, for about 13 s in total. */
 const FIRST_WAIT_MS = 100;
 const ATTEMPTS_MAX = 8;
-/** What asks for more patience than this has none to expect here. */
+/** An error that asks for a longer pause than this is not retried. */
 const RETRY_AFTER_S_MAX = 30;
 
 /**
- * Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Rejects with
- * the last failure, or as soon as the signal is aborted.
+ * Retries work that fails because a worker or an endpoint is temporarily unavailable, so that a job does not fail
+ * because of that. Rejects with the last error, or with the current one once the signal is aborted.
  */
 export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -205,8 +210,8 @@ const isPassing = (error: unknown): boolean =>
   error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
 
 /**
- * Changes the record of a job: here and for those who follow the events of the collection at once, then on disk, the
- * latest state where several changes come together. Resolves when it is on disk. Rejects where shard 0 stays away.
+ * Changes the record of a job: in memory and in an event at once, then on disk. Concurrent changes are written in their
+ * latest state. Resolves when the record is on disk. Rejects if shard 0 stays unavailable.
  */
 export async function saveJob(
   context: ReindexContext,
@@ -215,12 +220,12 @@ export async function saveJob(
   others: Omit<JobChange, 'job'> = {},
 ): Promise<StoredJob> {
   const job = showJob(context, id, patch);
-  // Sent as it is then: of two that are on their way neither brings back what the other has changed.
+  // Reads the record when it is sent, so that of two concurrent saves neither undoes the other's change.
   await retrying(async () => context.store.shards.ask(0, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }));
   return job;
 }
 
-/** As `saveJob`, without the commit: for what another transaction commits. */
+/** Like `saveJob` without the commit, for changes that another transaction commits. */
 export function showJob(
   { jobs, store }: Pick<ReindexContext, 'jobs' | 'store'>,
   id: string,
@@ -235,7 +240,7 @@ export function showJob(
 
 const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 
-/** `why` it was stopped, where it was; else `error` is why it failed. Never rejects. */
+/** Ends a run. `why` is the reason it was stopped for; if undefined, `error` is why it failed. Never rejects. */
 export async function endRun(
   context: ReindexContext,
   id: string,
@@ -259,7 +264,7 @@ export async function endRun(
   }
 }
 
-/** What it has built stays, so that it can go on. */
+/** The shadow collection is kept, so that the job can be resumed. */
 async function failed(context: ReindexContext, id: string, error: unknown): Promise<void> {
   if (!(error instanceof AppError)) context.store.log.error({ fault: faultOf(error), job: id }, 'a reindex job failed');
   await saveJob(context, id, {
@@ -269,7 +274,10 @@ async function failed(context: ReindexContext, id: string, error: unknown): Prom
   });
 }
 
-/** Leaves no trace but the record. Where that cannot be written the job is as it was, and can be cancelled again. */
+/**
+ * Removes everything of the job but its record. If that cannot be written, the job returns to `cancelling`, so that it
+ * can be cancelled again.
+ */
 export async function cancelled(context: ReindexContext, id: string): Promise<void> {
   const { staged_id: stagedId, finished_at: finishedAt } = context.jobs.find(id) as StoredJob;
   const finished = { status: 'cancelled', staged_id: null, finished_at: nowIso(context.store) } as const;
@@ -283,7 +291,8 @@ export async function cancelled(context: ReindexContext, id: string): Promise<vo
 }
 
 /**
- * Jobs that wait, and of which nothing is left, are told that there is nothing to wait for; one that runs finds out.
+ * Ends jobs of a deleted collection that have no run and whose shadow collection is gone; a job with a run notices by
+ * itself.
  */
 export async function endJobsOf(context: ReindexContext, logId: CollectionId): Promise<void> {
   const {

@@ -1,5 +1,5 @@
-// Use cases on reindex jobs: start, find, pause, resume and cancel one, and roll back to the space before. What can be
-// refused is refused before anything is staged. Front thread.
+// Use cases of reindex jobs: start, find, pause, resume and cancel a job, and roll back to the previous vector space.
+// Invalid requests are rejected before anything is created. Runs on the front thread.
 import type { Collection, Space } from '../../api/collections.js';
 import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
@@ -55,8 +55,8 @@ function listed(jobs: readonly StoredJob[]): ReindexJobList {
 }
 
 /**
- * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 where nothing is asked for, 503
- * `embedder_unavailable`.
+ * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 if neither an embedder nor
+ * `compact` is given, and 503 `embedder_unavailable`.
  */
 async function startReindex(
   context: ReindexContext,
@@ -77,19 +77,19 @@ async function startReindex(
   });
 }
 
-/** The collection itself where nothing but memory and graph is to be new. */
+/** The target vector space; the collection itself for a compaction, which rebuilds only memory and graph. */
 function targetOf({ embedders }: ReindexContext, live: Collection, wish: ReindexBody): Space {
   const isAsked = asksForEmbedder(wish);
   if (wish.compact && isAsked) throw new AppError('reindex_invalid', 'A compaction keeps the embedder.');
   if (wish.compact) return live;
-  if (!isAsked) throw invalidField(['body'], 'an embedder is wanted, or compact', 'value_error');
+  if (!isAsked) throw invalidField(['body'], 'Provide an embedder or `compact`.', 'value_error');
   if (live.embedder_type === IDENTITY_TYPE)
-    throw new AppError('reindex_invalid', 'The collection holds vectors only: there is nothing to embed.');
+    throw new AppError('reindex_invalid', 'The collection holds vectors only; there are no texts to embed.');
   const space = spaceFor(() => embedders.spaceFor(live.tenant, wish));
   if (space.embedder_type === IDENTITY_TYPE)
-    throw new AppError('reindex_invalid', "Vectors of one's own cannot be made from texts.");
+    throw new AppError('reindex_invalid', 'The target has no embedder, so no vectors can be computed for it.');
   if (space.vector_space_key === live.vector_space_key)
-    throw new AppError('reindex_invalid', 'The collection is in this space already.');
+    throw new AppError('reindex_invalid', 'The collection already has this vector space.');
   return space;
 }
 
@@ -114,7 +114,7 @@ async function checkCopyable(context: ReindexContext, live: Collection, space: S
           after,
         });
         if (found.docid !== null)
-          throw new AppError('reindex_invalid', 'The collection has chunks without a text.', {
+          throw new AppError('reindex_invalid', 'The collection has chunks without a text, which cannot be embedded.', {
             details: { docid: found.docid },
           });
         ({ after } = found);
@@ -153,7 +153,7 @@ function plannedJob(
   };
 }
 
-/** What failed before makes room: a new job takes its place. */
+/** Creates the job and its shadow collection. Replaces the shadow collections of failed jobs. */
 async function createJob(context: ReindexContext, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
   const { store, jobs } = context;
   const { shadows } = store;
@@ -178,14 +178,14 @@ async function createJob(context: ReindexContext, live: Collection, space: Space
   return created;
 }
 
-/** Newest first. */
+/** All jobs, newest first. */
 const allJobs = ({ jobs }: ReindexContext): StoredJob[] => jobs.all();
 
-/** Newest first. Throws 404 `collection_not_found`. */
+/** The jobs of a collection, newest first. Throws 404 `collection_not_found`. */
 const jobsOf = ({ store, jobs }: ReindexContext, tenant: Tenant, name: CollectionName): StoredJob[] =>
   jobs.ofCollection(logIdOf(store.catalog.get(tenant, name)));
 
-/** Throws 404 `reindex_job_not_found`, also for an id that is none. */
+/** Throws 404 `reindex_job_not_found`, also for an invalid id. */
 function jobById({ jobs }: ReindexContext, id: string): StoredJob {
   const known = asUuid(id);
   const job = known === undefined ? undefined : jobs.find(known);
@@ -193,7 +193,7 @@ function jobById({ jobs }: ReindexContext, id: string): StoredJob {
   return job;
 }
 
-/** As jobById; jobs of other tenants or collections are not found either. */
+/** Like `jobById`; a job of another tenant or collection counts as not found. */
 function jobOf(context: ReindexContext, tenant: Tenant, name: CollectionName, id: string): StoredJob {
   const job = jobById(context, id);
   const collection = context.store.catalog.find(tenant, name);
@@ -202,8 +202,8 @@ function jobOf(context: ReindexContext, tenant: Tenant, name: CollectionName, id
 }
 
 /**
- * It pauses when the page that is under way is on disk. Asked again in the state that it leads to, it answers the record
- * as it is; so do the others. Throws 409 `reindex_state_conflict`.
+ * Pauses a job once its current page is on disk. If the job is already in a state that the request leads to, returns
+ * the record unchanged; the same holds for resume and cancel. Throws 409 `reindex_state_conflict`.
  */
 async function pauseJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
   if (!changes('pause', job.status)) return job;
@@ -216,16 +216,16 @@ async function pauseJob(context: ReindexContext, job: StoredJob): Promise<Stored
 }
 
 /**
- * Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has
- * begun since it failed.
+ * Continues from the last stored page. Throws 409 `reindex_state_conflict`, and `reindex_conflict` if another job was
+ * started since this one failed.
  */
 async function resumeJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
   const { jobs, store } = context;
   if (!changes('resume', job.status)) return job;
   if (job.staged_id === null || !store.shadows.find(job.staged_id))
-    throw new AppError('reindex_state_conflict', 'What the job had built is gone: start another one.');
+    throw new AppError('reindex_state_conflict', 'The shadow collection of the job is gone; start another job.');
   const resume = async (): Promise<void> => {
-    // A run that has just failed or paused writes its end first.
+    // A run that is just failing or pausing writes its final state first.
     await jobs.runs.get(job.job_id)?.stop('pause');
     await saveJob(context, job.job_id, { status: 'queued' });
     beginRun(context, job);
@@ -234,17 +234,21 @@ async function resumeJob(context: ReindexContext, job: StoredJob): Promise<Store
   return latest(context, job);
 }
 
-/** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
+/** Resolves when only the record of the job is left. Throws 409 `reindex_state_conflict`. */
 async function cancelJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
   const run = context.jobs.runs.get(job.job_id);
-  // A cancel that could not be written goes on when it is asked for again.
+  // A cancellation that could not be written is completed when it is requested again.
   if (!changes('cancel', job.status) && job.status !== 'cancelling') return job;
-  if (run?.isSwitching) throw new AppError('reindex_state_conflict', 'The new space is taking over right now.');
+  if (run?.isSwitching)
+    throw new AppError(
+      'reindex_state_conflict',
+      'The job is switching to the new vector space and cannot be cancelled.',
+    );
   const cancelling = saveJob(context, job.job_id, { status: 'cancelling' });
   const ended = run?.stop('cancel');
   await cancelling;
   await ended;
-  // A run that was just pausing or failing has written that.
+  // A run that was just pausing or failing has overwritten the state.
   if (latest(context, job).status === 'cancelling') await cancelled(context, job.job_id);
   return latest(context, job);
 }
@@ -252,9 +256,10 @@ async function cancelJob(context: ReindexContext, job: StoredJob): Promise<Store
 const latest = ({ jobs }: ReindexContext, { job_id: id }: StoredJob): StoredJob => jobs.find(id) as StoredJob;
 
 /**
- * Goes back to the space that a collection had before its last reindex, while it is kept. What was written since is in
- * both, or is copied now. Answers the collection as it is then. Throws 404 `collection_not_found`, 409 `reindex_conflict` while a job works on it, 409
- * `reindex_state_conflict` where nothing is kept, or what is kept cannot catch up.
+ * Switches a collection back to the vector space it had before its last reindex, while that is kept. Documents written
+ * since are in both collections or are copied now. Returns the collection after the switch. Throws 404
+ * `collection_not_found`, 409 `reindex_conflict` while a job works on the collection, and 409 `reindex_state_conflict`
+ * if nothing is kept or the kept collection cannot be completed.
  */
 function rollBack(
   context: ReindexContext,
@@ -281,7 +286,7 @@ function rollBack(
 function keptOf({ shadows, nowMs }: CatalogContext, live: Collection): Staged {
   const [previous] = shadows.beside(live.id, 'previous');
   if (!previous || (previous.kept_until_ms ?? 0) <= nowMs())
-    throw new AppError('reindex_state_conflict', 'No previous space of the collection is kept.');
+    throw new AppError('reindex_state_conflict', 'No previous vector space of the collection is kept.');
   return previous;
 }
 
@@ -295,7 +300,7 @@ async function catchUp(copy: Copy): Promise<void> {
     if (isStale)
       throw new AppError(
         'reindex_state_conflict',
-        'The space that is kept lacks documents written since, and they cannot be embedded for it.',
+        'The previous vector space lacks documents that were written since, and they cannot be embedded for it.',
         { details: { reason: 'stale' } },
       );
     throw error;

@@ -1,6 +1,6 @@
-// Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is
-// persisted with every page, and what it does again after a kill changes nothing. Front thread, where it only asks
-// workers.
+// Runs one reindex job until it has succeeded, has failed or is stopped: copy, build the graph, quality gate, switch.
+// Progress is stored with each page; repeating a page after a crash changes nothing. Runs on the front thread, which
+// only sends requests to workers.
 import { AppError } from '../../api/errors.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';
 import { type CatalogContext, giveUpStaged, nowIso, switchCollection } from '../collections/catalog-changes.js';
@@ -20,15 +20,15 @@ import {
   showJob,
 } from './jobs.js';
 
-/** The pace of the last minute or so counts, not that of the beginning. */
+/** The window over which the rate is measured. */
 const WINDOW_MS = 60_000;
 
-/** How fast a job goes, and how long it will take at that pace. */
+/** The recent rate of a job, and the estimated time left. */
 class Pace {
   private readonly marks: { atMs: number; done: number }[] = [{ atMs: performance.now(), done: 0 }];
   private done = 0;
 
-  /** Chunks a second, and the seconds that `left` chunks will take. */
+  /** Records `chunks` more chunks; returns chunks per second, and the estimated seconds for `left` more chunks. */
   after(chunks: number, left: number): { rate: number; eta_seconds?: number } {
     const nowMs = performance.now();
     this.done += chunks;
@@ -56,7 +56,7 @@ class JobRun implements Run {
     this.ended = this.run();
   }
 
-  /** A pause waits for the page that is under way; anything else gives it up. */
+  /** A pause waits for the current page; other reasons abort it. */
   stop(why: Why): Promise<void> {
     if (this.why === undefined || this.why === 'pause') this.why = why;
     if (why !== 'pause') this.abort.abort();
@@ -93,7 +93,7 @@ class JobRun implements Run {
     copy.store.shadows.setMode(copy.twin.id, 'embed');
     await writesBefore(copy);
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
-    // What was written meanwhile and could not be embedded then.
+    // A second pass copies the documents that were written meanwhile but could not be embedded.
     await copyMissing(copy);
     await this.link(copy);
     await this.gate(copy);
@@ -125,7 +125,7 @@ class JobRun implements Run {
     await this.save({ ...patch, ...this.pace.after(walked, patch.total_chunks - completed) });
   }
 
-  /** The gate and the searches after the switch find a graph, and scan nothing. */
+  /** Waits for the graph, so that neither the quality gate nor the searches after the switch have to scan. */
   private async link(copy: Copy): Promise<void> {
     const pace = new Pace();
     let before: number | undefined;
@@ -144,11 +144,11 @@ class JobRun implements Run {
     if (!result.passed)
       throw new AppError(
         'reindex_gate_failed',
-        `The new space finds ${result.overlap} of the hits of today, and ${gate.min_overlap} are wanted.`,
+        `The hits of the new vector space overlap by ${result.overlap} with today's; ${gate.min_overlap} is required.`,
       );
   }
 
-  /** From here on a write is in both spaces or refused; so once nothing is missing, nothing will be. */
+  /** From here on, a write goes to both collections or is rejected; so once nothing is missing, the two stay equal. */
   private async commit(copy: Copy): Promise<void> {
     const { context } = this;
     await this.save({ status: 'committing' });
@@ -180,26 +180,23 @@ class JobRun implements Run {
     try {
       await retrying(() => switchCollection(store, twin.id, { expect: source.id, keptUntilMs, job, ended }));
     } catch (error) {
-      // The answer may have been lost, not the switch.
+      // The reply may have been lost although the switch was committed.
       if (store.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
     }
   }
 }
 
-/** Longer than a search takes, one that waits for an index included. */
+/** Longer than any search takes, including one that waits for an index. */
 const GRACE_MS = 30_000;
 
-/**
- * Spaces that had a collection's name before a switch go when their time is over, and when no search can be on them any
- * more.
- */
+/** Drops replaced collections whose time is over and which no search can still use. */
 async function sweepKept(store: CatalogContext): Promise<void> {
   const { shadows, nowMs, log } = store;
   const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Staged): boolean =>
     purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !shadows.isRequired(id);
   for (const { id } of [...shadows.all()].filter(isOver)) {
     await giveUpStaged(store, id).catch((error: unknown) =>
-      log.warn({ reason: String(error) }, 'a previous space could not be given up yet'),
+      log.warn({ reason: String(error) }, 'a previous vector space could not be dropped yet'),
     );
   }
 }
@@ -211,7 +208,10 @@ export function beginRun(context: ReindexContext, { job_id: id }: StoredJob): vo
   if (!runs.has(id)) runs.set(id, new JobRun(context, id));
 }
 
-/** Goes on with the jobs that the end of the process interrupted. Once all shards are open; nothing at any later time. */
+/**
+ * Resumes the jobs that the end of the process interrupted. Called when all shards are open; does nothing when called
+ * again.
+ */
 export async function resumeJobs(context: ReindexContext): Promise<void> {
   const { jobs, store } = context;
   const { log } = store;
@@ -221,7 +221,7 @@ export async function resumeJobs(context: ReindexContext): Promise<void> {
     SWEEP_MS,
     () =>
       void sweepKept(store).catch((error: unknown) =>
-        log.error({ fault: String(error) }, 'kept spaces could not be looked through'),
+        log.error({ fault: String(error) }, 'previous vector spaces could not be checked for removal'),
       ),
   );
   for (const job of jobs.all().filter(({ status }) => isLive(status))) {

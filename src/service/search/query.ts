@@ -1,6 +1,6 @@
-// The planner of searches, between the body of a request and what the search workers are asked: the rules between the
-// fields of a body and their defaults, the mode, the filters, the vector of a text, and the search of each collection.
-// Front thread.
+// The search planner: translates the body of a request to requests for the search workers. It applies defaults, checks
+// that fields go together, chooses the mode, parses filters, obtains the query vector, and builds the search of each
+// collection. Runs on the front thread.
 import type { Language, SearchMode } from '../../api/choices.js';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
@@ -34,26 +34,26 @@ import { distinctTokens } from '../../text/tokenize.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 
-/** What a search is planned with. */
+/** What planning needs. */
 export interface PlanContext {
   readonly embedders: Pick<Embedders, 'embedQuery'>;
   readonly queryCache: Pick<QueryCache, 'vectorOf'>;
   readonly settings: SearchSettings;
 }
 
-/** What the server says of searches. */
+/** The search settings of the server. */
 export interface SearchSettings {
-  /** Those that are served. */
+  /** The search modes that the server serves. */
   readonly modes: readonly SearchMode[];
   readonly boostWeight: number;
   readonly stringOperators: boolean;
-  /** Of mode hybrid, where a search does not say. */
+  /** Default fusion of mode hybrid. */
   readonly fusion: FusionSettings;
-  /** Whether modes boost and hybrid answer by words alone while the embedder does not answer. */
+  /** Whether the modes boost and hybrid rank by terms alone while the embedder does not answer. */
   readonly degrade: boolean;
 }
 
-/** The body of a search with its defaults, whose fields go together. `null` counts as absent. */
+/** The validated body of a search with its defaults. null counts as absent. */
 export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'rerank'> {
   k: number;
   v?: ArrayLike<number> | null;
@@ -61,54 +61,59 @@ export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'rerank'> {
   rerank?: RerankSettings | null;
 }
 
-/** Who searches. */
+/** The caller of a search. */
 export interface Caller {
-  /** Whose share of the embedders is used, where that is not the tenant of the collection. */
+  /** The account whose share of the embedders is used, if it is not the tenant of the collection. */
   account?: string;
-  /** Of the caller's key: ANDed to everything. */
+  /** The filters of the caller's key, which are combined with all others by AND. */
   embeddedFilters?: RawFilters;
-  /** Aborted when nobody waits for the hits any more. */
+  /** Aborted when the client disconnects. */
   signal?: Leaving;
-  /** Of the request, where it is traced. */
+  /** The trace context of the request, if it is traced. */
   traceparent?: string;
 }
 
 type RawFilters = Readonly<Record<string, unknown>>;
 
 /**
- * Gives a body, which it takes as its own, its defaults. Throws a 422 for fields that do not go together. `at`: where
- * they stand in the request. `vector`: what was read of `v` aside.
+ * Applies the defaults to a body, in place. Throws a 422 for fields that do not go together. `at` is where the fields
+ * stand in the request; `vector` is the value of `v` if it was parsed separately.
  */
 export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
   const { q, content_filter: content, rerank, fusion, ef, exact } = body;
   const input = body as SearchInput;
   if (vector) input.v = vector;
-  if ((q == null) === (input.v == null)) throw invalidField([at], 'exactly one of q and v is wanted', 'value_error');
+  if ((q == null) === (input.v == null)) throw invalidField([at], 'Provide exactly one of `q` and `v`.', 'value_error');
   if (q != null) checkQueryText([at, 'q'], q);
-  if (q?.trim() === '') throw invalidField([at, 'q'], 'the search text is empty', 'too_short', q);
+  if (q?.trim() === '') throw invalidField([at, 'q'], 'The search text must not be empty.', 'too_short', q);
   if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);
   input.k = body.k ?? K_DEFAULT;
   if (rerank != null) input.rerank = rerankSettings(rerank, input.k);
   if (fusion != null) checkFusion(fusion);
   if (ef != null && exact)
-    throw invalidField([at, 'ef'], 'an exact search walks no graph: one of ef and exact is wanted', 'value_error', ef);
+    throw invalidField(
+      [at, 'ef'],
+      'Provide only one of `ef` and `exact`; an exact search does not use the graph.',
+      'value_error',
+      ef,
+    );
   return input;
 }
 
 /**
- * The bound of the text of a search: what it costs to embed and to rank, and what the query log keeps of it, goes with
- * its length. Throws a 422 about the field `at`.
+ * Checks the length of a query text, which bounds the cost of embedding, ranking and logging it. Throws a 422 for the
+ * field `at`.
  */
 export function checkQueryText(at: string[], text: string): void {
   if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
-    throw invalidField(at, `a text has at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8`, 'too_long');
+    throw invalidField(at, `The text must have at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8.`, 'too_long');
 }
 
 function rerankSettings({ instance, depth }: Rerank, k: number): RerankSettings {
   if (depth != null && depth < k)
     throw invalidField(
       ['body', 'rerank', 'depth'],
-      `the depth should be at least k, which is ${k}`,
+      `The depth must be at least k, which is ${k}.`,
       'greater_than_equal',
       depth,
     );
@@ -117,12 +122,13 @@ function rerankSettings({ instance, depth }: Rerank, k: number): RerankSettings 
 
 function checkFusion({ method, k, weights }: Fusion): void {
   const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
-  if (method === 'score' && k != null) throw invalidField(at('k'), 'k is of method rank', 'value_error', k);
+  if (method === 'score' && k != null)
+    throw invalidField(at('k'), '`k` applies to method `rank` only.', 'value_error', k);
   if (weights && weights.vector + weights.lexical === 0)
-    throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
+    throw invalidField(at('weights'), 'At least one of the weights must be greater than 0.', 'value_error');
 }
 
-/** What a body says of how the index is searched. */
+/** The index search parameters of a body. */
 export function searchParams({ ef, exact }: SearchInput): SearchParams {
   const params: SearchParams = {};
   if (ef != null) params.ef = ef;
@@ -130,7 +136,7 @@ export function searchParams({ ef, exact }: SearchInput): SearchParams {
   return params;
 }
 
-/** What a body wants its hits to tell. */
+/** The hit options of a body. */
 export function hitOptions({ explain, relevance, highlight }: SearchInput): HitOptions {
   const options: HitOptions = {};
   if (explain) options.explain = true;
@@ -139,7 +145,7 @@ export function hitOptions({ explain, relevance, highlight }: SearchInput): HitO
   return options;
 }
 
-/** A search as it is made in each of its collections. */
+/** A search, as it is made in each of its collections. */
 export interface Question {
   readonly input: SearchInput;
   readonly caller: Caller;
@@ -147,12 +153,12 @@ export interface Question {
   readonly filter: NarrowedSearch;
 }
 
-/** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
+/** Depth of each ranking in the modes boost and hybrid: this many times k, and at least the minimum. */
 const CANDIDATES_PER_K = 5;
 const CANDIDATES_MIN = 50;
 
 /**
- * A search of one collection as the workers are asked for it. Field by field: a literal that spreads what is there takes
+ * Plans the search of one collection. Fields are assigned one by one, because a literal with conditional spreads takes
  * many times as long.
  */
 export function planSearch(
@@ -179,7 +185,7 @@ export function planSearch(
   return search;
 }
 
-/** A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what it wants. */
+/** A search for the k best chunks without filter, vector and terms, which the caller adds. */
 export function plainSearch(
   { settings: { boostWeight, fusion } }: Pick<PlanContext, 'settings'>,
   collection: Collection,
@@ -201,7 +207,7 @@ export function plainSearch(
   };
 }
 
-/** undefined where nothing is asked for. A relevance looks at words whatever the mode does. */
+/** Returns undefined if no details are requested. A relevance needs the terms in every mode. */
 function detailsOf(
   { language }: Collection,
   input: SearchInput,
@@ -220,7 +226,10 @@ function detailsOf(
   };
 }
 
-/** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
+/**
+ * The query vector. Returns undefined if the embedder does not answer, the mode uses terms and `search.degrade` is on.
+ * Throws as `searchCollection` does.
+ */
 export async function queryVector(
   context: PlanContext,
   collection: Collection,
@@ -245,16 +254,13 @@ export async function queryVector(
   }
 }
 
-/** Throws `vectors_only` for a collection that no text can be sought in. */
+/** Throws `vectors_only` for a collection that cannot be searched by text. */
 function checkHasText({ embedder_type: type }: Collection): void {
   if (type === IDENTITY_TYPE)
-    throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
+    throw new AppError('vectors_only', 'The collection holds vectors only; search it with `v`.');
 }
 
-/**
- * The built-in embedder is not worth a cache: its share of a search is no greater than what looking up and keeping
- * take.
- */
+/** The query cache is not used for the built-in embedder, because a lookup would cost as much as embedding. */
 async function vectorOfText(
   { embedders, queryCache }: PlanContext,
   collection: Collection,
@@ -268,10 +274,13 @@ async function vectorOfText(
   return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
 }
 
-/** `unwanted`: the vectors weigh nothing. `unavailable`: the embedder does not answer, and the words may rank alone. */
+/**
+ * `unwanted`: the vector ranking has weight 0. `unavailable`: the embedder does not answer, and the search may rank by
+ * terms alone.
+ */
 export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 
-/** Throws as queryVector does. Words that weigh nothing do not rank alone. */
+/** Throws as `queryVector` does. If the terms have weight 0, the search does not degrade to ranking by terms. */
 export async function vectorOf(
   context: PlanContext,
   collection: Collection,
@@ -287,8 +296,8 @@ export async function vectorOf(
 }
 
 /**
- * What a search ranks by: its vector, its words, or both, as the mode and the weights of its halves say. Where there is
- * no vector, the words rank alone, as they do in mode hybrid.
+ * The rankings of a search: by vector, by terms or both, according to the mode and the weights. Without a vector, the
+ * terms rank as in mode hybrid.
  */
 function rankingsOf(
   { language }: Collection,
@@ -313,10 +322,10 @@ function rankingsOf(
 const termsOf = (q: string | null | undefined, language: Language): QueryTerms =>
   countedTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
-/** As much of a query as words are looked for in. */
+/** The prefix of a query that is searched for terms. */
 const wordsOfQuery = (q: string | null | undefined): string => (q ?? '').slice(0, QUERY_CHARACTERS_MAX);
 
-/** The fields a filter names, each once, in their order: for the match_reason of the hits. */
+/** The distinct field names of a filter, in order, for the match reason of hits. */
 export function fieldsOf(filter: Filter): string[] {
   const fields = new Set<string>();
   const visit = (part: Filter): void => {
@@ -329,16 +338,16 @@ export function fieldsOf(filter: Filter): string[] {
 }
 
 export interface NarrowedSearch {
-  /** undefined where every chunk may be found. */
+  /** undefined if every chunk matches. */
   narrowing?: Narrowing;
-  /** What the hits tell of it: embedded filters are not told. */
+  /** What hits report of the filter; embedded filters are not reported. */
   narrowed: Narrowed;
 }
 
 /**
- * What a search is narrowed by: the filters of its body, the content filter, and the filters embedded in the caller's
- * key, which are ANDed from outside, so that nothing in a body can undo them. Throws a 422 for filters that cannot be,
- * and 403 `auth_forbidden` where those of the key cannot: then nothing may be shown.
+ * The filter of a search: the filters of the body, the content filter, and those embedded in the caller's key, combined
+ * by AND so that a body cannot weaken them. Throws a 422 for invalid filters, and 403 `auth_forbidden` if those of the
+ * key are invalid, because then nothing may be shown.
  */
 export function narrowingOf(
   { stringOperators }: SearchSettings,
@@ -358,8 +367,8 @@ const isEmpty = (filters: RawFilters | null | undefined): filters is null | unde
   filters == null || Object.keys(filters).length === 0;
 
 /**
- * Strings are literal here whatever the setting: an application puts the names of its users into them. Ids of users
- * that are numbers too long for one were read by others, who do not tell neighbours apart.
+ * Strings are literal here whatever the setting, because applications put user names into them. Numbers that exceed the
+ * safe integer range are rejected, because rounding would make neighbouring user ids equal.
  */
 function parseEmbedded(filters: RawFilters): Filter {
   try {
@@ -371,22 +380,22 @@ function parseEmbedded(filters: RawFilters): Filter {
 
 const MODES: readonly SearchMode[] = ['vector', 'boost', 'hybrid'];
 
-/** A mode this instance serves. Throws `invalid_search_mode` or `search_mode_disabled`. */
+/** Throws `invalid_search_mode` or `search_mode_disabled`. */
 export function servedMode(mode: string, served: readonly SearchMode[]): SearchMode {
   if (!(MODES as readonly string[]).includes(mode))
     throw new AppError('invalid_search_mode', `Search modes are ${MODES.join(', ')}.`);
   if (!served.includes(mode as SearchMode))
-    throw new AppError('search_mode_disabled', `This instance serves: ${served.join(', ')}.`);
+    throw new AppError('search_mode_disabled', `This server serves the search modes ${served.join(', ')}.`);
   return mode as SearchMode;
 }
 
-/** The mode of what names none: `vector` where it is served. */
+/** The mode of a collection that sets none: `vector` if it is served. */
 export const defaultMode = (served: readonly SearchMode[]): SearchMode =>
   served.includes('vector') ? 'vector' : (served[0] as SearchMode);
 
 /**
- * The mode a search runs in: the one it asks for, else the collection's default, if the instance serves it. A collection
- * whose default wants a text answers a vector in mode vector; asking for such a mode with a vector is refused.
+ * The mode of a search: the requested one, else the default of the collection, if the server serves it. A vector is
+ * searched in mode vector if the default needs a text; requesting such a mode with a vector is an error.
  */
 export function searchMode(
   { modes: served }: SearchSettings,
@@ -400,8 +409,8 @@ export function searchMode(
 }
 
 /**
- * How the halves of a search are fused. Throws a 422 for a fusion that is asked of another mode, unless nothing is known
- * of the mode: a missing collection may have any.
+ * The fusion settings of a search. Throws a 422 if fusion is requested in another mode than hybrid; for a missing
+ * collection only if a mode was requested too, because its default is unknown.
  */
 export function fusionOf(
   settings: SearchSettings,
@@ -412,7 +421,7 @@ export function fusionOf(
   if (mode !== 'hybrid' && (exists || asked != null))
     throw invalidField(
       ['body', 'fusion'],
-      `fusion is of mode hybrid, and this search is of mode ${mode}`,
+      `\`fusion\` applies to mode hybrid only; this search has mode ${mode}.`,
       'fusion_mode',
     );
   return fusionSettings(fusion, settings.fusion);

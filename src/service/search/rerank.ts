@@ -1,5 +1,5 @@
-// The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order
-// them. A chunk without text cannot be read, and keeps its place behind those that can. Front thread.
+// The optional last step of a search: a reranker scores the candidates against the query, and its scores order them.
+// Candidates without a text cannot be scored and follow the others in their previous order. Runs on the front thread.
 import { AppError } from '../../api/errors.js';
 import { type HitParts, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
@@ -15,12 +15,12 @@ export interface RerankContext {
 export function checkRerank({ rerankers }: RerankContext, tenant: string, { rerank, q }: SearchInput): void {
   if (!rerank) return;
   rerankers.check(rerank.instance, tenant);
-  if (q == null) throw new AppError('invalid_rerank', 'A reranker reads a search text: give `q`.');
+  if (q == null) throw new AppError('invalid_rerank', 'Reranking requires a search text; provide `q`.');
 }
 
 /**
- * The k best by the reranker's scores, each with the priority of its document; equal scores in the order of the
- * candidates. `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
+ * The k best candidates by the reranker's scores with the priority of their documents applied; ties keep the order of
+ * the candidates. `candidates` must have `parts`. Rejects with AppError `reranker_unavailable` or `overloaded`.
  */
 export async function rerankHits(
   { rerankers }: RerankContext,

@@ -1,5 +1,5 @@
-// Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. The
-// text is embedded once, each collection is searched, and their hits are merged into one list. Front thread.
+// Use case that searches a collection, optionally together with the common collection, or the common collection alone.
+// The text is embedded once, each collection is searched, and the hits are merged. Runs on the front thread.
 import type { SearchMode } from '../../api/choices.js';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';
@@ -32,8 +32,8 @@ export interface SearchContext extends PlanContext, ShardsContext, RerankContext
 }
 
 /**
- * Best first over all collections, each in its own order; equal scores by document id, those of earlier collections
- * first.
+ * Merges the hits of all collections by score, keeping the order within each collection. Equal scores are ordered by
+ * document id, then by the order of the collections.
  */
 function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
   const [first = [], ...others] = found;
@@ -59,18 +59,18 @@ const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
 
 export interface SearchResult {
   mode: SearchMode;
-  /** The embedder did not answer: the words ranked alone. */
+  /** Set if the embedder did not answer and the terms ranked alone. */
   degraded?: true;
   timing: SearchTiming;
-  /** The hits, best first, each as JSON text. */
+  /** The hits as JSON texts, best first. */
   hits: string[];
-  /** Chunk ids of the hits. */
+  /** The chunk ids of the hits. */
   ids: string[];
 }
 
 /**
- * Throws AppError for a mode, a filter, a vector or a text that the collection cannot be searched with. A missing
- * collection is empty.
+ * Throws AppError for a mode, filter, vector or text that the collection cannot be searched with. A missing collection
+ * counts as empty.
  */
 export async function searchCollection(
   context: SearchContext,
@@ -88,7 +88,7 @@ export async function searchCollection(
   return searchAll(context, common ? [collection, common] : [collection], question);
 }
 
-/** Searches one space, whether it has the name of the collection or is staged beside it. Throws as above. */
+/** Searches one vector space, that of a live or of a shadow collection. Throws as `searchCollection` does. */
 export async function searchSpace(
   context: SearchContext,
   collection: Collection,
@@ -104,7 +104,10 @@ export async function searchSpace(
   });
 }
 
-/** Searches the common collection; empty where there is none. Throws as above, and `vector_query_not_allowed`. */
+/**
+ * Searches the common collection; the result is empty if there is none. Throws as `searchCollection` does, and
+ * `vector_query_not_allowed`.
+ */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
   if (input.v) throw new AppError('vector_query_not_allowed');
   const filter = narrowingOf(context.settings, input, caller);
@@ -114,7 +117,7 @@ export async function searchShared(context: SearchContext, input: SearchInput, c
   return searchAll(context, common ? [common] : [], question);
 }
 
-/** Searches collections of one embedding space. */
+/** Searches collections that share a vector space. */
 async function searchAll(
   context: SearchContext,
   collections: readonly Collection[],
@@ -147,7 +150,7 @@ async function searchAll(
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
 
-/** Collections are searched side by side: a phase took as long as the slowest. */
+/** Collections are searched concurrently, so each phase counts with its slowest collection. */
 function slowest(timings: readonly SearchTiming[]): SearchTiming {
   const all = noTime();
   for (const timing of timings) {

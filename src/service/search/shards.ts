@@ -1,5 +1,5 @@
-// One search of one collection: sent to a search worker, which does the whole of it (workers/search). What a shard has not loaded or indexed yet its owner is asked for first, again and again until it is. Front
-// thread.
+// Runs one search of one collection on a search worker (workers/search). If segments are not loaded or indexes are
+// missing, the owners of the shards are asked to prepare them and the search is retried. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';
@@ -11,13 +11,13 @@ import type { CollectionSearch, Found, Wanting } from '../../engine/search/param
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
-/** The first such search of a large collection waits for its index, up to this long. */
+/** The first search that needs an index of a large collection waits for it, up to this long. */
 const WAIT_MAX_MS = 20_000;
 const RECHECK_MS = 10;
 
 /**
- * Asks what can be told only once the words or the metadata of a collection are indexed. `ask` answers null while the
- * index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it goes on being built.
+ * Repeats `ask` until it returns an answer; it returns null while an index is being built. Throws 503
+ * `shard_unavailable` if the index is not complete in time; building it continues.
  */
 export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   const untilMs = performance.now() + WAIT_MAX_MS;
@@ -30,23 +30,23 @@ export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   }
 }
 
-/** What carries a search out. */
+/** The pools that run a search. */
 export interface ShardsContext {
   readonly searches: Pick<SearchPool, 'ask'>;
   readonly shards: Pick<ShardPool, 'ask' | 'size'>;
 }
 
 export interface FoundHit {
-  /** Chunk id. */
+  /** The chunk id. */
   id: string;
   score: number;
-  /** The whole hit, as JSON text. */
+  /** The whole hit as JSON text. */
   json: string;
-  /** Where they were asked for. */
+  /** Present if requested. */
   parts?: HitParts;
 }
 
-/** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */
+/** Returns the k best hits, best first. Writes the time of each phase to `timing`; waiting counts as search time. */
 export async function searchShards(
   context: ShardsContext,
   collection: Collection,
@@ -80,7 +80,7 @@ function find(
   });
 }
 
-/** Asks the owners for what is wanting; false while any of it is being made. */
+/** Asks the owners of the shards to load segments and build missing indexes; returns false while any is unfinished. */
 async function prepare(
   { shards }: ShardsContext,
   collection: Collection,

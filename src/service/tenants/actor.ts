@@ -1,7 +1,7 @@
-// Who calls a route, what that one may do and see, and whose account it goes to.
+// The actor of a request: what it may do and see, and which account it is counted for.
 import type { Scope } from '../../api/choices.js';
 
-/** What restricts an actor within its tenants; what is absent or null does not. */
+/** Restrictions of an actor within its tenants; an absent or null one does not restrict. */
 interface Restrictions {
   readonly scopes?: readonly Scope[] | null | undefined;
   readonly collections?: readonly string[] | null | undefined;
@@ -9,22 +9,22 @@ interface Restrictions {
 }
 
 export interface Actor {
-  /** For the search log. */
+  /** The name that the query log records. */
   readonly name: string;
   readonly admin: boolean;
-  /** Whether the limits of tenants are not for this one: the admin, where there are keys. */
+  /** True if tenant limits do not apply; set for the admin when keys are in use. */
   readonly unlimited?: boolean;
-  /** The tenants the key is good for; undefined for all. */
+  /** The tenants that the key is valid for; undefined for all. */
   readonly tenants?: readonly string[];
-  /** undefined for all. */
+  /** The granted scopes; undefined for all. */
   readonly scopes?: readonly Scope[];
-  /** The collections the key sees; undefined for all. */
+  /** The collections that the key may access; undefined for all. */
   readonly collections?: readonly string[];
-  /** Metadata filters that are ANDed to every search of this actor. */
+  /** Metadata filters that are combined with every search of this actor by AND. */
   readonly filters?: Readonly<Record<string, unknown>>;
 }
 
-/** A key, configured or made at run time, as what it lets its holder do. */
+/** The actor of a configured or stored key. */
 export const actorOf = ({ name, tenant, ...key }: { name: string; tenant: string } & Restrictions): Actor => ({
   name,
   admin: false,
@@ -43,26 +43,26 @@ export const restricted = ({
 });
 
 export interface Credentials {
-  /** Header value by lower-case name; '' when absent. */
+  /** The header value by its lower-case name; '' when absent. */
   header(name: string): string;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * Whom a request counts for whose path names no tenant: the actor's only one, else the actor, whose name then is no
- * slug.
+ * The account of a request whose path names no tenant: the only tenant of the actor, else `@` and the name of the
+ * actor, which no tenant can have.
  */
 export const accountOf = ({ tenants, name }: Actor): string =>
   tenants?.length === 1 ? (tenants[0] as string) : `@${name}`;
 
-/** Whether the actor's key names this collection, or names none at all. */
+/** Whether the actor may access the collection. */
 export const seesCollection = ({ collections }: Actor, name: string): boolean =>
   collections === undefined || collections.includes(name);
 
-/** A tenant's place for one request under way. */
+/** Admission of one request by the rate limiter. */
 export interface Permit {
-  /** X-RateLimit-Limit, -Remaining and -Reset, for every response of the request, errors too. */
+  /** X-RateLimit-Limit, -Remaining and -Reset, for every response to the request, including errors. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Called once, when nothing of the request is under way any more. */
+  /** Must be called once, when the request has ended. */
   release(): void;
 }

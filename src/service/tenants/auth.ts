@@ -1,6 +1,6 @@
-// Authentication: from the headers of a request, before its body is read, to an actor or a refusal, by keys and, in
-// mode jwt, by tokens, which the jose library verifies. A refusal says nothing of why a key or token is no good. Front
-// thread.
+// Authentication: turns the headers of a request, before its body is read, into an actor or an error. Accepts keys and,
+// in mode jwt, tokens, which the jose library verifies. Errors do not tell why a key or token is invalid. Runs on the
+// front thread.
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
@@ -10,14 +10,14 @@ import { type TokenKeys, digestOf } from '../../config/auth.js';
 import { type Actor, type Credentials, restricted, seesCollection } from './actor.js';
 import type { KeyRing } from './keys.js';
 
-/** The claims that mean something here; a token may have others. null counts as absent. */
+/** The claims that are used; a token may have others. null counts as absent. */
 interface Claims {
   sub?: string | null;
   admin?: boolean | null;
-  /** Slugs; `"*"` for all. */
+  /** Tenant slugs; `"*"` for all. */
   tenants?: string | string[] | null;
   tenant?: string | null;
-  /** A list, or words with spaces between; words that are no scope of ours are passed over. Absent: all. */
+  /** A list, or names separated by spaces; unknown scopes are ignored. Absent for all. */
   scopes?: string | string[] | null;
   collections?: string[] | null;
   filters?: Record<string, unknown> | null;
@@ -27,13 +27,13 @@ const isClaims = typia.createIs<Claims>();
 const NAME_CHARACTERS_MAX = 256;
 
 /**
- * The claims of a verified token as an actor. Throws 401 `auth_invalid` for a claim of the wrong shape: what was meant
- * as a restriction is never dropped.
+ * The actor of a verified token. Throws 401 `auth_invalid` for a claim of the wrong type, so that a malformed
+ * restriction is never ignored.
  */
 function actorOfClaims(claims: object): Actor {
   if (!isClaims(claims)) throw new AppError('auth_invalid');
   const { collections, filters } = claims;
-  // Who sees a part of a tenant only is nobody's admin.
+  // A token that is restricted to some collections or by filters is never an admin.
   const admin = claims.admin === true && collections == null && filters == null;
   const tenants = admin ? undefined : tenantsOf(claims);
   const scopes =
@@ -49,7 +49,7 @@ function actorOfClaims(claims: object): Actor {
   };
 }
 
-/** undefined for all. */
+/** Returns undefined for all tenants. */
 function tenantsOf({ tenants, tenant }: Claims): string[] | undefined {
   const named = [...(typeof tenants === 'string' ? [tenants] : (tenants ?? [])), ...(tenant == null ? [] : [tenant])];
   return named.includes('*') ? undefined : named;
@@ -65,29 +65,34 @@ function nameOf(admin: boolean, tenants: readonly string[] | undefined): string 
 
 export interface TokenVerifierOptions {
   readonly keys: TokenKeys;
-  /** Wanted `iss` and `aud`; '' for any. */
+  /** Required `iss` and `aud`; '' accepts any. */
   readonly issuer: string;
   readonly audience: string;
   readonly nowMs: () => number;
 }
 
-/** How far the clocks of issuer and server may be apart. */
+/** Tolerated difference between the clocks of issuer and server. */
 const LEEWAY_S = 30;
 const REMEMBERED_MAX = 10_000;
-/** A key that is taken out of the JWKS file ends its tokens after this long at the latest. */
+/** Tokens of a key that is removed from the JWKS file are rejected after this time at the latest. */
 const REMEMBERED_MS = 5 * 60_000;
 
-/** Three parts of base64url with points between: keys of ours never look like this. */
+/**
+ * Whether the text has the form of a JWT: three base64url parts separated by dots. Keys of this server never have it.
+ */
 export const looksLikeToken = (presented: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(presented);
 
-/** A verified token is remembered by its SHA-256 for a while, so that its next request is answered at once. */
+/**
+ * Verifies tokens; caches each verified one by its SHA-256 digest for a while, so that later requests are authenticated
+ * synchronously.
+ */
 export class TokenVerifier {
   private readonly remembered = new Map<string, { actor: Actor; untilMs: number }>();
 
   constructor(private readonly options: TokenVerifierOptions) {}
 
   /**
-   * Whom the token with this digest speaks for; at once where it has been verified lately. Rejects with AppError 401
+   * The actor of the token with this digest, synchronously if it was verified recently. Rejects with AppError 401
    * `auth_invalid`, without a reason.
    */
   verify(token: string, digest: string): Actor | Promise<Actor> {
@@ -137,7 +142,7 @@ export class TokenVerifier {
   }
 }
 
-/** What authentication must know of a route. */
+/** What authentication needs to know of a route. */
 export interface Guarded {
   readonly access: Access;
   readonly scope?: Scope;
@@ -145,16 +150,16 @@ export interface Guarded {
 }
 
 /**
- * Answers at once where it can. Throws, or rejects with, AppError 401 or 403; 503 `not_ready` while keys are still
- * being loaded.
+ * Authenticates synchronously if possible. Throws, or rejects with, AppError 401 or 403, and 503 `not_ready` while keys
+ * are being loaded.
  */
 export type Authenticate = (request: Credentials, route: Guarded) => Actor | Promise<Actor>;
 
 interface Known {
   readonly keys: KeyRing;
-  /** Absent: tokens are no good here. */
+  /** Absent if tokens are not accepted. */
   readonly tokens?: TokenVerifier;
-  /** Whether the keys made at run time have come from the store: before that, an unknown key may yet be a good one. */
+  /** Whether the stored keys have been loaded; before that, an unknown key may be valid. */
   readonly hasLoaded: () => boolean;
   readonly nowMs: () => number;
 }
@@ -162,14 +167,17 @@ interface Known {
 const ANYBODY: Actor = { name: 'anonymous', admin: true };
 const NOBODY: Actor = { name: 'anonymous', admin: false };
 /**
- * All that an actor with filters may do: anything else could show documents that the filters hide. What comes by MCP is
- * asked again, by what it is.
+ * The operations that an actor with filters may use; others could reveal documents that the filters hide. Calls through
+ * MCP are checked again by the operation they invoke.
  */
 const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery', 'mcp']);
 
 export const allowEverybody: Authenticate = () => ANYBODY;
 
-/** 401 `auth_invalid` without a known key or token, 403 `auth_forbidden` or `admin_required` for the wrong one. */
+/**
+ * 401 `auth_invalid` without a valid key or token; 403 `auth_forbidden` or `admin_required` if the actor may not use
+ * the route.
+ */
 export function authenticateBy({ keys, tokens, hasLoaded, nowMs }: Known): Authenticate {
   return (request, route) => {
     if (route.access === 'public') return NOBODY;
@@ -189,13 +197,13 @@ export function authenticateBy({ keys, tokens, hasLoaded, nowMs }: Known): Authe
   };
 }
 
-/** `Authorization: Bearer KEY` (the scheme in any case) or `X-API-Key: KEY`; '' when there is none. */
+/** Reads `Authorization: Bearer KEY` (scheme in any case) or `X-API-Key: KEY`; '' if there is none. */
 function presentedKey(request: Credentials): string {
   const [scheme = '', key = ''] = request.header('authorization').trim().split(/\s+/, 2);
   return scheme.toLowerCase() === 'bearer' ? key : request.header('x-api-key').trim();
 }
 
-/** The actor, where it may do this, else AppError 403. Restrictions of a key or token hold for an admin's too. */
+/** Returns the actor if it may use the route, else throws AppError 403. Restrictions apply to admins too. */
 export function permitted(
   actor: Actor,
   { params }: Pick<Credentials, 'params'>,

@@ -1,5 +1,5 @@
-// The keys that are good now: held as SHA-256 digests, looked up by digest and compared in constant time, never logged;
-// and how new ones are made. Front thread.
+// The valid keys, stored as SHA-256 digests, looked up by digest and compared in constant time, never logged; also the
+// creation of new keys. Runs on the front thread.
 import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ interface Holder {
 export class KeyRing {
   private readonly holders = new Map<string, Holder>();
 
-  /** Without an admin key nobody is the admin. */
+  /** With an empty admin key there is no admin. */
   constructor(adminKey: string, keys: readonly KeyConfig[]) {
     for (const key of keys)
       this.add(digestOfConfigured(key), actorOf(key), key.expires ? Date.parse(key.expires) : Infinity);
     if (adminKey !== '') this.add(digestOf(adminKey), { name: 'admin', admin: true, unlimited: true }, Infinity);
   }
 
-  /** `digest`: SHA-256 of the key in hexadecimal. */
+  /** `digest` is the SHA-256 of the key in hexadecimal. */
   add(digest: string, actor: Actor, expiresAtMs: number): void {
     this.holders.set(digest, { digest: Buffer.from(digest, 'hex'), actor, expiresAtMs });
   }
@@ -31,7 +31,7 @@ export class KeyRing {
     this.holders.delete(digest);
   }
 
-  /** Whom the key with this digest belongs to; undefined when it is unknown or expired at `nowMs`. */
+  /** The actor of the key with this digest; undefined if it is unknown or expired at `nowMs`. */
   find(digest: string, nowMs: number): Actor | undefined {
     const found = this.holders.get(digest);
     if (!found || !crypto.timingSafeEqual(found.digest, Buffer.from(digest, 'hex'))) return undefined;
@@ -39,10 +39,10 @@ export class KeyRing {
   }
 }
 
-/** A new key: 256 random bits behind a prefix by which scanners for leaked secrets know it. */
+/** A new key: 256 random bits with a prefix that scanners for leaked secrets recognize. */
 export const newKey = (): string => `sheaf_${crypto.randomBytes(32).toString('base64url')}`;
 
-/** The admin key kept in the data directory; made, readable by its owner alone, when there is none. */
+/** Reads the admin key from the data directory; creates it if missing, readable by its owner only. */
 export function keptAdminKey(dataDir: string): string {
   const file = join(dataDir, 'admin.key');
   try {

@@ -1,5 +1,5 @@
-// What a tenant may use: its limits, the limiter that keeps it to its rate and its requests under way, and the ledger
-// that keeps its collections to their number of chunks. Front thread.
+// Limits of tenants: their values, the limiter of request rates and concurrent requests, and the ledger that enforces
+// the number of chunks of a collection. Runs on the front thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
@@ -7,7 +7,7 @@ import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
 import type { TenantLimits } from '../../config/config.js';
 import { type Actor, type Permit, accountOf } from './actor.js';
 
-/** The limits as they are configured, where 0 is no limit; a burst of 0 is twice the rate. */
+/** Converts configured limits: 0 means no limit, and a burst of 0 means twice the rate. */
 export function configuredLimits(configured: TenantLimits): TenantLimits {
   const open = (value: number): number => (value === 0 ? Infinity : value);
   const requestsPerSecond = open(configured.requestsPerSecond);
@@ -20,12 +20,12 @@ export function configuredLimits(configured: TenantLimits): TenantLimits {
   };
 }
 
-/** The limits of a tenant with quotas: null takes what is configured. */
+/** The limits of a tenant with quotas: null inherits the configured limit, -1 means no limit. */
 export function limitsUnder(quotas: TenantQuotas, configured: TenantLimits): TenantLimits {
   const own = (quota: number | null, inherited: number): number =>
     quota === null ? inherited : quota === -1 ? Infinity : quota;
   const requestsPerSecond = own(quotas.requests_per_second, configured.requestsPerSecond);
-  // A rate of the tenant's own goes with a burst of its own, so that the configured one does not undo it.
+  // A tenant with a rate of its own gets a matching burst, because the configured burst could defeat that rate.
   const inheritedBurst = quotas.requests_per_second === null ? configured.burst : burstFor(requestsPerSecond);
   return {
     requestsPerSecond,
@@ -36,10 +36,10 @@ export function limitsUnder(quotas: TenantQuotas, configured: TenantLimits): Ten
   };
 }
 
-/** Twice the rate, at least one request; none where none is allowed. */
+/** Twice the rate but at least one request; 0 for a rate of 0. */
 const burstFor = (perSecond: number): number => (perSecond === 0 ? 0 : Math.max(1, Math.ceil(perSecond * 2)));
 
-/** As quotas tell it: -1 for no limit. */
+/** The limits in the form of quotas: -1 for no limit. */
 export function toldLimits(limits: TenantLimits): Record<keyof TenantQuotas, number> {
   const told = (value: number): number => (value === Infinity ? -1 : value);
   return {
@@ -57,14 +57,14 @@ interface Use {
 }
 
 const UNLIMITED: Permit = { headers: {}, release: () => undefined };
-/** A place falls free when any request ends: soon, but nobody knows when. */
+/** A slot becomes free when any request of the tenant ends, which cannot be predicted. */
 const IN_FLIGHT_RETRY_S = 1;
 const SWEEP_MIN = 1024;
 
 /**
- * Keeps each tenant to its rate and to its number of requests under way, so that a noisy one is refused before it slows
- * others down. A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with
- * the busy ones.
+ * Enforces the rate and the number of concurrent requests of each tenant, so that a busy tenant is rejected before it
+ * slows others down. The state of idle tenants, whose buckets are full again, is dropped, so memory depends on the
+ * number of active tenants.
  */
 export class TenantLimiter {
   private readonly uses = new Map<string, Use>();
@@ -76,8 +76,8 @@ export class TenantLimiter {
   ) {}
 
   /**
-   * Takes a place for a request to `tenant` (that of the path; undefined where the path has none: then the actor's only
-   * tenant, else its name). Throws 429 `tenant_rate_limited`, which costs no token.
+   * Admits a request to `tenant`, the tenant of the path; undefined if the path names none, then the account of the
+   * actor counts. Throws 429 `tenant_rate_limited`; a rejected request takes no token.
    */
   admit(actor: Actor, tenant: string | undefined): Permit {
     if (actor.unlimited) return UNLIMITED;
@@ -88,13 +88,13 @@ export class TenantLimiter {
     const use = this.useOf(name, rate);
     use.bucket.fill(rate, this.nowMs());
     if (use.inFlight >= limits.inFlightMax)
-      throw refusal(use, limits, rate, 'too many requests under way', IN_FLIGHT_RETRY_S);
+      throw refusal(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
     if (!use.bucket.take()) throw refusal(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
     use.inFlight += 1;
     return { headers: headersOf(use, limits, rate), release: () => void (use.inFlight -= 1) };
   }
 
-  /** Tenants that are remembered now. */
+  /** The number of tenants with state in memory. */
   get size(): number {
     return this.uses.size;
   }
@@ -108,7 +108,7 @@ export class TenantLimiter {
     return use;
   }
 
-  /** Each sweep is paid for by as many new tenants as it left. */
+  /** The threshold doubles with the number of tenants left, so the amortized cost per new tenant is constant. */
   private sweep(): void {
     for (const [name, use] of this.uses) {
       const rate = rateOf(this.limitsOf(name));
@@ -119,7 +119,7 @@ export class TenantLimiter {
   }
 }
 
-/** A burst without end is a rate without end. */
+/** An unlimited burst means an unlimited rate. */
 const rateOf = ({ requestsPerSecond, burst }: TenantLimits): BucketRate => ({
   perSecond: burst === Infinity ? Infinity : requestsPerSecond,
   capacity: burst,
@@ -132,7 +132,7 @@ function refusal(use: Use, limits: TenantLimits, rate: BucketRate, why: string, 
   });
 }
 
-/** Tells of the rate; without one, of the places. */
+/** The headers describe the rate or, if there is none, the concurrent requests. */
 function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rate: BucketRate): Record<string, string> {
   const isRated = rate.perSecond !== Infinity;
   const limit = isRated ? rate.capacity : inFlightMax;
@@ -146,21 +146,21 @@ function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rat
 }
 
 interface Addition<T> {
-  /** Chunks of the document. */
+  /** Number of chunks of the document. */
   readonly chunks: number;
-  /** How many its collection may have. */
+  /** Maximum number of chunks of the collection. */
   readonly chunksMax: number;
-  /** Counts what the collection has, over all shards. */
+  /** Counts the chunks of the collection over all shards. */
   readonly count: () => Promise<number>;
-  /** Sends the document, which is refused where it would make the collection grow by more than `room` chunks. */
+  /** Sends the document. The shard must reject it if the collection would grow by more than `room` chunks. */
   readonly send: (room: number) => Promise<T>;
 }
 
 interface Account {
-  /** The collection has at most so many chunks; Infinity until it is counted. */
+  /** Upper bound of the number of chunks of the collection; Infinity until it is counted. */
   bound: number;
   readonly underWay: Set<Promise<unknown>>;
-  /** Documents that wait for a count, and the end of their line. */
+  /** Number of documents that wait for a count, and a promise that serializes them. */
   waiting: number;
   lineEnd: Promise<unknown>;
 }
@@ -168,17 +168,17 @@ interface Account {
 const ACCOUNTS_MAX = 1024;
 
 /**
- * Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is
- * not over: every document counts as all new, and only when the bound says that it may not fit are those under way
- * waited for and the chunks counted. Documents that replace others therefore cost a count now and then, and never a
- * wrong refusal.
+ * Enforces the maximum number of chunks of each collection over all shards. It keeps an upper bound of each count, to
+ * which every document adds all its chunks as if they were new. Only if a document may not fit by this bound are the
+ * documents in flight awaited and the chunks counted. Documents that replace others therefore cause a count now and
+ * then, but are never wrongly rejected.
  */
 export class ChunkLedger {
   private readonly accounts = new Map<CollectionId, Account>();
 
   /**
-   * Sends a document, in the order of the calls. Rejects with what `count` or `send` rejects with. Only what bypasses
-   * the ledger between a count and the next can take a collection over its limit.
+   * Sends documents in the order of the calls. Rejects with the errors of `count` and `send`. Only writes that bypass
+   * the ledger between two counts can exceed the limit.
    */
   async add<T>(id: CollectionId, addition: Addition<T>): Promise<T> {
     const account = this.accountOf(id);
@@ -191,14 +191,14 @@ export class ChunkLedger {
     return (await started).answer;
   }
 
-  /** Answers an object, so that the line moves on when the document has been sent and not when it is answered. */
+  /** Wraps the promise in an object, so that the next document waits until this one is sent, not until it is stored. */
   private async afterCount<T>(account: Account, addition: Addition<T>): Promise<{ answer: Promise<T> }> {
     if (!fits(account, addition)) {
       await Promise.allSettled(account.underWay);
       account.bound = await addition.count();
     }
     const answer = this.sent(account, addition);
-    // It is the caller's to look at; until then it is not unhandled.
+    // The caller handles the rejection; this prevents an unhandled rejection until then.
     answer.catch(() => undefined);
     return { answer };
   }
@@ -226,7 +226,7 @@ export class ChunkLedger {
     return account;
   }
 
-  /** What is dropped is counted again. */
+  /** Drops idle accounts; they are counted again when needed. */
   private dropIdle(): void {
     for (const [id, { underWay, waiting }] of this.accounts)
       if (underWay.size === 0 && waiting === 0) this.accounts.delete(id);

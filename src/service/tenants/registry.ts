@@ -1,6 +1,6 @@
-// The tenants and keys that were made at run time, in the memory of the front thread; the owner of shard 0 has the
-// original, where a change is committed before it is shown here. The registry puts the keys on the key ring, and knows
-// what a tenant may use. Front thread.
+// The tenants and keys that were created at run time, in memory. The owner of shard 0 has the original; a change is
+// committed there first and then applied here. The registry adds the keys to the key ring and knows the limits of each
+// tenant. Runs on the front thread.
 import type { Tenant } from '../../api/ids.js';
 import type { KeyRecord, StoredTenants, TenantRecord } from '../../api/tenants.js';
 import type { TenantLimits } from '../../config/config.js';
@@ -11,7 +11,7 @@ import { limitsUnder } from './limits.js';
 interface Entry {
   record: TenantRecord;
   limits: TenantLimits;
-  /** By key id, which is in the order of making. */
+  /** Keys by id, in the order of their creation. */
   readonly keys: Map<string, KeyRecord>;
 }
 
@@ -21,16 +21,18 @@ export class TenantRegistry {
 
   constructor(
     readonly ring: KeyRing,
-    /** What tenants without quotas of their own may use. */
+    /** Limits of tenants without quotas. */
     private readonly configured: TenantLimits,
   ) {}
 
-  /** Whether the tenants have come from the store since the start. */
+  /** Whether the tenants have been loaded from the store. */
   get loaded(): boolean {
     return this.isLoaded;
   }
 
-  /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
+  /**
+   * Replaces the content by that of the store. Called whenever shard 0 opens, so again after each crash of its worker.
+   */
   load({ tenants, keys }: StoredTenants): void {
     for (const name of [...this.entries.keys()]) this.remove(name as Tenant);
     for (const record of tenants) this.put(record);
@@ -46,7 +48,7 @@ export class TenantRegistry {
     return [...this.entries.keys()] as Tenant[];
   }
 
-  /** In the order of making, revoked ones included. */
+  /** The keys in the order of their creation, including revoked ones. */
   keysOf(tenant: Tenant): KeyRecord[] {
     return [...(this.entries.get(tenant)?.keys.values() ?? [])];
   }
@@ -60,13 +62,13 @@ export class TenantRegistry {
     this.entries.set(record.tenant, { record, limits: limitsUnder(record, this.configured), keys });
   }
 
-  /** Its keys are no good from here on. */
+  /** Removes the tenant and invalidates its keys. */
   remove(tenant: Tenant): void {
     for (const { digest } of this.keysOf(tenant)) this.ring.remove(digest);
     this.entries.delete(tenant);
   }
 
-  /** A new key, or one that has been revoked. A key goes with its tenant: where that is gone, so is this. */
+  /** Adds a new key or updates a revoked one. Ignored if the tenant has been deleted. */
   putKey(key: KeyRecord): void {
     const entry = this.entries.get(key.tenant);
     if (!entry) return;

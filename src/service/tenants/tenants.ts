@@ -1,6 +1,6 @@
-// Use cases on tenants and their keys: list, make, look at, change, delete, revoke. A tenant exists when it was made or
-// has a collection. Of a key only the digest is kept. Shard 0's worker commits a change before it is shown here. Front
-// thread.
+// Use cases of tenants and their keys: list, create, read, update and delete tenants, create and revoke keys. A tenant
+// exists if it was created or has a collection. Only the digest of a key is stored. The owner of shard 0 commits a
+// change before it is applied in memory. Runs on the front thread.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, invalidField } from '../../api/errors.js';
 import { parseFilter } from '../../api/filter.js';
@@ -50,16 +50,16 @@ export const tenantUseCases = (context: TenantsContext): UseCases<typeof TENANT_
   revokeTenantKey: ({ tenant, key_id: keyId }) => revokeKey(context, tenant, keyId),
 });
 
-/** What can be given for a tenant; undefined stays as it is. */
+/** Optional properties of a tenant; undefined leaves one unchanged. */
 type TenantOptions = UpdateTenantBody;
 
-/** By slug. */
+/** All tenants, sorted by slug. */
 function tenantNames({ store: { catalog }, tenants }: TenantsContext): Tenant[] {
   return [...new Set([...catalog.tenantNames(), ...tenants.names()])].sort((a, b) => (a < b ? -1 : 1));
 }
 
 /**
- * Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400
+ * Creates a tenant with a first key, whose plaintext is only returned here. Throws 409 `tenant_exists`, 400
  * `invalid_display_name`, 422.
  */
 async function createTenant(context: TenantsContext, tenant: Tenant, options: TenantOptions): Promise<CreatedTenant> {
@@ -96,7 +96,10 @@ async function updateTenant(context: TenantsContext, tenant: Tenant, options: Te
   return tenantProfile(context, tenant);
 }
 
-/** Its keys are no good any more. Throws 404 `tenant_not_found`, 409 `tenant_not_empty` where not `force`. */
+/**
+ * Deletes the tenant and its collections, and invalidates its keys. Throws 404 `tenant_not_found`, and 409
+ * `tenant_not_empty` if it has collections and `force` is false.
+ */
 async function deleteTenant(context: TenantsContext, tenant: Tenant, force: boolean): Promise<DeletedTenant> {
   const forgetting = await changeCatalog(context.store, 'deleteTenant', { tenant, force }, (collections) => {
     context.tenants.remove(tenant);
@@ -106,7 +109,7 @@ async function deleteTenant(context: TenantsContext, tenant: Tenant, force: bool
   return { tenant, deleted: tenant, collections_deleted: forgetting.length };
 }
 
-/** A tenant as it is when nothing has been said about it: every quota is inherited. */
+/** The default record of a tenant, which inherits every quota. */
 function newRecord({ store }: TenantsContext, tenant: Tenant): TenantRecord {
   const inherited = {
     max_collections: null,
@@ -118,12 +121,12 @@ function newRecord({ store }: TenantsContext, tenant: Tenant): TenantRecord {
   return { tenant, display_name: null, created_at: nowIso(store), ...inherited };
 }
 
-/** Throws 422, also where one quota is given by both of its names, and differs. */
+/** Throws 422, also if a quota is given under both of its names with different values. */
 function changeOf({ max_concurrent: alias, ...options }: TenantOptions): TenantChange {
   if (alias !== undefined && options.max_in_flight !== undefined && options.max_in_flight !== alias)
     throw invalidField(
       ['body', 'max_concurrent'],
-      'is another name of max_in_flight, which differs',
+      'The value differs from that of `max_in_flight`, of which this is an alias.',
       'value_error',
       alias,
     );
@@ -142,7 +145,7 @@ function changeOf({ max_concurrent: alias, ...options }: TenantOptions): TenantC
 
 const LABEL_DEFAULT = 'primary';
 
-/** A key that has been made; the plaintext is in nobody else's hands. */
+/** A new key with its plaintext, which is not stored. */
 interface MadeKey {
   plaintext: string;
   key: KeyRecord;
@@ -161,14 +164,17 @@ async function createKey(context: TenantsContext, tenant: Tenant, options: Creat
   return { tenant, ...publicKey(key), key: plaintext };
 }
 
-/** In the order of making, revoked ones included. Throws 404 `tenant_not_found`. */
+/** The keys in the order of their creation, including revoked ones. Throws 404 `tenant_not_found`. */
 function listKeys({ store: { catalog }, tenants }: TenantsContext, tenant: Tenant): KeyList {
   if (!tenants.find(tenant) && catalog.ofTenant(tenant).length === 0) throw new AppError('tenant_not_found');
   const keys = tenants.keysOf(tenant).map(publicKey);
   return { tenant, keys, count: keys.length };
 }
 
-/** The key is no good from the answer on; revoking it again changes nothing. Throws 404 `key_not_found`. */
+/**
+ * Revokes a key; it is invalid when the promise resolves. Revoking it again changes nothing. Throws 404
+ * `key_not_found`.
+ */
 async function revokeKey(context: TenantsContext, tenant: Tenant, keyId: string): Promise<RevokedKey> {
   const revokedAt = nowIso(context.store);
   const key = await changeCatalog(context.store, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
@@ -178,7 +184,7 @@ async function revokeKey(context: TenantsContext, tenant: Tenant, keyId: string)
   return { tenant, ...publicKey(key) };
 }
 
-/** A key as it is shown: never its digest; without what it does not have. */
+/** The public form of a key: without its digest and without null fields. */
 function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at, ...optional }: KeyRecord): TenantKey {
   return {
     key_id,
@@ -188,7 +194,7 @@ function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at
   };
 }
 
-/** A new key; nothing is stored. */
+/** A new key record; stores nothing. */
 function keyRecord({ store }: TenantsContext, tenant: Tenant, options: CreateKeyBody): MadeKey {
   const { label, expires, scopes, collections, filters } = options;
   const plaintext = newKey();
@@ -225,7 +231,7 @@ function futureTime(text: string, nowMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-/** Strings in them are literal, whatever `search.string_operators` says of those in a body. */
+/** Strings in the filters are literal, whatever `search.string_operators` is. */
 function checkedFilters(filters: Record<string, unknown>): Record<string, unknown> {
   parseFilter(filters, { stringOperators: false });
   if (Buffer.byteLength(JSON.stringify(filters)) <= KEY_FILTERS_BYTES_MAX) return filters;
