@@ -1,5 +1,5 @@
-// What the kernel exports. Addresses and ordinals are u32. Rules for all of it: no globals, no static data, no
-// allocation but from the arena (docs/internals/memory-layout.md).
+// The exports of the kernel. Addresses and ordinals are u32. The kernel has no globals and no static data, and
+// allocates only from the arena (docs/internals/memory-layout.md).
 export { format } from './memory/arena';
 export { endEpoch, haveLeft, reclaim } from './memory/epochs';
 export { lockUnused, unlockUnused } from './memory/arena';

@@ -1,7 +1,7 @@
-// The candidates of a walk through the graph: one sorted array, best first, with live and removed nodes in it, in the
-// scratch of the thread. Removed ones are way-points: they are expanded, but only live ones count towards ef (Malkov &
-// Yashunin 2016, as hnswlib does). A key is score 32 | ordinal 30 | live 1 | expanded 1; scores alone are compared,
-// equal ones stay in the order of their coming.
+// The candidates of a graph search and its visited set, both in the scratch of the thread. The candidates are one
+// sorted array, best first, of live and removed nodes. Removed nodes are expanded as way-points, but only live ones
+// count towards `ef` (Malkov & Yashunin 2016, as in hnswlib). A key is score 32 | ordinal 30 | live 1 | expanded 1.
+// Only the scores are compared; equal ones keep the order of insertion. Any thread.
 import { ROOT_ROW_BYTES, SCRATCH_POOL, SCRATCH_VISITED } from '../../memory/layout';
 import { batched, putInBatch, touch } from '../memory/row-blocks';
 import { areaAt, ensureArea } from '../memory/scratch';
@@ -26,12 +26,12 @@ export function nearOrdinal(key: i64): u32 {
   return <u32>key >> 2;
 }
 
-/** Room for removed nodes beside ef live ones. @inline */
+/** Capacity of the array: `ef` live nodes and room for removed ones. @inline */
 export function nearMax(ef: u32): u32 {
   return 2 * ef + 64;
 }
 
-/** Makes room for the candidates of a walk of breadth `ef`. False when memory is full. */
+/** Makes room for the candidates of a graph search with `ef`. False when memory is full. */
 export function ensureNear(scratch: usize, ef: u32): bool {
   return ensureArea(scratch, SCRATCH_POOL, (<usize>(nearMax(ef) + 1)) << 3);
 }
@@ -42,8 +42,8 @@ export function nearAt(scratch: usize, place: u32): i64 {
 }
 
 /**
- * Puts a key into the sorted array of `size` keys and answers its place. Four keys move at a time, as far as all four
- * are worse.
+ * Inserts a key into the sorted array of `size` keys and returns its place. Four keys move at a time as long as all
+ * four are worse.
  * @inline
  */
 export function insertNear(pool: usize, size: u32, key: i64): u32 {
@@ -64,15 +64,15 @@ export function insertNear(pool: usize, size: u32, key: i64): u32 {
   return <u32>((at - pool) >> 3);
 }
 
-// What a walk found, scored again by rows: the best live candidates go to the best of the search or of the insertion,
-// by the scores that answers have.
+// Exact scoring of the candidates: the best ones are scored by their rows, with the scores that hits have, and offered
+// to the heap of the k best.
 
-/** Rows that are touched together: a third of them fill the first cache. */
+/** Rows that are touched together. A third of them already fill the first-level cache. */
 const TOUCHED_ROWS: u32 = 16;
 
 /**
- * Puts the next candidates from `place` on into BATCH, live ones alone where `liveOnly`, up to `max`, and touches their
- * rows; answers place << 8 | how many.
+ * Puts the next candidates from `place` on into BATCH, up to `max` and up to TOUCHED_ROWS, and touches their rows.
+ * `liveOnly` skips removed nodes. Returns (next place << 8) | count.
  */
 export function takeNear(scratch: usize, root: usize, place: u32, size: u32, max: u32, liveOnly: bool): u32 {
   let count: u32 = 0;
@@ -85,7 +85,7 @@ export function takeNear(scratch: usize, root: usize, place: u32, size: u32, max
   return (place << 8) | count;
 }
 
-/** Offers the `max` best candidates by the scores of their rows. */
+/** Offers the `max` best candidates by the exact scores of their rows. */
 export function offerNear(scratch: usize, root: usize, size: u32, max: u32, liveOnly: bool): void {
   for (let place: u32 = 0, left = max; place < size && left > 0; ) {
     const taken = takeNear(scratch, root, place, size, left, liveOnly);
@@ -97,9 +97,9 @@ export function offerNear(scratch: usize, root: usize, size: u32, max: u32, live
   }
 }
 
-// Which rows a walk has met: one bit a row, cleared for each walk. At 60,000 rows that is 7.5 kB, which stays in the
-// first cache; clearing it costs less than a hop. (An array of epochs would need no clearing, but 8 to 16 times the
-// memory.)
+// The visited set has one bit for each row and is cleared for each graph search. For 60,000 rows it takes 7.5 kB, which
+// stays in the first-level cache, and clearing it costs less than a hop. An array of epochs would need no clearing, but
+// 8 to 16 times the memory.
 
 /** @inline */
 function bytesFor(rows: u32): usize {
@@ -114,7 +114,10 @@ export function clearVisited(scratch: usize, rows: u32): void {
   memory.fill(areaAt(scratch, SCRATCH_VISITED), 0, bytesFor(rows));
 }
 
-/** Marks the row; 1 when it had not been met, else 0: a number, so that a caller can count without a branch. @inline */
+/**
+ * Marks a row as visited. Returns 1 for a row that was not marked before, else 0; a number lets callers count without a
+ * branch. @inline
+ */
 export function visit(scratch: usize, ordinal: u32): u32 {
   const byte = areaAt(scratch, SCRATCH_VISITED) + (<usize>ordinal >> 3);
   const before: u32 = load<u8>(byte);

@@ -1,29 +1,26 @@
-// Rows with the same vector, or as good as the same (the same text in many documents). One of them is a node of the
-// graph; the others are its copies, live rows in a chain that hangs on it, doubly linked by ordinals + 1, 0 for none.
-// Without this, a vector that stands in a tenth of the rows fills the lists of its neighbours with itself and cuts
-// others off. The owner writes; any thread may follow a chain.
+// Duplicate vectors: live rows whose vectors are equal but for rounding, as with the same text in many documents. One
+// of the rows is a node of the graph; the others are in a chain that begins at the node, doubly linked by ordinal + 1,
+// with 0 for none. Without this, a vector shared by a tenth of the rows would fill the neighbour lists around it with
+// itself and cut other nodes off. The owner writes; any thread may follow a chain.
 import { NODE_DUPLICATE, NONE, ROOT_ROW_BYTES, ROW_DUPLICATE, WIDE_SCALE } from '../../memory/layout';
 import { ordinalOf, scoreOf } from '../memory/top-k';
 import { isNarrow, nodeWordsAt, rowWordsAt, vectorAt } from '../memory/row-blocks';
 import { wideDot } from '../quantization/distance';
 
-/**
- * The square of the distance of two rows of 16-bit numbers of which one is a copy of the other: rounding hides what
- * lies between them.
- */
+/** The squared distance up to which two rows of 16-bit numbers are duplicates. Rounding hides smaller differences. */
 const SAME: i64 = <i64>(4e-7 * <f64>(WIDE_SCALE * WIDE_SCALE));
 /**
- * A row is compared with this many of the nearest: what rounding adds to the length of a row can put others before the
- * same one.
+ * The number of nearest rows that a row is compared with. Rounding changes the lengths of rows, so other rows can rank
+ * before a duplicate.
  */
 const COMPARED: u32 = 8;
 /**
- * A copy's score is at most this far from its node's: the angle between them, and again as much where the node was a
- * copy itself.
+ * The largest difference between the scores of a duplicate and of its node: it allows for the angle between them, and
+ * for the same angle again when the node was a duplicate of an earlier node.
  */
 export const COPY_REACH: f32 = 1.5e-3;
 
-/** The next row in the chain, or NONE. @inline */
+/** The next row in the chain of duplicates, or NONE. @inline */
 export function copyAfter(root: usize, ordinal: u32): u32 {
   return atomic.load<u32>(rowWordsAt(root, ordinal), ROW_DUPLICATE) - 1;
 }
@@ -33,7 +30,7 @@ export function isCopy(root: usize, ordinal: u32): bool {
   return load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) != 0;
 }
 
-/** The node among `count` sorted keys that `ordinal` is a copy of, or NONE. */
+/** The node among `count` keys, sorted best first, of which `ordinal` is a duplicate; NONE if there is none. */
 export function findOriginal(root: usize, ordinal: u32, keys: usize, count: u32): u32 {
   for (let place: u32 = 0; place < min(count, COMPARED); place++) {
     const key = load<u64>(keys + ((<usize>place) << 3));
@@ -43,7 +40,7 @@ export function findOriginal(root: usize, ordinal: u32, keys: usize, count: u32)
   return NONE;
 }
 
-/** Rows of 8-bit numbers are the same when every number is. */
+/** True for duplicates. Rows of 8-bit numbers are duplicates when all their numbers are equal. */
 function isSame(root: usize, a: u32, b: u32): bool {
   const bytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   const rowA = vectorAt(root, a);
@@ -58,7 +55,7 @@ function isSame(root: usize, a: u32, b: u32): bool {
   return !v128.any_true(differs);
 }
 
-/** Makes `ordinal` the first copy of the node `original`. */
+/** Inserts `ordinal` as the first duplicate in the chain of the node `original`. */
 export function hang(root: usize, ordinal: u32, original: u32): void {
   const next = copyAfter(root, original);
   setNext(root, ordinal, next);
@@ -67,7 +64,7 @@ export function hang(root: usize, ordinal: u32, original: u32): void {
   setNext(root, original, ordinal);
 }
 
-/** Takes a copy out of its chain. */
+/** Removes a duplicate from its chain. */
 export function unhang(root: usize, ordinal: u32): void {
   const before = load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) - 1;
   const next = copyAfter(root, ordinal);
@@ -75,7 +72,7 @@ export function unhang(root: usize, ordinal: u32): void {
   if (next != NONE) setBefore(root, next, before);
 }
 
-/** Makes a row the head of its own chain, which is empty. */
+/** Makes a row the head of an empty chain. */
 export function clearCopies(root: usize, ordinal: u32): void {
   setNext(root, ordinal, NONE);
   setBefore(root, ordinal, NONE);

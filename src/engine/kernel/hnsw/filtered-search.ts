@@ -1,7 +1,7 @@
-// What a walk does under a filter: it scores admitted nodes alone, and where a node has few of them for neighbours it
-// takes the admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is
-// thin). A bounded number of the others are bridges: scored and expanded, never answered. Without them the walk ends at
-// the first gap. Any thread.
+// Graph search under a filter. It scores the nodes that the filter admits, and where a node has few admitted
+// neighbours, the admitted neighbours of the others as well (ACORN-1, Patel et al. 2024; only in sparse neighbourhoods,
+// as in Lucene). A bounded number of nodes that are not admitted serve as bridges, which are scored and expanded but
+// never returned; without them a search would end at the first gap. Any thread.
 import {
   ALLOWED_END,
   BATCH,
@@ -20,22 +20,28 @@ import { copyAfter, isCopy } from './duplicate-vectors';
 import { isLinked, linkIn, widthOf } from './graph';
 
 /**
- * A node with fewer neighbours that the filter admits is expanded to the neighbours of the others, until there are so
- * many; at most 32. 10 took recall@10 from .97 to .87 where the queries are far from a tenth of 60,000 rows that match,
- * at a rate a sixth higher.
+ * A node with fewer admitted neighbours is expanded to the neighbours of its neighbours until this many are found; at
+ * most 32. A value of 10 lowered recall@10 from .97 to .87 for queries far from a matching tenth of 60,000 rows, and
+ * raised the rate by a sixth.
  */
 const TWO_HOP_MIN = 20;
-/** Of these others a walk scores and expands the first this many. */
+/** The number of bridges that one graph search scores and expands. */
 const BRIDGES_MAX = 64;
-/** Admitted nodes, spread over all of them, that a filtered walk starts from beside the node nearest to the query. */
+/**
+ * The number of admitted nodes, spread over all of them, from which a filtered search starts in addition to the node
+ * nearest to the query.
+ */
 const SEEDS = 32;
-/** Of a node's copies the filter is asked about this many; a node with more is looked into. */
+/**
+ * The number of duplicates of a node for which the filter is checked. A node with more counts as admitted, and its
+ * duplicates are checked when hits are collected.
+ */
 const COPIES_ASKED = 16;
 
-// The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that
-// searches. The caller wrote it there.
+// The filter of a search is a bitmap with one bit for each ordinal, which the caller has written to the scratch of the
+// searching thread.
 
-/** `end` is the number of ordinals in the bitmap, a multiple of 32; NONE for a search without a filter. @inline */
+/** Sets the number of ordinals in the bitmap, a multiple of 32; NONE for a search without a filter. @inline */
 export function setFilter(scratch: usize, end: u32): void {
   store<u32>(scratch, end, ALLOWED_END);
 }
@@ -45,7 +51,7 @@ export function isFiltered(scratch: usize): bool {
   return load<u32>(scratch, ALLOWED_END) != NONE;
 }
 
-/** True without a filter. @inline */
+/** True for an ordinal in the bitmap, and for every ordinal without a filter. @inline */
 export function isAllowed(scratch: usize, ordinal: u32): bool {
   const end = load<u32>(scratch, ALLOWED_END);
   if (end == NONE) return true;
@@ -55,33 +61,33 @@ export function isAllowed(scratch: usize, ordinal: u32): bool {
   );
 }
 
-/** The bits of 32 ordinals from 32 * `word` on, without those at or above `end`. Requires a filter. @inline */
+/** The bits of the 32 ordinals from 32 * `word` on, with those from `end` on cleared. Requires a filter. @inline */
 export function allowedBits(scratch: usize, word: u32, end: u32): u32 {
   const bits = load<u32>(areaAt(scratch, SCRATCH_ALLOWED) + ((<usize>word) << 2));
   const left = end - (word << 5);
   return left >= 32 ? bits : bits & ((1 << left) - 1);
 }
 
-/** Where the filter ends for rows below `rowsEnd`. @inline */
+/** The end of the ordinals to check: `rowsEnd`, or the end of the bitmap if that is lower. @inline */
 export function filterEnd(scratch: usize, rowsEnd: u32): u32 {
   return min(rowsEnd, load<u32>(scratch, ALLOWED_END));
 }
 
-/** Ordinals below `end` in a bitmap of at least as many. */
+/** The number of ordinals below `end` in the bitmap, which must cover them. */
 export function countAllowed(scratch: usize, end: u32): u32 {
   let count: u32 = 0;
   for (let word: u32 = 0; word << 5 < end; word++) count += popcnt(allowedBits(scratch, word, end));
   return count;
 }
 
-/** Rows that there are to be found. */
+/** The number of live rows that the search can return. */
 export function reachable(scratch: usize, root: usize): u32 {
   return isFiltered(scratch)
     ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END))
     : atomic.load<u32>(root, ROOT_LIVE);
 }
 
-/** Live rows that the filter admits. */
+/** The number of live rows that the filter admits. */
 function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
   const end = filterEnd(scratch, rowsEnd);
   let count: u32 = 0;
@@ -95,7 +101,8 @@ function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
 }
 
 /**
- * True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are.
+ * True when the filter admits the node's row or one of its duplicates, and also when there are more than COPIES_ASKED
+ * duplicates.
  * @inline
  */
 function admits(scratch: usize, root: usize, node: u32): bool {
@@ -110,12 +117,12 @@ function admitsCopy(scratch: usize, root: usize, node: u32): bool {
   return false;
 }
 
-/** True for a node with a live row that the filter admits: its own or a copy. */
+/** True for a node that may lead to a hit: its row is live and admitted, or a duplicate is admitted. */
 export function isAnswer(scratch: usize, root: usize, node: u32): bool {
   return (isAllowed(scratch, node) && isLive(root, node)) || admitsCopy(scratch, root, node);
 }
 
-/** Keeps of `size` candidates those that may be answered, in their order; answers how many. */
+/** Keeps those of `size` candidates that may lead to hits, in their order, and returns how many. */
 export function keepAllowed(scratch: usize, root: usize, size: u32): u32 {
   let end = areaAt(scratch, SCRATCH_POOL);
   for (let place: u32 = 0; place < size; place++) {
@@ -128,8 +135,8 @@ export function keepAllowed(scratch: usize, root: usize, size: u32): u32 {
 }
 
 /**
- * Puts nodes that are spread over all that the filter admits into BATCH, behind `start`: what lies far from the query,
- * or in islands, is found from there.
+ * Puts nodes spread over all that the filter admits into BATCH after `start`, and returns the number of nodes in it.
+ * From them the search finds rows that are far from the query or in islands of the graph.
  */
 export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u32): u32 {
   store<u32>(scratch, BRIDGES_MAX, BRIDGES_LEFT);
@@ -155,7 +162,7 @@ function nthBit(bits: u32, n: u32): u32 {
   return ctz(bits);
 }
 
-/** Gathers the nodes to be scored after one of level 0 into BATCH and answers their number. */
+/** Collects the nodes to score after expanding `node` on level 0 into BATCH. Returns their number. */
 export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: u32): u32 {
   const list = listAt(root, node, 0);
   let found = gather(scratch, root, list, rowsEnd, 0, true);
@@ -163,7 +170,7 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
   for (let slot: u32 = 0; slot < widthOf(0) && found >> 16 < <u32>TWO_HOP_MIN; slot++) {
     const other = linkIn(list, slot);
     if (other == NONE) break;
-    // One that has been met, and is not admitted, has led to its neighbours already.
+    // A node that is visited and not admitted has been expanded to its neighbours already.
     if (other >= rowsEnd || admits(scratch, root, other) || !visit(scratch, other)) continue;
     putInBatch(scratch, BATCH_ROWS - ++bridges, other);
     found = gather(scratch, root, listAt(root, other, 0), rowsEnd, found, false);
@@ -172,9 +179,9 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
 }
 
 /**
- * Adds the admitted nodes of a list to BATCH, those not met before; answers how many were admitted << 16 | how many are
- * in BATCH. Copies are asked about in near lists alone: their words lie far apart, and a node met in two hops is soon
- * met in one.
+ * Adds those admitted nodes of a list that are not visited yet to BATCH, which holds `before`. Returns (nodes admitted
+ * << 16) | nodes in BATCH. Duplicates are checked only in the lists of the node itself (`near`): their row words are
+ * far apart in memory, and a node two hops away is soon met one hop away.
  * @inline
  */
 function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: u32, near: bool): u32 {
@@ -190,8 +197,8 @@ function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: 
 }
 
 /**
- * Moves bridges, as far as the walk has some left, from the end of BATCH behind the `count` nodes in it; answers how
- * many nodes are there then.
+ * Moves bridges, within what the search has left, from the end of BATCH to behind its first `count` nodes. Returns the
+ * number of nodes in BATCH.
  */
 function addBridges(scratch: usize, count: u32, bridges: u32): u32 {
   const left = load<u32>(scratch, BRIDGES_LEFT);

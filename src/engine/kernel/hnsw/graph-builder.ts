@@ -1,6 +1,6 @@
-// Builds the graph (HNSW, Malkov & Yashunin 2016): links rows into it, keeps the rows that wait for their links, and
-// fills lists that have free slots. Owner only; searches go on meanwhile: a node's own lists are complete before any
-// other node leads to it.
+// Builds the graph (HNSW, Malkov & Yashunin 2016): links rows into it, keeps the queue of rows to relink, and densifies
+// the graph by filling neighbour lists that have free slots. Owner only. Searches continue meanwhile: the lists of a
+// node are complete before any other node leads to it.
 import {
   CANDIDATES,
   CHOSEN,
@@ -47,10 +47,10 @@ import {
 import { descend, walk } from './graph-search';
 
 /**
- * The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
- * hnswlib's getNeighborsByHeuristic2). Chooses up to `max` of `count` keys (sorted, best first; their scores are
- * cosines to one row) into CHOSEN and answers how many. A key is passed over when a chosen row is nearer to it than
- * that one row is.
+ * Selects neighbours that are near the row but not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
+ * hnswlib's getNeighborsByHeuristic2). `keys` are sorted best first, with cosines to one row as scores. Writes up to
+ * `max` of the `count` keys to CHOSEN and returns how many. A key is passed over when a selected row is nearer to it
+ * than the row itself.
  */
 function choose(scratch: usize, root: usize, keys: usize, count: u32, max: u32): u32 {
   let chosen: u32 = 0;
@@ -73,7 +73,7 @@ function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
   return false;
 }
 
-/** Sorts `count` keys in place, best first. For short lists. */
+/** Sorts `count` keys in place, best first, by insertion. */
 function sortKeys(keys: usize, count: u32): void {
   for (let i: u32 = 1; i < count; i++) {
     const key = load<u64>(keys + ((<usize>i) << 3));
@@ -86,9 +86,9 @@ function sortKeys(keys: usize, count: u32): void {
 }
 
 /**
- * Adds `added` to the list of `ordinal`, and so makes the other half of a link: requires that the list of `added` has
- * `ordinal` already. A full list is chosen anew, and who is dropped from it drops it too, so links stay symmetric;
- * `added` loses `ordinal` if this list is full of better ones.
+ * Adds `added` to the list of `ordinal`, the second half of an edge: `ordinal` must be in the list of `added` already.
+ * A full list is selected anew. The nodes dropped from it lose `ordinal` from their lists, so edges stay symmetric;
+ * `added` may be one of them.
  */
 function addLink(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
   const list = listAt(root, ordinal, level);
@@ -118,9 +118,9 @@ function chooseAnew(scratch: usize, root: usize, ordinal: u32, level: u32, added
 }
 
 /**
- * Writes a list of those chosen and of the nearest of the others, until it is full but for a quarter: full ones find
- * more (fill.ts), and room for a quarter delays the next choice. Puts those that are dropped first among the candidates
- * and answers how many. Both arrays are in the same order, so one pass will do.
+ * Writes a list of the selected keys and of the nearest others, up to three quarters of the width. Full lists find more
+ * (see `fillSome`), and a free quarter delays the next selection. Moves the dropped keys to the front of CANDIDATES and
+ * returns how many. Both arrays are sorted alike, so one pass is enough.
  */
 function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
   const keys = scratch + CANDIDATES;
@@ -144,8 +144,8 @@ function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
 }
 
 /**
- * Links a node that has lost its last link, one in some thousands, to a chosen one with room: else nothing would lead
- * to it.
+ * Gives a node that has lost its last edge, which happens to one in some thousands, an edge to a selected node with
+ * room. Otherwise no search would find it.
  */
 function rehang(scratch: usize, root: usize, ordinal: u32, level: u32, chosen: u32): void {
   for (let i: u32 = 0; i < chosen; i++) if (join(root, level, ordinal, chosenAt(scratch, i))) return;
@@ -156,7 +156,7 @@ function chosenAt(scratch: usize, place: u32): u32 {
   return ordinalOf(load<u64>(scratch + ((<usize>place) << 3), CHOSEN));
 }
 
-/** Links a live row that is not in the graph. False, and nothing changed, when memory is full. */
+/** Links a live row that is not in the graph. False, with nothing changed, when memory is full. */
 function link(scratch: usize, root: usize, ordinal: u32): bool {
   if (!prepare(scratch, root, ordinal)) return false;
   const entry = entryOf(root);
@@ -182,7 +182,7 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
   if (level > entry >> ENTRY_LEVEL_SHIFT) setEntry(root, ordinal, level);
 }
 
-/** Makes the room a node needs and empties its lists. All that can fail happens here. */
+/** Makes room for the node and for the search, and empties the node's lists. Only this step of linking can fail. */
 function prepare(scratch: usize, root: usize, ordinal: u32): bool {
   if (
     !ensureNode(root, ordinal) ||
@@ -202,8 +202,8 @@ function clearLists(root: usize, ordinal: u32): void {
 }
 
 /**
- * Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay
- * among the best.
+ * Selects the node's own neighbours from level `top` down to 0. Returns the number of candidates on level 0, which stay
+ * sorted in BEST.
  */
 function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry: u32): u32 {
   setOperand(root, ordinal, queryIn(scratch));
@@ -226,12 +226,12 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
   return candidates;
 }
 
-/** Of what an insertion's walk found the best are scored by their rows, and neighbours chosen of them. */
+/** The number of candidates of an insertion that are scored by their rows and from which neighbours are selected. */
 const RESCORED = 80;
 
 /**
- * Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live,
- * removed nodes serve as well: as way-points.
+ * Sorts the best of `found` candidates by the exact scores of their rows and returns their number. If few of them are
+ * live, removed nodes are used too, as way-points.
  */
 function rescore(scratch: usize, root: usize, found: u32): u32 {
   let live: u32 = 0;
@@ -242,8 +242,8 @@ function rescore(scratch: usize, root: usize, found: u32): u32 {
 }
 
 /**
- * Makes the links of a list mutual. From the last to the first: a neighbour that refuses takes itself out, and the last
- * moves into its slot.
+ * Adds the node to the lists of its neighbours. The loop runs from the last slot to the first, because a neighbour that
+ * rejects the edge is removed, and the last neighbour moves into its slot.
  */
 function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
@@ -253,17 +253,18 @@ function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): vo
   }
 }
 
-// Rows that are not in the graph yet: those at or above the watermark, and the relink queue of rows put again below it.
-// Both are scanned by every search, so an answer is always over all rows; searches read the words.
+// Unindexed rows: those at or above ROOT_WATERMARK, and those in the relink queue, which were published again below it.
+// Every search scans both, so its result covers all rows.
 
-/** The queue's entry with a running number. @inline */
+/** The entry of the relink queue with a running number. @inline */
 export function queued(root: usize, number: u32): u32 {
   return atomic.load<u32>(<usize>load<u32>(root, ROOT_QUEUE) + ((<usize>(number & (QUEUE_ROWS - 1))) << 2));
 }
 
 /**
- * Sees to it that a row about to be published below the watermark is scanned. A full queue is worked off by one; where
- * memory is full and that fails, the graph is given up, which needs none.
+ * Enters a row that is about to be published below ROOT_WATERMARK into the relink queue, so that searches scan it. When
+ * the queue is full, its first row is linked; if that fails because memory is full, the graph is dropped, which needs
+ * no memory.
  */
 export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
   if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;
@@ -277,7 +278,10 @@ export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
   atomic.store<u32>(root, tail + 1, ROOT_QUEUE_TAIL);
 }
 
-/** Links up to `max` rows, queued ones first. Answers how many live rows still wait; 0 also when memory is full. */
+/**
+ * Links up to `max` rows, those in the relink queue first. Returns the number of live rows still to be linked; 0 also
+ * when memory is full.
+ */
 export function linkSome(scratch: usize, root: usize, max: u32): u32 {
   if (pendingCount(root) == 0 || !ensureQueue(root)) return 0;
   let left = max;
@@ -299,7 +303,9 @@ function linkQueued(scratch: usize, root: usize): bool {
   return true;
 }
 
-/** A row in the queue may have been removed since, or stand in it twice. */
+/**
+ * Links a row unless it has been removed or linked since: a queued row may have been, and may be in the queue twice.
+ */
 function linkIfLive(scratch: usize, root: usize, ordinal: u32): bool {
   return !hasRow(root, ordinal) || !isLive(root, ordinal) || isLinked(root, ordinal) || link(scratch, root, ordinal);
 }
@@ -313,20 +319,17 @@ function ensureQueue(root: usize): bool {
   return true;
 }
 
-/** Nodes of fewer links than this are filled, */
+/** Densifying fills the lists of nodes with fewer neighbours than this. */
 const FILLED_LINKS = 28;
-/**
- * with nodes that a walk of this breadth from their own finds, until so many hops bring none that is among the nearest
- * of a full list.
- */
+/** `ef` and early-stop limit of the graph search from the node, by whose candidates its list is filled. */
 const FILL_EF = 48;
 const FILL_PATIENCE = 8;
 
 /**
- * Fills the lists of level 0 of up to `most` rows. The rule of choice leaves two fifths of their slots free; with links
- * to the nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a
- * time, again when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew,
- * which empties them again. What memory has no room for is left out.
+ * Densifies the graph: fills the level-0 lists of up to `most` rows. Neighbour selection leaves two fifths of the slots
+ * free; with edges to the nearest nodes in them, a graph search finds as much in fewer hops. This is done a slice at a
+ * time when no row waits to be linked, and begins again when a third of the nodes is new, since linking a node
+ * reselects the full lists that it is added to and frees slots in them. The pass ends early when memory is full.
  */
 export function fillSome(scratch: usize, root: usize, most: u32): void {
   const filling = load<u32>(root, ROOT_FILLING);

@@ -1,6 +1,6 @@
-// The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin
-// 2016, algorithms 2 and 5), by the scores of the distance estimator. Most of its time goes to memory, so a hop gathers
-// the neighbours not met yet and scores them together. Any thread.
+// Graph search: the best-first search of one level and the greedy descent to it (HNSW, Malkov & Yashunin 2016,
+// algorithms 2 and 5), led by the distance estimator. Memory access dominates its time, so each hop collects the
+// neighbours that are not visited and scores them together. Any thread.
 import {
   BATCH,
   ENTRY_LEVEL_SHIFT,
@@ -22,7 +22,7 @@ import { areaAt } from '../memory/scratch';
 import { collectAllowed, collectSeeds, isAnswer } from './filtered-search';
 
 /**
- * Goes down from the entry point to `level`, on each level above to the node that is nearest. Answers a node of
+ * Descends from the entry point to `level`, going to the nearest node on each level above it. Returns a node of
  * `level`.
  */
 export function descend(scratch: usize, root: usize, entry: u32, level: u32): u32 {
@@ -45,7 +45,7 @@ export function descend(scratch: usize, root: usize, entry: u32, level: u32): u3
   return best;
 }
 
-/** Gathers all neighbours of a list into BATCH and answers their number. */
+/** Puts all neighbours of a list into BATCH and returns their number. */
 function gather(scratch: usize, list: usize, width: u32): u32 {
   let count: u32 = 0;
   for (; count < width; count++) {
@@ -57,11 +57,12 @@ function gather(scratch: usize, list: usize, width: u32): u32 {
 }
 
 /**
- * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from
- * `start`, and the removed ones between them; answers how many there are. Requires a guide, room for the candidates and
- * a visited set cleared for `rowsEnd` rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter
- * of the scratch admits count (filtered-search.ts). The walk ends early when none of `patience` hops has brought a node
- * that is among the `k` best; removed nodes are taken for worse than it.
+ * Fills the candidates with the `ef` live nodes of `level` nearest to the query that the graph leads to from `start`,
+ * and with the removed nodes between them. Returns the number of candidates. Requires `beginGuide`, room for the
+ * candidates, and a visited set cleared for `rowsEnd` rows; later rows are left out. With `filtered`, on level 0, only
+ * rows that the filter admits count (filtered-search.ts). `patience` is the early-stop limit: the search ends when so
+ * many hops in a row bring no node that is among the `k` best. The test allows for all removed candidates and so errs
+ * towards going on.
  */
 export function walk(
   scratch: usize,
@@ -77,13 +78,13 @@ export function walk(
   const pool = areaAt(scratch, SCRATCH_POOL);
   const width = widthOf(level);
   const capacity = nearMax(ef);
-  // Where nothing has been removed all nodes are live, and their words, each on a line of its own, need not be read.
+  // Without removed nodes every node is live. Row words, which are on cache lines of their own, are not read then.
   const asks = filtered || load<u32>(root, ROOT_TOMBSTONES) != 0;
   let size: u32 = 0,
     live: u32 = 0,
     idle: u32 = 0;
   let count = begin(scratch, root, start, rowsEnd, filtered);
-  // A start that has been met is one that the search has scanned: it must not be found again, only passed.
+  // If `start` is already visited, the search has scanned it; it is passed through and not returned a second time.
   let hidden = start < rowsEnd && visit(scratch, start) != 0 ? NONE : start;
   for (let place: u32 = 0; place <= size; idle++) {
     scoreBatch(scratch, root, count);
@@ -97,7 +98,7 @@ export function walk(
       place = min(place, put);
       live += <u32>counts;
       if (put < k + size - live) idle = 0;
-      // Live nodes beyond ef go, and removed ones behind the last live one.
+      // Drops live nodes beyond `ef`, and removed nodes after the last live one.
       for (; live >= ef; size--) {
         const isLast = (load<i64>(pool + ((<usize>(size - 1)) << 3)) & NEAR_LIVE) != 0;
         if (isLast && live == ef) break;
@@ -121,21 +122,21 @@ const PATIENCE_LESS = 8;
 const PATIENCE_MIN = 8;
 
 /**
- * Hops without one of the k best that end a search's walk, five eighths of ef without a few: fewer for narrow ones,
- * which have found most of them when they reach the first.
+ * The early-stop limit for a search with `ef`: five eighths of `ef` less 8, but at least 8. Searches with a small `ef`
+ * stop relatively sooner, because they have found most of the k best when they reach the first of them.
  * @inline
  */
 export function patienceOf(ef: u32): u32 {
   return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
 
-/** Puts what a walk starts from into BATCH and answers the number. */
+/** Puts the nodes that the search starts from into BATCH and returns their number. */
 function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: bool): u32 {
   putInBatch(scratch, 0, start);
   return filtered ? collectSeeds(scratch, root, rowsEnd, start) : 1;
 }
 
-/** True for a node that is live or has copies, which are. @inline */
+/** True for a live node, and for a removed node with duplicates, which are live. @inline */
 function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
   if (filtered) return isAnswer(scratch, root, ordinal);
   const words = rowWordsAt(root, ordinal);
@@ -143,8 +144,8 @@ function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): boo
 }
 
 /**
- * Gathers the neighbours not met before into BATCH and answers their number: every address that is not the link's own
- * is a local, as this loop and the scores are where a walk spends its time.
+ * Puts the neighbours that are not visited yet into BATCH and returns their number. Addresses are kept in locals,
+ * because graph searches spend most of their time in this loop and in scoring.
  * @inline
  */
 function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
@@ -166,7 +167,7 @@ function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
   return <u32>((end - batch) >> 2);
 }
 
-/** Brings near the list that is likely to be walked next. @inline */
+/** Loads the neighbour list that is likely to be expanded next into the cache. @inline */
 function touchList(scratch: usize, list: usize): void {
   store<u32>(scratch, load<u32>(list) ^ load<u32>(list + LINE_BYTES), TOUCHED);
 }

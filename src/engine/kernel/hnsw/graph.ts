@@ -1,6 +1,6 @@
-// An index's graph: which nodes are in it, its entry point, its generation, and its neighbour lists. Forgetting the
-// graph is a few stores: nodes carry the number of the graph they belong to (memory-layout.md, rule 16). The owner
-// writes; any thread reads.
+// The HNSW graph of an index: which nodes are in it, its entry point, its generation and its neighbour lists. Each node
+// carries the generation of the graph that it belongs to, so dropping the whole graph takes a few stores
+// (memory-layout.md, rule 16). The owner writes; any thread reads.
 import {
   ENTRY_LEVEL_SHIFT,
   FIRST_ROWS,
@@ -27,8 +27,8 @@ import { hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
 import { isCopy } from './duplicate-vectors';
 
 /**
- * The level of a node is a function of its ordinal, so the same operations give the same graph: of 16 neighbours in
- * memory a hash of what they have in common names one.
+ * The level of a node, a function of its ordinal, so that the same operations give the same graph. Of 16 nodes that are
+ * neighbours in memory, a hash of the bits that they share selects the one that is on the next level.
  */
 export function levelOf(ordinal: u32): u32 {
   let level: u32 = 0;
@@ -53,7 +53,7 @@ export function isLinked(root: usize, ordinal: u32): bool {
   return hasNode(root, ordinal) && load<u32>(nodeWordsAt(root, ordinal), NODE_MARK) == load<u32>(root, ROOT_GRAPH);
 }
 
-/** Live rows that wait to be linked; none while the index is too small for a graph. */
+/** The number of live rows that are not in the graph; 0 while the index is too small for a graph. */
 export function pendingCount(root: usize): u32 {
   const live = load<u32>(root, ROOT_LIVE);
   if (live < load<u32>(root, ROOT_GRAPH_MIN) && load<u32>(root, ROOT_WATERMARK) == 0) return 0;
@@ -61,8 +61,8 @@ export function pendingCount(root: usize): u32 {
 }
 
 /**
- * Forgets the graph in a few stores: nodes of an older generation are not in it. All rows are scanned until they are
- * linked again.
+ * Drops the graph in a few stores, since nodes of an older generation are not in the graph. Searches scan all rows
+ * until they are linked again.
  */
 export function resetGraph(root: usize): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_GRAPH) + 1, ROOT_GRAPH);
@@ -75,7 +75,7 @@ export function resetGraph(root: usize): void {
   store<u32>(root, 0, ROOT_TOMBSTONES);
 }
 
-/** The entry point: its level and its ordinal in one word, or NONE. @inline */
+/** The entry point, with its level and its ordinal in one word, or NONE. @inline */
 export function entryOf(root: usize): u32 {
   return atomic.load<u32>(root, ROOT_ENTRY);
 }
@@ -86,8 +86,8 @@ export function setEntry(root: usize, ordinal: u32, level: u32): void {
 }
 
 /**
- * Moves the entry point from a node that is about to leave to one of the highest level there is beside it, once in as
- * many rows as there are.
+ * Moves the entry point from `leaving` to another node of the highest level there is. This scans all rows, but only
+ * removals of the entry point need it.
  */
 export function moveEntry(root: usize, leaving: u32): void {
   let best = NONE;
@@ -100,9 +100,10 @@ export function moveEntry(root: usize, leaving: u32): void {
   else setEntry(root, best, levelOf(best));
 }
 
-// Neighbour lists: fixed width, ids first, NONE behind the last. Links are symmetric: x in the list of y on a level
-// exactly when y in that of x, so that a row can be taken out of the graph without a trace. Every slot holds NONE or
-// the id of a complete node at all times, and a list that is being rewritten is a mix of its old and new neighbours.
+// Neighbour lists have a fixed width, with NONE after the last neighbour. Edges are symmetric: x is in the list of y on
+// a level exactly when y is in that of x, so a node can be taken out of the graph completely. Every slot holds NONE or
+// the ordinal of a complete node at all times; a reader of a list that is being rewritten sees a mixture of old and new
+// neighbours.
 
 /** @inline */
 export function widthOf(level: u32): u32 {
@@ -119,7 +120,7 @@ export function setLink(list: usize, slot: u32, ordinal: u32): void {
   atomic.store<u32>(list + ((<usize>slot) << 2), ordinal);
 }
 
-/** Number of neighbours in a list of `width`. */
+/** The number of neighbours in a list of `width`. */
 export function countLinks(list: usize, width: u32): u32 {
   let count: u32 = 0;
   while (count < width && linkIn(list, count) != NONE) count++;
@@ -131,7 +132,7 @@ function hasLink(list: usize, width: u32, ordinal: u32): bool {
   return false;
 }
 
-/** Links two nodes of a level, if there is room in both lists or they are linked already. */
+/** Makes an edge between two nodes on a level. True if there is room in both lists or the edge exists already. */
 export function join(root: usize, level: u32, a: u32, b: u32): bool {
   const width = widthOf(level);
   const listA = listAt(root, a, level);
@@ -149,12 +150,12 @@ export function clearList(list: usize, width: u32): void {
   for (let slot: u32 = 0; slot < width; slot++) setLink(list, slot, NONE);
 }
 
-/** Puts `heir` in the slot of `gone`. */
+/** Replaces `gone` by `heir` in a list. */
 export function replaceLink(list: usize, width: u32, gone: u32, heir: u32): void {
   for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == gone) setLink(list, slot, heir);
 }
 
-/** Takes `gone` out of the list of `ordinal`, if it is in it: the last neighbour moves into its slot. */
+/** Removes `gone` from the list of `ordinal`, if it is there. The last neighbour moves into its slot. */
 export function unlinkOne(root: usize, ordinal: u32, level: u32, gone: u32): void {
   const list = listAt(root, ordinal, level);
   const count = countLinks(list, widthOf(level));

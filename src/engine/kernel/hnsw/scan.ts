@@ -1,5 +1,5 @@
-// Scans in memory order: exact scoring, row by row, of small indexes, of rows not in the graph yet, and of rows whose
-// scores are asked for; and scoring of all codes. Any thread.
+// Scans in memory order: exact scoring of small indexes, of unindexed rows, and of rows whose scores are asked for; and
+// scoring of all quantized vectors. Any thread.
 import {
   CODES_AXES_2,
   CODES_AXES_4,
@@ -26,7 +26,7 @@ import { queued } from './graph-builder';
 /** Rows of a filtered scan that are touched together. */
 const TOUCHED_ROWS: u32 = 32;
 
-/** Offers every live row of [from, end) that the filter admits to the best. */
+/** Offers every live row of [from, end) that the filter admits to the k best. */
 export function scanRange(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
   if (isFiltered(scratch)) {
     offerAllowed(scratch, root, query, from, filterEnd(scratch, end));
@@ -46,7 +46,10 @@ function offerBlock(scratch: usize, root: usize, query: usize, from: u32, end: u
   }
 }
 
-/** As much work as there are bits; the rows stand apart, so they are touched together before they are scored. */
+/**
+ * Offers the admitted live rows of a range. The work is proportional to the admitted rows, which are scattered, so they
+ * are touched together before they are scored.
+ */
 function offerAllowed(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
   const first = from >> 5;
   let count: u32 = 0;
@@ -62,7 +65,7 @@ function offerAllowed(scratch: usize, root: usize, query: usize, from: u32, end:
   offerBatch(scratch, root, query, count);
 }
 
-/** Offers the `count` rows in BATCH to the best; 0 are left in it then. */
+/** Offers the `count` rows in BATCH to the k best. Returns 0, the number of rows then in BATCH. */
 function offerBatch(scratch: usize, root: usize, query: usize, count: u32): u32 {
   touch(scratch, root, count, load<u32>(root, ROOT_ROW_BYTES));
   for (let i: u32 = 0; i < count; i++) {
@@ -73,9 +76,9 @@ function offerBatch(scratch: usize, root: usize, query: usize, count: u32): u32 
 }
 
 /**
- * Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does
- * not find them again. The head is read before the tail, which then is never behind it; entries that come meanwhile may
- * name rows that the visited set has no room for.
+ * Offers the admitted live rows of the relink queue and marks them as visited, so that the following graph search does
+ * not return them again. The head is loaded before the tail and so is never ahead of it. Rows at or above `rowsEnd`
+ * have no place in the visited set and are skipped; the queue gets such rows while the search runs.
  */
 export function scanQueue(scratch: usize, root: usize, query: usize, rowsEnd: u32): void {
   const head = atomic.load<u32>(root, ROOT_QUEUE_HEAD);
@@ -89,8 +92,8 @@ export function scanQueue(scratch: usize, root: usize, query: usize, rowsEnd: u3
 }
 
 /**
- * Writes the cosines of the `count` ordinals that stand at `ordinals` to the output area, whatever they are: NaN where
- * a row is not live.
+ * Writes the cosines of the rows whose `count` ordinals stand at `ordinals` to the output area, with NaN for a row that
+ * is not live.
  */
 export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: usize, count: u32): void {
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
@@ -107,14 +110,14 @@ function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
   return live ? cosine(root, query, ordinal) : NaN;
 }
 
-/** Codes of a filtered scan that are touched together. */
+/** Quantized vectors of a filtered scan that are touched together. */
 const TOUCHED_CODES: u32 = 32;
 
 /**
- * Fills the candidates with the `most` live rows below `end` whose codes score best, and that the filter admits;
- * answers how many there are. Requires a guide by codes, and room for the candidates. It takes an eighth of the work of
- * a scan of the rows, and follows a walk that found nothing near (search.ts). Codes stand side by side in their blocks,
- * so four are scored at a time; under a filter those that it admits, in batches.
+ * Fills the candidates with the `most` admitted live rows below `end` whose quantized vectors score best, and returns
+ * their number. Requires a distance estimator by quantized vectors, and room for the candidates. It takes an eighth of
+ * the time of a scan of the rows. Quantized vectors are contiguous in their blocks and are scored four at a time; under
+ * a filter the admitted ones are scored in batches.
  */
 export function scanCodes(scratch: usize, root: usize, end: u32, most: u32): u32 {
   const codes: usize = load<u32>(scratch, GUIDE_CODES);
@@ -134,7 +137,7 @@ function hasCode(codes: usize, ordinal: u32): bool {
   return load<u32>(codes + slotOf(ordinal, shiftOf(ordinal)), CODES_ROW_BLOCKS) != 0;
 }
 
-/** Scans the rows [from, end) of one block; answers how many candidates there are then. */
+/** Scans the rows [from, end) of one block and returns the number of candidates. */
 function scanBlock(scratch: usize, root: usize, codes: usize, from: u32, end: u32, most: u32, before: u32): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
   const folded = foldedIn(scratch, root);
@@ -176,7 +179,7 @@ function scanAllowed(scratch: usize, root: usize, codes: usize, end: u32, most: 
   return count > 0 ? enterBatch(scratch, root, count, most, size) : size;
 }
 
-/** Scores the first `count` of BATCH. */
+/** Scores the first `count` of BATCH, enters them and returns the number of candidates. */
 function enterBatch(scratch: usize, root: usize, count: u32, most: u32, before: u32): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
   scoreBatch(scratch, root, count);
@@ -186,12 +189,12 @@ function enterBatch(scratch: usize, root: usize, count: u32, most: u32, before: 
   return size;
 }
 
-/** What a score has to pass. @inline */
+/** The score that a row must exceed to become a candidate. @inline */
 function barOf(pool: usize, size: u32, most: u32): i32 {
   return size < most ? i32.MIN_VALUE : nearScore(load<i64>(pool + ((<usize>(size - 1)) << 3)));
 }
 
-/** Puts a live row among the candidates, if it is one of the `most` best; answers how many there are. @inline */
+/** Enters a live row that is among the `most` best, and returns the number of candidates. @inline */
 function enter(pool: usize, root: usize, size: u32, most: u32, score: i32, ordinal: u32): u32 {
   if (score <= barOf(pool, size, most) || !isLive(root, ordinal)) return size;
   insertNear(pool, min(size, most - 1), nearKey(score, ordinal, true));

@@ -1,6 +1,6 @@
-// The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own
-// scratch. What is written meanwhile is noticed by its stamp, and such hits are scored again
-// (memory-layout.md, rule 11).
+// Finds the k nearest rows of an index, exactly or through the graph, with their scores and row versions. Any thread,
+// each with its own scratch. Hits whose rows may have been written during the search are detected by the row version
+// and are scored again (memory-layout.md, rule 11).
 import {
   BEST_SIZE,
   FULL,
@@ -44,24 +44,30 @@ import { clearVisited, ensureNear, ensureVisited, nearAt, nearScore, takeNear, v
 import { entryOf } from './graph';
 import { descend, patienceOf, walk } from './graph-search';
 
-/** A search beside a busy writer may lose hits while it runs; it is then done again, this often at most. */
+/** The maximum number of attempts of a search, which is repeated when concurrent writes have cost it hits. */
 const ATTEMPTS_MAX = 4;
-/** A walk that finds fewer candidates than so many for each hit, as under a filter that few near rows fit, is no good. */
+/**
+ * A graph search that finds fewer candidates for each hit, as under a filter that admits few near rows, is not trusted.
+ */
 const CANDIDATES_PER_HIT: u32 = 2;
-/** Of what a scan of the codes finds so many rows are scored where SCAN_RERANK is not enough. */
+/** The number of rows scored exactly after a scan of the quantized vectors when SCAN_RERANK rows are not enough. */
 const SCAN_RERANK_MAX: u32 = 1024;
-/** Of what a row's code leaves open. */
+/**
+ * The safety margin of a scan of quantized vectors, in standard deviations of the difference between exact and
+ * estimated scores.
+ */
 const DEVIATIONS: f64 = 3;
 
 /**
- * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by
- * ordinal, to the output area as three arrays of `k` words. Answers how many, or FULL. `allowed` is the number of
- * ordinals in the bitmap of those that may be answered, NONE for all.
+ * Finds the `k` rows nearest to the vector in the input area. Writes their ordinals, row versions and cosines (f32) to
+ * the output area as three arrays of `k` words, best first, equal scores by ordinal. Returns the number of hits, or
+ * FULL. `allowed` is the number of ordinals in the filter bitmap, NONE for no filter.
  *
- * `ef` is the breadth of the walk, of which the `rerank` best are scored by their rows; SCAN_CODES asks for a scan of
- * the codes, 0 for one of the rows. `through`: the walk goes by rows that the filter does not admit as by others. A
- * walk that cannot be trusted is followed by one of breadth `broad`, where that can, else by `last`, a breadth,
- * SCAN_CODES or SCAN_ROWS; 0 for neither.
+ * `ef` is that of the graph search, of whose candidates the `rerank` best are scored by their rows; SCAN_CODES scans
+ * all quantized vectors instead, and 0 scans all rows. With `through`, the graph search passes through rows that the
+ * filter does not admit as through others, and the filter is applied to its candidates. A result that cannot be trusted
+ * is followed by a graph search with `ef` = `broad`, if that can be trusted, else by `last`: an `ef`, SCAN_CODES or
+ * SCAN_ROWS. With `broad` = 0 there is no broad search; with `last` = 0 the first result is returned as it is.
  */
 export function search(
   scratch: usize,
@@ -80,7 +86,7 @@ export function search(
   let count: u32 = 0;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const stampBefore = atomic.load<u32>(STAMP_AT);
-    // What found too few, among removed rows or beside a writer, is followed by a scan.
+    // A search that found too few hits, because of removed rows or concurrent writes, is followed by a scan.
     const ranked = attempt == 1 && ef > 0 && rank(scratch, root, query, k, ef, rerank, through, broad, last);
     if (!ranked) scanAll(scratch, root, query, k);
     fence(scratch);
@@ -91,7 +97,7 @@ export function search(
   return count;
 }
 
-/** Writes a row as floats of unit length to the output area. Answers OK, or FULL. */
+/** Writes a row to the output area as floats of unit length. Returns OK, or FULL. */
 export function readRow(scratch: usize, root: usize, ordinal: u32): i32 {
   if (!ensureQuery(scratch, root) || !ensureArea(scratch, SCRATCH_OUTPUT, floatBytes(root))) return FULL;
   toFloats(root, ordinal, areaAt(scratch, SCRATCH_OUTPUT), operandIn(scratch, root));
@@ -99,8 +105,8 @@ export function readRow(scratch: usize, root: usize, ordinal: u32): i32 {
 }
 
 /**
- * Writes the cosines of the `count` rows whose ordinals stand at `ordinals` to the output area and answers `count`, or
- * FULL.
+ * Writes the cosines (f32) of the rows whose `count` ordinals stand at `ordinals` to the output area, and NaN for rows
+ * that are not live. Returns `count`, or FULL.
  */
 export function scoresOf(scratch: usize, root: usize, ordinals: usize, count: u32): i32 {
   const query = prepareQuery(scratch, root);
@@ -114,7 +120,7 @@ function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
   scanRange(scratch, root, query, 0, atomic.load<u32>(root, ROOT_ROWS_END));
 }
 
-/** Ranks by codes and the graph; false where that cannot be done. */
+/** Ranks by quantized vectors or through the graph. False when a scan of the rows must follow. */
 function rank(
   scratch: usize,
   root: usize,
@@ -138,17 +144,16 @@ function rank(
 }
 
 /**
- * True where the JUDGED best have at least this score: a walk that ends where nothing is near may have missed an island
- * that is (engine/hnsw/recall-tuner.ts).
+ * True when the JUDGED best all have at least this score. A graph search that ends with lower scores may have missed an
+ * island of nearer rows (engine/hnsw/recall-tuner.ts).
  */
 function hasScores(scratch: usize, score: f32): bool {
   return countFrom(scratch, score) >= min<u32>(JUDGED, load<u32>(scratch, BEST_SIZE));
 }
 
 /**
- * Ranks by the codes of all rows, linked or not: the `rerank` best by their codes are scored by their rows, and where
- * the others might have been among the hits as well, more of them. False where the index has no codes, or they cannot
- * tell.
+ * Ranks by the quantized vectors of all rows, linked or not. The `rerank` best are scored by their rows, and more of
+ * them when one of the others may be a hit. False when the index has no quantized vectors, or when they cannot decide.
  */
 function scanByCodes(scratch: usize, root: usize, query: usize, k: u32, rerank: u32): bool {
   const most = max(rerank << 2, SCAN_RERANK_MAX);
@@ -160,9 +165,9 @@ function scanByCodes(scratch: usize, root: usize, query: usize, k: u32, rerank: 
 }
 
 /**
- * The same with the `most` best; true where no other is likely to be a hit. What the codes leave open is seen in those
- * that are scored by both: the mean and the standard deviation of the difference say how near the best of the others may
- * be.
+ * Scores the `most` best by their rows, and returns true when no other row is likely to be a hit. The rows scored both
+ * ways give the mean and the standard deviation of the estimator's error, from which the possible score of the best
+ * other row follows.
  */
 function rankByCodes(scratch: usize, root: usize, query: usize, k: u32, rowsEnd: u32, most: u32): bool {
   const found = scanCodes(scratch, root, rowsEnd, most);
@@ -191,10 +196,10 @@ function rankByCodes(scratch: usize, root: usize, query: usize, k: u32, rowsEnd:
 }
 
 /**
- * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found
- * twice rather than not at all; the second find is left out. Answers how many candidates may be answered, or -1: when
- * there is no graph, or it was reset or got another entry point meanwhile: the one that the walk began at may have left
- * before it, and led nowhere.
+ * Scans the unindexed rows, and then searches the graph. In this order a row that the owner links meanwhile is found
+ * twice rather than not at all; the second find is left out. Returns the number of candidates, or -1 when there is no
+ * graph, or when the graph was reset or its entry point was replaced meanwhile: the entry point may have been removed
+ * before the search began and have led nowhere.
  */
 function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32, rerank: u32, through: bool): i32 {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
@@ -218,8 +223,8 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
 }
 
 /**
- * Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have
- * been scanned.
+ * Offers the admitted live rows of the `rerank` best nodes and of their duplicates, without those that have been
+ * scanned.
  */
 function offerFound(scratch: usize, root: usize, query: usize, watermark: u32, found: u32, rerank: u32): void {
   for (let place: u32 = 0, left = rerank; place < found && left > 0; ) {
@@ -243,7 +248,7 @@ function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, no
   }
 }
 
-/** Writes the best to the output area, without those removed meanwhile. */
+/** Writes the best rows to the output area, without those removed meanwhile, and returns their number. */
 function writeHits(scratch: usize, root: usize, k: u32): u32 {
   const found = sortBest(scratch);
   const best = areaAt(scratch, SCRATCH_BEST);
@@ -257,7 +262,8 @@ function writeHits(scratch: usize, root: usize, k: u32): u32 {
 }
 
 /**
- * Keeps the hits whose score is that of the row version their stamp names: rows were published while the search ran.
+ * Keeps the hits whose score still belongs to their row version, since rows were published while the search ran.
+ * Returns their number.
  */
 function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u32): u32 {
   const output = areaAt(scratch, SCRATCH_OUTPUT);

@@ -1,6 +1,6 @@
-// The writes to an index: rows are staged unseen, published, removed, and the memory of those at its end is given back;
-// whole indexes are made and dropped. Owner only. The order of the stores is what lets other threads search meanwhile
-// (memory-layout.md, rules 8 to 10).
+// The writes to a vector index: rows are staged unseen, published and removed; the memory of free rows at the end of
+// the index is reclaimed; indexes are created and dropped. Owner only. The order of the stores lets other threads
+// search at the same time (memory-layout.md, rules 8 to 10).
 import {
   BATCH,
   CODES_LINES,
@@ -82,14 +82,14 @@ import { enqueue } from './graph-builder';
 const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
 
 /**
- * Takes a removed node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its
- * first copy takes its place; its neighbours are connected with each other to mend the hole (after Vespa's
- * mutual_reconnect). Requires that the row is in the graph and no copy.
+ * Takes a removed node out of the graph before its row is written again; until then a removed node stays as a
+ * way-point. Its first duplicate takes its place where it can; elsewhere its neighbours are connected with each other
+ * (after Vespa's mutual_reconnect). Requires that the row is in the graph and is not a duplicate.
  */
 function unlink(scratch: usize, root: usize, ordinal: u32): void {
   const isEntry = (entryOf(root) & ENTRY_ORDINAL_MASK) == ordinal;
-  // Before its lists are emptied, which lead a search that begins at it nowhere: to find another takes longer than many
-  // a search.
+  // The entry point moves before the lists are emptied: a search that starts at an empty node finds nothing, and
+  // finding a new entry point takes longer than many a search.
   if (isEntry) moveEntry(root, ordinal);
   const heir = copyAfter(root, ordinal);
   const heirLevels: u32 = heir == NONE ? 0 : levelOf(heir) + 1;
@@ -105,14 +105,14 @@ function unlink(scratch: usize, root: usize, ordinal: u32): void {
   if (isEntry && heir != NONE) offerEntry(root, heir, min(heirLevels - 1, level));
 }
 
-/** Makes a node the entry point where there is none of its level. */
+/** Makes a node the entry point if there is none of at least its level. */
 function offerEntry(root: usize, ordinal: u32, level: u32): void {
   const entry = entryOf(root);
   if (entry == NONE || level > entry >> ENTRY_LEVEL_SHIFT) setEntry(root, ordinal, level);
 }
 
 /**
- * Puts a copy in the place of the node on a level: the same vector, the same neighbours. A search meets one or the
+ * Puts a duplicate in the place of its node on a level, with the same neighbours. A concurrent search meets one or the
  * other.
  */
 function succeed(root: usize, ordinal: u32, heir: u32, level: u32): void {
@@ -124,7 +124,7 @@ function succeed(root: usize, ordinal: u32, heir: u32, level: u32): void {
     replaceLink(listAt(root, linkIn(list, slot), level), widthOf(level), ordinal, heir);
 }
 
-/** Takes the node out of its neighbours' lists of a level and mends the hole. */
+/** Removes the node from its neighbours' lists on a level and reconnects the neighbours. */
 function takeOut(scratch: usize, root: usize, ordinal: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
   const count = countLinks(list, widthOf(level));
@@ -133,9 +133,9 @@ function takeOut(scratch: usize, root: usize, ordinal: u32, level: u32): void {
 }
 
 /**
- * Links the `count` nodes of `list` by a tree of nearest pairs (Kruskal 1956), so that whoever reached one node through
- * the one that goes still reaches it. Each has just lost a link; where one needs more room than it has, a pair further
- * on serves.
+ * Connects the `count` nodes of `list` by a minimum spanning tree (Kruskal 1956), so that the nodes reached through the
+ * removed node are still reached. Each node has just lost an edge; where one has no free slot for a second, a later
+ * pair is used.
  */
 function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32): void {
   const pairs = rankPairs(scratch, root, list, count);
@@ -152,8 +152,8 @@ function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32):
 }
 
 /**
- * Puts all pairs of slots of `list` (slot << 8 | slot, in place of ordinals) into BEST, nearest first, and answers
- * their number.
+ * Puts all pairs of slots of `list` into BEST, nearest first, and returns their number. A key has (slot << 8 | slot) in
+ * the place of the ordinal.
  */
 function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
   clearBest(scratch, PAIRS_MAX);
@@ -166,10 +166,13 @@ function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
   return sortBest(scratch);
 }
 
-/** Rows are padded with zeros to this many numbers: one round of the dot product's accumulators. */
+/** Rows are padded with zeros to a multiple of this many numbers, one round of the accumulators of the dot product. */
 const ROW_NUMBERS = 32;
 
-/** Makes an empty index of rows of 16-bit or, `narrow`, 8-bit numbers; answers its root, or 0 when memory is full. */
+/**
+ * Creates an empty index with rows of 16-bit numbers, or of 8-bit numbers with `narrow`. `graphMin` is the number of
+ * live rows from which it has a graph. Returns its root, or 0 when memory is full.
+ */
 export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
   const root = allocate(ROOT_BYTES);
   if (!root) return 0;
@@ -188,7 +191,8 @@ export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
 }
 
 /**
- * Gives all memory of an index back. Requires that nothing leads to it any more; a reader may still be searching it.
+ * Retires all memory of an index. Requires that no shared address leads to it any more; readers may still be searching
+ * it.
  */
 export function dropIndex(root: usize): void {
   dropTable(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE);
@@ -200,8 +204,8 @@ export function dropIndex(root: usize): void {
 }
 
 /**
- * Writes the input area, scaled to unit length, into a row that is not live; no search sees it. FULL, and nothing
- * changed, when memory is full.
+ * Writes the vector in the input area, scaled to unit length, into a row that is not live, so no search sees it. FULL,
+ * with nothing changed, when memory is full.
  */
 export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
   if (
@@ -219,21 +223,22 @@ export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
 }
 
 /**
- * Makes a staged row live under a stamp never used before. Everything a search needs to find it is written before the
- * stamp.
+ * Makes a staged row live with a new row version. Everything that a search needs to find the row is written before the
+ * row version.
  */
 export function publish(scratch: usize, root: usize, ordinal: u32): void {
   enqueue(scratch, root, ordinal);
   if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
   const stamp = atomic.add<u32>(STAMP_AT, 2) + 2;
   atomic.store<u32>(rowWordsAt(root, ordinal), stamp, ROW_STAMP);
-  // LIVE never exceeds the rows that a search can find: it goes up after a stamp and down before one.
+  // ROOT_LIVE never exceeds the rows that a search can find: it is increased after a row version is stored, and
+  // decreased before.
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
 }
 
 /**
  * Removes a live row. A node stays in the graph as a way-point until its ordinal is staged again or removed nodes
- * outnumber the live rows; a copy leaves at once.
+ * outnumber live rows, which resets the graph; a duplicate leaves at once.
  */
 export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);
@@ -250,12 +255,12 @@ export function remove(root: usize, ordinal: u32): void {
   if (load<u32>(root, ROOT_TOMBSTONES) > load<u32>(root, ROOT_LIVE)) resetGraph(root);
 }
 
-// Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that
-// begins finds a way to them, and when the readers of before have left, the blocks go.
+// Reclaiming the rows at the end of an index, all of which are free: they are hidden first, so that no new search finds
+// a way to them, and once earlier readers have left, their blocks are retired.
 
 /**
- * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the
- * graph. Answers the end that it has come to. FULL when memory is full; what has been done until then is whole.
+ * Lowers the end of the rows towards `end`, past rows that are not live, and takes up to `max` of their nodes out of
+ * the graph. Returns the end that it has reached. FULL when memory is full.
  */
 export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
   if (!ensureQuery(scratch, root)) return FULL;
@@ -270,15 +275,16 @@ export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
       }
     }
   }
-  // The watermark never lies above the end: rows that come again are linked in their order, not through the queue.
+  // ROOT_WATERMARK never exceeds the end of the rows, so rows that are added again are linked in their order and not
+  // through the queue.
   if (load<u32>(root, ROOT_WATERMARK) > last) atomic.store<u32>(root, last, ROOT_WATERMARK);
   atomic.store<u32>(root, last, ROOT_ROWS_END);
   return last;
 }
 
 /**
- * Retires all blocks of rows at or above `from`. Requires that these are hidden, that none is staged, and that no
- * reader is left from before.
+ * Retires all blocks of rows at or above `from`. Requires that these rows are hidden, that none is staged, and that the
+ * readers from before have left.
  */
 export function freeRows(root: usize, from: u32): void {
   let ordinal = firstOfBlock(from);

@@ -1,6 +1,7 @@
-// The allocator of a shard's memory: chunks of 64-byte lines, merged when freed, found by size in bins (good fit with
-// boundary tags, after Masmano et al., "TLSF", 2004), and areas that grow. Memory grows by memory.grow. Any thread may
-// allocate; a lock word guards it. The rest: owner only.
+// The allocator of an arena. It allocates chunks of 64-byte lines, finds free ones through bins by size, and merges
+// neighbours when they are freed (good fit with boundary tags, after Masmano et al., "TLSF", 2004). The memory grows by
+// memory.grow. The file also has `Area`, a growing array in the arena. Any thread may allocate, under the lock word of
+// the arena; everything else is owner only.
 import {
   ARENA_START,
   BINS,
@@ -38,7 +39,8 @@ const LINES_PER_PAGE: u32 = 1024;
 const GROW_PAGES_MIN = 16;
 
 /**
- * Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on.
+ * Empties the arena. Requires that no other thread uses the memory. The counters of row versions and epochs keep their
+ * values.
  */
 export function format(): void {
   const known = load<u32>(MAGIC_AT) == MAGIC;
@@ -64,7 +66,7 @@ export function format(): void {
   atomic.store<u32>(STATE_AT, 1);
 }
 
-/** What has been retired or entered is gone with the memory that it stood in. */
+/** Clears the addresses of the segment directory and of the retired blocks, which the format discards. */
 function clearState(): void {
   store<u32>(DIRECTORY_AT, 0);
   store<u32>(RETIRED_FIRST_AT, 0);
@@ -73,19 +75,22 @@ function clearState(): void {
   store<u32>(DAMAGED_AT, 0);
 }
 
-/** Address of `bytes` of uninitialized memory at a line's start, or 0 when memory is full. */
+/**
+ * Allocates `bytes` of uninitialized memory, aligned to a line, for the owner. Returns its address, or 0 when memory is
+ * full.
+ */
 export function allocate(bytes: usize): usize {
   return allocateFor(OWNER, bytes);
 }
 
-/** The same for any holder of the lock. */
+/** As `allocate`, for any thread; `holder` is its value in the allocator's lock. */
 export function allocateFor(holder: u32, bytes: usize): usize {
   const lines = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
   if (!lock(holder)) return 0;
   let chunk = find(lines);
   if (!chunk && freeRetired(RECLAIM_STEP)) chunk = find(lines);
   if (!chunk && grow(lines)) chunk = find(lines);
-  // The last resort may take its time.
+  // Memory cannot grow, so all retired blocks that can be freed are freed, however long that takes.
   while (!chunk && freeRetired(RECLAIM_STEP)) chunk = find(lines);
   if (chunk) take(chunk, lines);
   unlock();
@@ -93,8 +98,9 @@ export function allocateFor(holder: u32, bytes: usize): usize {
 }
 
 /**
- * A block of `needed` bytes for what had `capacity`: half as much again as it had, where memory has that. Its address,
- * and in the upper half how many bytes it has; 0 when memory is full.
+ * Allocates a block of at least `needed` bytes that replaces one of `capacity` bytes: half as large again as before if
+ * there is memory for that. Returns the address in the lower 32 bits and the new capacity in the upper 32; 0 when
+ * memory is full.
  */
 export function allocateGrown(holder: u32, capacity: usize, needed: usize): u64 {
   let bytes = max(needed, capacity + (capacity >> 1));
@@ -107,21 +113,21 @@ export function allocateGrown(holder: u32, capacity: usize, needed: usize): u64 
 }
 
 /**
- * Gives back what allocate returned, and no other thread has seen; 0 is ignored. What others may read is retired
- * (epochs.ts).
+ * Frees a block from `allocate` that no other thread has seen; ignores 0. Blocks that other threads may be reading are
+ * retired instead (epochs.ts).
  */
 export function release(address: usize): void {
   releaseFor(OWNER, address);
 }
 
-/** The same for a reader. */
+/** As `release`, for any thread. */
 export function releaseFor(holder: u32, address: usize): void {
   if (!address || !lock(holder)) return;
   giveBack(<u32>(address / LINE_BYTES) - 1);
   unlock();
 }
 
-/** Gives back the lines of an allocated block behind its first `bytes`. */
+/** Frees the lines of an allocated block after its first `bytes`. */
 function shrink(address: usize, bytes: usize): void {
   const chunk = <u32>(address / LINE_BYTES) - 1;
   const kept = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
@@ -129,7 +135,7 @@ function shrink(address: usize, bytes: usize): void {
   let rest = load<u32>(at(chunk), CHUNK_LINES) - kept;
   const after = chunk + kept + rest;
   const isNextFree = !load<u32>(at(after), CHUNK_IN_USE);
-  // A rest of one line would be a header without a body.
+  // A remainder of one line would be a header without a body.
   if (rest >= 2 || (rest == 1 && isNextFree)) {
     store<u32>(USED_AT, load<u32>(USED_AT) - rest);
     store<u32>(at(chunk), kept, CHUNK_LINES);
@@ -143,12 +149,15 @@ function shrink(address: usize, bytes: usize): void {
   unlock();
 }
 
-/** Lines that an allocated block takes, header included. */
+/** The number of lines that an allocated block takes, including its header. */
 export function linesOf(address: usize): u32 {
   return load<u32>(address - LINE_BYTES, CHUNK_LINES);
 }
 
-/** The fence is a chunk of one line that is always in use, so no chunk needs to know whether it is the last. */
+/**
+ * Writes the fence, a chunk of one line that is always in use. It ends the arena, so no chunk has to check whether it
+ * is the last.
+ */
 function setFence(line: u32): void {
   store<u32>(at(line), 1, CHUNK_LINES);
   store<u32>(at(line), 1, CHUNK_IN_USE);
@@ -156,7 +165,8 @@ function setFence(line: u32): void {
 }
 
 /**
- * Adds memory for a chunk of `lines`: an eighth of what there is, or what is needed where that is more or all there is.
+ * Grows the memory for a chunk of `lines`: by an eighth of its size, or by what is needed if that is more or if the
+ * larger step fails.
  */
 function grow(lines: u32): bool {
   const fence = load<u32>(FENCE_AT);
@@ -177,16 +187,16 @@ function grow(lines: u32): bool {
   return true;
 }
 
-// Free memory whose pages the system may have back: whole pages of WebAssembly within free chunks, some at a time, each
-// once until the chunk changes that it lies in. From `lockUnused` to `unlockUnused` nobody allocates, so nobody uses
-// what is given back meanwhile.
+// Returning free memory to the operating system: whole WebAssembly pages within free chunks, a few at a time, and each
+// page once until its chunk changes. The allocator stays locked from `lockUnused` to `unlockUnused`, so nobody uses the
+// pages while they are returned.
 
-/** 2 MiB, as a huge page has. */
+/** 2 MiB, the size of a huge page. */
 const PAGES_MAX: u32 = 32;
 
 /**
- * Locks the allocator and answers the first of some free pages << 8 | their number; 0, and nothing is locked, where
- * there are none.
+ * Locks the allocator and returns a run of free pages as (first page << 8) | count. Returns 0, and leaves the allocator
+ * unlocked, when there are none.
  */
 export function lockUnused(): u32 {
   if (!lock(OWNER)) return 0;
@@ -204,7 +214,7 @@ export function unlockUnused(): void {
   unlock();
 }
 
-/** The next whole pages of a free chunk, its header left out; 0 behind the last ones. */
+/** The next run of whole pages in a free chunk, without its header; 0 when no further run is left. */
 function takePages(chunk: u32): u32 {
   const from = max(chunk + 1, load<u32>(at(chunk), CHUNK_GIVEN_TO));
   const first = (from + LINES_PER_PAGE - 1) / LINES_PER_PAGE;
@@ -215,9 +225,10 @@ function takePages(chunk: u32): u32 {
 }
 
 /**
- * Makes an arena of what has been read back into its memory from a checkpoint (checkpoints.md): the memory may be
- * larger than it was, and nobody reads what had been retired. No reader is inside. `end` is the line behind the
- * last chunk in use: of a free chunk, or of the fence. Requires that the words of the header are those of the image.
+ * Completes an arena whose bytes have been restored from a checkpoint (checkpoints.md). The memory may have grown since
+ * the image was taken, so the fence moves; blocks that were retired then are freed, as nobody reads them. `end` is the
+ * line after the last chunk in use, where a free chunk or the fence begins. Requires that the header words are those of
+ * the image, and that no reader is inside.
  */
 export function restoreArena(end: u32): void {
   if (end != load<u32>(FENCE_AT)) removeFree(end);
@@ -239,8 +250,8 @@ function freeAllRetired(): void {
 }
 
 /**
- * A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words
- * of a larger block; every variable part of the index of words is one.
+ * A growing array in the arena: its address, its capacity in bytes, and the bytes in use. It is embedded as three words
+ * in a larger record.
  */
 @unmanaged
 export class Area {
@@ -250,8 +261,8 @@ export class Area {
 }
 
 /**
- * Room for `more` bytes behind those in use, which are kept, also for who still reads them. False, and nothing changed,
- * when memory is full.
+ * Makes room for `more` bytes after those in use. When the area moves, its contents are copied and the old block is
+ * retired, so readers may go on reading it. False, with nothing changed, when memory is full.
  */
 export function reserve(area: Area, more: usize): bool {
   const needed = <usize>area.used + more;
@@ -266,12 +277,12 @@ export function reserve(area: Area, more: usize): bool {
   return true;
 }
 
-/** Gives back an area that readers may be reading: its address stays, for them. */
+/** Retires the block of an area that readers may be reading. The area keeps its address for them. */
 export function retireArea(area: Area): void {
   retire(area.at);
 }
 
-/** Gives back an area that no other thread has seen. */
+/** Frees the block of an area that no other thread has seen. */
 export function releaseArea(area: Area): void {
   release(area.at);
   area.at = 0;
@@ -279,7 +290,7 @@ export function releaseArea(area: Area): void {
   area.used = 0;
 }
 
-/** Gives back what is not in use. */
+/** Frees the unused capacity of an area. */
 export function trimArea(area: Area): void {
   if (!area.at) return;
   if (!area.used) return releaseArea(area);

@@ -1,5 +1,6 @@
-// Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and
-// the free ones in bins by size, as doubly linked lists. Callers hold the lock of the arena.
+// Chunks of the arena. A chunk is a run of lines whose header line has its own size and that of the chunk before it
+// (boundary tags). Free chunks are in doubly linked lists, one for each bin of sizes. The file also has the allocator's
+// lock, which every caller of the other functions must hold. Any thread.
 import {
   BINS,
   BINS_AT,
@@ -23,21 +24,21 @@ export function at(line: u32): usize {
   return <usize>line * LINE_BYTES;
 }
 
-/** Bins hold chunks of like size: one bin a line up to 7 lines, then four to each doubling. */
+/** The bin for a chunk of `lines`: one bin for each size up to 7 lines, then four for each doubling. */
 export function binOf(lines: u32): u32 {
   if (lines < 8) return lines;
   const exponent = 31 - clz(lines);
   return ((exponent - 1) << 2) | ((lines >> (exponent - 2)) & 3);
 }
 
-/** Address of the word that names a bin's first chunk. @inline */
+/** Address of the word with the first chunk of a bin. @inline */
 export function binAt(bin: u32): usize {
   return <usize>BINS_AT + ((<usize>bin) << 2);
 }
 
 /**
- * A free chunk of at least `lines`, or 0. The chunks of a bin differ in size, so only those of higher bins are surely
- * large enough.
+ * Finds a free chunk of at least `lines`; 0 if there is none. The chunks of a bin differ in size, so those of the
+ * chunk's own bin are compared, while any chunk of a higher bin is large enough.
  */
 export function find(lines: u32): u32 {
   const own = binOf(lines);
@@ -51,11 +52,11 @@ export function find(lines: u32): u32 {
   return 0;
 }
 
-/** Puts the first `lines` of a free chunk to use and leaves the rest free. */
+/** Takes the first `lines` of a free chunk into use and leaves the rest free. */
 export function take(chunk: u32, lines: u32): void {
   removeFree(chunk);
   const rest = load<u32>(at(chunk), CHUNK_LINES) - lines;
-  // A rest of one line would be a header without a body.
+  // A remainder of one line would be a header without a body.
   if (rest < 2) lines += rest;
   store<u32>(at(chunk), lines, CHUNK_LINES);
   store<u32>(at(chunk), 1, CHUNK_IN_USE);
@@ -64,7 +65,7 @@ export function take(chunk: u32, lines: u32): void {
   store<u32>(USED_AT, load<u32>(USED_AT) + lines);
 }
 
-/** Frees a chunk that is in use, and merges it with free neighbours. */
+/** Frees a chunk in use and merges it with its free neighbours. */
 export function giveBack(chunk: u32): void {
   let lines = load<u32>(at(chunk), CHUNK_LINES);
   store<u32>(USED_AT, load<u32>(USED_AT) - lines);
@@ -82,7 +83,7 @@ export function giveBack(chunk: u32): void {
   addFree(chunk, lines);
 }
 
-/** Makes a free chunk. Requires that the header tells the size of the one before it. */
+/** Enters a free chunk of `lines`. Requires that CHUNK_LINES_BEFORE of its header is set. */
 export function addFree(chunk: u32, lines: u32): void {
   const bin = binAt(binOf(lines));
   const next = load<u32>(bin);
@@ -104,23 +105,23 @@ export function removeFree(chunk: u32): void {
   else store<u32>(binAt(binOf(load<u32>(at(chunk), CHUNK_LINES))), next);
 }
 
-// The lock of a shard's arena: a word that names its holder. The owner and the readers (for their scratch) take it for
-// moments. A reader killed within it leaves the arena half changed: whoever clears its place says so and frees the lock
-// (src/engine/memory/ownership.ts), and from then on nobody gets memory until the arena is formatted.
+// The allocator's lock is a word that names its holder. The owner and the readers hold it for moments; readers allocate
+// scratch. If a reader is killed while it holds the lock, the arena is left half changed: the clean-up marks it as
+// damaged and frees the lock (src/engine/memory/ownership.ts), and no allocation succeeds until the arena is formatted.
 
 const SPINS_MAX = 1 << 30;
 
 /**
- * False when the arena is damaged, or for a reader when it is closed: an owner killed within the lock never frees it,
- * and the next one waits for all readers to leave. A holder that was killed and that nobody clears lets others trap
- * after seconds.
+ * Takes the lock. False when the arena is damaged, and for a reader when the memory is closed: an owner that was killed
+ * never frees the lock, and its successor waits for all readers to leave. Traps after some seconds if the holder was
+ * killed and nothing cleans up after it.
  */
 export function lock(holder: u32): bool {
   for (let spins = 0; atomic.cmpxchg<u32>(LOCK_AT, 0, holder) != 0; spins++) {
     if (holder != OWNER && !atomic.load<u32>(OPEN_AT)) return false;
     if (spins == SPINS_MAX) unreachable();
   }
-  // Whoever copies the memory sees by it that the allocator has been at work (checkpoint/arena-image.ts).
+  // A checkpoint compares this count to find out whether the allocator has been used (memory/arena-image.ts).
   atomic.store<u32>(LOCKS_AT, load<u32>(LOCKS_AT) + 1);
   if (!atomic.load<u32>(DAMAGED_AT)) return true;
   unlock();

@@ -1,12 +1,13 @@
-// Memory that readers may still be reading is retired, and freed once all readers have left the epoch it was retired in
-// (Fraser, "Practical lock-freedom", 2004; the form with one list is that of RCU). The owner retires; whoever needs
-// memory frees, under the lock.
+// Epoch-based reclamation (Fraser, "Practical lock-freedom", 2004; with a single list, as in RCU). Memory that readers
+// may still be reading is retired, and is freed once all readers have left the epoch in which it was retired. Only the
+// owner retires; any thread that needs memory may free retired blocks, under the allocator's lock.
 //
-// Why it is sound: a reader, entering, stores the epoch in its place (A) and then loads OPEN (B); what it reads comes
-// after B. The owner, retiring, unlinks the block (C), notes the epoch (D), and before it frees looks at all places
-// (E). A, B, C and E are sequentially consistent. If the reader found a way to the block, it read that before C; so A
-// is before C and E, and E sees an epoch read before A, which is at most that of D: the block stays. If E sees nobody,
-// or a later epoch, the reader entered after C and finds no way to it.
+// Why this is safe: a reader that enters stores the epoch in its place (A), and then loads OPEN_AT (B); it reads
+// everything else after B. The owner, when it retires a block, removes the last way to it (C), notes the epoch (D), and
+// looks at all places before it frees the block (E). A, B, C and E are sequentially consistent. If the reader found a
+// way to the block, it did so before C; so A comes before C and E, and E sees an epoch that was loaded before A and is
+// at most that of D, and the block is kept. If E sees no reader, or a later epoch, the reader entered after C and finds
+// no way to the block.
 import {
   CHUNK_EPOCH,
   CHUNK_LINES,
@@ -24,7 +25,10 @@ import {
 } from '../../memory/layout';
 import { at, giveBack, lock, unlock } from './chunks';
 
-/** Gives a block back once no reader can see it; 0 is ignored. Requires that nothing leads to it any more. */
+/**
+ * Frees a block as soon as no reader can see it; ignores 0. Requires that no shared address leads to the block any
+ * more. Owner only.
+ */
 export function retire(address: usize): void {
   if (!address || !lock(OWNER)) return;
   const chunk = <u32>(address / LINE_BYTES) - 1;
@@ -35,8 +39,8 @@ export function retire(address: usize): void {
 }
 
 /**
- * Frees up to `max` retired blocks, and answers how many it freed: fewer when nothing is left, or readers may still see
- * what is.
+ * Frees up to `max` retired blocks and returns how many. Fewer than `max` means that none is left, or that readers may
+ * still see the others. Owner only.
  */
 export function reclaim(max: u32): u32 {
   if (!load<u32>(RETIRED_FIRST_AT) || !lock(OWNER)) return 0;
@@ -45,7 +49,7 @@ export function reclaim(max: u32): u32 {
   return freed;
 }
 
-/** Frees up to `max` retired blocks, the oldest first; answers how many. Requires the lock. */
+/** Frees up to `max` retired blocks, oldest first, and returns how many. Requires the lock. */
 export function freeRetired(max: u32): u32 {
   const first = load<u32>(RETIRED_FIRST_AT);
   if (!first) return 0;
@@ -63,8 +67,8 @@ export function freeRetired(max: u32): u32 {
 }
 
 /**
- * Begins a new epoch and answers the one that ends: what the owner has unlinked before is seen by no reader once
- * `haveLeft` says so of it.
+ * Begins a new epoch and returns the one that ends. Once `haveLeft` is true of it, no reader sees anything that the
+ * owner had removed before this call. Owner only.
  */
 export function endEpoch(): u32 {
   const epoch = atomic.load<u32>(EPOCH_AT);
@@ -74,7 +78,7 @@ export function endEpoch(): u32 {
   return epoch;
 }
 
-/** True when no reader is inside an epoch up to this one, which has ended. */
+/** True when no reader is inside `epoch`, which has ended, or an earlier one. */
 export function haveLeft(epoch: u32): bool {
   return oldestInside(epoch + 2) == epoch + 2;
 }
@@ -89,7 +93,10 @@ function addRetired(chunk: u32, epoch: u32): void {
   store<u32>(RETIRED_LINES_AT, load<u32>(RETIRED_LINES_AT) + load<u32>(at(chunk), CHUNK_LINES));
 }
 
-/** An epoch in which nothing has been retired. */
+/**
+ * Begins a new epoch if a block has been retired in the current one. Returns the current epoch, in which no block has
+ * been retired.
+ */
 function nextEpoch(): u32 {
   const epoch = atomic.load<u32>(EPOCH_AT);
   if (load<u32>(at(load<u32>(RETIRED_LAST_AT)), CHUNK_EPOCH) != epoch) return epoch;
@@ -97,7 +104,7 @@ function nextEpoch(): u32 {
   return epoch + 2;
 }
 
-/** The oldest epoch that a reader is inside of; `none` where there is no reader, or none in an older one. */
+/** The oldest epoch that a reader is inside of, if it is older than `none`; else `none`. */
 function oldestInside(none: u32): u32 {
   let oldest = none;
   const end = READERS_AT + atomic.load<u32>(READERS_END_AT) * READER_BYTES;
@@ -108,7 +115,7 @@ function oldestInside(none: u32): u32 {
   return oldest;
 }
 
-/** Epochs wrap around; no two in use are ever that far apart. @inline */
+/** Epochs wrap around, so they are compared by their difference; epochs in use are never 2^31 apart. @inline */
 function isBefore(epoch: u32, other: u32): bool {
   return <i32>(epoch - other) < 0;
 }

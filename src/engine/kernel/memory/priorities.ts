@@ -1,6 +1,6 @@
-// The priorities of a part's chunks that have one: a column of float64 by ordinal, in blocks that never move, of the
-// sizes that blocks of rows have. The owner writes a priority before its row is published and clears it after the row
-// is gone; any thread reads.
+// The priorities of a segment's chunks: a column of float64 by ordinal, in blocks of the same sizes as row blocks,
+// which never move. 0 means no priority. The owner writes a priority before it publishes the row and clears it after it
+// has removed the row; any thread reads.
 import {
   FULL,
   OK,
@@ -17,7 +17,7 @@ import { blockOf, dropTable, enterBlock, enterTable, hasSlot, placeOf, shiftOf }
 import { retire } from './epochs';
 import { areaAt, ensureArea } from './scratch';
 
-/** Address of a new column, all 0; or 0 when memory is full. */
+/** Creates a column in which every priority is 0. Returns its address, or 0 when memory is full. Owner only. */
 export function createPriorities(): usize {
   const root = allocate(PRIORITIES_BYTES);
   if (!root) return 0;
@@ -26,13 +26,16 @@ export function createPriorities(): usize {
   return root;
 }
 
-/** Requires that nothing leads to it any more. */
+/** Retires a column. Requires that no shared address leads to it any more. Owner only. */
 export function dropPriorities(root: usize): void {
   dropTable(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE);
   retire(root);
 }
 
-/** Room for the priority of a row, so that setting it cannot fail. FULL, and nothing changed, when memory is full. */
+/**
+ * Makes room for the priority of a row, so that `setPriority` cannot fail. FULL, with nothing changed, when memory is
+ * full. Owner only.
+ */
 export function reservePriority(root: usize, ordinal: u32): i32 {
   if (priorityBlock(root, ordinal)) return OK;
   if (!hasSlot(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, ordinal)) {
@@ -48,7 +51,7 @@ export function reservePriority(root: usize, ordinal: u32): i32 {
   return OK;
 }
 
-/** Requires that there is room. */
+/** Sets the priority of a row. Requires `reservePriority`. Owner only. */
 export function setPriority(root: usize, ordinal: u32, priority: f64): void {
   const at = priorityBlock(root, ordinal) + (placeOf(ordinal, shiftOf(ordinal)) << 3);
   const before = load<f64>(at);
@@ -58,13 +61,13 @@ export function setPriority(root: usize, ordinal: u32, priority: f64): void {
   atomic.store<u32>(root, count, PRIORITIES_COUNT);
 }
 
-/** 0 for a row that has none. */
+/** The priority of a row; 0 if it has none. */
 export function priorityOf(root: usize, ordinal: u32): f64 {
   const block = priorityBlock(root, ordinal);
   return block ? reinterpret<f64>(atomic.load<u64>(block + (placeOf(ordinal, shiftOf(ordinal)) << 3))) : 0;
 }
 
-/** Writes a bitmap of the rows that have one to the output, and answers its words, or FULL. */
+/** Writes a bitmap of the rows that have a priority to the output area. Returns its number of 32-bit words, or FULL. */
 export function findPrioritized(scratch: usize, root: usize): i32 {
   const words = (atomic.load<u32>(root, PRIORITIES_END) + 31) >> 5;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, (<usize>words) << 2)) return FULL;
@@ -73,7 +76,7 @@ export function findPrioritized(scratch: usize, root: usize): i32 {
   return words;
 }
 
-/** Of 32 rows, block by block. */
+/** The bitmap word for 32 rows from `from` on, block by block. */
 function bitsOf(root: usize, from: u32): u32 {
   let bits: u32 = 0;
   for (let i: u32 = 0; i < 32; ) {

@@ -1,5 +1,5 @@
-// Rows and graph nodes of an index, in blocks that never move, and the tables that lead to the blocks. Any thread
-// computes addresses with these functions; only the owner adds blocks and tables.
+// The blocks that hold the rows and graph nodes of an index, and the block tables that lead to them. Blocks never move.
+// Any thread computes addresses with these functions; only the owner adds blocks and tables.
 import {
   BATCH,
   FINE_PLACE,
@@ -26,17 +26,17 @@ import {
 import { allocate, linesOf } from './arena';
 import { retire } from './epochs';
 
-// The tables of the blocks that rows, graph nodes, codes and priorities stand in: a word for each block, found from the
-// ordinal's leading bits. Small indexes, of which there are thousands, have a table of 32 words in their root; from
-// FINE_PLACE - FIRST_ROWS rows on one of 544 takes its place, so that blocks of many rows are fine. The small one stays
-// as it is: who has its address still finds the rows it knew of.
+// Block tables, which also serve quantized vectors and priorities: a table has one word for each block, found from the
+// leading bits of the ordinal. Small indexes, of which there are thousands, have a table of 32 words in their root.
+// When an index reaches FINE_PLACE - FIRST_ROWS rows, a table of 544 words replaces it, whose later blocks are smaller
+// in proportion. The small table stays valid for readers that have its address.
 
-/** Rows that a small table has words for. */
+/** The number of rows for which a small table has words. */
 const SMALL_ROWS: u32 = FINE_PLACE - FIRST_ROWS;
 
 /**
- * log2 of the rows in the block that holds `ordinal`: a quarter of the largest power of two that is not above its
- * place, or a thirty-second.
+ * log2 of the number of rows in the ordinal's block. That number is a quarter of the largest power of two not above the
+ * ordinal's place, or a thirty-second from FINE_PLACE on.
  * @inline
  */
 export function shiftOf(ordinal: u32): u32 {
@@ -44,7 +44,7 @@ export function shiftOf(ordinal: u32): u32 {
   return 29 - clz(place) - select<u32>(3, 0, place >= <u32>FINE_PLACE);
 }
 
-/** Offset of the block's address in a table. @inline */
+/** Offset in a table of the word for the ordinal's block. @inline */
 export function slotOf(ordinal: u32, shift: u32): usize {
   const place = ordinal + FIRST_ROWS;
   const coarse = ((shift - 2) << 2) - 4;
@@ -57,18 +57,15 @@ export function placeOf(ordinal: u32, shift: u32): usize {
   return <usize>((ordinal + FIRST_ROWS) & ((1 << shift) - 1));
 }
 
-/**
- * Number of rows in the block of `ordinal` from it to the block's end: rows that stand side by side in memory.
- * @inline
- */
+/** The number of rows from `ordinal` to the end of its block. These rows are contiguous in memory. @inline */
 export function rowsToBlockEnd(ordinal: u32): u32 {
   const shift = shiftOf(ordinal);
   return (1 << shift) - <u32>placeOf(ordinal, shift);
 }
 
 /**
- * True when the table whose address stands at `at`, 0 for none, has a word for the ordinal's block. `small` is the
- * address of the owner's small table, or 0.
+ * True when there is a table that has a word for the ordinal's block. `at` is the address of the word that holds the
+ * table's address or 0; `small` is the address of the small table, or 0 if there is none.
  * @inline
  */
 export function hasSlot(at: usize, small: usize, ordinal: u32): bool {
@@ -76,26 +73,26 @@ export function hasSlot(at: usize, small: usize, ordinal: u32): bool {
   return table != 0 && (table != small || ordinal < SMALL_ROWS);
 }
 
-/** Address of the ordinal's block; 0 where there is none. @inline */
+/** Address of the ordinal's block, or 0 if it does not exist. Parameters as in `hasSlot`. @inline */
 export function blockOf(at: usize, small: usize, ordinal: u32): usize {
   return hasSlot(at, small, ordinal)
     ? <usize>atomic.load<u32>(<usize>load<u32>(at) + slotOf(ordinal, shiftOf(ordinal)))
     : 0;
 }
 
-/** Puts `table`, TABLE_BYTES of new memory, in the place of the small one or of none. */
+/** Replaces the small table, or no table, by `table`, which has TABLE_BYTES of new memory. */
 export function enterTable(at: usize, small: usize, table: usize): void {
   memory.fill(table, 0, TABLE_BYTES);
   if (small) memory.copy(table, small, SMALL_TABLE_BYTES);
   atomic.store<u32>(at, <u32>table);
 }
 
-/** Requires the word for it. */
+/** Enters a block in its table. Requires `hasSlot`. */
 export function enterBlock(at: usize, ordinal: u32, block: usize): void {
   atomic.store<u32>(<usize>load<u32>(at) + slotOf(ordinal, shiftOf(ordinal)), <u32>block);
 }
 
-/** Retires all blocks of a table, and the table where it is not the small one, which goes with its owner. */
+/** Retires all blocks of a table, and the table unless it is the small one, which is part of its root. */
 export function dropTable(at: usize, small: usize): void {
   const table: usize = load<u32>(at);
   if (!table) return;
@@ -104,12 +101,12 @@ export function dropTable(at: usize, small: usize): void {
   if (table != small) retire(table);
 }
 
-/** Bytes of the level-0 list of a node, and of one upper level. */
+/** Bytes of a node's neighbour list on level 0, and on each upper level. */
 const LIST_0_BYTES: usize = LINKS_0 << 2;
 const LIST_UP_BYTES: usize = LINKS_UP << 2;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
-/** The block of a row, or of a node, that is there. @inline */
+/** Address of the row's block, which must exist. @inline */
 function rowBlock(root: usize, ordinal: u32, shift: u32): usize {
   return load<u32>(<usize>load<u32>(root, ROOT_ROW_TABLE) + slotOf(ordinal, shift));
 }
@@ -125,7 +122,7 @@ export function vectorAt(root: usize, ordinal: u32): usize {
   return rowBlock(root, ordinal, shift) + placeOf(ordinal, shift) * load<u32>(root, ROOT_ROW_BYTES);
 }
 
-/** Address of the row's words, the stamp first. The words of a block stand together behind its vectors. @inline */
+/** Address of the row's words, which stand behind the vectors of the block. @inline */
 export function rowWordsAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
   return (
@@ -135,23 +132,23 @@ export function rowWordsAt(root: usize, ordinal: u32): usize {
   );
 }
 
-/** True for an index whose rows are of 8-bit numbers. @inline */
+/** True for an index with rows of 8-bit numbers. @inline */
 export function isNarrow(root: usize): bool {
   return load<u32>(root, ROOT_ROW_BYTES) != load<u32>(root, ROOT_WIDE_BYTES);
 }
 
-/** An odd stamp is a live row. @inline */
+/** True for a live row, whose row version is odd. @inline */
 export function isLive(root: usize, ordinal: u32): bool {
   return (atomic.load<u32>(rowWordsAt(root, ordinal), ROW_STAMP) & 1) != 0;
 }
 
-/** Address of the node's words, which stand before the lists of its block. @inline */
+/** Address of the node's words, which stand in front of the neighbour lists of the block. @inline */
 export function nodeWordsAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
   return nodeBlock(root, ordinal, shift) + placeOf(ordinal, shift) * NODE_WORDS_BYTES;
 }
 
-/** Address of the node's list of a level. Requires that it is of that level. @inline */
+/** Address of the node's neighbour list on `level`. Requires that the node is on that level. @inline */
 export function listAt(root: usize, ordinal: u32, level: u32): usize {
   const shift = shiftOf(ordinal);
   const lists = nodeBlock(root, ordinal, shift) + (NODE_WORDS_BYTES << shift);
@@ -160,8 +157,8 @@ export function listAt(root: usize, ordinal: u32, level: u32): usize {
 }
 
 /**
- * Bytes of the lists of a block below an upper level: those of level 0, then of each level one for 16 nodes of the one
- * below, or one.
+ * Bytes of a block's neighbour lists on the levels below `level`. Level 0 has a list for every node; each upper level
+ * has one list for every 16 of the level below, but at least one.
  */
 function listsBelow(shift: u32, level: u32): usize {
   let bytes = LIST_0_BYTES << shift;
@@ -170,17 +167,17 @@ function listsBelow(shift: u32, level: u32): usize {
   return bytes;
 }
 
-/** True when the row's block exists: a row that was never staged may have none. */
+/** True when the row's block exists, which it need not for a row that was never staged. */
 export function hasRow(root: usize, ordinal: u32): bool {
   return blockOf(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal) != 0;
 }
 
-/** True when the block of the node's lists exists. @inline */
+/** True when the block of the node exists. @inline */
 export function hasNode(root: usize, ordinal: u32): bool {
   return blockOf(root + ROOT_NODE_TABLE, 0, ordinal) != 0;
 }
 
-/** Makes the row's block, its words 0. False when memory is full. */
+/** Creates the row's block if needed, with row words of 0. False when memory is full. */
 export function ensureRow(root: usize, ordinal: u32): bool {
   if (hasRow(root, ordinal)) return true;
   if (!ensureTable(root, root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal)) return false;
@@ -194,7 +191,7 @@ export function ensureRow(root: usize, ordinal: u32): bool {
   return true;
 }
 
-/** Makes the block of the node's lists, its lists empty, its words 0. False when memory is full. */
+/** Creates the node's block if needed, with empty neighbour lists and node words of 0. False when memory is full. */
 export function ensureNode(root: usize, ordinal: u32): bool {
   if (hasNode(root, ordinal)) return true;
   if (!ensureTable(root, root + ROOT_NODE_TABLE, 0, ordinal)) return false;
@@ -209,7 +206,7 @@ export function ensureNode(root: usize, ordinal: u32): bool {
   return true;
 }
 
-/** Makes a table with a word for the ordinal's block. False when memory is full. */
+/** Creates the block table if needed. False when memory is full. */
 function ensureTable(root: usize, at: usize, small: usize, ordinal: u32): bool {
   if (hasSlot(at, small, ordinal)) return true;
   const table = addBlock(root, TABLE_BYTES);
@@ -217,14 +214,14 @@ function ensureTable(root: usize, at: usize, small: usize, ordinal: u32): bool {
   return table != 0;
 }
 
-/** Allocates and counts a block of the index; 0 when memory is full. */
+/** Allocates a block and counts its lines for the index. Returns its address, or 0 when memory is full. */
 export function addBlock(root: usize, bytes: u64): usize {
   return allocateCounted(root, ROOT_LINES, bytes);
 }
 
 /**
- * Allocates a block of an owner whose word at `lines` counts the lines of all of them; 0 when memory is full. A block
- * of long rows can pass 32 bits, hence u64.
+ * Allocates a block and adds its lines to the counter at `owner + lines`. Returns its address, or 0 when memory is
+ * full. `bytes` is u64 because a block of long rows can exceed 32 bits.
  */
 export function allocateCounted(owner: usize, lines: usize, bytes: u64): usize {
   const block = bytes < BLOCK_BYTES_MAX ? allocate(<usize>bytes) : 0;
@@ -232,7 +229,7 @@ export function allocateCounted(owner: usize, lines: usize, bytes: u64): usize {
   return block;
 }
 
-/** Retires such a block, whose address stands at `entry`, if there is one. */
+/** Retires a block from `allocateCounted` whose address stands at `entry`, if there is one, and clears the entry. */
 export function retireCounted(owner: usize, lines: usize, entry: usize): void {
   const block: usize = load<u32>(entry);
   if (!block) return;
@@ -241,12 +238,10 @@ export function retireCounted(owner: usize, lines: usize, entry: usize): void {
   retire(block);
 }
 
-// The rows that are about to be scored together: their ordinals, in the scratch of the thread, and the loads that bring
-// their vectors near before.
+// The batch: ordinals of rows that are about to be scored together, in the scratch of the thread. Their vectors are
+// loaded into the cache before they are scored.
 
-/**
- * Of longer rows only the beginning is touched: what is touched should still be in the second cache when it is scored.
- */
+/** The limit of what is touched of each row, so that it is still in the second-level cache when the row is scored. */
 const TOUCH_BYTES_MAX: usize = 8192;
 
 /** @inline */
@@ -260,9 +255,10 @@ export function batched(scratch: usize, place: u32): u32 {
 }
 
 /**
- * Loads a byte of every line of the first `count` rows before they are scored: WebAssembly has no prefetch, but these
- * loads overlap. 5 to 12 % faster than no touch or the first line alone (node dist/load/main.js vectors recall --rows 30000, with
- * each in turn). The sum is kept, or nothing would be loaded.
+ * Loads a byte of every cache line of the first `count` rows of the batch. WebAssembly has no prefetch, but these loads
+ * overlap. This makes searches 5 to 12 % faster than no touching, or touching the first line only (measured by node
+ * dist/load/main.js vectors recall --rows 30000). The combined bytes are stored, or the compiler would remove the
+ * loads.
  * @inline
  */
 export function touch(scratch: usize, root: usize, count: u32, rowBytes: usize): void {

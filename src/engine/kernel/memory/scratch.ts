@@ -1,6 +1,6 @@
-// The working memory of one kernel instance: areas that grow, small arrays and counters. It stands in the arena because
-// shared memory is all a kernel has; its address goes with every call, as instances must not have globals. Any thread,
-// each with its own.
+// The working memory of one kernel instance: growing areas, small arrays and counters. It is in the arena because the
+// kernel has no other memory, and its address is passed with every call because instances must not have globals. Any
+// thread, each with its own scratch.
 import {
   AREA_CAPACITY,
   FENCE,
@@ -15,8 +15,8 @@ import {
 import { allocateFor, allocateGrown, releaseFor } from './arena';
 
 /**
- * Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`, for the thread that the
- * allocator's lock knows as `holder`; 0 when memory is full.
+ * Creates a scratch with areas for `k` answers and a candidate pool of `poolEntries`. `holder` is the thread's value in
+ * the allocator's lock. Returns the address, or 0 when memory is full.
  */
 export function createScratch(k: u32, poolEntries: u32, holder: u32): usize {
   const scratch = allocateFor(holder, SCRATCH_BYTES);
@@ -35,8 +35,8 @@ export function releaseScratch(scratch: usize): void {
 }
 
 /**
- * Gives an area room for `bytes`, and half as much again as it had where memory has it; what it held is lost when it
- * grows. False, and nothing changed, when memory is full.
+ * Grows an area to at least `bytes`, with half its old capacity in addition if there is memory for it. The contents are
+ * lost when it grows. False, with nothing changed, when memory is full.
  */
 export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const capacity: usize = load<u32>(scratch + area, AREA_CAPACITY);
@@ -45,19 +45,22 @@ export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const grown = allocateGrown(holder, capacity, bytes);
   if (!grown) return false;
   const old = load<u32>(scratch + area);
-  // In this order a thread that is killed here leaves a scratch that another can take over.
+  // This order leaves a valid scratch if the thread is killed here, so that another thread can take it over.
   store<u32>(scratch + area, <u32>grown);
   store<u32>(scratch + area, <u32>(grown >> 32), AREA_CAPACITY);
   releaseFor(holder, old);
   return true;
 }
 
-/** Room for the k best and for the three arrays of an answer. */
+/** Makes room for the k best keys and for the three arrays of an answer. False when memory is full. */
 export function ensureAnswers(scratch: usize, k: u32): bool {
   return ensureArea(scratch, SCRATCH_BEST, (<usize>k) << 3) && ensureArea(scratch, SCRATCH_OUTPUT, <usize>k * 12);
 }
 
-/** Address where the caller puts a vector of `dim` floats before stage, search and scores; 0 when memory is full. */
+/**
+ * Makes room for `dim` floats in the input area, from which `stage`, `search` and `scoresOf` take their vector. Returns
+ * its address, or 0 when memory is full.
+ */
 export function ensureInput(scratch: usize, dim: u32): usize {
   return ensureArea(scratch, SCRATCH_INPUT, (<usize>dim) << 2) ? areaAt(scratch, SCRATCH_INPUT) : 0;
 }
@@ -68,10 +71,10 @@ export function areaAt(scratch: usize, area: usize): usize {
 }
 
 /**
- * Keeps reads and writes of rows, which are not atomic, on their side of a look at a stamp or a change of it, on
- * processors that reorder more than x86 does (memory-layout.md, rule 11). What this thread read before it, it has read
- * before any atomic load behind it; what it writes behind it, nobody sees before any atomic store ahead of it. A
- * read-modify-write of the thread's own scratch, for what the compiler makes of `atomic.fence` does not validate.
+ * A memory fence for the non-atomic reads and writes of rows around a check or a change of the row version, on
+ * processors that reorder more than x86 (memory-layout.md, rule 11). Reads before the fence come before atomic loads
+ * after it; writes after the fence become visible after atomic stores before it. It is a read-modify-write of a word in
+ * the thread's own scratch, because the compiler's output for `atomic.fence` does not validate.
  * @inline
  */
 export function fence(scratch: usize): void {

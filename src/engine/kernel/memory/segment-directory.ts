@@ -1,6 +1,7 @@
-// The directory of a shard's parts: a hash table by collection id (open addressing, linear probing) of the roots of
-// their indexes. The owner writes. Any thread inside an epoch reads it without a lock: an entry's id is stored after
-// its roots and its place never gets another id; growing publishes a new table by one store and retires the old one.
+// The directory of a shard's segments: a hash table (open addressing, linear probing) from collection ids to the roots
+// of the segment's indexes. Only the owner writes. Any thread inside an epoch reads without a lock: an entry's id is
+// stored after its roots, and its place never gets another id. To grow, the owner publishes a new table by one store
+// and retires the old one.
 import {
   DIRECTORY_AT,
   DIRECTORY_ENTRIES,
@@ -18,7 +19,7 @@ import { retire } from './epochs';
 
 const SIZE_MIN: u32 = 16;
 
-/** Address of the roots of a collection's part, or 0. Any thread. */
+/** Address of the roots of a collection's segment, or 0. Any thread. */
 export function findPart(id: u32): usize {
   const table: usize = atomic.load<u32>(DIRECTORY_AT);
   if (!table) return 0;
@@ -32,7 +33,10 @@ export function findPart(id: u32): usize {
   return found ? entryAt(table, place) + ENTRY_ROOTS : 0;
 }
 
-/** Enters a part without roots; answers as findPart, or 0 when memory is full. Owner only. */
+/**
+ * Adds a segment without roots, unless it exists. Returns the address of its roots, or 0 when memory is full. Owner
+ * only.
+ */
 export function addPart(id: u32): usize {
   const known = findPart(id);
   if (known) return known;
@@ -45,7 +49,10 @@ export function addPart(id: u32): usize {
   return entry + ENTRY_ROOTS;
 }
 
-/** A reader that has found it goes on with the roots it has read: these are retired, not freed. Owner only. */
+/**
+ * Deletes a segment. A reader that has found its roots keeps using the indexes, which are retired, not freed at once.
+ * Owner only.
+ */
 export function deletePart(id: u32): void {
   const roots = findPart(id);
   if (!roots) return;
@@ -60,8 +67,8 @@ function entryAt(table: usize, place: u32): usize {
 }
 
 /**
- * Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3,
- * 6.4).
+ * The hash of an id. Ids are consecutive, and a multiplication spreads them (Knuth, "The Art of Computer Programming"
+ * 3, 6.4).
  * @inline
  */
 function placeOf(id: u32): u32 {
@@ -75,7 +82,10 @@ function freeEntry(table: usize, id: u32): usize {
   return entryAt(table, place);
 }
 
-/** A quarter of the places stays free; deleted entries leave their places with the next table. */
+/**
+ * Makes room for one more entry. A quarter of the places stays free; growing drops the places of deleted entries. False
+ * when memory is full.
+ */
 function ensureRoom(): bool {
   const table: usize = load<u32>(DIRECTORY_AT);
   const size: u32 = table ? load<u32>(table, DIRECTORY_SIZE) : 0;

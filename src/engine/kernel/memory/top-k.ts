@@ -1,13 +1,15 @@
-// The k best rows seen so far, as a binary heap of keys with the worst on top. It stands in the scratch of the thread
-// that searches, so it needs no lock. Any thread.
+// The k best rows seen so far: a binary heap of keys with the worst on top, in the scratch of the searching thread,
+// which is the only one to use it. Any thread.
 import { BEST_MAX, BEST_SIZE, SCRATCH_BEST } from '../../memory/layout';
 import { areaAt } from './scratch';
 
-// Candidates as single u64 words whose order is the order of answers: higher score first, then lower ordinal.
-// Bits: score made sortable 32 | complement of the ordinal 30 | 0.
+// A key is a u64 whose integer order is the order of answers: higher score first, then lower ordinal. Bits: score in
+// sortable form 32 | complement of the ordinal 30 | 0 for the last 2.
 const ORDINAL_MASK: u32 = 0x3fffffff;
 
-/** Flipping the sign bit, or all bits of a negative number, makes IEEE order the order of integers. @inline */
+/**
+ * Makes a key. IEEE floats sort as integers once the sign bit, or every bit of a negative number, is flipped. @inline
+ */
 export function keyOf(score: f32, ordinal: u32): u64 {
   const bits = reinterpret<u32>(score);
   const sortable = bits ^ (<u32>(<i32>bits >> 31) | 0x80000000);
@@ -31,7 +33,7 @@ export function clearBest(scratch: usize, k: u32): void {
   store<u32>(scratch, k, BEST_MAX);
 }
 
-/** Adds `key` if it is among the k best. Keys are distinct. @inline */
+/** Adds `key` if it is among the k best. No key may be added twice. @inline */
 export function offer(scratch: usize, key: u64): void {
   const heap = areaAt(scratch, SCRATCH_BEST);
   const size = load<u32>(scratch, BEST_SIZE);
@@ -48,12 +50,12 @@ export function isBestFull(scratch: usize): bool {
   return load<u32>(scratch, BEST_SIZE) == load<u32>(scratch, BEST_MAX);
 }
 
-/** The worst of the best. Requires that there is one. @inline */
+/** The worst of the best keys. Requires that the heap is not empty. @inline */
 export function bestBound(scratch: usize): u64 {
   return load<u64>(areaAt(scratch, SCRATCH_BEST));
 }
 
-/** How many of the best have at least this score. */
+/** The number of rows in the heap that have at least this score. */
 export function countFrom(scratch: usize, score: f32): u32 {
   const heap = areaAt(scratch, SCRATCH_BEST);
   let count: u32 = 0;
@@ -62,7 +64,7 @@ export function countFrom(scratch: usize, score: f32): u32 {
   return count;
 }
 
-/** Sorts the heap in place, best first, and answers its size. After it the heap can only be read or cleared. */
+/** Sorts the heap in place, best first, and returns its size. Afterwards the heap can only be read or cleared. */
 export function sortBest(scratch: usize): u32 {
   const heap = areaAt(scratch, SCRATCH_BEST);
   const size = load<u32>(scratch, BEST_SIZE);
@@ -87,7 +89,7 @@ function siftUp(heap: usize, from: u32, key: u64): void {
   store<u64>(heap + ((<usize>place) << 3), key);
 }
 
-/** Puts `key` in the place of the top of a heap of `size`. */
+/** Replaces the top of a heap of `size` keys by `key`. */
 function siftDown(heap: usize, size: u32, key: u64): void {
   let place: u32 = 0;
   for (let child: u32 = 1; child < size; child = 2 * place + 1) {

@@ -1,6 +1,6 @@
-// What leads a walk: the scores of nodes for one query, as whole numbers of which a higher one is nearer. They come
-// from codes, one line of memory a node, or, where an index has none, from its rows. Nodes are scored in batches, so
-// that their loads overlap. Any thread.
+// The distance estimator that leads graph searches. It scores nodes for one query with integers, of which a higher one
+// is nearer. The scores come from quantized vectors, which take one or two cache lines each, or from the rows in an
+// index without them. Nodes are scored in batches, so that their memory accesses overlap. Any thread.
 import {
   CODES_AXES_2,
   CODES_AXES_4,
@@ -21,13 +21,13 @@ import { batched, touch } from '../memory/row-blocks';
 import { cosine, foldedIn, fourAxisDots, pairSums, queryIn } from './distance';
 import { axesOf, axisAt, codeAt, parentAt, stepAt, unitAt } from './quantized-vectors';
 
-// A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit numbers. What is
-// the same for all rows (mean, middle of the steps) is left out.
+// The query table: the query's coordinate along each principal component times the step of the slot, as 16-bit numbers.
+// Terms that are the same for all rows (the mean, and the middle of each step) are left out.
 
-/** The folded query's largest number; it and 16 times another fit 16 bits. */
+/** The largest number in a query table. A sum of one and 16 times another fits 16 bits. */
 const FOLDED_MAX = 1927;
 
-/** Folds a query of 16-bit numbers; answers what a cosine of 1 scores. */
+/** Writes the query table of a query of 16-bit numbers. Returns the score of a cosine of 1. */
 function foldQuery(codes: usize, wide: usize, folded: usize): f32 {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const axes: usize = axesOf(codes);
@@ -53,7 +53,10 @@ function foldQuery(codes: usize, wide: usize, folded: usize): f32 {
   return scale;
 }
 
-/** Writes where the query lies along the axes of the slots [from, end), times their steps; answers the largest in lanes. */
+/**
+ * Writes the query's coordinates of the slots [from, end), times their steps, as floats. Returns the largest absolute
+ * values, in lanes.
+ */
 function foldSlots(codes: usize, wide: usize, floats: usize, bytes: usize, from: u32, end: u32): v128 {
   let largest = f32x4.splat(0);
   for (let slot = from; slot < end; slot += 4) {
@@ -65,22 +68,23 @@ function foldSlots(codes: usize, wide: usize, floats: usize, bytes: usize, from:
   return largest;
 }
 
-/** The same of a slot that refines another: its step is a part of that one's. @inline */
+/** Writes the entry of a slot that refines another: that of the other slot, scaled to the step of this one. @inline */
 function foldFiner(codes: usize, floats: usize, slot: u32): void {
   const parent = load<u32>(parentAt(codes, slot));
   const share = load<f32>(stepAt(codes, slot)) / load<f32>(stepAt(codes, parent));
   store<f32>(floats + ((<usize>slot) << 2), load<f32>(floats + ((<usize>parent) << 2)) * share);
 }
 
-/** Writes `axes` floats, times `scale`, as the whole numbers that levels are multiplied by. */
+/** Scales `axes` floats and writes the integers by which levels are multiplied. */
 function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, scale: f32): void {
   for (let axis: usize = 0; axis < axes; axis += 4) {
     const at = floats + (axis << 2);
     v128.store(at, f32x4.nearest(f32x4.mul(v128.load(at), f32x4.splat(scale))));
   }
   for (let axis: usize = 0; axis < axes; axis += 8) {
-    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this
-    // one's.
+    // The level eight slots further on is in the same lane above this one and is not masked off, so it counts 16 times
+    // (4-bit levels) or 4 times (2-bit levels) in this slot's product. Each number is reduced by that much of the
+    // number eight slots before.
     const isLowest = axis < axes4 ? (axis & 31) == 0 : ((axis - axes4) & 63) == 0;
     const taken = f32x4.splat(isLowest ? 0 : axis < axes4 ? <f32>16 : <f32>4);
     const at = floats + (axis << 2);
@@ -92,20 +96,20 @@ function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, sc
   }
 }
 
-/** Four floats without so much of four others, as whole numbers. @inline */
+/** Four floats less `taken` times four others, as integers. @inline */
 function fourWithout(at: usize, below: usize, taken: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(f32x4.sub(v128.load(at), f32x4.mul(v128.load(below), taken)));
 }
 
-// The score of a code: the dot product of its levels with the folded query. Higher is nearer; scores of one query alone
-// can be compared. Four codes at a time, as a walk finds them: the query is loaded once for all, and their loads
-// overlap.
-// A lane of 16 bits holds several levels, and x >> s holds the level at s and those above it. Those above are not
-// masked away: the folded query has what they add taken off in advance, from the number that the next shift is
-// multiplied by. Sums on the way may pass 32 bits, which does no harm: the score does not.
+// The score of a quantized vector is the dot product of its levels with the query table. Scores can be compared only
+// for one query. Four vectors are scored at a time, so the query table is loaded once for all of them, and their memory
+// accesses overlap. A lane of 16 bits holds several levels, and x >> s holds the level at bit s with those above it.
+// These are not masked off: the query table has their contribution subtracted in advance, from the number for the next
+// shift. Intermediate sums may overflow 32 bits, which is harmless because the score does not.
 
 /**
- * Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16.
+ * Scores four quantized vectors, each of `bytes4` bytes of 4-bit levels and `bytes2` bytes of 2-bit levels, both
+ * multiples of 16.
  * @inline
  */
 export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {
@@ -153,7 +157,7 @@ export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
 }
 
-/** What the lowest four levels of the lanes add to a score. @inline */
+/** The contribution of the lowest four levels of each lane to a score. @inline */
 function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128): v128 {
   const low = i32x4.add(i32x4.dot_i16x8_s(x, q0), i32x4.dot_i16x8_s(i16x8.shr_s(x, bits), q1));
   const high = i32x4.add(
@@ -163,10 +167,13 @@ function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128):
   return i32x4.add(low, high);
 }
 
-/** What a cosine of 1 scores where rows lead. */
+/** The score of a cosine of 1 when rows lead the search. */
 const ROW_UNIT: f32 = 1073741824;
 
-/** Takes the codes as they are now for the walks to the query in the scratch; `byRows` forgoes them. */
+/**
+ * Selects the quantized vectors now in use for graph searches to the query in the scratch, and writes the query table.
+ * With `byRows`, or without quantized vectors, rows are used.
+ */
 export function beginGuide(scratch: usize, root: usize, byRows: bool): void {
   const codes: usize = byRows ? 0 : atomic.load<u32>(root, ROOT_CODES);
   store<u32>(scratch, <u32>codes, GUIDE_CODES);
@@ -195,7 +202,10 @@ function scoreRows(scratch: usize, root: usize, count: u32): void {
     );
 }
 
-/** Codes are found once, when they are touched: their addresses stand where their scores will. @inline */
+/**
+ * The address of each quantized vector is computed once, when it is touched, and kept where the score will be written.
+ * @inline
+ */
 function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): void {
   touchCodes(scratch, codes, count);
   const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
@@ -215,7 +225,7 @@ function touched(scratch: usize, place: u32): usize {
   return load<u32>(scratch + ((<usize>place) << 2), SCORES);
 }
 
-/** Brings the codes of the first `count` of BATCH near. @inline */
+/** Loads the quantized vectors of the first `count` of BATCH into the cache. @inline */
 function touchCodes(scratch: usize, codes: usize, count: u32): void {
   let bits: u32 = 0;
   const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);

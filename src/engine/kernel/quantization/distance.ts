@@ -1,7 +1,7 @@
-// What a score is: the cosine of two vectors of whole numbers. Rows have 16-bit ones or, by the precision of the index,
-// 8-bit ones; what they are compared with, a query or another row, stands in the scratch as 16-bit ones. Products are
-// exact and lengths are those of the whole numbers, so a score is the same number wherever it is asked for, and that of
-// a vector with itself is 1. Any thread.
+// Exact scores: the cosine of two vectors of integers. Rows have 16-bit or 8-bit numbers, by the precision of the
+// index; the query or row that they are compared with is in the scratch as 16-bit numbers. Products are exact and
+// lengths are those of the integers, so the score of a pair is the same everywhere, and a vector has the cosine 1 with
+// itself. Any thread.
 import {
   LINE_BYTES,
   ROOT_DIM,
@@ -15,9 +15,9 @@ import {
 import { isNarrow, rowWordsAt, vectorAt } from '../memory/row-blocks';
 import { areaAt, ensureArea } from '../memory/scratch';
 
-// Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up.
+// Dot products of integers are exact, and so do not depend on the order of the additions.
 
-/** Dot product of two rows of 16-bit numbers of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. @inline */
+/** Dot product of two rows of 16-bit numbers; `bytes` is a multiple of 64. WIDE_SCALE squared stands for 1. @inline */
 export function wideDot(a: usize, b: usize, bytes: usize): i32 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -32,7 +32,10 @@ export function wideDot(a: usize, b: usize, bytes: usize): i32 {
   return sumOf(i32x4.add(i32x4.add(s0, s1), i32x4.add(s2, s3)));
 }
 
-/** Dot product of a row of 8-bit numbers and one of 16-bit numbers of `bytes`, a multiple of 64. @inline */
+/**
+ * Dot product of a row of 8-bit numbers with one of 16-bit numbers; `bytes` is the size of the latter, a multiple of
+ * 64. @inline
+ */
 function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -44,8 +47,8 @@ function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
 }
 
 /**
- * The products of four axes, one behind another, with one row, all of 16-bit numbers and of `bytes`, a multiple of 32:
- * it is loaded once for all.
+ * Dot products of four contiguous vectors with one row, which is loaded once. All are of 16-bit numbers, `bytes` long,
+ * a multiple of 32.
  * @inline
  */
 export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
@@ -79,7 +82,10 @@ export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
 }
 
-/** Of each of four sums, in lanes, two of its lanes added up. @inline */
+/**
+ * Adds two of the four lanes of each sum, the low or the high ones. The two results together give the four totals in
+ * lanes. @inline
+ */
 export function pairSums(s0: v128, s1: v128, s2: v128, s3: v128, low: bool): v128 {
   const a = low ? i32x4.shuffle(s0, s1, 0, 4, 1, 5) : i32x4.shuffle(s0, s1, 2, 6, 3, 7);
   const b = low ? i32x4.shuffle(s2, s3, 0, 4, 1, 5) : i32x4.shuffle(s2, s3, 2, 6, 3, 7);
@@ -96,10 +102,10 @@ function sumOf(lanes: v128): i32 {
   );
 }
 
-/** In front of the 16-bit numbers of a query or an operand: one by its length. */
+/** The reciprocal of the length of a query or an operand stands this many bytes in front of its numbers. */
 const SCALE_BEFORE: usize = 16;
 
-/** Cosine of `wide`, a query or an operand, and a row. Never -0. */
+/** Cosine of a row with `wide`, a query or an operand. Never -0. */
 export function cosine(root: usize, wide: usize, ordinal: u32): f32 {
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
@@ -108,12 +114,12 @@ export function cosine(root: usize, wide: usize, ordinal: u32): f32 {
   return max<f32>(-1, min<f32>(1, <f32>(<f64>product * scale)));
 }
 
-/** One by the length of a query or an operand. @inline */
+/** The reciprocal of the length of a query or an operand. @inline */
 export function scaleOf(wide: usize): f32 {
   return load<f32>(wide - SCALE_BEFORE);
 }
 
-/** Writes a row to `target`, an operand, to be compared with other rows; answers `target`. */
+/** Writes a row to `target` as an operand, to be compared with other rows. Returns `target`. */
 export function setOperand(root: usize, ordinal: u32, target: usize): usize {
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
@@ -124,7 +130,7 @@ export function setOperand(root: usize, ordinal: u32, target: usize): usize {
   return target;
 }
 
-/** Writes `dim` floats as a query: scaled to unit length, times WIDE_SCALE. A zero vector stays zero. */
+/** Writes a vector of floats as a query, scaled to the length WIDE_SCALE. A zero vector stays zero. */
 function setQuery(floats: usize, root: usize, target: usize): void {
   store<f32>(target - SCALE_BEFORE, widen(floats, target, load<u32>(root, ROOT_DIM), load<u32>(root, ROOT_WIDE_BYTES)));
 }
@@ -142,8 +148,8 @@ export function writeRow(floats: usize, root: usize, ordinal: u32): void {
 }
 
 /**
- * Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, zeros behind them up to `bytes`, and answers one by
- * their length.
+ * Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, padded with zeros to `bytes`. Returns the reciprocal
+ * of the length of the result.
  */
 function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   const squares = squaresOf(floats, dim);
@@ -151,7 +157,7 @@ function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   return inverse(<f64>wideDot(target, target, bytes));
 }
 
-/** Sum of the squares of `dim` floats. */
+/** The sum of the squares of `dim` floats. */
 function squaresOf(floats: usize, dim: u32): f64 {
   let s0 = f64x2.splat(0);
   let s1 = f64x2.splat(0);
@@ -169,17 +175,17 @@ function squaresOf(floats: usize, dim: u32): f64 {
   return squares;
 }
 
-/** Two floats, the lower ones of four, times `scale`, as whole numbers. @inline */
+/** The lower two of four floats times `scale`, as integers. @inline */
 function twoScaled(x: v128, scale: v128): v128 {
   return i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(f64x2.promote_low_f32x4(x), scale)));
 }
 
-/** Four floats, times `scale`, as whole numbers. @inline */
+/** Four floats times `scale`, as integers. @inline */
 function fourScaled(x: v128, scale: v128): v128 {
   return i64x2.shuffle(twoScaled(x, scale), twoScaled(i64x2.shuffle(x, x, 1, 1), scale), 0, 2);
 }
 
-/** Writes `count` floats, times `scale`, as 16-bit numbers, zeros behind them up to `bytes`. */
+/** Writes `count` floats times `scale` as 16-bit numbers, padded with zeros to `bytes`. */
 export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usize, scale: f64): void {
   let i: usize = 0;
   const scales = f64x2.splat(scale);
@@ -198,8 +204,8 @@ export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usi
 const NARROW_MAX = 127;
 
 /**
- * Writes `dim` floats as 8-bit numbers, the largest NARROW_MAX, zeros behind them up to `bytes`, and answers one by their
- * length.
+ * Writes `dim` floats as 8-bit numbers with NARROW_MAX as the largest, padded with zeros to `bytes`. Returns the
+ * reciprocal of the length of the result.
  */
 function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   let most: f64 = 0;
@@ -220,16 +226,16 @@ function inverse(squares: f64): f32 {
   return squares > 0 ? <f32>(<f64>1 / sqrt<f64>(squares)) : 0;
 }
 
-// Arithmetic on rows of floats, padded with zeros, which axes are learned with; and the way from a row of the index to
-// such a row.
+// Arithmetic on rows of floats, padded with zeros, for learning principal components; and the conversion of a row of
+// the index to such a row.
 
-/** Bytes of a row of floats of an index. @inline */
+/** Bytes of a row of an index as floats. @inline */
 export function floatBytes(root: usize): usize {
   return (<usize>load<u32>(root, ROOT_WIDE_BYTES)) << 1;
 }
 
 /**
- * Dot product of two rows; `bytes` is a multiple of 64. Four accumulators hide the latency of the additions.
+ * Dot product of two rows of floats; `bytes` is a multiple of 64. Four accumulators hide the latency of the additions.
  * @inline
  */
 export function dot(a: usize, b: usize, bytes: usize): f32 {
@@ -249,14 +255,17 @@ export function dot(a: usize, b: usize, bytes: usize): f32 {
   );
 }
 
-/** Adds `factor` times a row to another. @inline */
+/** Adds `factor` times the row `source` to the row `target`. @inline */
 export function addScaled(target: usize, factor: f32, source: usize, bytes: usize): void {
   const factors = f32x4.splat(factor);
   for (let at: usize = 0; at < bytes; at += 16)
     v128.store(target + at, f32x4.add(v128.load(target + at), f32x4.mul(factors, v128.load(source + at))));
 }
 
-/** Writes a row of the index as floats of unit length; `room` is for an operand, with room for its scale in front. */
+/**
+ * Writes a row of the index to `target` as floats of unit length. `room` is memory for an operand, with space for its
+ * scale in front.
+ */
 export function toFloats(root: usize, ordinal: u32, target: usize, room: usize): void {
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
   const wide = setOperand(root, ordinal, room);
@@ -268,13 +277,15 @@ export function toFloats(root: usize, ordinal: u32, target: usize, room: usize):
   }
 }
 
-// What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for
-// another that is compared with rows on the way, and room for what codes are scored by.
+// The query of a search or an insertion, in the scratch of its thread: a vector of 16-bit numbers, followed by room for
+// an operand, which is compared with rows on the way, and for the query table.
 
-/** What a query folded along the slots of codes takes, 512 at most: 16-bit numbers, and floats on the way. */
+/**
+ * The maximum size of a query table of at most 512 slots: 16-bit numbers, and the floats from which they are computed.
+ */
 const FOLDED_BYTES_MAX = 6 * 512;
 
-/** Makes room for all three. False when memory is full. */
+/** Makes room for query, operand and query table. False when memory is full. */
 export function ensureQuery(scratch: usize, root: usize): bool {
   return ensureArea(
     scratch,
@@ -283,7 +294,9 @@ export function ensureQuery(scratch: usize, root: usize): bool {
   );
 }
 
-/** A line in front has room for its scale, as that of the operand. @inline */
+/**
+ * Address of the query. The cache line in front of it holds its scale; so does the one in front of the operand. @inline
+ */
 export function queryIn(scratch: usize): usize {
   return areaAt(scratch, SCRATCH_QUERY) + LINE_BYTES;
 }
@@ -298,7 +311,7 @@ export function foldedIn(scratch: usize, root: usize): usize {
   return operandIn(scratch, root) + <usize>load<u32>(root, ROOT_WIDE_BYTES);
 }
 
-/** Scales the input area to unit length; answers the address of the query, or 0 when memory is full. */
+/** Writes the vector in the input area as the query. Returns the address of the query, or 0 when memory is full. */
 export function prepareQuery(scratch: usize, root: usize): usize {
   if (!ensureQuery(scratch, root)) return 0;
   setQuery(areaAt(scratch, SCRATCH_INPUT), root, queryIn(scratch));

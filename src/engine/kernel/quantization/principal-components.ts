@@ -1,7 +1,8 @@
-// Learns the principal axes of an index from the covariance of a sample: orthogonal iteration (Golub & Van Loan, Matrix
-// Computations, 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of
-// the space that holds most of the variance will do. The first is the mean of the rows, and stays it. The same rows
-// give the same axes. All of it goes in slices, so that the owner can do other things between. Owner only.
+// Learns the principal components of an index from the covariance of a sample of its rows by orthogonal iteration
+// (Golub & Van Loan, "Matrix Computations", 8.2.4): the basis is multiplied by the covariance and orthogonalized,
+// repeatedly. The result need not be exact, since any basis that covers most of the variance will do. The first
+// direction is the mean of the rows and stays fixed. The same rows give the same components. The work is divided into
+// slices, between which the owner can do other things. Owner only.
 import {
   CODES_DIM,
   CODES_LEARNED,
@@ -20,10 +21,9 @@ import { hasRow, isLive } from '../memory/row-blocks';
 import { addScaled, dot, floatBytes, scaleToWide, toFloats, wideDot } from './distance';
 import { addCodesBlock, axisAt, offsetAt, parentAt, stepAt, unitAt, varianceAt } from './quantized-vectors';
 
-// The working memory of learning axes: the mean and the covariance of a sample of rows, then room for two bases. Filled
-// in steps.
+// The working memory: the mean and the covariance of the sample, room for two bases, and for the rows being added.
 
-/** Begins to learn the axes of the rows of an index, for new codes. False when memory is full. */
+/** Allocates the working memory for the quantized vectors under construction. False when memory is full. */
 export function beginAxes(root: usize): bool {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const dim: u64 = load<u32>(codes, CODES_DIM);
@@ -41,7 +41,7 @@ function meanAt(codes: usize): usize {
   return load<u32>(codes, CODES_WORK);
 }
 
-/** Row of the covariance, of which the upper triangle is summed up. @inline */
+/** Address of a row of the covariance. Sums are collected only in its upper triangle. @inline */
 function covarianceAt(codes: usize, i: u32, rowBytes: usize): usize {
   return meanAt(codes) + (1 + <usize>i) * rowBytes;
 }
@@ -56,12 +56,15 @@ function nextAt(codes: usize, rowBytes: usize): usize {
   return basisAt(codes, rowBytes) + <usize>load<u32>(codes, CODES_LEARNED) * rowBytes;
 }
 
-/** Room for two rows of the sample, and for one of 16-bit numbers. @inline */
+/** Address of room for two rows of the sample and for one row of 16-bit numbers. @inline */
 function sampledAt(codes: usize, rowBytes: usize): usize {
   return nextAt(codes, rowBytes) + <usize>load<u32>(codes, CODES_LEARNED) * rowBytes;
 }
 
-/** Adds the live ones of `count` rows from `from`, `step` apart, to the sums. */
+/**
+ * Adds the live ones of `count` rows, from `from` on in steps of `step`, to the sums of mean and covariance. An odd
+ * last row is left out.
+ */
 export function sampleRows(root: usize, from: u32, count: u32, step: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -76,7 +79,9 @@ export function sampleRows(root: usize, from: u32, count: u32, step: u32): void 
   }
 }
 
-/** Two rows at a time: the covariance is larger than the nearest caches, and is read and written for each. */
+/**
+ * Adds two rows at a time: the covariance is larger than the first caches and is read and written as a whole each time.
+ */
 function addTwo(codes: usize, a: usize, b: usize, rowBytes: usize): void {
   const mean = meanAt(codes);
   for (let at: usize = 0; at < rowBytes; at += 16)
@@ -96,7 +101,7 @@ function addTwo(codes: usize, a: usize, b: usize, rowBytes: usize): void {
   store<u32>(codes, load<u32>(codes, CODES_SAMPLED) + 2, CODES_SAMPLED);
 }
 
-/** Makes a mean of the sum. Requires two rows in it. */
+/** Divides the sum of the rows by their number. Requires at least two rows in it. */
 export function finishMean(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const mean = meanAt(codes);
@@ -105,7 +110,7 @@ export function finishMean(root: usize): void {
     store<f32>(mean + (i << 2), load<f32>(mean + (i << 2)) * share);
 }
 
-/** Makes the rows [from, end) of the covariance of the sums, and the columns that mirror them. */
+/** Computes the rows [from, end) of the covariance from the sums, and the columns that mirror them. */
 export function finishCovariance(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -124,7 +129,7 @@ export function finishCovariance(root: usize, from: u32, end: u32): void {
   }
 }
 
-/** Variance of the sample along a direction. */
+/** The variance of the sample along a direction. */
 function varianceAlong(codes: usize, direction: usize, rowBytes: usize): f32 {
   const dim = load<u32>(codes, CODES_DIM);
   let sum: f32 = 0;
@@ -133,7 +138,10 @@ function varianceAlong(codes: usize, direction: usize, rowBytes: usize): f32 {
   return max<f32>(0, sum);
 }
 
-/** Makes a first basis: noise by a multiplicative hash, so no direction is favoured, and none left out. */
+/**
+ * Initializes the directions [from, end) of the basis: the first with the mean, the others with noise from a
+ * multiplicative hash, so that no direction is favoured or left out.
+ */
 export function beginBasis(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -169,7 +177,7 @@ export function multiplyBasis(root: usize, from: u32, end: u32): void {
   }
 }
 
-/** Takes the axes [from, end) of the product into the basis, orthogonal to those before them. */
+/** Moves the directions [from, end) of the product into the basis, orthogonal to those before them. */
 export function orthogonalize(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -181,8 +189,8 @@ export function orthogonalize(root: usize, from: u32, end: u32): void {
 }
 
 /**
- * Takes from an axis what lies along those before it, and gives it unit length; zero where nothing is left (Gram and
- * Schmidt, modified).
+ * Makes a direction orthogonal to those before it and of unit length, or zero if nothing is left of it (modified
+ * Gram-Schmidt).
  */
 function makeOrthogonal(basis: usize, axis: usize, rowBytes: usize): void {
   const own = basis + axis * rowBytes;
@@ -193,7 +201,10 @@ function makeOrthogonal(basis: usize, axis: usize, rowBytes: usize): void {
   addScaled(own, scale, own, rowBytes);
 }
 
-/** Measures the axes [from, end): variance and mean of the sample along each, two floats. */
+/**
+ * Writes the variance and the mean of the sample along each of the directions [from, end), two floats each, to the
+ * memory at `measuredAt`.
+ */
 export function measureAxes(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -205,13 +216,13 @@ export function measureAxes(root: usize, from: u32, end: u32): void {
   }
 }
 
-/** Where they stand, behind room for a row, in what the last product has left. */
+/** Address of these measurements. They overwrite the product, after room for one row. */
 export function measuredAt(root: usize): usize {
   const rowBytes = floatBytes(root);
   return nextAt(load<u32>(root, ROOT_CODES_NEXT), rowBytes) + rowBytes;
 }
 
-/** Writes the axes of the slots [from, end) with units, steps and offsets, by their plan. */
+/** Writes the components of the slots [from, end) with their units, steps, offsets and variances, by the slot plan. */
 export function writeAxes(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
@@ -229,7 +240,7 @@ export function writeAxes(root: usize, from: u32, end: u32): void {
   }
 }
 
-/** Gives the working memory back: from now on rows are encoded by these axes too. */
+/** Frees the working memory. From now on new rows are encoded with these components too. */
 export function finishAxes(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const work: usize = load<u32>(codes, CODES_WORK);
@@ -238,7 +249,10 @@ export function finishAxes(root: usize): void {
   store<u32>(codes, 0, CODES_WORK);
 }
 
-/** Writes an axis, of length 1, as 16-bit numbers. */
+/**
+ * Writes a direction of unit length as 16-bit numbers. Returns the unit of its slot, the factor from a dot product to a
+ * coordinate.
+ */
 function writeAxis(codes: usize, basis: usize, axis: u32): f32 {
   const dim = load<u32>(codes, CODES_DIM);
   const wide = axisAt(codes, axis);

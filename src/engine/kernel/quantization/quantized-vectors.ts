@@ -1,5 +1,5 @@
-// The codes of an index: a root block of their own, and blocks of codes beside the rows of the index, found in the same
-// way. The walk reads them alone. Only the owner makes and fills them; a block never moves.
+// The memory of an index's quantized vectors: a root block, and blocks parallel to the row blocks of the index, found
+// in the same way. Blocks never move. Only the owner creates and fills them; any thread reads.
 import {
   CODES_AXES,
   CODES_AXES_2,
@@ -15,7 +15,10 @@ import {
 } from '../../memory/layout';
 import { allocateCounted, placeOf, shiftOf, slotOf } from '../memory/row-blocks';
 
-/** That of the place of ordinal 0: the exponent of 16 as a float, and none of its doubling. */
+/**
+ * The number of the thirty-second in which the place of ordinal 0 lies. That place is 16, and the upper bits of 16 as a
+ * float64 are its exponent and a zero fraction.
+ */
 const FIRST_THIRTY_SECOND: usize = (1023 + 4) << 5;
 
 /** @inline */
@@ -23,12 +26,12 @@ export function axesOf(codes: usize): u32 {
   return load<u32>(codes, CODES_AXES_4) + load<u32>(codes, CODES_AXES_2);
 }
 
-/** Address of the 16-bit numbers of an axis. @inline */
+/** Address of the 16-bit numbers of a slot's principal component. @inline */
 export function axisAt(codes: usize, axis: u32): usize {
   return <usize>load<u32>(codes, CODES_AXES) + <usize>axis * <usize>load<u32>(codes, CODES_WIDE_BYTES);
 }
 
-/** Addresses of what is known of an axis; the arrays stand one after another. @inline */
+/** Address of the unit of a slot. The arrays of steps, offsets and variances follow that of the units. @inline */
 export function unitAt(codes: usize, axis: u32): usize {
   return <usize>load<u32>(codes, CODES_STEPS) + ((<usize>axis) << 2);
 }
@@ -48,15 +51,15 @@ export function varianceAt(codes: usize, axis: u32): usize {
   return unitAt(codes, axis + 3 * axesOf(codes));
 }
 
-/** Address of the slot that a slot refines, or NONE. Not in codes of older builds. @inline */
+/** Address of the slot that a slot refines, or NONE. Quantized vectors of older builds have no such array. @inline */
 export function parentAt(codes: usize, slot: u32): usize {
   return <usize>load<u32>(codes, CODES_PARENTS) + ((<usize>slot) << 2);
 }
 
 /**
- * Address of the row's code. Requires that its block has been made. A walk asks for it more than for anything else, so
- * it is one word and a product: the uppermost bits of a place as a float are its doubling and the thirty-second of it,
- * and all of a thirty-second is in one block.
+ * Address of the row's quantized vector. Requires that its block exists. Graph searches call this more than any other
+ * function, so it takes one load and one product: the uppermost bits of a place as a float64 give its doubling and the
+ * thirty-second of it, and a whole thirty-second is in one block.
  * @inline
  */
 export function codeAt(codes: usize, ordinal: u32): usize {
@@ -71,7 +74,7 @@ function originOf(ordinal: u32): usize {
   return (<usize>(reinterpret<u64>(<f64>(ordinal + FIRST_ROWS)) >> 47) - FIRST_THIRTY_SECOND) << 2;
 }
 
-/** Makes the row's block. False when memory is full. */
+/** Creates the block for the row if needed. False when memory is full. */
 export function ensureCode(codes: usize, ordinal: u32): bool {
   const shift = shiftOf(ordinal);
   const slot = codes + slotOf(ordinal, shift);
@@ -87,7 +90,10 @@ export function ensureCode(codes: usize, ordinal: u32): bool {
   return true;
 }
 
-/** Allocates and counts a block; 0 when memory is full. A code that is not written yet is some code. */
+/**
+ * Allocates a zeroed block and counts its lines; 0 when memory is full. Zeros are a valid quantized vector until the
+ * row's own is written.
+ */
 export function addCodesBlock(codes: usize, bytes: u64): usize {
   const block = allocateCounted(codes, CODES_LINES, bytes);
   if (block) memory.fill(block, 0, <usize>bytes);

@@ -1,6 +1,7 @@
-// The codes of an index: from a row to its code, and how codes come and go. A code says where the row lies along each
-// axis, from the mean, in steps of its slots. Neighbouring slots stand in neighbouring 16-bit lanes, so that a load and
-// a shift bring eight of them into the lanes of the folded query. Owner only.
+// Encodes rows as quantized vectors, and creates, replaces and drops the quantized vectors of an index. A quantized
+// vector gives the row's offset from the mean along each principal component, in steps of its slots. Neighbouring slots
+// are in neighbouring 16-bit lanes, so that a load and a shift bring eight of them into line with the query table.
+// Owner only.
 import {
   CODES_AXES,
   CODES_AXES_2,
@@ -46,12 +47,12 @@ import {
   unitAt,
 } from './quantized-vectors';
 
-// The life of the codes: those being made stand beside those in use and take their place by one word of its root, so a
-// search that began by the old ones ends by them.
+// The quantized vectors under construction exist beside those in use and replace them by one store in the root of the
+// index, so a search ends with those that it began with.
 
 /**
- * Makes codes of `rowBytes`, a multiple of 32, without rows beside those of an index, to be given slots when `learned`
- * axes are known. False when memory is full.
+ * Creates quantized vectors of `rowBytes`, a multiple of 32, beside those of an index. They have neither rows nor slots
+ * until `learned` principal components are known. False when memory is full.
  */
 export function createCodes(root: usize, learned: u32, rowBytes: u32): bool {
   const codes = allocate(CODES_BYTES);
@@ -69,9 +70,10 @@ export function createCodes(root: usize, learned: u32, rowBytes: u32): bool {
 }
 
 /**
- * Gives the codes their slots, of 4 bits and of 2 bits, the first of each kind being the first of their axis. The plan
- * of each slot stands at `plan`; its axis and its step stand in the place of unit and step until writeAxes. False when
- * memory is full.
+ * Gives the quantized vectors under construction their slots of 4 bits and of 2 bits. `first4` and `first2` are the
+ * numbers of those that are the first of their component; these stand before the others. The slot plan is at `plan`.
+ * Until `writeAxes`, the number of a slot's component and its step in standard deviations are stored in the places of
+ * its unit and step. False when memory is full.
  */
 export function planCodes(root: usize, plan: usize, slots4: u32, slots2: u32, first4: u32, first2: u32): bool {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
@@ -92,7 +94,7 @@ export function planCodes(root: usize, plan: usize, slots4: u32, slots2: u32, fi
   return true;
 }
 
-/** Puts the codes that have been made in the place of those before them, which go when no reader sees them any more. */
+/** Puts the quantized vectors under construction into use and retires those before them. */
 export function exchangeCodes(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES);
   atomic.store<u32>(root, load<u32>(root, ROOT_CODES_NEXT), ROOT_CODES);
@@ -100,14 +102,14 @@ export function exchangeCodes(root: usize): void {
   dropBlocks(codes);
 }
 
-/** Gives up the codes that are being made. */
+/** Drops the quantized vectors under construction. */
 export function dropNext(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   store<u32>(root, 0, ROOT_CODES_NEXT);
   dropBlocks(codes);
 }
 
-/** Gives up the codes of an index: walks go by rows. */
+/** Drops the quantized vectors of an index. Rows lead its graph searches from then on. */
 export function dropCodes(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES);
   atomic.store<u32>(root, 0, ROOT_CODES);
@@ -125,8 +127,8 @@ function dropBlocks(codes: usize): void {
 }
 
 /**
- * Makes room for the row in the codes of an index, false when memory is full, and in those being made, which are given
- * up then.
+ * Makes room for the row in the quantized vectors in use; false when memory is full. Makes room in those under
+ * construction too, which are dropped when memory is full.
  */
 export function ensureCodes(root: usize, ordinal: u32): bool {
   const codes: usize = load<u32>(root, ROOT_CODES);
@@ -135,7 +137,10 @@ export function ensureCodes(root: usize, ordinal: u32): bool {
   return !codes || ensureCode(codes, ordinal);
 }
 
-/** Encodes a row by all axes there are. Requires `ensureCodes` and `ensureQuery`. */
+/**
+ * Encodes a row for the quantized vectors in use, and for those under construction once their components are known.
+ * Requires `ensureCodes` and `ensureQuery`.
+ */
 export function encodeRow(scratch: usize, root: usize, ordinal: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES);
   const next: usize = load<u32>(root, ROOT_CODES_NEXT);
@@ -143,7 +148,9 @@ export function encodeRow(scratch: usize, root: usize, ordinal: u32): void {
   if (next && !load<u32>(next, CODES_WORK)) encode(scratch, next, root, ordinal);
 }
 
-/** Encodes the rows [from, end), live or not, by the axes learned last. False when memory is full. */
+/**
+ * Encodes the rows [from, end), live or not, for the quantized vectors under construction. False when memory is full.
+ */
 export function encodeRows(scratch: usize, root: usize, from: u32, end: u32): bool {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   if (!ensureQuery(scratch, root)) return false;
@@ -169,13 +176,13 @@ function encode(scratch: usize, codes: usize, root: usize, ordinal: u32): void {
     const shift = axis < axes4 ? shiftIn(axis, 4) : shiftIn(axis - axes4, 2);
     const half = <i32>(1 << (bits - 1));
     const level = <u32>(takeLevel(codes, along, axis, half) + half);
-    // The topmost level of a lane is signed, as the lane is.
+    // The topmost level of a lane is signed, since lanes are signed.
     const signed = level ^ (shift + bits == 16 ? <u32>half : 0);
     store<u16>(code + lane, load<u16>(code + lane) | <u16>(signed << shift));
   }
 }
 
-/** Writes how far the row lies from the mean along the axis of each slot, as floats. */
+/** Writes the row's offset from the mean along the component of each slot, as floats. */
 function setAlong(codes: usize, wide: usize, along: usize): void {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const length = f32x4.splat(scaleOf(wide) * <f32>WIDE_SCALE);
@@ -192,8 +199,9 @@ function setAlong(codes: usize, wide: usize, along: usize): void {
 }
 
 /**
- * The level of a slot: how many steps the row lies along its axis, or from the middle of the step of the slot that it
- * refines, which has been taken before. Leaves what lies between the middle of the step and the row in its place.
+ * The level of a slot: the number of steps of the row's offset along the component or, for a slot that refines another,
+ * of the offset from the middle of that slot's step. The offset is replaced by what remains from the middle of this
+ * slot's step.
  * @inline
  */
 function takeLevel(codes: usize, along: usize, slot: u32, half: i32): i32 {
@@ -205,7 +213,7 @@ function takeLevel(codes: usize, along: usize, slot: u32, half: i32): i32 {
   return level;
 }
 
-/** Offset of the 16-bit lane of an axis: blocks of 16 bytes hold 8 lanes of 16 / `bits` axes. @inline */
+/** Offset of the 16-bit lane of a slot. Each 16 bytes hold 8 lanes of 16 / `bits` slots. @inline */
 function laneOf(axis: u32, bits: u32): usize {
   return <usize>((axis / (128 / bits)) << 4) + <usize>((axis & 7) << 1);
 }
