@@ -1,22 +1,25 @@
-// Who gets in: nobody once the server drains, and otherwise a bounded number of requests at a time, with a bounded
-// number of bytes in their bodies: beyond that a request is refused at once instead of joining a queue that only grows.
-// Owned by server.ts, asked by each exchange on the front thread.
+// Admission control: how many requests and how many body bytes the server holds at a time. Above a bound, and while the
+// server drains, a request fails at once instead of joining a queue that only grows. One `Admission` per server, shared
+// by all exchanges. Front thread.
 import { AppError } from '../api/errors.js';
 
-// Memory into which large pieces of bodies are copied as they come off the socket, used again and again. The library
-// reads on without a turn for others for as long as a client fills what it reads into, so what is done with each piece
-// there has to be short; and it is the first touch of new memory that takes most of a copy: five times as long as the
-// rest where this was measured. One for each server, made by admission.ts; front thread.
+// Reusable blocks into which large body pieces are copied as they come off the socket. uWebSockets.js keeps reading
+// without yielding to the event loop for as long as a client fills its buffer, so the work per piece must be short. The
+// first touch of new memory is most of the cost of a copy (five times the rest, measured), which reuse avoids. One pool
+// per server. Front thread.
 
-/** What the library hands over at most. */
+/** The largest piece that uWebSockets.js delivers in one callback. */
 const BLOCK_BYTES = 512 * 1024;
-/** Kept for the next pieces: 8 MiB. */
+/** Blocks kept for reuse: 8 MiB together. */
 const FREE_MAX = 16;
 
 export class ReceiveBlocks {
   private readonly free: Uint8Array[] = [];
 
-  /** A copy, in a block that is the caller's until it gives it back; one that is never given back is merely lost. */
+  /**
+   * Copies `bytes` into a block. The caller owns the block until `giveBack`; a block that is never given back is
+   * garbage collected.
+   */
   copyOf(bytes: Uint8Array): Uint8Array {
     const isLarger = bytes.length > BLOCK_BYTES;
     const block = (isLarger ? undefined : this.free.pop()) ?? new Uint8Array(Math.max(bytes.length, BLOCK_BYTES));
@@ -24,7 +27,7 @@ export class ReceiveBlocks {
     return block.subarray(0, bytes.length);
   }
 
-  /** Takes back what `copyOf` gave; nobody reads it any more. */
+  /** Returns a copy made by `copyOf` to the pool. The caller must not read it afterwards. */
   giveBack(copy: Uint8Array): void {
     if (this.free.length < FREE_MAX && copy.buffer.byteLength === BLOCK_BYTES)
       this.free.push(new Uint8Array(copy.buffer));
@@ -33,14 +36,14 @@ export class ReceiveBlocks {
 
 const RETRY_AFTER_S = 1;
 
-/** What the server may hold of all bodies together. */
+/** The budget of body bytes that all requests share. */
 export type Room = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
 
 export class Admission {
   private inFlight = 0;
   private heldBytes = 0;
   private hasClosed = false;
-  /** Where bodies go as they come off the socket. */
+  /** Blocks that hold large body pieces until a reader takes them. */
   readonly blocks = new ReceiveBlocks();
 
   constructor(
@@ -56,7 +59,7 @@ export class Admission {
     return this.heldBytes;
   }
 
-  /** From now on every new request is refused. */
+  /** Refuses every new request from now on. */
   close(): void {
     this.hasClosed = true;
   }
@@ -66,7 +69,7 @@ export class Admission {
     if (this.hasClosed) throw new AppError('shutting_down', undefined, { retryAfterS: RETRY_AFTER_S });
   }
 
-  /** Takes a place, or throws 503 `overloaded`. Each place taken is given back by one `leave`. */
+  /** Counts a request as in flight, or throws 503 `overloaded`. Each successful call is paired with one `leave`. */
   enter(): void {
     if (this.inFlight >= this.inFlightMax) throw overloaded();
     this.inFlight += 1;
@@ -76,9 +79,7 @@ export class Admission {
     this.inFlight -= 1;
   }
 
-  /**
-   * Counts bytes of a body that are held from now on, until `giveBack`. False, and not counted, where there is no room.
-   */
+  /** Counts body bytes as held until `giveBack`. Returns false, and counts nothing, if they exceed the budget. */
   hold(bytes: number): boolean {
     const fits = this.heldBytes + bytes <= this.heldBytesMax;
     if (fits) this.heldBytes += bytes;

@@ -1,7 +1,8 @@
-// The bytes of one request body as they come off the socket: counted against a limit, queued until somebody asks, and
-// held back at the socket (pause, resume) while nobody does. Made by body.ts, fed by the library, on the front thread.
-// Invariants: 1. onData is attached within the route callback, or the first bytes are lost. 2. `response` is not
-// touched after `release` (the exchange calls it before it replies) or `abandon`. 3. After a failure every `next`
+// The bytes of one request body as they come off the socket. They count against a limit, queue until a reader takes
+// them, and the socket is paused while nobody does. Front thread.
+//
+// Invariants: 1. `onData` is attached within the route callback, or the first bytes are lost. 2. `response` is not
+// touched after `release` (which the exchange calls before it replies) or `abandon`. 3. After a failure every `next`
 // rejects with it.
 import { Readable, type Transform, pipeline } from 'node:stream';
 import zlib, { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
@@ -9,25 +10,25 @@ import { AppError } from '../api/errors.js';
 import { type Room, overloaded } from './admission.js';
 import type { WireResponse } from './uws.js';
 
-// How long the reader of a body has waited for its latest bytes: a body that stands still, or trickles, does not hold
-// its place for ever. One for each body, driven by body-source.ts on the front thread. Pure.
+// Stall timer: how long the reader of a body has waited for its latest bytes. It ends bodies that stand still or
+// trickle. One per body. Pure.
 
-/** Less than this, while somebody waits, is no progress. */
+/** Fewer bytes than this do not count as progress while a reader waits. */
 const PROGRESS_BYTES_MIN = 1024;
 
-/** All times are performance.now(). */
+/** A stall timer. All times are values of `performance.now()`. */
 export class TrickleClock {
-  /** Spent waiting for the latest `trickledBytes`. */
+  /** Time spent waiting for the latest `trickledBytes`. */
   private waitedMs = 0;
   private trickledBytes = 0;
   private sinceMs: number | undefined;
 
-  /** A reader begins to wait. */
+  /** Starts the clock: a reader begins to wait. */
   begin(nowMs: number): void {
     this.sinceMs = nowMs;
   }
 
-  /** Bytes have come, and nobody waits any more. */
+  /** Counts received bytes and stops the clock: the reader has what it waited for. */
   count(bytes: number, nowMs: number): void {
     this.waitedMs = this.stalledMs(nowMs);
     this.sinceMs = undefined;
@@ -35,63 +36,63 @@ export class TrickleClock {
     if (this.trickledBytes >= PROGRESS_BYTES_MIN) this.waitedMs = this.trickledBytes = 0;
   }
 
-  /** The sender may have had a reason to wait: its time begins anew. */
+  /** Resets the time waited, because the sender may have had a reason to pause. */
   excuse(nowMs: number): void {
     this.waitedMs = this.trickledBytes = 0;
     if (this.sinceMs !== undefined) this.sinceMs = nowMs;
   }
 
-  /** Milliseconds waited in vain; the time in which nobody waits does not count. */
+  /** Milliseconds that readers have waited without progress. Time in which no reader waits does not count. */
   stalledMs(nowMs: number): number {
     return this.waitedMs + (this.sinceMs === undefined ? 0 : nowMs - this.sinceMs);
   }
 }
 
 /**
- * So much may wait in memory for a slow reader; then the socket is paused. The library still hands over all that it can
- * read without a pause: a body of 28 MB was seen to come whole, from a client as fast as this server.
+ * Bytes that may queue for a slow reader before the socket is paused. uWebSockets.js still delivers everything it can
+ * read before the pause takes effect: a 28 MB body has arrived whole from a client as fast as the server.
  */
 const QUEUE_BYTES_MAX = 1024 * 1024;
-/** A piece of so much stands in a block that is used again, and is handed on in a turn of its own. */
+/** Pieces of at least this size are copied into a reusable block and delivered in an event-loop turn of their own. */
 const LARGE_BYTES_MIN = 64 * 1024;
 
 export interface BodyLimit {
   readonly bytesMax: number;
-  /** The 413 to fail with. */
+  /** The 413 that the body fails with. */
   readonly refusal: () => AppError;
 }
 
 interface Piece {
   readonly bytes: Uint8Array;
-  /** Whether the bytes stand in a block, to be given back. */
+  /** Whether the bytes are in a reusable block that must be given back. */
   readonly isLarge: boolean;
 }
 
-/** `take`: what is done with the next piece, undefined at the end. */
+/** `take` receives the next piece, or undefined at the end. */
 type Waiter = { take(piece: Piece | undefined): void; reject(error: AppError): void };
 
 export class BodySource implements AsyncIterable<Buffer> {
   private readonly queue: Piece[] = [];
-  /** Its reader may still look at it. */
+  /** The piece that `lend` handed out last; its reader may still use it. */
   private lent: Piece | undefined;
   private queuedBytes = 0;
   private waiter: Waiter | undefined;
   private tellOver = (): void => undefined;
   private failure: AppError | undefined;
-  /** Whether we hold the socket back. */
+  /** Whether the socket is paused. */
   isPaused = false;
   /**
-   * Whether the library, told to read on, may not know that the body is here: it then closes after 10 s in which
-   * nothing comes.
+   * Whether the socket has been resumed, in which case uWebSockets.js may not know that the body has ended and closes
+   * the connection after 10 s of silence.
    */
   wasResumed = false;
   private isReleased = false;
-  /** Whether the last byte has come off the socket. */
+  /** Whether the last byte has arrived. */
   hasEnded = false;
   receivedBytes = 0;
-  /** performance.now() of the latest bytes. */
+  /** `performance.now()` when the latest bytes arrived. */
   latestAtMs = 0;
-  /** Bytes that count as held, to be given back when nothing of the request is under way any more. */
+  /** Bytes counted as held; they are given back when the request has finished. */
   heldBytes = 0;
   private readonly clock = new TrickleClock();
 
@@ -104,18 +105,21 @@ export class BodySource implements AsyncIterable<Buffer> {
   }
 
   /**
-   * The next bytes, undefined at the end. One call at a time. Rejects over the limit and after `release` or `abandon`.
+   * The next bytes, or undefined at the end. One call at a time. Rejects if the body exceeds its limit, and after
+   * `release` or `abandon`.
    */
   next(): Promise<Buffer | undefined> {
     return this.pull(({ bytes, isLarge }) => (isLarge ? Buffer.from(bytes) : (bytes as Buffer)));
   }
 
-  /** The same without a copy: the bytes are good until the next call. */
+  /** Like `next`, without a copy: the bytes are valid until the next call. */
   lend(): Promise<Uint8Array | undefined> {
     return this.pull((piece) => (this.lent = piece).bytes);
   }
 
-  /** The same without a copy: `take` is given bytes that are used again once it returns. False at the end. */
+  /**
+   * Like `next`, without a copy: `take` receives bytes that are reused once it returns. Resolves to false at the end.
+   */
   async read(take: (bytes: Uint8Array) => void): Promise<boolean> {
     return (await this.pull(({ bytes }) => (take(bytes), true))) ?? false;
   }
@@ -124,7 +128,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     for (let chunk = await this.next(); chunk !== undefined; chunk = await this.next()) yield chunk;
   }
 
-  /** Resolves, outside the library's callbacks, when the last byte is here or none is wanted any more. */
+  /** Resolves, outside the callbacks of uWebSockets.js, when the last byte has arrived or the body has failed. */
   over(): Promise<void> {
     return new Promise((resolve) => {
       if (this.hasEnded || this.failure !== undefined) setImmediate(resolve);
@@ -133,20 +137,21 @@ export class BodySource implements AsyncIterable<Buffer> {
   }
 
   /**
-   * A write that does not fit makes the library read again from a socket that is held back: to be called after each.
+   * Pauses the socket again if it should be paused. Must be called after each write, because a write that does not fit
+   * makes uWebSockets.js resume reading.
    */
   holdAgain(): void {
     if (this.isPaused && !this.isReleased) this.response.pause();
   }
 
-  /** Bytes that were taken and used count no longer as held. For readers that keep nothing. */
+  /** Stops counting bytes as held. For readers that do not keep what they read. */
   letGo(bytes: number): void {
     this.heldBytes -= bytes;
     this.room.giveBack(bytes);
   }
 
   /**
-   * Lets go of the socket before a reply: the library swallows what is still to come, and a reader still waiting
+   * Detaches from the socket before a reply. uWebSockets.js discards the rest of the body, and a waiting reader
    * rejects.
    */
   release(): void {
@@ -154,18 +159,18 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.abandon();
   }
 
-  /** The same when the connection is gone: the socket is not touched any more. */
+  /** Like `release`, for a connection that is gone: the socket is not touched. */
   abandon(): void {
     this.isReleased = true;
     if (!this.hasEnded) this.fail(new AppError('internal_error', 'The client does not wait for an answer any more.'));
   }
 
-  /** How long somebody has waited in vain for this body; 0 while we are the slow side or all is here. */
+  /** How long a reader has waited for bytes without progress; 0 while no reader waits or the body is complete. */
   stalledMs(nowMs: number): number {
     return this.waiter === undefined ? 0 : this.clock.stalledMs(nowMs);
   }
 
-  /** The client may have had a reason to wait: its time begins anew. */
+  /** Resets the stall timer, because the client may have had a reason to pause. */
   excuse(): void {
     this.clock.excuse(performance.now());
   }
@@ -205,11 +210,12 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (!isLast) return;
     if (this.queue.length === 0) this.wake(undefined);
     this.tellOver();
-    // There is nothing left to hold back, and of a socket that is held back nobody learns that its client has gone.
+    // Nothing is left to hold back, and on a paused socket uWebSockets.js does not report that the client has
+    // disconnected.
     setImmediate(() => this.resume());
   }
 
-  /** Makes readers reject and drops what is queued. The first failure stays. */
+  /** Makes readers reject and drops the queue. Only the first failure counts. */
   private fail(error: AppError): void {
     if (this.failure !== undefined) return;
     this.failure = error;
@@ -219,7 +225,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.waiter = undefined;
   }
 
-  /** `bytes` are the library's, which uses them again. */
+  /** Queues `bytes`, which belong to uWebSockets.js and are reused when the callback returns. */
   private keep(bytes: Uint8Array): void {
     const isLarge = bytes.length >= LARGE_BYTES_MIN;
     const piece = { bytes: isLarge ? this.room.blocks.copyOf(bytes) : Buffer.from(bytes), isLarge };
@@ -227,16 +233,16 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (isFirst && !isLarge && this.wake(piece)) return;
     this.queue.push(piece);
     this.queuedBytes += bytes.length;
-    // The library may come with more before others have their turn.
+    // uWebSockets.js may deliver more before the event loop runs anything else.
     if (isFirst && this.waiter) setImmediate(() => this.handOn());
     if (this.queuedBytes < QUEUE_BYTES_MAX || this.hasEnded) return;
     this.isPaused = true;
     this.response.pause();
-    // When this callback has returned, the library tries once more to write what it still has of a streamed reply.
+    // After this callback returns, uWebSockets.js retries pending writes of a streamed reply, which resumes reading.
     setImmediate(() => this.holdAgain());
   }
 
-  /** The first piece, to whoever waits for it. */
+  /** Delivers the first queued piece to the waiting reader. */
   private handOn(): void {
     if (this.waiter === undefined || this.queue.length === 0) return;
     const piece = this.shifted();
@@ -270,17 +276,16 @@ export class BodySource implements AsyncIterable<Buffer> {
   }
 }
 
-// The bytes of a request body that came compressed (Content-Encoding), as they were before: unpacked as they are
-// asked for, by Node's thread pool, and counted against the limit of the route, so that a bomb is refused once it has
-// grown over it. Made by body.ts; front thread.
+// A compressed request body (`Content-Encoding`), decompressed on demand in Node's thread pool. Decompressed bytes
+// count against the limit of the route, so a decompression bomb fails as soon as it exceeds it. Front thread.
 
-/** What the readers of a body need of it. */
+/** What readers of a body use of its source. */
 export type ByteSource = Pick<BodySource, 'next' | 'read' | 'lend' | 'letGo'> & AsyncIterable<Buffer>;
 
-/** Node has zstd from 22.15 on; the types do not know it yet. */
+/** Node supports zstd from 22.15; its type declarations do not. */
 type Zstd = { createZstdDecompress?: (options: object) => Transform };
 const { createZstdDecompress } = zlib as Zstd;
-/** A window of 8 MiB, which RFC 8878 asks every reader to take, and no more. */
+/** A window of at most 8 MiB, the size that RFC 8878 recommends every decoder to support. */
 const ZSTD = { chunkSize: 64 * 1024, params: { [(constants as Record<string, number>).ZSTD_d_windowLogMax ?? 0]: 23 } };
 
 const PIECES = { chunkSize: 64 * 1024 };
@@ -293,7 +298,10 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 const CODINGS = [...DECODERS.keys()].filter((name) => name !== 'x-gzip').join(', ');
 
-/** Undefined for a body that came as it is. Throws 415 for a coding that is not known, and for several. */
+/**
+ * The decoder for a `Content-Encoding`; undefined for an uncompressed body. Throws 415 for an unknown coding and for
+ * several codings.
+ */
 export function decoderFor(contentEncoding: string): (() => Transform) | undefined {
   const coding = contentEncoding.trim().toLowerCase();
   if (coding === '' || coding === 'identity') return undefined;
@@ -301,13 +309,13 @@ export function decoderFor(contentEncoding: string): (() => Transform) | undefin
   if (decoder) return decoder;
   throw new AppError(
     'unsupported_content_encoding',
-    `The Content-Encoding of a body is one of ${CODINGS}, or it has none.`,
+    `The Content-Encoding of a body should be one of ${CODINGS}, or absent.`,
     { headers: { 'Accept-Encoding': CODINGS } },
   );
 }
 
 export class DecodedSource implements ByteSource {
-  /** As BodySource has it. */
+  /** Decompressed bytes counted as held. */
   heldBytes = 0;
   private unpackedBytes = 0;
   private readonly unpacked: Transform;
@@ -319,7 +327,7 @@ export class DecodedSource implements ByteSource {
     private readonly limit: BodyLimit,
     private readonly room: Room,
   ) {
-    // What goes wrong is thrown where the pieces are awaited.
+    // Errors surface where the pieces are awaited.
     this.unpacked = pipeline(Readable.from(fed(packed)), decoder(), () => undefined);
     this.pieces = this.unpacked[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
@@ -353,7 +361,7 @@ export class DecodedSource implements ByteSource {
     for (let piece = await this.next(); piece !== undefined; piece = await this.next()) yield piece;
   }
 
-  /** Nobody wants more. */
+  /** Stops decompressing. */
   close(): void {
     this.unpacked.destroy();
   }

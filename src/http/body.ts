@@ -1,5 +1,5 @@
-// A request's body as handlers see it: whole bytes, or a form, with the limit of the route. Opened by exchange.ts once
-// the caller is authenticated and admitted; front thread.
+// A request body as handlers see it, read as bytes, as a form or as a stream, under the limit of its route. Front
+// thread.
 import { assert } from '../base/assert.js';
 import { AppError } from '../api/errors.js';
 import type { Announced } from './connection-policy.js';
@@ -16,7 +16,7 @@ export interface BodyLimits {
   readonly batchBytesMax: number;
   readonly documentBytesMax: number;
   readonly archiveBytesMax: number;
-  /** Where larger files of forms go, emptied when the server starts. Absent: they are kept in memory. */
+  /** Where large form files go; emptied when the server starts. Absent: files stay in memory. */
   readonly temporaryDirectory?: string;
 }
 
@@ -26,9 +26,9 @@ export interface BodyHead {
   readonly announced: Announced;
 }
 
-/** Some clients send a body with GET or DELETE; so much of it is read and thrown away. */
+/** Some clients send a body with GET or DELETE; up to this many bytes are read and discarded. */
 const IGNORED_BODY_BYTES_MAX = 64 * 1024;
-/** What a form may hold beside its file: boundaries, part heads and the other fields. */
+/** Bytes that a form may have besides its file: boundaries, part headers and the other fields. */
 const FORM_FIELDS_BYTES_MAX = 1024 * 1024;
 
 export class IncomingBody implements Body {
@@ -37,7 +37,7 @@ export class IncomingBody implements Body {
 
   constructor(
     private readonly head: BodyHead,
-    /** Undefined when the request has no body. */
+    /** Undefined if the request has no body. */
     readonly source: BodySource | undefined,
     private readonly limit: BodyLimit,
     private readonly file: FileLimit,
@@ -63,7 +63,7 @@ export class IncomingBody implements Body {
     return awaitedLater(this.gather());
   }
 
-  /** Bytes in memory that count as held. */
+  /** Bytes in memory counted as held. */
   get heldBytes(): number {
     return (this.source?.heldBytes ?? 0) + (this.decoded?.heldBytes ?? 0);
   }
@@ -80,24 +80,24 @@ export class IncomingBody implements Body {
     }
   }
 
-  /** Throws the 413 of the route where the announced length is over its limit. */
+  /** Throws the 413 of the route if the announced length exceeds its limit. */
   checkLength(): void {
     const { announced } = this.head;
     if (announced !== 'chunked' && announced > this.limit.bytesMax) throw this.limit.refusal();
   }
 
-  /** Throws 415 for a body that is compressed in a way that nobody here reads. */
+  /** Throws 415 if the server cannot decompress the body. */
   checkCoding(): void {
     if (this.source !== undefined) decoderFor(this.head.contentEncoding);
   }
 
-  /** Reads the body to its end and keeps nothing. */
+  /** Reads the body to its end and discards it. */
   async discard(): Promise<void> {
     const { source } = this;
     while (await source?.read(() => undefined));
   }
 
-  /** Removes what was written to disk, and ends what unpacks it, once nobody uses it any more. */
+  /** Deletes temporary files and stops decompression when the request has finished. */
   removeFiles(): void {
     this.decoded?.close();
     void this.files?.remove();
@@ -135,7 +135,10 @@ export class IncomingBody implements Body {
   }
 }
 
-/** Must be called within the route callback. A chunked body over the limit of its route fails while it streams. */
+/**
+ * Opens the body of a request. Must be called within the route callback, or the first bytes are lost. A chunked body
+ * that exceeds the limit of its route fails while it streams.
+ */
 export function openBody(
   response: WireResponse,
   head: BodyHead,
@@ -157,7 +160,8 @@ export function openBody(
 }
 
 /**
- * A handler may do other work before it awaits its body; a client that goes away meanwhile is no unhandled rejection.
+ * Marks the promise as handled. A handler may do other work before it awaits its body, and a client that disconnects
+ * meanwhile must not cause an unhandled rejection.
  */
 function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
@@ -180,7 +184,7 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
 }
 
-/** Lines are bounded one by one, by who reads them. */
+/** Whether the body is NDJSON, whose lines are bounded one by one by their reader. */
 function isLines(contentType: string): boolean {
   return /^application\/x-ndjson *(;|$)/i.test(contentType);
 }

@@ -1,6 +1,6 @@
-// Compresses what goes out, where the client asks for it and it is worth it. Called by exchange.ts on the front thread;
-// the work is done by Node's thread pool, at low levels. Streams are compressed block by block, each flushed, so that
-// nothing that is ready waits in the compressor.
+// Response compression: negotiates a coding and compresses at low levels, large bodies in Node's thread pool. Streams
+// are compressed block by block with a flush after each, so that no finished data waits in the compressor. Front
+// thread.
 import { promisify } from 'node:util';
 import {
   type BrotliCompress,
@@ -15,17 +15,16 @@ import {
 } from 'node:zlib';
 import { type Answer, type Piece, PieceBlocks } from './envelope.js';
 
-// Which coding of a reply its reader likes best, of those that we have (RFC 9110, 12.5.3). Called by compression.ts on
-// the front thread; pure.
+// Content-coding negotiation (RFC 9110, 12.5.3). Pure.
 
 type Coding = 'br' | 'gzip';
 
-/** In our order: brotli makes less of the same text in the same time. */
+/** In order of preference: brotli compresses the same text better in the same time. */
 const CODINGS: readonly Coding[] = ['br', 'gzip'];
 
 /**
- * The coding with the highest q-value in an Accept-Encoding header; undefined for none of ours, or where plain bytes
- * are liked better.
+ * The coding with the highest q-value in an `Accept-Encoding` header. Undefined if the client accepts none of ours or
+ * prefers an uncompressed reply.
  */
 export function codingFor(acceptEncoding: string): Coding | undefined {
   if (acceptEncoding === '') return undefined;
@@ -41,7 +40,7 @@ export function codingFor(acceptEncoding: string): Coding | undefined {
   return best;
 }
 
-/** `gzip;q=0.5, br` by name. What is no number between 0 and 1 counts as 0. */
+/** Parses `gzip;q=0.5, br` into weights by name. An invalid q-value counts as 0. */
 function weightsOf(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(',')) {
@@ -53,16 +52,18 @@ function weightsOf(header: string): Map<string, number> {
   return weights;
 }
 
-/** Below, a compressed reply saves no packet. */
+/** Compressing smaller replies saves no packet. */
 const BYTES_MIN = 1024;
-/** So much takes less than 0.1 ms to compress, about what it costs to ask the thread pool (200 kB: 0.5 ms). */
+/**
+ * Bodies up to this size compress in less than 0.1 ms, about the cost of a thread pool round trip (200 kB take 0.5 ms).
+ */
 const AT_ONCE_BYTES_MAX = 16 * 1024;
 const GZIP = { level: 4 };
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT };
-/** Bytes given to the compressor at a time; it has room for all that comes of them. */
+/** Bytes passed to the compressor at a time; its output buffer has space for all that results from them. */
 const SLICE_BYTES = 64 * 1024;
 const ROOM_BYTES = 1024 * 1024;
-/** How long a block of the source waits for more. */
+/** How long a block waits for more bytes of the source. */
 const BLOCK_WAIT_MS = 1;
 
 const COMPRESSIBLE =
@@ -73,13 +74,13 @@ const VARY = { Vary: 'Accept-Encoding' };
 const gzipped = promisify<Uint8Array, object, Buffer>(gzip);
 const brotlied = promisify<Uint8Array, object, Buffer>(brotliCompress);
 
-/** Whether the client's wishes make a difference to this answer. */
+/** Whether a reply depends on the client's `Accept-Encoding`. */
 export function isCompressible({ contentType, headers, body, rest }: Answer): boolean {
   const isLong = rest !== undefined || body.length > BYTES_MIN;
   return isLong && COMPRESSIBLE.test(contentType) && headers?.['Content-Encoding'] === undefined;
 }
 
-/** The answer as the client likes it best. For compressible ones. Never rejects. */
+/** Compresses a compressible answer as the client prefers. Never rejects: a failed compression sends the plain body. */
 export async function negotiated(answer: Answer, acceptEncoding: string): Promise<Answer> {
   const coding = codingFor(acceptEncoding);
   if (coding === undefined) return { ...answer, headers: { ...answer.headers, ...VARY } };
@@ -100,7 +101,7 @@ async function compressed(body: Uint8Array, coding: Coding): Promise<Buffer> {
   return isSmall ? brotliCompressSync(body, options) : brotlied(body, options);
 }
 
-/** Compresses `first` and all of `rest`, which is told when nobody wants more, even before anything was taken. */
+/** Compresses `first` and all of `rest`. Closing the iterator closes `rest`, even if nothing has been read. */
 function compressedPieces(first: Uint8Array, rest: PieceBlocks, coding: Coding): AsyncIterable<Piece> {
   const pieces = compress(first, rest, coding);
   const close = async (): Promise<IteratorResult<Piece>> => {
@@ -131,11 +132,11 @@ function createCompressor(coding: Coding): BrotliCompress | Gzip {
   const brotli = { params: BROTLI, flush: constants.BROTLI_OPERATION_FLUSH, ...room };
   const compressor =
     coding === 'br' ? createBrotliCompress(brotli) : createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH, ...room });
-  // A failure is answered where its bytes are awaited.
+  // Errors surface where the compressed bytes are awaited.
   return compressor.on('error', () => undefined);
 }
 
-/** All that comes of these bytes, flushed. */
+/** Compresses one slice and returns its flushed output. */
 function pressed(compressor: BrotliCompress | Gzip, bytes: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     compressor.write(bytes, (error) =>

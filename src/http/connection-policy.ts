@@ -1,14 +1,13 @@
-// What becomes of a connection after a reply: decided by exchange.ts just before it replies, carried out by reply.ts.
-// Pure; front thread.
+// Decides whether a connection stays open after a reply. Pure. Front thread.
 
 /**
- * `keep` it; or ask the client to close it (`Connection: close`) while the library swallows what the client still
- * sends: closing at once would reset the connection under a client that reads only after it has written, and lose it
- * the reply; or `close` as soon as the reply is out.
+ * `keep`: the connection stays open. `ask_to_close`: the reply has `Connection: close`, and uWebSockets.js discards
+ * what the client still sends; closing at once would reset the connection of a client that reads only after it has
+ * written, and lose the reply. `close`: the server closes the connection as soon as the reply is sent.
  */
 export type Afterwards = 'keep' | 'ask_to_close' | 'close';
 
-/** Bytes of body that the head announces: 0 for none; or chunks, whose sum nobody knows yet. */
+/** The announced length of a body in bytes (0: no body), or `chunked` if it is unknown. */
 export type Announced = number | 'chunked';
 
 export interface BodyProgress {
@@ -16,12 +15,12 @@ export interface BodyProgress {
   readonly receivedBytes: number;
 }
 
-/** So much of a body that nobody reads is swallowed without a word. */
+/** Unread body bytes up to this number are discarded without closing the connection. */
 const SWALLOWED_BYTES_MAX = 64 * 1024;
 
 /**
- * `announced` is `unclear` where it is not certain where the body ends: what follows it could be a hidden request.
- * `progress` is undefined while nobody listens to the body.
+ * The connection policy of a reply. `announced` is `unclear` where the end of the body is ambiguous: the bytes after it
+ * could be a smuggled request. `progress` is undefined if nothing reads the body.
  */
 export function afterwardsOf(
   announced: Announced | 'unclear',
@@ -32,7 +31,7 @@ export function afterwardsOf(
   const unreadBytes = unreadOf(announced, progress);
   if (unreadBytes === 0) return isDraining ? 'close' : 'keep';
   if (unreadBytes <= SWALLOWED_BYTES_MAX && !isDraining) return 'keep';
-  // Chunks that are listened to may come for ever. Those that never were are cut off by the library after 12 s.
+  // A chunked body with a listener may go on for ever. uWebSockets.js cuts off one without a listener after 12 s.
   return announced === 'chunked' && progress !== undefined ? 'close' : 'ask_to_close';
 }
 

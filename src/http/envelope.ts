@@ -1,17 +1,17 @@
-// Turns what a handler answered or threw into the body that goes out: the success envelope, the error envelope, and the
-// list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
+// Encodes what a handler returns or throws as the success envelope or the error envelope, including the field errors of
+// a 422. An internal error reveals no details. Pure. Front thread.
 import { type AppError, ERROR_CODES, type ErrorCode, type ValidationDetail, errorTypeOf } from '../api/errors.js';
 import { roundTo } from '../base/numbers.js';
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
 import type { Reply, Route } from './route.js';
 
-// The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Front thread.
-// It pulls while somebody waits for a block, and one piece beyond that, so a socket that is full holds the source back.
+// Groups the pieces of a streamed reply into blocks of up to 64 KiB. It pulls from the source only while a reader waits
+// for a block, so a full socket holds the source back. Front thread.
 
 /**
- * A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a
- * stream.
+ * A block is closed once it exceeds this size. A stream that ends within its first block becomes a reply of known
+ * length.
  */
 const BLOCK_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ export type Piece = string | Uint8Array;
 
 interface Block {
   readonly bytes: Buffer;
-  /** The last one; its bytes may be none. */
+  /** Whether this is the last block, which may be empty. */
   readonly isLast: boolean;
 }
 
@@ -43,7 +43,10 @@ export class PieceBlocks {
     this.iterator = pieces[Symbol.asyncIterator]();
   }
 
-  /** The next block; one call at a time. What is there waits `waitMs` for more. Rejects with what the source throws. */
+  /**
+   * The next block. Available bytes wait up to `waitMs` for more. One call at a time. Rejects with what the source
+   * throws.
+   */
   next(waitMs: number): Promise<Block> {
     return new Promise((resolve, reject) => {
       this.waiter = { resolve, reject };
@@ -53,7 +56,7 @@ export class PieceBlocks {
     });
   }
 
-  /** Tells the source that nobody wants more, and waits until it has cleaned up. Only the first call does anything. */
+  /** Closes the source and waits for its cleanup. Only the first call has an effect. */
   return(): Promise<void> {
     this.returned ??= Promise.resolve(this.iterator.return?.()).then(() => undefined);
     return this.returned;
@@ -101,20 +104,20 @@ export class PieceBlocks {
   }
 }
 
-/** A finished reply but for the headers that all replies have. */
+/** A complete reply, except for the headers that every reply has. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Uint8Array;
-  /** Of an error. */
+  /** The error code; absent for a success. */
   readonly code?: string;
   readonly phases?: Phases | undefined;
-  /** What follows `body`, of unknown length; undefined where that is all. */
+  /** The part of the body after `body`, of unknown length; undefined if `body` is all. */
   readonly rest?: PieceBlocks | undefined;
 }
 
-/** The fields that close every JSON body. */
+/** The last fields of every JSON body. */
 export interface Closing {
   readonly latencyMs: number;
   readonly requestId: string;
@@ -125,7 +128,7 @@ const BRACE_OPEN = 0x7b;
 const RETRY_AFTER_S = 1;
 const QUOTA_RETRY_AFTER_S = 60;
 
-/** Encodes a handler's reply. `ok` comes first and follows the status unless the handler sets it. */
+/** Encodes a handler's reply. `ok` comes first and is derived from the status unless the handler sets it. */
 export function encodeReply(reply: WholeReply, closing: Closing): Answer {
   const { status, headers, phases } = reply;
   if ('bytes' in reply) return { status, headers, contentType: reply.contentType, body: reply.bytes };
@@ -137,7 +140,7 @@ export function encodeReply(reply: WholeReply, closing: Closing): Answer {
 type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
 type WholeReply = Exclude<Reply, StreamedReply>;
 
-/** The status of an error on a route: where the specification lists no 400, it is 422. */
+/** The status of an error code on a route: 400 becomes 422 where the specification lists no 400 for the route. */
 export function statusOf(code: ErrorCode, { keeps400 }: Pick<Route, 'keeps400'>): number {
   const { status } = ERROR_CODES[code];
   return status === 400 && !keeps400 ? 422 : status;
@@ -158,7 +161,7 @@ export function encodeError(error: AppError, route: Pick<Route, 'keeps400'>, clo
   };
 }
 
-/** Every refusal for a time tells when to come back; where the cause is a quota, that is not soon. */
+/** `Retry-After` for temporary errors; longer if the cause is a quota. */
 function retryHeader(status: number, { code, options }: AppError): Record<string, string> {
   if (status !== 429 && status !== 503 && options.retryAfterS === undefined) return {};
   const retryAfterS = options.retryAfterS ?? (ERROR_CODES[code].retryable ? RETRY_AFTER_S : QUOTA_RETRY_AFTER_S);
@@ -168,7 +171,7 @@ function retryHeader(status: number, { code, options }: AppError): Record<string
 function errorFields(error: AppError, status: number): Record<string, unknown> {
   const list = error.options.detail ?? (status === 422 ? [wholeBody(error)] : undefined);
   const details = list === undefined ? error.options.details : { ...error.options.details, errors: list };
-  // Undefined fields are left out of the JSON.
+  // `JSON.stringify` omits undefined fields.
   return {
     ok: false,
     code: error.code,
@@ -189,8 +192,8 @@ function encodeObject(status: number, fields: object, closing: Closing): Buffer 
 }
 
 /**
- * Joins ready pieces of one object: `ok` goes in behind the first brace, the closing fields and the last brace at the
- * end.
+ * Joins serialized pieces of one JSON object: inserts `ok` after the first brace, and appends the closing fields and
+ * the last brace.
  */
 function joinParts(status: number, parts: readonly (string | Uint8Array)[], closing: Closing): Buffer {
   const [only] = parts;
@@ -205,7 +208,7 @@ function joinParts(status: number, parts: readonly (string | Uint8Array)[], clos
   return Buffer.concat([Buffer.from(headOf(status)), ...pieces, Buffer.from(tailOf(closing))]);
 }
 
-/** The same for pieces that are still to come; `closing` is asked for when they are over. */
+/** Like `joinParts`, for pieces that are still to come. `closing` is called when they end. */
 async function* joinedPieces(
   status: number,
   pieces: AsyncIterable<string>,
@@ -225,17 +228,17 @@ const headOf = (status: number): string => `{"ok":${status < 400},`;
 const tailOf = ({ latencyMs, requestId }: Closing): string =>
   `,"latency_ms":${roundTo(latencyMs, 3)},"request_id":${JSON.stringify(requestId)}}`;
 
-// Begins a streamed reply: pulls its first block, so that a failure before it is an ordinary error, and what ends
-// within it goes out whole, with a length. Called by exchange.ts on the front thread.
+// Starts a streamed reply by pulling its first block. An error before that block is an ordinary error reply, and a
+// stream that ends within it is sent whole, with a length. Front thread.
 
-/** How long the first piece waits for others: a stream that is over by then costs no more than a whole reply. */
+/** How long the first piece waits for more: a stream that ends within this time costs no more than a whole reply. */
 const FIRST_BLOCK_WAIT_MS = 10;
 
 export function isStreamed(reply: Reply): reply is StreamedReply {
   return 'stream' in reply || 'jsonStream' in reply;
 }
 
-/** Rejects with what the stream throws before it has given anything. `closing` is asked for when the stream is over. */
+/** Rejects with what the stream throws before its first block. `closing` is called when the stream ends. */
 export async function beginStreamed(reply: StreamedReply, closing: () => Closing): Promise<Answer> {
   const { status, headers } = reply;
   const isJson = 'jsonStream' in reply;

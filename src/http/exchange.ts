@@ -1,7 +1,8 @@
-// One request's life: handled, answered, logged. Made by server.ts for each request, on the front thread. Invariants:
-// 1. `response` is not touched in state `over`. 2. What a request has taken is given back once its handler has settled
-// *and* the reply is out or the client gone: an abandoned request still costs what its handler costs. 3. Each request
-// is logged once, when it is over for the client.
+// The life of one request: handle, answer, log. Front thread.
+//
+// Invariants: 1. `response` is not touched in state `over`. 2. Resources are released once the handler has settled
+// *and* the reply is sent or the client is gone: an abandoned request still counts while its handler runs. 3. Each
+// request is logged once, when it is over for the client.
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../api/errors.js';
@@ -14,10 +15,9 @@ import { type Manner, ReplyStream, writeLastReply, writeReply } from './reply.js
 import { type Head, type Reception, Visit } from './request-context.js';
 import type { WireResponse } from './uws.js';
 
-// What is told of a request when it is over, for the log, the metrics and the trace. Called by exchange.ts once for
-// each request, on the front thread.
+// The event that a finished request reports to the log, the metrics and the trace.
 
-/** `sent`: undefined where there was no reply. `streamedBytes`: of a reply that was streamed. */
+/** `sent` is undefined if there was no reply. `streamedBytes` is set for a streamed reply. */
 function requestEvent(
   visit: Visit,
   head: Head,
@@ -33,7 +33,7 @@ function requestEvent(
     status: sent?.status ?? 0,
     latencyMs: visit.closing().latencyMs,
     actor: actor.name,
-    // Whoever is not known may invent as many as they like.
+    // Unauthenticated callers could otherwise create any number of label values.
     tenant: actor.name === '' ? '' : (visit.params.tenant ?? ''),
     bytes: streamedBytes ?? (head.isHead ? 0 : (sent?.body.length ?? 0)),
     outcome,
@@ -44,14 +44,13 @@ function requestEvent(
   };
 }
 
-// The id under which a request is known in its reply and in the log. One instance for each server, asked by each
-// exchange on the front thread.
+// Request ids, which appear in the reply and in the log. One instance per server. Front thread.
 
 const REQUEST_ID_CHARACTERS_MAX = 128;
 const UUID_RANDOM_BYTES = 16;
 /**
- * Random bytes are drawn for 256 ids at once: with a draw for each, a static GET took 10.1 instead of 8.8 µs
- * (`load http floor`).
+ * Random bytes are drawn for 256 ids at once. One draw per id made a static GET take 10.1 µs instead of 8.8 µs (`load
+ * http floor`).
  */
 const POOL_BYTES = 256 * UUID_RANDOM_BYTES;
 
@@ -60,7 +59,8 @@ export class RequestIds {
   private usedBytes = POOL_BYTES;
 
   /**
-   * The caller's id when it is 1 to 128 visible ASCII characters (so that it can be echoed in a header), else a UUIDv7.
+   * The caller's id if it is 1 to 128 visible ASCII characters, so that it can be echoed in a header; else a new
+   * UUIDv7.
    */
   idFor(callersId: string): string {
     return isEchoable(callersId) ? callersId : uuidv7({ random: this.draw() });
@@ -85,10 +85,10 @@ function isEchoable(text: string): boolean {
   return true;
 }
 
-/** What all exchanges of a server share. */
+/** State that all exchanges of a server share. */
 export interface Floor extends Reception {
   readonly requestIds: RequestIds;
-  /** Called once for each exchange, when nothing of it is under way any more. */
+  /** Called once per exchange, when all of its work has finished. */
   left(exchange: Exchange): void;
 }
 
@@ -108,7 +108,7 @@ export class Exchange {
     this.visit = new Visit(floor, response, head, floor.requestIds.idFor(head.header('x-request-id')));
   }
 
-  /** Answers the request. Runs as far as the opening of the body before it returns; never rejects. */
+  /** Answers the request. Runs synchronously until the body is open; never rejects. */
   async run(): Promise<void> {
     let answer: Answer;
     try {
@@ -126,7 +126,8 @@ export class Exchange {
     }
     if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
     if (this.floor.options.tls !== undefined && this.visit.owesBody) await new Promise(setImmediate);
-    // The library is lenient with chunks: a request that it reads behind them meets this one unanswered, and is dropped.
+    // uWebSockets.js is lenient with chunked framing. While this request is still unanswered, another one that it
+    // parses from the bytes behind it is dropped.
     else if (this.visit.announced === 'chunked') await new Promise(setImmediate);
     if (answer.rest !== undefined) await this.replyAtLength(answer, answer.rest);
     else if (this.state === 'open') this.reply(answer);
@@ -134,7 +135,7 @@ export class Exchange {
     if (this.state === 'over') this.leave();
   }
 
-  /** The client has gone. */
+  /** Ends the request because the client has disconnected. */
   abort(): void {
     if (this.state === 'over') return;
     this.visit.source?.abandon();
@@ -142,7 +143,7 @@ export class Exchange {
     this.finish(this.cutOff ?? 'aborted');
   }
 
-  /** Ends what has taken too long. Called every now and then while the request is under way. */
+  /** Ends a request that exceeds a timeout. Called periodically while the request is in progress. */
   checkTime(nowMs: number): void {
     const { source, startedAtMs } = this.visit;
     const { bodyTimeoutMs, requestTimeoutMs = Infinity } = this.floor.options.limits;
@@ -160,7 +161,9 @@ export class Exchange {
       this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
   }
 
-  /** Nobody knows where such a request ends: what comes behind it is not looked at. */
+  /**
+   * Replies and closes the connection: the end of such a request is ambiguous, so the bytes after it are not parsed.
+   */
   private refuseUnclear(error: unknown): void {
     const answer = this.refusal(error);
     this.begin(answer);
@@ -190,7 +193,7 @@ export class Exchange {
     writeReply(this.response, answer, this.manner(afterwards), () => this.finish('answered'));
   }
 
-  /** Writes a streamed reply while there is somebody to take it; its source is made to clean up in any case. */
+  /** Writes a streamed reply while the client is connected. The source is closed in any case. */
   private async replyAtLength(answer: Answer, rest: PieceBlocks): Promise<void> {
     try {
       if (this.state === 'open' && this.head.isHead) this.reply(answer);
@@ -227,7 +230,7 @@ export class Exchange {
     return { requestId: this.visit.id, isHead: this.head.isHead, afterwards, headers: this.visit.headers };
   }
 
-  /** Drops the connection, by which `abort` is called. */
+  /** Closes the connection, which makes uWebSockets.js call `abort`. */
   private cut(outcome: RequestOutcome): void {
     if (this.state === 'over') return;
     this.cutOff = outcome;

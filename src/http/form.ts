@@ -1,5 +1,5 @@
-// Reads a multipart/form-data body: fields as text and at most one file, which goes where there is room for it. Called
-// by body.ts on the front thread. The parser takes bytes as they come, and holds the source back.
+// Multipart form parser: text fields and at most one file, which goes to memory or to disk by its size. The parser
+// applies back-pressure to the body. Front thread.
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -12,14 +12,13 @@ import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../api/errors.js';
 import type { Form, Route } from './route.js';
 
-// How large the file of a form may be, and how much of it is kept in memory, by the kind of body that a route takes.
-// Pure; used by body.ts.
+// Size limits of form files by the kind of body of a route. Pure.
 
 export interface FileLimit {
   readonly bytesMax: number;
-  /** A larger one goes to the disk. */
+  /** Larger files go to disk. */
   readonly memoryBytesMax: number;
-  /** What one over `bytesMax` is refused with. */
+  /** The error code for a file larger than `bytesMax`. */
   readonly code: 'file_too_large' | 'archive_too_large';
 }
 
@@ -28,7 +27,7 @@ const MEMORY_BYTES_MAX = 1024 * 1024;
 export const isArchive = (kind: Route['body']): kind is 'archive' | 'any_archive' =>
   kind === 'archive' || kind === 'any_archive';
 
-/** An archive is never kept in memory: another process reads it. */
+/** The file limit of a kind of body. An archive always goes to disk, because another process reads it. */
 export function fileLimitOf(
   kind: Route['body'],
   { documentBytesMax, archiveBytesMax }: { documentBytesMax: number; archiveBytesMax: number },
@@ -38,13 +37,13 @@ export function fileLimitOf(
   return { bytesMax: documentBytesMax, memoryBytesMax: MEMORY_BYTES_MAX, code: 'file_too_large' };
 }
 
-// Puts chunks of bytes of unknown number together, for bodies and files. Front thread; the bytes are copied as they
-// come, a few megabytes in one step at most.
+// Concatenates an unknown number of chunks into one buffer, copying them as they come. Front thread; at most a few
+// megabytes are copied per step.
 
-/** An announced length is trusted for so much of it; more is set aside only once as much has really come. */
+/** An announced length up to this size is allocated at once; more is allocated only as it arrives. */
 const TRUSTED_BYTES = 1024 * 1024;
 const FIRST_BYTES_MIN = 4096;
-/** What outgrows this, with no length announced, gathers in blocks that stay where they are until the end. */
+/** Above this size, without a credible length, bytes are gathered in blocks that are joined at the end. */
 const GROWN_BYTES_MAX = 2 * TRUSTED_BYTES;
 const BLOCK_BYTES = 1024 * 1024;
 
@@ -52,13 +51,13 @@ export class ByteGatherer {
   private readonly full: Buffer[] = [];
   private block: Buffer = Buffer.alloc(0);
   private blockBytes = 0;
-  /** All bytes so far. */
+  /** Bytes added so far. */
   lengthBytes = 0;
 
-  /** `expectedBytes`: the announced length, undefined when unknown. It only steers the allocation. */
+  /** `expectedBytes` is the announced length, or undefined if unknown. It only steers allocation. */
   constructor(private readonly expectedBytes: number | undefined) {}
 
-  /** Copies the chunk. */
+  /** Copies a chunk. */
   add(chunk: Uint8Array): void {
     if (this.blockBytes + chunk.length > this.block.length) this.makeRoom(chunk.length);
     this.block.set(chunk, this.blockBytes);
@@ -67,8 +66,8 @@ export class ByteGatherer {
   }
 
   /**
-   * All bytes so far, in one buffer, and the whole of its ArrayBuffer where the announced length was right. Blocks are
-   * put together with a turn for others after each. Nothing is added meanwhile or afterwards.
+   * All bytes in one buffer, which is the whole of its ArrayBuffer if the announced length was right. Yields to the
+   * event loop after each block. Nothing may be added meanwhile or afterwards.
    */
   async whole(): Promise<Buffer> {
     if (this.full.length === 0) return this.filled();
@@ -107,17 +106,16 @@ export class ByteGatherer {
   }
 }
 
-// Where the file of a form goes: into memory while it is small enough for that, else into a temporary file, so that an
-// upload takes no more memory than that. Made by form.ts for each file, on the front thread; the disk is written by
-// Node's thread pool, and the client is held back meanwhile.
+// Destination of a form file: memory while the file is small, else a temporary file, so that an upload has a bounded
+// memory cost. One per file. Front thread; Node's thread pool writes to disk, and back-pressure slows the client.
 
-/** Where larger files may go. */
+/** Temporary storage for large files. */
 interface FileSpool {
-  /** A file goes there when it has more than this. */
+  /** A file larger than this goes to disk. */
   readonly memoryBytesMax: number;
-  /** A path for one new file, which is removed when the request is over. */
+  /** A new path; the file is deleted when the request is over. */
   newPath(): string;
-  /** Told of bytes that are on disk now, and in memory no more. */
+  /** Called with the number of bytes that are on disk and no longer in memory. */
   stored(bytes: number): void;
 }
 
@@ -128,10 +126,10 @@ class FileSink extends Writable {
   private gatherer: ByteGatherer;
   private handle: FileHandle | undefined;
   private path: string | undefined;
-  /** Of a file that stays in memory, once it is whole. */
+  /** The complete content of a file that stayed in memory. */
   private bytes: Buffer = Buffer.alloc(0);
 
-  /** `expectedBytes`: as for ByteGatherer. Without a spool everything stays in memory. */
+  /** `expectedBytes` is as for `ByteGatherer`. Without a spool the file stays in memory. */
   constructor(
     expectedBytes: number | undefined,
     private readonly spool: FileSpool | undefined,
@@ -140,12 +138,12 @@ class FileSink extends Writable {
     this.gatherer = new ByteGatherer(expectedBytes);
   }
 
-  /** The file, once the sink has finished. */
+  /** The file content. Valid once the sink has finished. */
   content(): { path: string } | { bytes: Buffer } {
     return this.path === undefined ? { bytes: this.bytes } : { path: this.path };
   }
 
-  /** Stops, and resolves when nothing of the file is under way any more. */
+  /** Cancels the write and resolves when no work on the file is left. */
   async stop(): Promise<void> {
     if (this.closed) return;
     this.destroy();
@@ -187,7 +185,7 @@ class FileSink extends Writable {
   private async spill(spool: FileSpool): Promise<void> {
     this.path = spool.newPath();
     const handle = await open(this.path, 'wx', 0o600);
-    // Given up meanwhile: nobody else would close it.
+    // The sink was destroyed meanwhile, and nothing else closes the handle.
     if (this.destroyed) return handle.close();
     this.handle = handle;
     await this.store(this.handle, await this.gatherer.whole());
@@ -200,7 +198,7 @@ class FileSink extends Writable {
   }
 }
 
-/** What the disk does not take is the server's state, not a fault of ours. */
+/** Maps disk errors to client-visible errors (`storage_full`, `storage_failed`); other errors pass unchanged. */
 export function errorOf(error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException;
   if (DISK_IS_FULL.has(code)) return new AppError('storage_full');
@@ -210,9 +208,9 @@ export function errorOf(error: unknown): Error {
 
 interface FormLimits {
   readonly file: FileLimit;
-  /** Announced length of the whole body, undefined when unknown. */
+  /** The announced length of the whole body; undefined if unknown. */
   readonly expectedBytes: number | undefined;
-  /** Where large files go; undefined to keep them in memory. */
+  /** Temporary storage for large files; undefined to keep them in memory. */
   readonly spool: FileSpool | undefined;
 }
 
@@ -223,10 +221,12 @@ const TURN_MS = 4;
 const PART_HEADER_BYTES_MAX = 16 * 1024;
 
 /**
- * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for
- * an empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has
- * more than 64 parts or two files, 413 `file_too_large` (`archive_too_large`) or `request_too_large` (a field over 1
- * MiB), 503 `storage_full`, and what `source` throws.
+ * Reads the form to its end. If fields share a name, the last one counts. A nameless, empty file is what browsers send
+ * for an empty file input, and counts as no file.
+ *
+ * Throws 400 `invalid_multipart` for a malformed or truncated body, more than 64 parts, or two files; 413
+ * `file_too_large` (or `archive_too_large`) for a large file, and `request_too_large` for a field over 1 MiB; 503
+ * `storage_full`; and whatever `source` throws.
  */
 export async function readForm(source: AsyncIterable<Buffer>, contentType: string, limits: FormLimits): Promise<Form> {
   const parser = openParser(contentType, limits.file.bytesMax);
@@ -240,7 +240,7 @@ export async function readForm(source: AsyncIterable<Buffer>, contentType: strin
   }
 }
 
-/** What the parser makes of one piece takes a while at worst; others have their turn between two. */
+/** Feeds the parser in small pieces and yields to the event loop every few milliseconds. */
 async function* inTurns(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let sinceMs = performance.now();
   for await (const chunk of source)
@@ -269,11 +269,11 @@ function openParser(contentType: string, fileBytesMax: number): BusboyInstance {
   }
 }
 
-/** Collects what the parser finds, and stops it at the first thing that is not allowed. */
+/** Collects the parts that the parser finds, and stops it at the first violation. */
 class FormParts {
   private readonly fields = new Map<string, string>();
   private file: { name: string; type: string; sink: FileSink } | undefined;
-  /** Why the file could not be kept. */
+  /** Why the file could not be stored. */
   failure: Error | undefined;
 
   constructor(
@@ -295,7 +295,7 @@ class FormParts {
     return isNone ? { fields } : { fields, file: { name: file.name, type: file.type, ...content } };
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when no write is in progress. */
   async stop(): Promise<void> {
     await this.file?.sink.stop();
   }
@@ -315,7 +315,7 @@ class FormParts {
       this.parser.destroy(error);
     });
     stream.on('limit', () => this.refuse(file.code, undefined, { limit_bytes: file.bytesMax }));
-    // A file that is cut off is an error of the parser too, which is where it is answered.
+    // A truncated file is also an error of the parser, which reports it.
     stream.on('error', () => undefined);
   }
 
@@ -328,10 +328,10 @@ class FormParts {
   }
 }
 
-// The temporary files of a server: a folder that is emptied when the server starts, for whatever a crash left behind,
-// and the files of one request, removed when it is over. Used by server.ts and body.ts, on the front thread.
+// Temporary files: a folder that is emptied when the server starts, in case a crash left files behind, and the files of
+// one request, which are deleted when it is over. Front thread.
 
-/** Makes the folder, empty and for this user alone. */
+/** Creates the folder, empty and accessible to this user only. */
 export function emptyTemporaryDirectory(path: string): void {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -348,7 +348,7 @@ export class TemporaryFiles {
     return path;
   }
 
-  /** Never rejects: what cannot be removed now is when the server starts again. */
+  /** Deletes the files of the request. Never rejects: the next start of the server deletes what remains. */
   async remove(): Promise<void> {
     await Promise.all(this.paths.splice(0).map((path) => rm(path, { force: true }).catch(() => undefined)));
   }

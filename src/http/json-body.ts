@@ -1,5 +1,5 @@
-// JSON bodies and query strings: how much a body may hold, how it is parsed, and what does not fit its type, as the
-// `detail` entries of a 422. The vector of a search is read aside. Front thread.
+// JSON bodies and query strings: size bounds, parsing, and the `detail` entries of a 422. The vector of a search is
+// parsed separately, straight into float32. Front thread.
 import { isAscii } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IValidation } from 'typia';
@@ -8,14 +8,14 @@ import { DIM_MAX, JSON_BODY_SHAPE, SEARCH_BODY_SHAPE } from '../api/limits.js';
 import { assertExactNumbers } from '../api/numbers.js';
 import { JsonFloats, afterSpace } from '../base/json-floats.js';
 
-/** How much JSON a body may hold. */
+/** Bounds on the JSON of a body. */
 interface JsonShape {
   readonly bytesMax: number;
-  /** Names in all of its objects together. */
+  /** Field names in all objects together. */
   readonly namesMax: number;
-  /** Values in all of its lists and objects together. */
+  /** Values in all lists and objects together. */
   readonly valuesMax: number;
-  /** How deep lists and objects stand in each other. */
+  /** Nesting depth of lists and objects. */
   readonly levelsMax: number;
 }
 
@@ -26,15 +26,15 @@ const COMMA = 0x2c;
 const LOWER_V = 0x76;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-/** Brackets and braces differ in this bit alone. */
+/** Brackets and braces differ in this bit only. */
 const CASE_BIT = 0x20;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Told from the bytes of a body before it is parsed: parsing and checking cost time for each value, and the front thread
- * answers nobody meanwhile. What is no JSON is left to the parser. Throws 413 `request_too_large`, with the bound in
- * `details`, where the text has more of something than it may.
+ * Checks the bounds on the raw bytes before parsing, because parsing and validation take time per value and block the
+ * front thread. Invalid JSON is left for the parser to report. Throws 413 `request_too_large`, with the bound in
+ * `details`.
  */
 function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {
   if (bytes.length > shape.bytesMax) throw tooMany('bytes', shape.bytesMax);
@@ -49,7 +49,9 @@ function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {
   }
 }
 
-/** Behind the string that begins at `start`; at least the end of the text where it does not end. */
+/**
+ * The position after the string that begins at `start`; at or beyond the end of the text if the string is unterminated.
+ */
 function stringEnd(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
@@ -62,12 +64,12 @@ function tooMany(what: 'bytes' | 'names' | 'values' | 'levels', most: number): A
   });
 }
 
-/** Entries of one 422. */
+/** Maximum number of entries in a 422. */
 const DETAILS_MAX = 100;
-/** Of a name that the caller has made up, as it is told back. */
+/** Length to which a field name of the caller is cut in an error. */
 const NAME_CHARACTERS_MAX = 100;
 
-/** The value where it fits, else AppError 422 with an entry for each field. `where` is `body` or `query`. */
+/** The validated value. Throws AppError 422 with an entry per field that is wrong. `where` is `body` or `query`. */
 export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
   if (result.success) return result.data;
   const details = new Map<string, ValidationDetail>();
@@ -81,13 +83,13 @@ export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
   throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail: [...details.values()] });
 }
 
-/** What stands below these names is kept, or compared with what was. */
+/** Numbers below these fields must be exact, because they are stored or compared with stored values. */
 const EXACT: ReadonlySet<string> = new Set(['metadata', 'filters']);
 
 /**
- * JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`, 413
- * `request_too_large` for more than `shape` allows, and 422 for numbers in metadata and filters that would not be what
- * the caller wrote.
+ * Parses a JSON body. An empty body is an empty object if `optional`. Throws 400 `invalid_json`, 413
+ * `request_too_large` if it exceeds `shape`, and 422 for numbers in metadata and filters that a 64-bit float would
+ * change.
  */
 export function parseJson(bytes: Buffer, optional = false, shape: JsonShape = JSON_BODY_SHAPE): unknown {
   if (optional && bytes.length === 0) return {};
@@ -113,7 +115,8 @@ function detailOf({ path, expected, value }: IValidation.IError, where: string):
 }
 
 /**
- * `$input.documents[3].text` is `documents`, 3, `text`; keys that are no identifiers stand in brackets as JSON strings.
+ * Splits a path of typia: `$input.documents[3].text` becomes `documents`, 3, `text`. Keys that are not identifiers are
+ * JSON strings in brackets.
  */
 function segmentsOf(path: string): (string | number)[] {
   return Array.from(
@@ -125,7 +128,7 @@ function segmentsOf(path: string): (string | number)[] {
   );
 }
 
-/** typia's type text without its notation: `(null | string | undefined)` is `string`. */
+/** Turns a type expression of typia into words: `(null | string | undefined)` becomes `string`. */
 function wordsFor(expected: string): string {
   const words = expected
     .replace(/[()]/g, '')
@@ -150,29 +153,32 @@ function typeFor(expected: string, value: unknown): string {
   return plain ? `${plain}_type` : 'type_error';
 }
 
-/** What the caller gave, where it is short enough to give back. */
+/** The caller's value as an error repeats it; undefined for objects and lists. */
 function told(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, 200);
   return typeof value === 'object' && value !== null ? undefined : value;
 }
 
 interface SearchBodyText {
-  /** Not validated. Its `v` is null where `vector` is given. */
+  /** The unvalidated body. Its `v` is null if `vector` is set. */
   body: unknown;
   vector?: Float32Array;
 }
 
 /**
- * The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
- * JSON.parse gets the rest, which is bounded.
+ * Parses the body of a search. A vector, which is most of such a body, is read straight into float32; `JSON.parse` gets
+ * the rest, whose size is bounded.
  */
 export class SearchBodyReader {
   private readonly floats = new JsonFloats(DIM_MAX);
-  /** Stands in the text for the vector that was taken out: nobody else can write it. */
+  /** A placeholder for the extracted vector in the JSON text. It is random, so no client can send it. */
   private readonly mark = randomUUID();
   private readonly markJson = Buffer.from(JSON.stringify(this.mark));
 
-  /** Throws 400 `invalid_json`, 413 for more than a search may hold, and 422 for a long vector that is none. */
+  /**
+   * Throws 400 `invalid_json`, 413 for a body over the bounds of a search, and 422 for a long list that is not a vector
+   * of plain numbers.
+   */
   read(bytes: Buffer): SearchBodyText {
     const start = vectorAt(bytes);
     if (start === undefined || bytes[start] !== OPEN_BRACKET)
@@ -181,14 +187,17 @@ export class SearchBodyReader {
     if (!vector) return { body: parseUnread(bytes) };
     const rest = Buffer.concat([bytes.subarray(0, start), this.markJson, bytes.subarray(this.floats.end)]);
     const body = parseJson(rest, false, SEARCH_BODY_SHAPE) as { v: unknown };
-    // A name that comes twice counts the second time.
+    // If a field occurs twice, the last one counts.
     if (body.v !== this.mark) return { body };
     body.v = null;
     return { body, vector };
   }
 }
 
-/** A short list of other forms of numbers, or of what are none, is told apart as any other JSON is. */
+/**
+ * Parses a body whose vector has other forms of numbers or no numbers: a short one like any other JSON, a long one
+ * fails.
+ */
 function parseUnread(bytes: Buffer): unknown {
   try {
     return parseJson(bytes, false, JSON_BODY_SHAPE);
@@ -200,8 +209,8 @@ function parseUnread(bytes: Buffer): unknown {
 }
 
 /**
- * Where the value of the first plain `"v"` of the outermost object begins; undefined where there is none, or the text
- * is not plain.
+ * The start of the value of the first `"v"` in the outermost object. Undefined if there is none, or if the text is not
+ * in a plain form.
  */
 function vectorAt(bytes: Buffer): number | undefined {
   let at = afterSpace(bytes, 0);
@@ -218,7 +227,7 @@ function vectorAt(bytes: Buffer): number | undefined {
   return undefined;
 }
 
-/** The comma or brace behind a value of the outermost object. */
+/** The position of the comma or brace after a value of the outermost object. */
 function valueEnd(bytes: Buffer, start: number): number {
   for (let at = start, depth = 0; at < bytes.length; at++) {
     const byte = bytes[at];

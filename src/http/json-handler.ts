@@ -1,5 +1,5 @@
-// The handler of a route that takes and answers JSON: it checks the path, the query string and the body, in this order,
-// and hands them to the use case of the route.
+// The handler of a JSON route: it checks path, query string and body, in this order, and calls the use case. Front
+// thread.
 import { asCollectionName, asTenant } from '../api/ids.js';
 import type { Parameter, RouteDefinition } from '../api/route.js';
 import { assert } from '../base/assert.js';
@@ -7,7 +7,7 @@ import type { Caller } from '../service/use-case.js';
 import { fitting, parseJson } from './json-body.js';
 import { type Handler, type Request, flag, numbersIn } from './route.js';
 
-/** Any use case; `UseCases` has what each takes. */
+/** Any use case; `UseCases` has the exact input types. */
 export type UseCase = (input: never, caller: Caller) => object | Promise<object>;
 
 export function jsonHandler(route: RouteDefinition, useCase: UseCase | undefined): Handler {
@@ -29,7 +29,7 @@ export function jsonHandler(route: RouteDefinition, useCase: UseCase | undefined
   };
 }
 
-/** The parameters of a path as the ids that they are. Throws 400 for bad slugs. */
+/** Checks the slugs among the path parameters. Throws 400 for an invalid slug. */
 function idsIn(params: Request['params']): Record<string, unknown> {
   const ids: Record<string, unknown> = { ...params };
   if (params.tenant !== undefined) ids.tenant = asTenant(params.tenant);
@@ -37,7 +37,7 @@ function idsIn(params: Request['params']): Record<string, unknown> {
   return ids;
 }
 
-/** Numbers and booleans where the parameters say so, else texts. */
+/** Converts query parameters to numbers and booleans as their schemas say; others stay strings. */
 function valuesIn(request: Request, parameters: readonly Parameter[]): Record<string, unknown> {
   const named = (type: string): string[] =>
     parameters.filter(({ schema }) => schema.type === type).map(({ name }) => name);

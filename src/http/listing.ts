@@ -1,28 +1,29 @@
-// The answers of the listings: `limit` and `cursor` in, pages out as they come, the count last. Front thread.
+// Replies of the listings: reads `limit` and `cursor`, streams pages as they come, and writes the count last. Front
+// thread.
 import { invalidField } from '../api/errors.js';
 import { PAGE_MAX } from '../api/limits.js';
 import type { Page, Span } from '../service/documents/listings.js';
 import type { Reply } from './route.js';
 
-// Cursors of the listings: where a page ended, as text that means nothing to a client. Pure.
+// Cursors of the listings: where a page ended, in an opaque form. Pure.
 
-/** No place in a listing is longer: a document id has 512 bytes. */
+/** No valid cursor is longer: a document id has at most 512 bytes. */
 const CURSOR_CHARACTERS_MAX = 2048;
 
-/** `listing`: which listing it belongs to, so that no other takes it. `place`: the last record of the page. */
+/**
+ * Encodes a cursor. `listing` names the listing, so that no other accepts it; `place` is the last record of the page.
+ */
 export function encodeCursor(listing: string, place: string): string {
   return Buffer.from(JSON.stringify([listing, place])).toString('base64url');
 }
 
-/**
- * The place in a cursor of this listing. Throws 422 for anything else, and where the place is not of the given form.
- */
+/** The place in a cursor of this listing. Throws 422 for any other text, and for a place that does not match `form`. */
 function decodeCursor(listing: string, cursor: string, form = /^/): string {
   const [of, place] = cursor.length <= CURSOR_CHARACTERS_MAX ? partsOf(cursor) : [];
   if (of === listing && typeof place === 'string' && form.test(place)) return place;
   throw invalidField(
     ['query', 'cursor'],
-    'a `next_cursor` of this listing is wanted',
+    'Should be a `next_cursor` of this listing.',
     'invalid_cursor',
     cursor.slice(0, 200),
   );
@@ -38,18 +39,18 @@ function partsOf(cursor: string): unknown[] {
 }
 
 interface Listing {
-  /** Fields that come before the records. */
+  /** Fields that precede the records. */
   readonly head: object;
-  /** Name of the field with the records; also what its cursors are good for. */
+  /** The field with the records; it also identifies the cursors of this listing. */
   readonly field: string;
   readonly pages: (span: Span) => AsyncGenerator<Page>;
-  /** What the places of this listing look like; absent where any text will do. */
+  /** The format of a place in this listing; absent if any text is valid. */
   readonly placeForm?: RegExp;
 }
 
 /**
- * All records, or `limit` of them behind `cursor` with a `next_cursor` where there are more. Throws 422 for a limit or
- * a cursor that is none, and what getting the first page throws: only then does the answer begin.
+ * All records, or up to `limit` of them after `cursor`, with a `next_cursor` if there are more. Throws 422 for an
+ * invalid limit or cursor, and whatever reading the first page throws: the reply begins only after that.
  */
 export async function listingReply(
   query: URLSearchParams,
@@ -62,7 +63,7 @@ export async function listingReply(
   return { status: 200, jsonStream: texts(`${JSON.stringify(head).slice(0, -1)},"${field}":[`, field, records, limit) };
 }
 
-/** 1 to PAGE_MAX; Infinity where there is none. */
+/** The limit, from 1 to `PAGE_MAX`; Infinity if absent. */
 function limitIn(query: URLSearchParams): number {
   const text = query.get('limit');
   if (text === null) return Infinity;
@@ -70,14 +71,14 @@ function limitIn(query: URLSearchParams): number {
   if (limit < 1 || limit > PAGE_MAX)
     throw invalidField(
       ['query', 'limit'],
-      `a whole number from 1 to ${PAGE_MAX} is wanted`,
+      `Should be a whole number from 1 to ${PAGE_MAX}.`,
       'out_of_range',
       text.slice(0, 200),
     );
   return limit;
 }
 
-/** The same pages, the first of which is there. */
+/** Reads the first page ahead, so that an error in it becomes an ordinary error reply. */
 async function begun(pages: AsyncGenerator<Page>): Promise<AsyncGenerator<Page>> {
   const first = await pages.next();
   return (async function* () {

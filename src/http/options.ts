@@ -1,5 +1,4 @@
-// What the composer gives the HTTP server, and what the server tells back: limits, authentication, and where to
-// send the event of each request. Types only.
+// Options of the HTTP server: limits, authentication, and the callbacks for events and errors. Types only.
 import type { RequestEvent, Tracer } from '../base/trace.js';
 import type { Permit } from '../service/tenants/actor.js';
 import type { Authenticate } from '../service/tenants/auth.js';
@@ -8,36 +7,41 @@ import type { Actor, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
 
 export interface HttpLimits extends BodyLimits {
-  /** Requests under way in the whole server; those of public routes do not count. */
+  /** Requests in progress in the whole server, except on public routes. */
   readonly inFlightMax: number;
-  /** Bytes of bodies in memory, of all requests together; what does not fit is refused with 503 `overloaded`. */
+  /** Body bytes in memory, of all requests together. A body that exceeds this fails with 503 `overloaded`. */
   readonly heldBytesMax: number;
   /**
-   * A client that owes body bytes and sends none for so long is cut off. The library cuts it off after 12 s in any
-   * case.
+   * A client that has announced body bytes and sends none for this long is cut off. uWebSockets.js cuts it off after 12
+   * s in any case.
    */
   readonly bodyTimeoutMs: number;
-  /** A request unanswered for so long gets 503 `overloaded`; its handler sees `aborted`. Absent: no bound. */
+  /**
+   * A request that is unanswered after this time gets 503 `overloaded`, and its handler sees `aborted`. Absent: no
+   * bound.
+   */
   readonly requestTimeoutMs?: number;
 }
 
 export interface HttpServerOptions {
   readonly routes: readonly Route[];
-  /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
+  /** Identifies the caller and checks its access. Throws AppError (401, 403). Also called for public routes. */
   readonly authenticate: Authenticate;
-  /** Throws 403 for pages of other sites. Absent: the keys keep them out. */
+  /** Throws 403 for pages of other sites. Absent where keys protect the server. */
   readonly guardSite?: SiteGuard | undefined;
   /**
-   * Takes a place for a request on a limited route. `tenant` is the one of the path; undefined
-   * where the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
+   * Rate limiting of a request on a limited route. `tenant` is the tenant in the path, or undefined if the path has
+   * none. Throws 429 `tenant_rate_limited`. Absent: no limits.
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
-  /** Paths of PEM files for HTTPS, which have been checked. Absent: plain HTTP. */
+  /** Paths of the PEM files for HTTPS; the caller has validated them. Absent: plain HTTP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly log: (event: RequestEvent) => void;
-  /** Absent: nothing is traced. */
+  /** Absent: requests are not traced. */
   readonly tracer?: Tracer | undefined;
-  /** Told of everything thrown that is not an AppError: faults of ours, of which the client learns nothing. */
+  /**
+   * Called with everything thrown that is not an AppError. These are internal errors, whose details clients never see.
+   */
   readonly onFault: (error: unknown, requestId: string) => void;
 }

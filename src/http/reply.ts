@@ -1,5 +1,5 @@
-// A reply of unknown length on its way: blocks of its source, written as the socket takes them, while the body may
-// still be coming. Made by exchange.ts once the first block is there; front thread.
+// Writes replies: whole replies with back-pressure, and streamed replies block by block while the request body may
+// still be arriving. Front thread.
 import { STATUS_CODES } from 'node:http';
 import type { RequestOutcome } from '../base/trace.js';
 import { type Room, overloaded } from './admission.js';
@@ -9,26 +9,26 @@ import type { Answer, PieceBlocks } from './envelope.js';
 import type { HttpLimits } from './options.js';
 import type { WireResponse } from './uws.js';
 
-// Writes a finished reply to the socket, with back-pressure for those that do not fit into it. Called by exchange.ts on
-// the front thread, once for each request.
+// Writes a whole reply to the socket, with back-pressure if it does not fit. Called once per request.
 
 export interface Manner {
   readonly requestId: string;
-  /** A reply to HEAD: all headers, and the length of the body instead of the body. */
+  /** The reply to a HEAD request has all headers, and the length of the body instead of the body. */
   readonly isHead: boolean;
   readonly afterwards: Afterwards;
-  /** Beside those of the answer. */
+  /** Headers in addition to those of the answer. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The buffer in which the library gathers what is written while it reads requests. */
+/** The size of the buffer in which uWebSockets.js collects writes while it reads requests. */
 const LIBRARY_BUFFER_BYTES = 16 * 1024;
-/** Larger replies are handed over as the socket takes them; the library can close after smaller ones by itself. */
+/**
+ * Larger replies are written as the socket takes them. After smaller ones uWebSockets.js can close the connection
+ * itself.
+ */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
-/**
- * Calls `written` once everything has been handed to the socket. When the client goes away before, it is never called.
- */
+/** Calls `written` once the whole reply has been passed to the socket; never if the client disconnects before. */
 export function writeReply(response: WireResponse, answer: Answer, manner: Manner, written: () => void): void {
   const isLarge = answer.body.length > WHOLE_BYTES_MAX && !manner.isHead;
   const libraryCloses = manner.afterwards === 'close' && !manner.isHead && !isLarge;
@@ -42,9 +42,9 @@ export function writeReply(response: WireResponse, answer: Answer, manner: Manne
 }
 
 /**
- * Writes a reply and drops the connection before the library looks at what came behind the request. A reply waits in
- * the library's buffer until all that came with the request has been read, and executed; one that does not fit there
- * goes to the socket at once. So all of it is written as one status line that is longer than that buffer.
+ * Writes a reply and closes the connection before uWebSockets.js parses the bytes behind the request. The library
+ * buffers a reply until it has parsed, and executed, everything that arrived with the request, but sends one that
+ * exceeds its buffer at once. So the whole reply is written as one status line that is longer than that buffer.
  */
 export function writeLastReply(response: WireResponse, answer: Answer, manner: Manner): void {
   const headers = {
@@ -73,7 +73,8 @@ function writeHead(response: WireResponse, answer: Answer, manner: Manner, libra
   for (const name in answer.headers) response.writeHeader(name, answer.headers[name] as string);
   for (const name in manner.headers) response.writeHeader(name, manner.headers[name] as string);
   if (manner.afterwards !== 'keep' && !libraryCloses) response.writeHeader('Connection', 'close');
-  // Not as an argument of endWithoutBody: the library would take the reply for unfinished and drop the next request.
+  // The length is not passed to `endWithoutBody`: uWebSockets.js would consider the reply unfinished and drop the next
+  // request.
   if (manner.isHead && answer.rest === undefined) response.writeHeader('Content-Length', String(answer.body.length));
 }
 
@@ -87,36 +88,40 @@ function handOver(response: WireResponse, body: Uint8Array, written: () => void)
   });
 }
 
-// Writes chunks of a reply of unknown length, no faster than the socket takes them. Front thread. Invariants: 1.
-// `response` is not touched after `end` or `abandon`. 2. Beside what the library waits to send there is at most one
-// slice of ours: a `write` resolves once there is room for the next one.
+// Writes chunks of a reply of unknown length, no faster than the socket takes them. Front thread.
+//
+// Invariants: 1. `response` is not touched after `end` or `abandon`. 2. At most one slice waits in addition to what
+// uWebSockets.js buffers: a `write` resolves once there is space for the next slice.
 
 /**
- * A chunk for the client, and at most what piles up in the library for a reader that is slow. Node 20's fetch reads on
- * while its reader waits, as much as a socket gives, and takes one chunk a turn: with chunks of 16 KB a large download
- * took gigabytes of its memory, and its time grew with the square.
+ * The size of a chunk, and the most that uWebSockets.js buffers for a slow reader. Node 20's `fetch` reads ahead of its
+ * reader as much as the socket gives, one chunk per turn: with 16 KB chunks a large download took gigabytes of client
+ * memory and quadratic time.
  */
 const SLICE_BYTES = 64 * 1024;
 /**
- * How often a socket that is held back is asked for room: while it is, the library does not tell when there is some.
+ * How often a paused socket is probed for space: while it is paused, uWebSockets.js does not report that there is some.
  */
 const PROBE_MS = 25;
 
-/** What the writer has to know of the body that may come at the same time. */
+/** What the writer needs of a body that may arrive at the same time. */
 interface HoldableBody {
   readonly hasEnded: boolean;
   readonly isPaused: boolean;
-  /** A write that does not fit makes the library read again from a socket that is held back: called after each. */
+  /**
+   * Pauses the socket again. Called after each write, because a write that does not fit makes uWebSockets.js resume
+   * reading.
+   */
   holdAgain(): void;
 }
 
 class StreamWriter {
-  /** Nothing more can be written: the client has gone, or has all. */
+  /** Whether nothing more can be written, because the reply is complete or the client has disconnected. */
   isOver = false;
   private wake: ((isRoom: boolean) => void) | undefined;
   private sliceBytes = SLICE_BYTES;
   writtenBytes = 0;
-  /** performance.now() of when the socket last had room. */
+  /** `performance.now()` when the socket last had space. */
   roomAtMs = performance.now();
 
   constructor(
@@ -124,50 +129,48 @@ class StreamWriter {
     private readonly body: HoldableBody | undefined,
   ) {
     response.onWritable(() => this.drain());
-    // Leaves behind, for a later `resume`, what a socket without bytes to write is polled for.
+    // Pausing once saves, for a later `resume`, the poll flags of a socket without pending writes.
     if (body !== undefined && !body.isPaused) this.touch();
   }
 
-  /** Whether the client is the slow side. */
+  /** Whether the socket is full, that is, the client is the slow side. */
   get isFull(): boolean {
     return this.wake !== undefined;
   }
 
-  /** Resolves when the socket may have room for more, or the client has gone. One call at a time. */
+  /** Resolves when the socket may have space for more, or the client has disconnected. One call at a time. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length && !this.isOver; ) {
       const slice = bytes.subarray(at, at + this.sliceBytes);
       at += slice.length;
       const isRoom = this.send(slice) || (await this.room());
-      // One byte is enough to learn whether there is room again.
+      // One byte is enough to learn whether there is space again.
       this.sliceBytes = isRoom ? SLICE_BYTES : 1;
       if (isRoom) this.roomAtMs = performance.now();
     }
   }
 
-  /**
-   * Keeps the library from closing the connection after 10 s, which it does where a body or a slow reader lets it wait.
-   */
+  /** Resets the 10 s timeout of uWebSockets.js, which runs while a body or a slow reader keeps it waiting. */
   touch(): void {
     if (this.body?.isPaused) return this.body.holdAgain();
     this.response.pause();
     this.response.resume();
   }
 
-  /** The last chunk: the client knows that the body is whole. */
+  /** Ends the reply, which tells the client that the body is complete. */
   end(): void {
     this.isOver = true;
     this.response.cork(() => this.response.end());
   }
 
-  /** The client has gone: whoever waits for room goes on, and learns it. */
+  /** Stops writing because the client has disconnected. A pending `write` resolves. */
   abandon(): void {
     this.isOver = true;
     this.goOn(true);
   }
 
   private drain(): boolean {
-    // An empty cork is how the library is made to send what it still holds of the chunks before.
+    // An empty cork makes uWebSockets.js send what it still buffers.
     this.response.cork(() => undefined);
     this.body?.holdAgain();
     this.goOn(true);
@@ -182,7 +185,7 @@ class StreamWriter {
     return hasRoom;
   }
 
-  /** True when the library tells of room, false when it is time to look. */
+  /** True when uWebSockets.js reports space, false when it is time to probe. */
   private async room(): Promise<boolean> {
     const { body } = this;
     const mayBeHeldBack = body !== undefined && (body.isPaused || !body.hasEnded);
@@ -199,20 +202,22 @@ class StreamWriter {
   }
 }
 
-/** A piece waits so long for others that come with it. */
+/** How long a piece waits for more, so that they share a block. */
 const BLOCK_WAIT_MS = 1;
-/** A reader that makes no room for so long is cut off. */
+/** A client that takes nothing for this long is cut off. */
 const READER_TIMEOUT_MS = 60_000;
-/** The library allows 10 s of silence; well within them it is told that all is well. */
+/** uWebSockets.js allows 10 s of silence; the timeout is reset well before. */
 const TOUCH_MS = 4000;
-/** So much of a body that its handler did not want is read after the reply; a client that sends more is cut off. */
+/**
+ * Body bytes that the handler left unread and that are discarded after the reply. A client that sends more is cut off.
+ */
 const SWALLOWED_BYTES_MAX = 64 * 1024;
 /**
- * So much of a reply is kept while its body still comes. Many clients read only after they have sent everything: held
- * back by an answer that they do not take yet, they would wait for us and we for them.
+ * Bytes of a reply that are buffered while its request body still arrives. Many clients read only after they have sent
+ * everything: without the buffer, client and server would wait for each other.
  */
 const AHEAD_BYTES_MAX = 32 * 1024 * 1024;
-/** The same where nothing can be written before the body is here. */
+/** The same bound where nothing can be written before the body is complete. */
 const HALF_DUPLEX_BYTES_MAX = 256 * 1024 * 1024;
 
 export class ReplyStream {
@@ -223,11 +228,11 @@ export class ReplyStream {
 
   constructor(
     private readonly response: WireResponse,
-    /** The body, where it may still be coming. */
+    /** The request body, which may still be arriving. */
     private readonly body: BodySource | undefined,
     private readonly limits: Pick<HttpLimits, 'bodyTimeoutMs' | 'requestTimeoutMs'>,
     private readonly room: Room,
-    /** Whether nothing may be written before the body is here. */
+    /** Whether nothing may be written before the request body is complete (TLS). */
     private readonly isHalfDuplex: boolean,
   ) {
     this.writer = new StreamWriter(response, body);
@@ -238,8 +243,8 @@ export class ReplyStream {
   }
 
   /**
-   * Writes all of it. False when the client went away before. Rejects with what the source throws; then the reply is
-   * cut short.
+   * Writes the whole reply. Resolves to false if the client disconnects before the end. Rejects with what the source
+   * throws, in which case the reply is truncated.
    */
   async write(answer: Answer, rest: PieceBlocks, manner: Manner): Promise<boolean> {
     const begin = (): void => {
@@ -259,7 +264,7 @@ export class ReplyStream {
     return !this.writer.isOver;
   }
 
-  /** Tells the client that it has all. */
+  /** Completes the reply. */
   end(): void {
     this.body?.release();
     this.writer.end();
@@ -269,7 +274,7 @@ export class ReplyStream {
     this.writer.abandon();
   }
 
-  /** Why the stream is to be cut off now; undefined while it goes on. To be asked every now and then. */
+  /** Why the stream must be cut off now; undefined while it may go on. Called periodically. */
   verdict(nowMs: number): RequestOutcome | undefined {
     const silentMs = nowMs - Math.max(this.writer.roomAtMs, this.body?.latestAtMs ?? 0);
     if ((this.body?.stalledMs(nowMs) ?? 0) > this.limits.bodyTimeoutMs) return 'body_timeout';
@@ -283,13 +288,13 @@ export class ReplyStream {
     return undefined;
   }
 
-  /** Hands a block to the writer, and waits for it unless the block may be kept. */
+  /** Passes a block to the writer, and waits for it unless the block may be buffered. */
   private async add(bytes: Uint8Array): Promise<void> {
     const bytesMax = this.isHalfDuplex ? HALF_DUPLEX_BYTES_MAX : AHEAD_BYTES_MAX;
     const isKept =
       this.body?.hasEnded === false && this.aheadBytes + bytes.length <= bytesMax && this.room.hold(bytes.length);
     if (!isKept && this.isHalfDuplex && this.body?.hasEnded === false)
-      throw overloaded('The answers cannot be kept until the body is here.');
+      throw overloaded('The server has no memory left to buffer the answers until the whole body has arrived.');
     if (isKept) this.aheadBytes += bytes.length;
     this.writing = this.writing
       .then(() => this.writer.write(bytes))
@@ -305,7 +310,7 @@ export class ReplyStream {
   }
 
   /**
-   * Reads what is left of the body, so that the next request on the connection is found. Rejects where that is a lot.
+   * Reads the rest of the body, so that the next request on the connection can be parsed. Rejects if the rest is large.
    */
   private async swallow(): Promise<void> {
     const { body } = this;

@@ -1,5 +1,5 @@
-// One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in
-// the end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
+// The context of one request on its way in: match, authenticate, admit, open the body, call the handler, and release in
+// the end what was acquired. One per request. Front thread.
 import { setMaxListeners } from 'node:events';
 import { AppError, abandoned, invalidField } from '../api/errors.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
@@ -18,8 +18,7 @@ import type { Router } from './router.js';
 import { checkParameters } from './routes.js';
 import type { WireRequest, WireResponse } from './uws.js';
 
-// The head of a request, copied out of the library's buffers while they are valid. Made by server.ts for each request.
-// Front thread.
+// The request head, copied out of the buffers of uWebSockets.js while they are valid. One per request. Front thread.
 
 const LOGGED_METHODS: ReadonlyMap<string, string> = new Map(
   (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => [
@@ -28,17 +27,17 @@ const LOGGED_METHODS: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** Spaces, version and line end. */
+/** Spaces, HTTP version and line end. */
 const REQUEST_LINE_BYTES = 12;
 
 export class Head {
-  /** Names and values in turn, in the order of arrival. */
+  /** Names and values alternately, in the order of arrival. */
   private readonly headers: string[] = [];
-  /** Lower case, as the library gives it. */
+  /** Lower case, as uWebSockets.js gives it. */
   readonly method: string;
-  /** Still percent-encoded. */
+  /** Percent-encoded. */
   readonly path: string;
-  /** Still percent-encoded, without the question mark. */
+  /** Percent-encoded, without the question mark. */
   readonly queryText: string;
 
   constructor(request: WireRequest) {
@@ -48,14 +47,14 @@ export class Head {
     request.forEach((name, value) => this.headers.push(name, value));
   }
 
-  /** The first value of a header by its lower-case name; '' when absent. */
+  /** The first value of a header by its lower-case name; '' if absent. */
   header(name: string): string {
     for (let at = 0; at < this.headers.length; at += 2)
       if (this.headers[at] === name) return this.headers[at + 1] ?? '';
     return '';
   }
 
-  /** All values of a header that is a list, with commas between; '' when absent. */
+  /** All values of a list header, joined by commas; '' if absent. */
   list(name: string): string {
     return this.all(name).join(', ');
   }
@@ -64,31 +63,34 @@ export class Head {
     return this.method === 'head';
   }
 
-  /** The method as the log names it: clients may invent as many others as they like. */
+  /** The method for the log: `OTHER` for an unknown one, because clients can invent any number of them. */
   get loggedMethod(): string {
     return LOGGED_METHODS.get(this.method) ?? 'OTHER';
   }
 
-  /** About what it takes on the wire. */
+  /** The approximate size on the wire. */
   get bytes(): number {
     const line = this.method.length + this.path.length + this.queryText.length;
     return this.headers.reduce((sum, { length }) => sum + length + 2, line + REQUEST_LINE_BYTES);
   }
 
   /**
-   * Throws 422, or 400 for no host or no length, where two readers could disagree on whose request it is or where its body ends: it may hide another one
-   * inside. An empty header is not an absent one.
+   * The announced length of the body. Throws 422 if two readers could disagree on where the body ends, since another
+   * request may be smuggled in it, and 400 for a missing or repeated `Host` or a malformed length. An empty header is
+   * not the same as an absent one.
    */
   announcedBody(): Announced {
     const [codings, lengths] = [this.all('transfer-encoding'), this.all('content-length')];
     const [coding, length] = [codings[0], lengths[0]];
     const hosts = this.all('host');
-    if (hosts.length !== 1 || hosts[0] === '') throw new AppError('invalid_request', 'The header Host is wanted once.');
+    if (hosts.length !== 1 || hosts[0] === '')
+      throw new AppError('invalid_request', 'Provide the header Host exactly once.');
     if (codings.length > 1 || (coding !== undefined && coding.toLowerCase() !== 'chunked'))
-      throw unclear('transfer-encoding', 'only `chunked` is understood, given once');
+      throw unclear('transfer-encoding', 'Should be `chunked`, given once.');
     if (coding !== undefined && length !== undefined)
-      throw unclear('content-length', 'is not given beside transfer-encoding');
-    if (lengths.some((other) => other !== length)) throw unclear('content-length', 'given twice with different values');
+      throw unclear('content-length', 'Must not be combined with transfer-encoding.');
+    if (lengths.some((other) => other !== length))
+      throw unclear('content-length', 'Is given several times with different values.');
     if (length !== undefined && !/^\d{1,15}$/.test(length))
       throw new AppError('invalid_request', 'The header Content-Length should be a number of bytes.');
     return coding === undefined ? Number(length ?? 0) : 'chunked';
@@ -101,8 +103,7 @@ export class Head {
 
 const unclear = (name: string, msg: string): Error => invalidField(['header', name], msg, 'value_error');
 
-// What stands in an exchange for the route, the caller and the body before they are known, so that nothing has to ask
-// whether they are. Constants, used by exchange.ts on the front thread.
+// Placeholders for route, caller and body until they are known, so that no code has to check for undefined. Constants.
 
 const TOO_EARLY = 'the request has not been matched and admitted';
 
@@ -117,7 +118,7 @@ const NO_BODY: Body = {
   },
 };
 
-/** Also the route of requests that have none: their 400s stay 400. */
+/** Also the route of requests that match none: their 400s stay 400. */
 const UNMATCHED: Route = {
   operation: '',
   method: 'GET',
@@ -133,14 +134,14 @@ function tooEarly(): Promise<never> {
   return Promise.reject(new AssertionFailed(TOO_EARLY));
 }
 
-/** Who is asked on the way in; the same for all requests of a server. */
+/** Dependencies of the way in; the same for all requests of a server. */
 export interface Reception {
   readonly options: HttpServerOptions;
   readonly router: Router;
   readonly admission: Admission;
 }
 
-/** Without a reason each abortion would make an exception. */
+/** An explicit reason: without one, each abort would construct an exception. */
 const GONE = 'there is nobody left to answer';
 
 export class Visit implements Request {
@@ -150,7 +151,7 @@ export class Visit implements Request {
   actor: Actor = NOBODY;
   body: Body = NO_BODY;
   announced: Announced | 'unclear' = 'unclear';
-  /** undefined where nothing is traced. */
+  /** Undefined if requests are not traced. */
   readonly trace: RequestTrace | undefined;
   readonly departure = new Departure();
   private abortion: AbortController | undefined;
@@ -168,7 +169,7 @@ export class Visit implements Request {
     this.trace = reception.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
   }
 
-  /** True once there is nobody left to answer, or an answer has begun. */
+  /** True once the client has disconnected or a whole reply has begun. */
   get aborted(): boolean {
     return this.departure.aborted;
   }
@@ -179,11 +180,11 @@ export class Visit implements Request {
     this.abortion?.abort(GONE);
   }
 
-  /** Made when it is first asked for: most requests need none. */
+  /** Created on first use, because most requests need none. */
   get signal(): AbortSignal {
     if (!this.abortion) {
       this.abortion = new AbortController();
-      // Each part of a batch listens: they are many, and no leak.
+      // Each part of a batch adds a listener; many listeners are no leak here.
       setMaxListeners(0, this.abortion.signal);
     }
     if (this.aborted) this.abortion.abort(GONE);
@@ -194,17 +195,17 @@ export class Visit implements Request {
     return (this.parsedQuery ??= new URLSearchParams(this.head.queryText));
   }
 
-  /** The bytes of the body; undefined where there are none, or nobody listens to them yet. */
+  /** The bytes of the body; undefined if there is no body or it has not been opened. */
   get source(): BodySource | undefined {
     return this.incoming?.source;
   }
 
-  /** Whether bytes of the body may still come. */
+  /** Whether bytes of the body may still arrive. */
   get owesBody(): boolean {
     return this.announced !== 0 && this.source?.hasEnded !== true;
   }
 
-  /** Headers for whatever is answered. */
+  /** Headers to add to every reply of this request. */
   get headers(): Readonly<Record<string, string>> | undefined {
     return this.permit?.headers;
   }
@@ -213,19 +214,19 @@ export class Visit implements Request {
     return this.head.header(name);
   }
 
-  /** What closes an answer given now. */
+  /** The closing fields of a reply that is sent now. */
   closing(): Closing {
     return { latencyMs: performance.now() - this.startedAtMs, requestId: this.id };
   }
 
-  /** Throws 422 where it is not clear where the request ends. Comes first. */
+  /** Determines where the request ends. Throws 422 if that is ambiguous. Must be called first. */
   findEnd(): void {
     this.announced = this.head.announcedBody();
   }
 
   /**
-   * Runs as far as the opening of the body before it returns. Rejects with what refuses the request, or what the
-   * handler throws.
+   * Runs the request up to its handler. Executes synchronously until the body is open. Rejects with what refuses the
+   * request or what the handler throws.
    */
   async handle(): Promise<Reply> {
     const { options, router, admission } = this.reception;
@@ -253,7 +254,7 @@ export class Visit implements Request {
       throw new AppError('request_head_too_large', undefined, { details: { limit_bytes: HEAD_BYTES_MAX } });
   }
 
-  /** Gives back what was taken, once nothing of the request is under way any more. */
+  /** Releases what the request has acquired, once all of its work has finished. */
   leave(): void {
     const { admission } = this.reception;
     if (this.isAdmitted) admission.leave();
@@ -262,10 +263,7 @@ export class Visit implements Request {
     this.incoming?.removeFiles();
   }
 
-  /**
-   * The body is listened to before anything is awaited, or its first bytes would be lost; they wait, a few, for the
-   * answer.
-   */
+  /** Awaits authentication. The body is opened before, because its first bytes would otherwise be lost. */
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;

@@ -1,5 +1,5 @@
-// Finds the route for a method and a path: a tree of path segments made from the route table once, at start.
-// Called by exchange.ts for every request, on the front thread.
+// Router: finds the route for a method and a path in a tree of path segments that is built once from the route table.
+// Front thread.
 import { assert } from '../base/assert.js';
 import { AppError, invalidField } from '../api/errors.js';
 import type { Route } from './route.js';
@@ -12,10 +12,11 @@ interface Match {
 
 export interface Router {
   /**
-   * The route for `method` (lower case; `head` finds the GET route) and the raw path, which is split first and decoded
-   * after, so that `%2F` stays inside its segment. Where two templates fit, the one with a literal further left wins.
-   * Throws 404 `not_found`, 405 `method_not_allowed` with `Allow`, and for broken percent-encoding 422 where the route
-   * that it would be checks its query string, else 404.
+   * The route for `method` (lower case; `head` finds the GET route) and the raw path. The path is split before it is
+   * decoded, so `%2F` stays inside its segment. If two templates match, the one with a literal further left wins.
+   *
+   * Throws 404 `not_found`, and 405 `method_not_allowed` with `Allow`. Broken percent-encoding is 422 if the matching
+   * route checks its query string, else 404.
    */
   match(method: string, path: string): Match;
 }
@@ -23,7 +24,7 @@ export interface Router {
 interface Node {
   readonly literals: Map<string, Node>;
   parameter?: Node;
-  /** Routes that end here, by method in lower case. */
+  /** Routes that end at this node, by method in lower case. */
   readonly endings: Map<string, Ending>;
 }
 
@@ -32,7 +33,7 @@ interface Ending {
   readonly names: readonly string[];
 }
 
-/** Builds the tree. A table with two routes for one method and place is a fault. */
+/** Builds the tree. Two routes with the same method and path shape are an internal error. */
 export function createRouter(routes: readonly Route[]): Router {
   const root = newNode();
   for (const route of routes) insert(root, route);
@@ -74,15 +75,15 @@ function literalBelow(node: Node, segment: string): Node {
 }
 
 /**
- * A segment with broken percent-encoding stays as it is: it fits no literal, and `match` refuses it where it is a
- * parameter.
+ * Splits and decodes the path. A segment with broken percent-encoding is marked: it matches no literal, and `match`
+ * refuses the path.
  */
 function segmentsOf(path: string): string[] {
   const segments = path.slice(1).split('/');
   return path.includes('%') ? segments.map((segment) => decoded(segment) ?? `${BROKEN}${segment}`) : segments;
 }
 
-/** No decoded segment begins so: a lone surrogate is in no UTF-8. */
+/** Marks a broken segment. No decoded segment begins with it, because UTF-8 has no lone surrogates. */
 const BROKEN = '\ud800';
 const isBroken = (segment: string): boolean => segment.startsWith(BROKEN);
 
@@ -95,11 +96,15 @@ function decoded(segment: string): string | undefined {
 }
 
 function brokenPath(route: Route | undefined): AppError {
-  if (route?.parameters !== undefined) return invalidField(['path'], 'broken percent-encoding', 'url_parsing');
+  if (route?.parameters !== undefined)
+    return invalidField(['path'], 'Should be valid percent-encoding.', 'url_parsing');
   return new AppError('not_found', 'The path has broken percent-encoding.');
 }
 
-/** Leaves the parameters' values in `values`, in the order of the template. An empty segment is never a parameter. */
+/**
+ * Finds a route and leaves the parameter values in `values`, in template order. An empty segment never matches a
+ * parameter.
+ */
 function find(
   node: Node,
   segments: readonly string[],

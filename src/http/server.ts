@@ -1,5 +1,5 @@
-// The door. Owns the listening socket and the set of requests under way, makes an Exchange for each request, and
-// drains. Made by src/cli/serve.ts, on the front thread; one for each process.
+// The HTTP server. It owns the listening socket and the set of requests in progress, creates an exchange per request,
+// and drains. One per process. Front thread.
 import { createServer } from 'node:net';
 import { OperatorError } from '../base/operator-error.js';
 import { Admission } from './admission.js';
@@ -10,20 +10,20 @@ import { createRouter } from './router.js';
 import { emptyTemporaryDirectory } from './form.js';
 import type { App, ListenSocket, Socket, Uws } from './uws.js';
 
-/** How often the time of the requests under way is checked. */
+/** How often the timeouts of requests in progress are checked. */
 const SWEEP_MS = 100;
 /**
- * The library's LIBUS_LISTEN_EXCLUSIVE_PORT: without it two servers would share a port and each get some of the
+ * `LIBUS_LISTEN_EXCLUSIVE_PORT` of uWebSockets.js: without it, two servers could share a port and each get some of the
  * requests.
  */
 const EXCLUSIVE_PORT = 1;
 
-/** The library takes these arguments; its types leave this form out. */
+/** uWebSockets.js accepts these arguments, but its types do not declare this overload. */
 interface Listener {
   listen(host: string, port: number, options: number, opened: (socket: ListenSocket | false) => void): unknown;
 }
 
-/** The address cannot be had. */
+/** The address is not available. */
 class ListenError extends OperatorError {
   override readonly name = 'ListenError';
 }
@@ -62,8 +62,8 @@ export class HttpServer {
   }
 
   /**
-   * Starts to listen; port 0 lets the system choose. Answers the port. Rejects with the reason when the address cannot
-   * be had.
+   * Starts to listen and resolves to the port; port 0 lets the system choose one. Rejects with the reason if the
+   * address is not available.
    */
   async listen(host: string, port: number): Promise<number> {
     const app = this.app as unknown as Listener;
@@ -72,15 +72,15 @@ export class HttpServer {
     );
     if (socket === false) throw await listenError(host, port);
     this.socket = socket;
-    // Behind what the sockets have: where this thread has stood still, it was not the clients who were slow.
+    // The check runs after pending socket events: if this thread was blocked, the clients were not the slow side.
     this.sweep = setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
     return this.uws.us_socket_local_port(socket as Socket);
   }
 
   /**
-   * Stops listening, answers 503 `shutting_down` to requests that still come on open connections, waits for those under
-   * way (their handlers too, where the client has gone) and closes every connection. What is not done after `timeoutMs`
-   * is cut off.
+   * Stops listening, answers 503 `shutting_down` to new requests on open connections, waits for requests in progress
+   * (including handlers whose client has disconnected), and closes every connection. After `timeoutMs` the rest is cut
+   * off.
    */
   drain(timeoutMs: number): Promise<void> {
     this.drained ??= this.drainOnce(timeoutMs);
@@ -100,7 +100,7 @@ export class HttpServer {
     if (this.socket !== undefined) this.uws.us_listen_socket_close(this.socket);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
-      // Not at once: the last reply may still be in the library's hands, up the call stack.
+      // Deferred, because the last reply may still be in uWebSockets.js further up the call stack.
       this.becameIdle = () => setImmediate(() => (clearTimeout(timer), resolve()));
       if (this.open.size === 0) this.becameIdle();
     });
@@ -119,12 +119,12 @@ export class HttpServer {
   }
 }
 
-/** A server for these routes, not yet listening. */
+/** Creates a server for these routes. It does not listen yet. */
 export function createHttpServer(uws: Uws, options: HttpServerOptions): HttpServer {
   return new HttpServer(uws, options);
 }
 
-/** The library does not say why it could not listen; node:net, asked for the same address, does. */
+/** Finds out why listening failed: uWebSockets.js gives no reason, but `node:net` does for the same address. */
 async function listenError(host: string, port: number): Promise<ListenError> {
   const reasons: Record<string, string> = {
     EADDRINUSE: 'the port is in use',

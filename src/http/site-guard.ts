@@ -1,28 +1,30 @@
-// Keeps the pages of other sites from a server without keys: the browser of whoever runs it would carry out what they
-// ask. Told apart by the headers that browsers set and pages cannot: Origin and Sec-Fetch-Site where a page asks, Host
-// where a foreign name leads here (DNS rebinding). Other clients send neither. Front thread; asked for each request
-// before anything else is done for it.
+// Protects a server without keys from the pages of other sites, whose requests the browser of its user would carry out.
+// It relies on headers that browsers set and pages cannot: `Origin` and `Sec-Fetch-Site` for requests of pages, and
+// `Host` against DNS rebinding. Other clients send neither of the first two. Checked before any other work on a
+// request. Front thread.
 import { isIP } from 'node:net';
 import { AppError } from '../api/errors.js';
 
 export interface AllowedSites {
-  /** Names beside localhost and IP addresses, with a port where no other is meant. Lower case. */
+  /**
+   * Host names allowed in addition to localhost and IP addresses. A name with a port allows only that port. Lower case.
+   */
   readonly hosts: readonly string[];
-  /** As browsers send them: `https://search.example.com`. */
+  /** Origins as browsers send them: `https://search.example.com`. */
   readonly origins: readonly string[];
 }
 
 interface Headers {
-  /** '' when absent. */
+  /** The value of a header; '' if absent. */
   header(name: string): string;
 }
 
 export type SiteGuard = (request: Headers, method: string) => void;
 
-/** Throws 403 `auth_forbidden` for another host, and for pages of other sites. */
+/** A guard that throws 403 `auth_forbidden` for an unknown host and for pages of other sites. */
 export function siteGuard(allowed: AllowedSites): SiteGuard {
   const isKnownOrigin = originCheck(allowed);
-  // Most requests have the host of the one before.
+  // Consecutive requests mostly have the same host.
   let latest = '';
   return (request, method) => {
     const host = request.header('host');
@@ -37,7 +39,7 @@ export function siteGuard(allowed: AllowedSites): SiteGuard {
   };
 }
 
-/** Whether pages of an origin may call: this server's own, those of this machine, and those that are allowed. */
+/** Whether pages of an origin may call the server: its own origin, origins on this machine, and allowed ones. */
 export function originCheck({ origins }: AllowedSites): (origin: string, host: string) => boolean {
   return (origin, host) => {
     const url = urlOf(origin);
@@ -51,19 +53,19 @@ export function originCheck({ origins }: AllowedSites): (origin: string, host: s
 function checkHost(host: string, allowed: readonly string[]): void {
   const url = urlOf(`http://${host}`);
   const name = url?.hostname ?? '';
-  // A name can be made to lead anywhere; an address cannot.
+  // DNS can point a name anywhere, but not an address.
   if (isLocal(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0) return;
   if (name !== '' && (allowed.includes(name) || allowed.includes(host.toLowerCase()))) return;
   throw new AppError(
     'auth_forbidden',
-    'Without keys this server answers to localhost and IP addresses, and to the names in `server.allowed_hosts`.',
+    'Without keys, this server accepts only requests to localhost, to IP addresses, and to the hosts in `server.allowed_hosts`.',
   );
 }
 
 const isLocal = (name: string): boolean =>
   name === 'localhost' || name === '127.0.0.1' || name === '[::1]' || name.endsWith('.localhost');
 
-/** Somebody has followed a link: the page it was on does not see what comes of it. */
+/** Whether the request follows a link to the server: the page with the link cannot see the result. */
 const isVisit = (request: Headers, method: string): boolean =>
   (method === 'get' || method === 'head') &&
   request.header('sec-fetch-mode') === 'navigate' &&
@@ -72,7 +74,7 @@ const isVisit = (request: Headers, method: string): boolean =>
 const otherSite = (): AppError =>
   new AppError(
     'auth_forbidden',
-    'Pages of other sites may not call this; `server.allowed_origins` names those that may.',
+    'Pages of other sites may not call this server, except those in `server.allowed_origins`.',
   );
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);

@@ -1,5 +1,4 @@
-// Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says
-// that the client has them still. Front thread.
+// Static files: held in memory, with content type and ETag, and the reply that sends them or 304. Front thread.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -9,9 +8,9 @@ import type { Reply, Request } from './route.js';
 export interface StaticFile {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  /** Weak, so that it holds for compressed forms too. */
+  /** A weak ETag, so that it also holds for compressed forms. */
   readonly etag: string;
-  /** Made smaller by brotli beforehand; where there is none it is compressed on its way, if it is worth it. */
+  /** The file compressed by brotli at build time. Absent: it is compressed on the fly if that is worth it. */
   readonly brotli?: Uint8Array;
 }
 
@@ -24,14 +23,14 @@ export function staticFile(bytes: Uint8Array, contentType: string, brotli?: Uint
   };
 }
 
-/** What every answer to a browser's address bar has. `policy`: the Content-Security-Policy. */
+/** Security headers of every reply that a browser may show as a page. `policy` is the Content-Security-Policy. */
 export const guarded = (policy: string): Record<string, string> => ({
   'Content-Security-Policy': policy,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
 });
 
-/** `policy`: the Content-Security-Policy. */
+/** Replies with the file, or with 304 if the client has it. `policy` is the Content-Security-Policy. */
 export function staticReply(
   request: Request,
   { bytes, contentType, etag, brotli }: StaticFile,
@@ -62,8 +61,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of these types below a folder that the build has made. Each is read when it is first asked for, together with
- * its brotli form where there is one, and held.
+ * The files of these types in a folder made by the build. Each is read on first use, together with its brotli form if
+ * there is one, and kept in memory.
  */
 export class StaticFolder {
   private names: Promise<ReadonlySet<string>> | undefined;
@@ -71,12 +70,12 @@ export class StaticFolder {
 
   constructor(private readonly folder: string) {}
 
-  /** `name`: relative to the folder, with `/` between the parts. Undefined for a name that is none of them. */
+  /** `name` is relative to the folder, with `/` as separator. Undefined if there is no such file. */
   async find(name: string): Promise<StaticFile | undefined> {
     const type = TYPES[extname(name)];
     if (type === undefined) return undefined;
     this.names ??= namesBelow(this.folder);
-    // What could not be read is tried again by the next request.
+    // After a failed read, the next request tries again.
     this.names.catch(() => (this.names = undefined));
     if (!(await this.names).has(name)) return undefined;
     const found = this.held.get(name) ?? this.read(name, type, await this.names);

@@ -1,39 +1,39 @@
-// uWebSockets.js, the HTTP library, in the build that this Node takes: the one file that imports it. Two packages carry
-// it, since neither has binaries for every Node that Sheaf runs on. Front thread.
+// Loads uWebSockets.js, the HTTP library, in the build for this Node. The only file that imports it. Two packages
+// provide it, because neither has binaries for every supported Node. Front thread.
 import type * as uWS from 'uWebSockets.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
 import { OperatorError } from '../base/operator-error.js';
 
-/** What the server takes from the library. */
+/** What the server uses of uWebSockets.js. */
 export type Uws = Pick<typeof uWS, 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
 export type App = uWS.TemplatedApp;
 export type ListenSocket = uWS.us_listen_socket;
 export type Socket = uWS.us_socket;
 
-/** Where the library is to run. */
+/** The platform on which uWebSockets.js is to run. */
 export interface Host {
-  /** As `process.versions.node`. */
+  /** `process.versions.node`. */
   readonly node: string;
-  /** As `process.versions.modules`: which binaries this Node takes. */
+  /** `process.versions.modules`, which determines the compatible binaries. */
   readonly abi: string;
   readonly platform: string;
   readonly arch: string;
-  /** Undefined where the C library is another. */
+  /** Undefined with another C library. */
   readonly glibc: string | undefined;
 }
 
-/** The library has no build for this machine. */
+/** uWebSockets.js has no build for this platform. */
 export class UwsError extends OperatorError {
   override readonly name = 'UwsError';
 }
 
-/** Its binaries want glibc 2.27. */
+/** Its binaries need glibc 2.27. */
 const REPACK = 'uWebSockets.js';
-/** Its binaries want glibc 2.38, those for older Nodes too. */
+/** Its binaries need glibc 2.38, including those for older Nodes. */
 const FORK = '@btc-vision/uwebsockets.js';
 const PACKAGE_BY_ABI: Readonly<Record<string, string>> = { 115: REPACK, 127: REPACK, 137: FORK, 141: FORK };
 
-/** Loads the package for this Node, and not the other. Throws UwsError. The arguments are for tests. */
+/** Loads the package for this Node only. Throws UwsError. The parameters exist for tests. */
 export async function loadUws(
   host: Host = thisHost(),
   load: (name: string) => Promise<unknown> = (name) => import(name),
@@ -43,7 +43,7 @@ export async function loadUws(
     throw new UwsError(
       `this is Node ${host.node}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and start it again.`,
     );
-  // The library reads it when it is loaded. What is longer gets its own refusal, without an envelope.
+  // uWebSockets.js reads this variable when it is loaded. It answers longer heads itself, without our envelope.
   // eslint-disable-next-line no-restricted-properties -- there is no other way to tell it
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(4 * HEAD_BYTES_MAX);
   try {
@@ -56,7 +56,7 @@ export async function loadUws(
 function whatIsMissing(name: string, host: Host, cause: NodeJS.ErrnoException): string {
   if (cause.code === 'ERR_MODULE_NOT_FOUND')
     return `Node ${host.node} needs the package ${name}, which is not installed: install Sheaf's packages again, with the optional ones (npm's --include=optional).`;
-  // Both packages put a sentence of their own before what Node said.
+  // Both packages prepend a sentence of their own to Node's message.
   const [reason = ''] = cause.message
     .slice(cause.message.lastIndexOf('\n\n') + 1)
     .trim()
@@ -74,7 +74,7 @@ function thisHost(): Host {
     abi: versions.modules,
     platform,
     arch,
-    // Only when it is asked for: a report takes milliseconds.
+    // Read on demand, because a report takes milliseconds.
     get glibc() {
       const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
       return header.glibcVersionRuntime;
@@ -82,29 +82,29 @@ function thisHost(): Host {
   };
 }
 
-// The part of uWebSockets.js that the rest of this folder sees: what a request and a response of it can do. Types only,
-// so that the library is touched in server.ts and uws.ts alone and could be replaced there. Front thread.
+// The interface of uWebSockets.js that the rest of this folder uses: requests and responses. Types only, so that the
+// library is used in server.ts and uws.ts alone and could be replaced there. Front thread.
 
-/** Valid only until the route callback returns: copy what is needed. */
+/** Valid only until the route callback returns; copy what is needed. */
 export interface WireRequest {
-  /** Lower case. */
+  /** The method in lower case. */
   getMethod(): string;
-  /** The raw path, still percent-encoded, without the query. */
+  /** The raw path, percent-encoded, without the query. */
   getUrl(): string;
   getQuery(): string | undefined;
   forEach(visit: (lowerCaseName: string, value: string) => void): void;
 }
 
-/** Throws when touched after `onAborted` has fired or the reply has been handed over in full. */
+/** Throws if it is used after `onAborted` has fired or the whole reply has been passed on. */
 export interface WireResponse {
   onAborted(gone: () => void): unknown;
-  /** The chunk is emptied when the callback returns. A request without a body gets one empty last chunk. */
+  /** The chunk is detached when the callback returns. A request without a body gets one empty last chunk. */
   onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   /**
-   * Takes the socket out of the poll, for writing too, and keeps what it was polled for in one of two places that all
-   * sockets share: one for sockets with bytes still to be written, one for those without. `resume` takes what the place
-   * for the socket's state now holds, so a socket that is paused in one state and resumed in the other relies on pauses
-   * of others.
+   * Removes the socket from the poll, for writing too. The library saves the poll flags in one of two slots that all
+   * sockets share: one for sockets with pending writes, one for those without. `resume` restores what the slot for the
+   * socket's current state holds, so a socket that is paused in one state and resumed in the other depends on the
+   * pauses of others.
    */
   pause(): void;
   resume(): void;
@@ -112,15 +112,17 @@ export interface WireResponse {
   writeStatus(line: string | Uint8Array): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body?: Uint8Array, closeConnection?: boolean): unknown;
-  /** One chunk of a reply of unknown length. False when some of it, or of one before, still waits for the socket. */
+  /**
+   * Writes a chunk of a reply of unknown length. False if some of it, or of an earlier chunk, still waits for the
+   * socket.
+   */
   write(chunk: Uint8Array): boolean;
   endWithoutBody(): unknown;
   /**
-   * Hands over what the socket takes at once. Answers whether that was all of `chunk`, and whether the reply is
-   * complete.
+   * Writes what the socket takes at once. Returns whether that was all of `chunk`, and whether the reply is complete.
    */
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
   onWritable(more: (offset: number) => boolean): unknown;
-  /** Drops the connection; `onAborted` runs before it returns. */
+  /** Closes the connection; `onAborted` runs before it returns. */
   close(): unknown;
 }

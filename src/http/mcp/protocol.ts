@@ -1,5 +1,5 @@
-// The protocol server of one request, with the tools that its key may use. The one file that knows the SDK; loaded by
-// endpoint.ts when the first message comes. Front thread.
+// The MCP server of one request, with the tools that its key may call. The only file that imports the MCP SDK; it is
+// loaded with the first message. Front thread.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -9,11 +9,14 @@ import { SERVICE_VERSION } from '../../api/common.js';
 import type { RouteCalls } from './route-calls.js';
 import { TOOLS, type Tool } from './tools.js';
 
-const INSTRUCTIONS = `Sheaf searches collections of documents. Documents are cut into chunks; search returns the chunks that fit best, each with a chunk id.
-Call list_collections to learn what there is, search to find chunks, and read_chunk with a chunk id to read what stands before and after it.
-Name the docid of what you quote.`;
+const INSTRUCTIONS = `Sheaf searches collections of documents. Documents are cut into chunks; search returns the chunks that match best, each with a chunk id.
+Call list_collections to see the collections, search to find chunks, and read_chunk with a chunk id to read the text around a chunk.
+Cite the docid of what you quote.`;
 
-/** Nothing here asks it anything, and each server would make one of its own, which takes longer than all the rest. */
+/**
+ * A shared validator. The server validates nothing with it, but would otherwise create one per request, which costs
+ * more than all other work.
+ */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 export interface Protocol {
@@ -21,7 +24,7 @@ export interface Protocol {
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
-/** Answers come as JSON, not as events: no tool has anything to say before its end. */
+/** Replies are JSON rather than event streams, because no tool reports progress. */
 export async function createProtocol(calls: RouteCalls): Promise<Protocol> {
   const server = new Server(
     { name: 'sheaf', title: 'Sheaf', version: SERVICE_VERSION },
@@ -52,7 +55,7 @@ function described({ name, title, description, inputSchema, writes }: Tool) {
   };
 }
 
-/** A refusal is an answer that the model reads: it says what to do better. */
+/** Calls a tool. A client error becomes an answer that the model reads and can act on. */
 async function called(tool: Tool, calls: RouteCalls, input: Record<string, unknown>): Promise<CallToolResult> {
   try {
     const { text, structured } = await tool.call(calls, input);

@@ -1,6 +1,5 @@
-// Calls of the route table from within the server: what a tool does, it does through the route that a client would
-// call, with the same checks of key, scope and collection, and the same refusals. One for each message;
-// front thread.
+// Calls routes from within the server. A tool works through the route that a client would call, so key, scope and
+// collection are checked in the same way and errors are the same. One instance per MCP message. Front thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionList } from '../../api/collections.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -11,17 +10,17 @@ import type { Body, Reply, Request, Route } from '../route.js';
 export interface Call {
   readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** Passed as JSON. */
   readonly body?: object;
 }
 
-/** Where a caller of all tenants names none. */
+/** The tenant for a caller with access to all tenants that names none. */
 const TENANT_DEFAULT = 'default';
-/** Of collections that there are, where one is not. */
+/** Number of existing collections listed in an error about a missing one. */
 const NAMED_MAX = 50;
 
 export class RouteCalls {
-  /** What a call has thrown that is no refusal. */
+  /** The internal error of a call, if there was one. */
   fault: Error | undefined;
 
   constructor(
@@ -30,15 +29,15 @@ export class RouteCalls {
     private readonly request: Request,
   ) {}
 
-  /** The tenant that a tool works for: the one it names, else the only one of the key. */
+  /** The tenant that a tool call names, else the only tenant of the key. */
   tenantOf(named: string | undefined): string {
     const { tenants } = this.request.actor;
     if (named === undefined && tenants !== undefined && tenants.length !== 1)
-      throw new AppError('invalid_tenant_name', `Name the tenant: this key is good for ${tenants.length}.`);
+      throw new AppError('invalid_tenant_name', `Name the tenant: this key has access to ${tenants.length} tenants.`);
     return named ?? tenants?.[0] ?? TENANT_DEFAULT;
   }
 
-  /** Whether the key may do all of this in some collection of some tenant. */
+  /** Whether the key may call all of these operations in at least one collection of at least one tenant. */
   mayCall(operations: readonly string[]): boolean {
     const { actor } = this.request;
     const params = { tenant: actor.tenants?.[0] ?? '' };
@@ -51,7 +50,7 @@ export class RouteCalls {
     });
   }
 
-  /** The answer as an object. Throws AppError as the route does, 403 where the key may not. */
+  /** The answer, parsed. Throws AppError as the route does, and 403 if the key lacks the right. */
   async json<T>(operation: string, call: Call): Promise<T> {
     return JSON.parse(await this.text(operation, call)) as T;
   }
@@ -78,8 +77,8 @@ export class RouteCalls {
   }
 
   /**
-   * Throws 404 `collection_not_found`, with the names of those there are, where the key may know them. To be called
-   * after a call for this collection has gone through: whether it exists is told only to whom it is open.
+   * Throws 404 `collection_not_found`, with the names of existing collections if the key may list them. Must be called
+   * only after a call for this collection has been permitted: its existence is not revealed to others.
    */
   async checkExists(tenant: string, collection: string): Promise<void> {
     if (this.catalog.find(tenant as Tenant, collection as CollectionName)) return;
@@ -91,7 +90,7 @@ export class RouteCalls {
     if (!this.mayCall(['listCollections'])) return '';
     const call = { params: { tenant }, query: { limit: String(NAMED_MAX) } };
     const { collections, next_cursor: more } = await this.json<CollectionList>('listCollections', call);
-    if (collections.length === 0) return ' There are none yet.';
+    if (collections.length === 0) return ' The tenant has no collections yet.';
     const names = collections.map(({ name }) => name).join(', ');
     return ` Collections: ${names}${more === undefined ? '' : ' and more: see list_collections'}.`;
   }
@@ -111,7 +110,7 @@ function bodyOf(body: object = {}): Body {
   return { contentType: 'application/json', isEmpty: false, bytes: async () => bytes, form: none, stream: none };
 }
 
-/** As it would go out, but for the common fields. */
+/** The body of a reply as text, without the common fields. */
 async function textOf(reply: Reply): Promise<string> {
   if ('json' in reply) return JSON.stringify(reply.json);
   if ('jsonParts' in reply)

@@ -1,5 +1,5 @@
-// The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each
-// calls. Schemas and checks of the arguments come from the types. Front thread.
+// The MCP tools that agents see, in the order in which they are listed: name, description, arguments, and the routes
+// that each calls. Argument schemas and checks are generated from the types. Front thread.
 import typia, { type tags } from 'typia';
 import type { CollectionList } from '../../api/collections.js';
 import type { Ingested, StoredDocument } from '../../api/documents.js';
@@ -12,68 +12,67 @@ import { fitting } from '../json-body.js';
 import { shortened } from '../openapi/schemas.js';
 import type { RouteCalls } from './route-calls.js';
 
-// What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included,
-// and the checks.
+// Arguments and answers of the tools. Agents read the schemas generated from these types, including their comments.
 
 interface Place {
   /** Name of the collection. */
   collection: string;
-  /** Needed only where the key is good for several tenants. */
+  /** Required only if the key has access to several tenants. */
   tenant?: string;
 }
 
 interface SearchArguments extends Place {
-  /** What to look for: a question or words. */
+  /** The question or keywords to search for. */
   query: string & tags.MinLength<1>;
-  /** How many hits; 5 where it is left out. */
+  /** Maximum number of hits. Default: 5. */
   k?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<50>;
   /**
-   * `vector`: by meaning; `hybrid`: by meaning and by words; `boost`: by meaning, words help. Left out: as the
-   * collection is set up.
+   * `vector` ranks by meaning, `hybrid` by meaning and keywords, `boost` by meaning with a bonus for keywords. Default:
+   * the mode of the collection.
    */
   mode?: 'vector' | 'boost' | 'hybrid';
   /**
-   * Only chunks whose metadata fit: a field to a value, a list of values (any of them), or operators such as {"$gte":
-   * 2020}.
+   * Returns only chunks whose metadata match. Maps a field to a value, to a list of accepted values, or to operators
+   * such as {"$gte": 2020}.
    */
   filters?: Record<string, unknown>;
 }
 
 interface ReadArguments extends Place {
-  /** As a search gives it, such as guide.md::chunk_3. */
+  /** A chunk id from a search result, such as guide.md::chunk_3. */
   chunk_id: string & tags.MinLength<1>;
-  /** How many chunks before it; 1 where it is left out. */
+  /** Number of chunks to return before it. Default: 1. */
   before?: number & tags.Type<'uint32'> & tags.Maximum<10>;
-  /** How many chunks after it; 1 where it is left out. */
+  /** Number of chunks to return after it. Default: 1. */
   after?: number & tags.Type<'uint32'> & tags.Maximum<10>;
 }
 
 interface ListArguments {
-  /** Needed only where the key is good for several tenants. */
+  /** Required only if the key has access to several tenants. */
   tenant?: string;
 }
 
 interface IngestArguments extends Place {
   /** The text of the document. */
   text: string & tags.MinLength<1>;
-  /** Id of the document; one is made where it is left out. */
+  /** Document id. Default: the server generates one. */
   docid?: string;
-  /** Fields to filter searches by. */
+  /** Fields by which searches can filter. */
   metadata?: Record<string, unknown>;
 }
 
 interface ToolAnswer {
-  /** For the model. */
+  /** The answer as text for the model. */
   readonly text: string;
-  /** The same for programs. */
+  /** The same answer as data. */
   readonly structured: Record<string, unknown>;
 }
 
-// The tool read_chunk: a chunk with its neighbours, in the order of the document.
+// The tool `read_chunk`: a chunk and its neighbours in document order.
 
 const NEIGHBOURS_DEFAULT = 1;
 
-/** A type, not an interface: it is the parameters of a route. */
+/** A type alias, not an interface, because it is passed as the parameters of a route. */
 type ChunkPlace = { tenant: string; collection: string };
 
 /** Throws 404 `collection_not_found`, `document_not_found` or `chunk_not_found`. */
@@ -84,7 +83,10 @@ async function readChunk(
   const place = { tenant: calls.tenantOf(tenant), collection };
   const docid = parseChunkId(rid)?.docid;
   if (docid === undefined)
-    throw new AppError('chunk_not_found', 'That is no chunk id: one is like guide.md::chunk_3, as search gives it.');
+    throw new AppError(
+      'chunk_not_found',
+      'This is not a chunk id. Use one from a search result, such as guide.md::chunk_3.',
+    );
   const { chunk_ids: ids, metadata } = await documentOf(calls, place, docid);
   const at = ids.indexOf(rid);
   if (at < 0) throw new AppError('chunk_not_found');
@@ -126,9 +128,9 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: { type: 'object'; [field: string]: unknown };
-  /** Whether it changes anything. */
+  /** Whether the tool changes data. */
   readonly writes: boolean;
-  /** Operations of the route table that it calls: a key that may not call one does not see the tool. */
+  /** Operations that the tool calls. A key that may not call all of them does not see the tool. */
   readonly operations: readonly string[];
   call(calls: RouteCalls, input: Record<string, unknown>): Promise<ToolAnswer>;
 }
@@ -148,7 +150,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'search',
     title: 'Search a collection',
     description:
-      'Finds the chunks of a collection that fit a question best, by meaning and by words. Returns each with its chunk id, score, text and metadata, best first.',
+      'Finds the chunks of a collection that match a question best, by meaning and by keywords. Returns each with its chunk id, score, text and metadata, best first.',
     inputSchema: schemaOf('SearchArguments'),
     writes: false,
     operations: ['search'],
@@ -158,7 +160,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'read_chunk',
     title: 'Read a chunk and its neighbours',
     description:
-      'Reads the text of a chunk that a search has found, and of the chunks before and after it in its document.',
+      'Reads the text of a chunk from a search result, and of the chunks before and after it in its document.',
     inputSchema: schemaOf('ReadArguments'),
     writes: false,
     operations: ['getDocument', 'getChunkContent'],
@@ -177,7 +179,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'ingest',
     title: 'Store a document',
     description:
-      'Stores a text as a document of a collection, where searches find it at once. A docid that is there already is replaced as a whole; a collection that does not exist is made.',
+      'Stores a text as a document of a collection, where searches find it at once. An existing document with the same docid is replaced as a whole; a missing collection is created.',
     inputSchema: schemaOf('IngestArguments'),
     writes: true,
     operations: ['ingestDocument'],
@@ -185,7 +187,7 @@ export const TOOLS: readonly Tool[] = [
   },
 ];
 
-/** Agents get the schema by itself: a reference in it would lead nowhere. */
+/** The schema of a tool's arguments with all references inlined, because agents get it without its components. */
 function schemaOf(name: string): Tool['inputSchema'] {
   const schema = SCHEMAS[name];
   assert(schema !== undefined, `there is no schema ${name}`);

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document: one operation for each route of the table, from its definition. Pure.
+// The OpenAPI 3.1 document: one operation per route, generated from the route definitions. Pure.
 import { STATUS_CODES } from 'node:http';
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
@@ -8,8 +8,8 @@ import { assert } from '../../base/assert.js';
 import { type Answer, encodeError, encodeReply, statusOf } from '../envelope.js';
 import { componentSchemas, mapped, refTo } from './schemas.js';
 
-// Which error codes an operation can answer, and with which status: those of its definition, and those that follow
-// from who may call it, what its body is and what stands in its path. Pure.
+// The error codes that an operation can return, by status: those of its definition, and those implied by its access,
+// body and path. Pure.
 
 const ALWAYS: readonly ErrorCode[] = ['validation_error', 'request_too_large', 'internal_error', 'shutting_down'];
 
@@ -40,7 +40,7 @@ const OF_BODY: Readonly<Record<BodyKind, readonly ErrorCode[]>> = {
   any_archive: COMPRESSED,
 };
 
-/** The codes by status, both in rising order. */
+/** The codes of a route by status, both in ascending order. */
 function codesByStatus(route: RouteDefinition): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of [...codesOf(route)].sort()) {
@@ -56,7 +56,7 @@ function codesOf(route: RouteDefinition): Set<ErrorCode> {
     ...ALWAYS,
     ...OF_ACCESS[route.access],
     ...OF_BODY[route.body],
-    // A path with broken percent-encoding is no route's.
+    // A path with broken percent-encoding matches no route.
     ...(parameters.length > 0 ? (['not_found'] as const) : []),
     ...(route.isLimited ? (['tenant_rate_limited'] as const) : []),
     ...parameters.flatMap((name) => OF_PARAMETER[name] ?? []),
@@ -69,72 +69,77 @@ function parametersOf(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
 }
 
-// What the OpenAPI document says before its operations: conventions, keys, groups.
-// Constants.
+// The introduction of the OpenAPI document: conventions, authentication, tags. Constants.
 
-const DESCRIPTION = `A tenant owns collections; a collection holds documents; a document is cut into chunks; a search returns the chunks nearest
-to a text or a vector, each with its metadata and the reason of its rank.
+const DESCRIPTION = `A tenant owns collections; a collection holds documents; a document is cut into chunks; a search returns the chunks that are nearest
+to a text or a vector, each with its metadata and the reason for its rank.
 
-- **Names.** Slugs of tenants and collections have up to 128 of \`A-Z a-z 0-9 . _ -\`. Paths are split first and decoded after: a \`/\` in a document id is \`%2F\`.
-- **Successes** in JSON carry \`ok\`, \`latency_ms\` and \`request_id\`. \`X-Request-ID\` is taken from the request, or made, and is on every answer.
-- **Errors** are one envelope with a stable \`code\`. Each status below names its codes. A 422 has \`detail\`, an entry for each field that is wrong.
-- **Bodies** may come compressed (\`Content-Encoding: gzip\` or \`br\`, \`zstd\` where the server's Node has it); what they unpack to obeys the same limits. JSON has at most
-  256 KiB, a search 2 MiB more for its vector, a batch what is configured; the text of a search 64 KiB. Heads have at most 16 KiB (431 \`request_head_too_large\`).
-- **Query strings** have no other parameters than those below.
-- **Other sites.** A server without keys answers 403 \`auth_forbidden\` to pages of other sites and to host names that it was not told.
+- **Names.** Slugs of tenants and collections have up to 128 characters of \`A-Z a-z 0-9 . _ -\`. A path is split before it is decoded: write a \`/\` in a document id as \`%2F\`.
+- **Successes** in JSON carry \`ok\`, \`latency_ms\` and \`request_id\`. Every answer has \`X-Request-ID\`, taken from the request or generated.
+- **Errors** share one envelope with a stable \`code\`. Each status below lists its codes. A 422 has \`detail\`, with an entry for each field that is wrong.
+- **Bodies** may be compressed (\`Content-Encoding: gzip\` or \`br\`, or \`zstd\` if the server's Node.js supports it); the limits apply to the decompressed body. JSON has at most
+  256 KiB, a search 2 MiB more for its vector, a batch as configured; the text of a search has at most 64 KiB. The request head has at most 16 KiB (431 \`request_head_too_large\`).
+- **Query strings** accept only the parameters listed below.
+- **Other sites.** A server without keys answers 403 \`auth_forbidden\` to pages of other sites and for host names that are not configured.
 - **Other paths** are 404 \`not_found\`, other methods 405 \`method_not_allowed\` with \`Allow\`. HEAD works where GET does.
-- **Retries** help for 429 and 503 with \`Retry-After\`: nothing has been done then.
-- **Optional fields** of request bodies may be \`null\`, which is as good as absent. Unknown fields are refused.`;
+- **Retries** help for 429 and 503 with \`Retry-After\`: the request has had no effect.
+- **Optional fields** of request bodies may be \`null\`, which means absent. Unknown fields are rejected.`;
 
 const SECURITY_SCHEMES = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'A key, or a signed token where the server takes those.' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'A key.' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key, or a signed token if the server accepts tokens.',
+  },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key.' },
 } as const;
 
 const TAGS: readonly { readonly name: Tag; readonly description: string }[] = [
-  { name: 'Search', description: 'In a collection, or in the shared scope.' },
+  { name: 'Search', description: 'Search a collection or the shared scope.' },
   { name: 'Documents', description: 'Documents and their chunks.' },
-  { name: 'Collections', description: 'Documents with one embedding space and one chunking.' },
-  { name: 'Archives', description: 'Backups: all of a collection, or of everything, in a zip; and back.' },
+  { name: 'Collections', description: 'Sets of documents with one vector space and one chunking.' },
+  { name: 'Archives', description: 'Backup and restore of a collection, or of everything, as a zip file.' },
   {
     name: 'Logged searches',
-    description: "What was searched, and what it found; searched again on today's documents.",
+    description: "Past searches with their results, and their replay on today's documents.",
   },
   {
     name: 'Reindex jobs',
-    description: 'Another embedding space for a collection, built beside the one that is searched.',
+    description: 'Rebuild the vectors of a collection in another vector space while it is searched.',
   },
-  { name: 'Embedders', description: 'What turns texts into vectors.' },
-  { name: 'Agents', description: 'The Model Context Protocol.' },
-  { name: 'Tenants and keys', description: 'For the admin.' },
-  { name: 'Health', description: 'Open to everybody.' },
-  { name: 'Metrics', description: 'Counters and latencies.' },
+  { name: 'Embedders', description: 'Embedders turn texts into vectors.' },
+  { name: 'Agents', description: 'Access for agents by the Model Context Protocol.' },
+  { name: 'Tenants and keys', description: 'Administration of tenants and their API keys.' },
+  { name: 'Health', description: 'Health checks, open to everybody.' },
+  { name: 'Metrics', description: 'Counters and latencies of the server.' },
   { name: 'Documentation', description: 'This document, a page that shows it, and the console.' },
 ];
 
-// The responses of an operation: a success with its body and example, and each status an error of it can have, with the
-// codes as examples. The examples are made by the envelope that makes the real bodies. Pure.
+// The responses of an operation: each success with its body and example, and each error status with its codes as
+// examples. The code that encodes real bodies also generates the examples. Pure.
 
 const CLOSING = { latencyMs: 1.204, requestId: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55' };
 
 const header = (description: string, schema: Schema): object => ({ description, schema });
 
 const HEADERS = {
-  'X-Request-ID': header("The request's own, where it is 1 to 128 visible ASCII characters; else one made here.", {
+  'X-Request-ID': header("The request's own id if it is 1 to 128 visible ASCII characters; else a generated one.", {
     type: 'string',
   }),
   'Retry-After': header('Seconds after which the same request may succeed.', { type: 'integer', minimum: 0 }),
-  'WWW-Authenticate': header('The scheme that is wanted.', { type: 'string' }),
-  'X-RateLimit-Limit': header('Requests that may come at once. Absent where no limit is set.', {
+  'WWW-Authenticate': header('The required authentication scheme.', { type: 'string' }),
+  'X-RateLimit-Limit': header('Requests that may come at once. Absent if no limit is set.', {
     type: 'integer',
     minimum: 0,
   }),
-  'X-RateLimit-Remaining': header('Requests that may come now.', { type: 'integer', minimum: 0 }),
-  'X-RateLimit-Reset': header('Seconds until all may come again.', { type: 'integer', minimum: 0 }),
-  ETag: header(
-    'Name of this very content; sent back as `If-None-Match`, it is answered 304 while nothing has changed.',
-    { type: 'string' },
-  ),
+  'X-RateLimit-Remaining': header('Requests that may still come now.', { type: 'integer', minimum: 0 }),
+  'X-RateLimit-Reset': header('Seconds until `X-RateLimit-Limit` requests may come again.', {
+    type: 'integer',
+    minimum: 0,
+  }),
+  ETag: header('Version of the content. Sent back as `If-None-Match`, it gives 304 while nothing has changed.', {
+    type: 'string',
+  }),
 } as const;
 type HeaderName = keyof typeof HEADERS;
 
@@ -148,7 +153,7 @@ function responsesOf(route: RouteDefinition): Record<string, object> {
   return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
 }
 
-/** Examples of every error, by the name `errorExampleName` gives; for `components.examples`. */
+/** One example per error for `components.examples`, named by `errorExampleName`. */
 function errorExamples(routes: readonly RouteDefinition[]): Record<string, object> {
   const found = new Map<string, object>();
   for (const route of routes) {
@@ -159,7 +164,7 @@ function errorExamples(routes: readonly RouteDefinition[]): Record<string, objec
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A code with status 400 has another body where it is answered 422. */
+/** The example name of a code. A code with status 400 has a different body where a route returns it as 422. */
 const errorExampleName = (code: ErrorCode, status: number): string =>
   status === 422 && code !== 'validation_error' ? `${code}_422` : code;
 
@@ -286,6 +291,6 @@ function requestBody({ required, content }: NonNullable<RouteDefinition['request
 }
 
 function scopeNote({ access, scope }: RouteDefinition): string {
-  if (access === 'admin' || access === 'metrics') return 'Wants the admin key.';
-  return scope === undefined ? '' : `Wants scope \`${scope}\`, where a key has scopes.`;
+  if (access === 'admin' || access === 'metrics') return 'Requires the admin key.';
+  return scope === undefined ? '' : `A key with scopes requires scope \`${scope}\`.`;
 }
