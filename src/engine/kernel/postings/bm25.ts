@@ -1,5 +1,5 @@
-// Weights of postings by BM25, and bounds of them. A bound never lies below a weight it stands for, whatever the mean
-// length has become since the postings were written. Any thread.
+// BM25 weights of postings, and upper bounds of them. A bound is never less than a weight that it covers, however the
+// mean length has changed since the postings were written. Any thread.
 import { NONE } from '../../memory/layout';
 import {
   Cursor,
@@ -21,10 +21,10 @@ import { Query } from './query';
 import { Impact, SATURATED } from './run';
 
 /**
- * BM25 of one term in one chunk, as a whole number: idf and scale come in as the factor, so sums of weights do not
- * depend on their order, and chunks that tie, tie exactly. The same operations as src/ranking/bm25.ts, in float32.
- * Every single operation is monotone in the count and in the length, so a greater count and a smaller length never
- * weigh less. At least 1: whoever has the term is found.
+ * The BM25 weight of one term in one chunk, as an integer. The factor includes idf and scale. Integer sums do not
+ * depend on their order, so equal scores are exactly equal. The operations are those of src/ranking/bm25.ts in float32.
+ * Each one is monotone in count and length, so a greater count and a smaller length never weigh less. The weight is at
+ * least 1, so that every chunk with the term is found.
  * @inline
  */
 export function weigh(query: Query, factor: f32, count: u32, length: u32): u32 {
@@ -32,14 +32,14 @@ export function weigh(query: Query, factor: f32, count: u32, length: u32): u32 {
   return <u32>(factor / (<f32>1 + norm / <f32>count)) + 1;
 }
 
-/** Weights of four postings. @inline */
+/** The weights of four postings. @inline */
 function weighFour(norm: v128, normPerToken: v128, factor: v128, counts: v128, lengths: v128): v128 {
   const norms = f32x4.add(norm, f32x4.mul(normPerToken, f32x4.convert_i32x4_s(lengths)));
   const weights = f32x4.div(factor, f32x4.add(f32x4.splat(1), f32x4.div(norms, f32x4.convert_i32x4_s(counts))));
   return i32x4.add(i32x4.trunc_sat_f32x4_s(weights), i32x4.splat(1));
 }
 
-/** What no posting of the impact weighs more than. */
+/** An upper bound of the weights of the postings that the impact covers. */
 export function boundOf(query: Query, factor: f32, impact: Impact): u32 {
   const greatest = <u32>(impact >> 48);
   if (greatest == SATURATED) return <u32>factor + 1;
@@ -49,7 +49,7 @@ export function boundOf(query: Query, factor: f32, impact: Impact): u32 {
   return bound;
 }
 
-/** Weighs all postings of the block looked at, whose ordinals are unpacked. */
+/** Computes the weights of all postings of the current block, whose ordinals must be unpacked. */
 export function weighBlock(query: Query, cursor: Cursor): void {
   if (cursor.weighed == cursor.block + 1) return;
   const block = blockOf(cursor, cursor.block);
@@ -79,7 +79,7 @@ function gather(lengths: usize, ordinals: usize): v128 {
   return v128.load16_lane(lengths + ((<usize>load<u32>(ordinals, 12)) << 1), three, 6);
 }
 
-/** What no posting of the block looked at weighs more than. */
+/** An upper bound of the weights of the postings of the current block. */
 export function blockBoundOf(query: Query, cursor: Cursor): u32 {
   if (cursor.bounded != cursor.block + 1) {
     cursor.blockBound = boundOf(query, cursor.factor, blockOf(cursor, cursor.block).impact);
@@ -88,12 +88,12 @@ export function blockBoundOf(query: Query, cursor: Cursor): u32 {
   return cursor.blockBound;
 }
 
-/** Beyond so many blocks in a window the bound of the whole list serves as well. */
+/** The number of blocks in a window whose bounds are computed; with more, the bound of the whole list is used. */
 const BLOCKS_BOUNDED: u32 = 3;
 
 /**
- * What no posting in the window weighs more than; 0 where there is none. Requires that the cursor stands on the first
- * block that ends in or behind it.
+ * An upper bound of the weights of the postings before `end`; 0 if there are none. Requires that the cursor is at the
+ * first block that ends in or after the window.
  */
 export function windowBoundOf(query: Query, cursor: Cursor, end: u32): u32 {
   let bound: u32 = 0;
@@ -110,7 +110,10 @@ export function windowBoundOf(query: Query, cursor: Cursor, end: u32): u32 {
   return bound;
 }
 
-/** The weight of the term in a chunk that lies within the block looked at; 0 where it does not occur. */
+/**
+ * The weight of the term in a chunk whose ordinal is in the range of the current block; 0 if the chunk does not have
+ * the term.
+ */
 export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
   const block = blockOf(cursor, cursor.block);
   let i: u32;
@@ -125,7 +128,7 @@ export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
   return weigh(query, cursor.factor, countAt(cursor, i), load<u16>(<usize>query.lengths + ((<usize>ordinal) << 1)));
 }
 
-/** Index of the posting of `ordinal` in a block that stands as a bitmap, or NONE. */
+/** Index of the posting of `ordinal` in a block with a bitmap, or NONE. */
 function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
   const bit = ordinal - baseOf(cursor, cursor.block) - 1;
   let at = bitmapAt(cursor);

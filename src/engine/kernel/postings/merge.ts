@@ -1,6 +1,6 @@
-// Merges segments in steps: which ones, and then their terms in order, and of each the postings of all inputs by rising
-// ordinals, without those of dead chunks. Searches go on with the inputs until the new segment takes their places at
-// once. Owner only.
+// Merges frozen runs in steps: it selects the runs, then writes their terms in order, and for each term the postings of
+// all inputs by rising ordinals, without those of dead chunks. Searches use the inputs until the new run replaces all
+// of them at once. Owner only.
 import { FULL, NONE } from '../../memory/layout';
 import { allocate, reserve } from '../memory/arena';
 import {
@@ -37,8 +37,9 @@ import {
 } from './text-index';
 
 /**
- * Copies postings of one term from the input of a merge that has the lowest ordinal, until another has, without those
- * of dead chunks; answers how many, or FULL. It may stop after any posting.
+ * Copies postings of the current term from the input with the lowest ordinal, until another input has a lower one.
+ * Postings of dead chunks are left out. Returns the number of postings processed, or FULL. It may stop after any
+ * posting.
  */
 function copyRun(merge: usize, budget: i32): i32 {
   const state = changetype<Merge>(merge);
@@ -59,7 +60,10 @@ function copyRun(merge: usize, budget: i32): i32 {
   return copyBelow(merge, input, limit, budget);
 }
 
-/** An ordinal that two inputs have is live in one of them at most. */
+/**
+ * Copies postings up to the ordinal `limit`. If two inputs have a posting of the same ordinal, the chunk is live in at
+ * most one of them.
+ */
 function copyBelow(merge: usize, input: Input, limit: u32, budget: i32): i32 {
   const state = changetype<Merge>(merge);
   const cursor = cursorOf(input);
@@ -102,10 +106,10 @@ function copyPosting(writer: Writer, cursor: Cursor, ordinal: u32): bool {
 const TIER_SEGMENTS: u32 = 4;
 
 /**
- * Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in
- * one. Segments of like size make a tier; four of them become one of the next tier, so a posting is rewritten once for
- * each fourfold growth, and few segments stand beside each other (O'Neil et al., "The log-structured merge-tree",
- * 1996). A segment of which more than half is dead is written anew alone.
+ * Selects the inputs of the next merge and returns their number; 0 if no merge is needed. With `all`, all runs are
+ * merged into one. Otherwise runs of similar size form a tier, and four runs of a tier are merged into one of the next,
+ * so a posting is rewritten once for each fourfold growth and there are few runs (O'Neil et al., "The log-structured
+ * merge-tree", 1996). A run with more than half of its chunks dead is rewritten alone.
  */
 function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
   if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
@@ -123,7 +127,9 @@ function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
 
 const ANY_TIER: u32 = NONE;
 
-/** Bytes of postings and positions, by doublings of doublings. */
+/**
+ * The tier of a run, from the bytes of its postings and positions. Each tier is four times as large as the one before.
+ */
 function tierOf(segment: usize): u32 {
   const s = changetype<Segment>(segment);
   return bitsOf((s.postingsUsed >> 1) + (s.positionsUsed >> 1)) >> 1;
@@ -145,8 +151,8 @@ function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
 }
 
 /**
- * Goes on with the merge under way, or begins one where tiers want it; with `all`, until one segment is left. Works off
- * about `max` postings. Answers 1 when there may be more to do, 0 when not, also when memory is full: then the segments
+ * Continues the current merge, or begins one if tiers need it or, with `all`, if there is more than one run. Processes
+ * about `max` postings. Returns 1 when there may be more to do, else 0; 0 also when memory is full, and the runs then
  * stay as they are.
  */
 export function mergeWords(root: usize, max: u32, all: bool): i32 {
@@ -155,7 +161,7 @@ export function mergeWords(root: usize, max: u32, all: bool): i32 {
     const started = start(words, all);
     if (started <= 0) return 0;
   }
-  // The area of lengths may have grown since the last step.
+  // The area of lengths may have moved since the last step.
   writerOf(words.merge).lengths = words.lengths;
   const step = run(words.merge, max);
   if (step == MORE) return 1;
@@ -167,7 +173,7 @@ export function mergeWords(root: usize, max: u32, all: bool): i32 {
 const MORE: i32 = 1;
 const DONE: i32 = 0;
 
-/** 1 when a merge has begun, 0 when none is wanted. */
+/** Begins a merge. Returns 1 when it has begun, 0 when none is needed, and FULL when memory is full. */
 function start(words: Words, all: bool): i32 {
   const merge = allocate(MERGE_BYTES);
   if (!merge) return FULL;
@@ -190,7 +196,7 @@ function start(words: Words, all: bool): i32 {
   return isFull ? FULL : 0;
 }
 
-/** Room for all that the inputs have: growing step by step would copy large areas, and take long at a time. */
+/** Reserves the sum of what the inputs use, since growing in steps would copy large areas and take long. */
 function reserveAll(merge: usize, segment: usize): bool {
   for (let area: usize = 0; area <= POSITIONS; area++) {
     let bytes: usize = 0;
@@ -221,10 +227,10 @@ function run(merge: usize, budget: u32): i32 {
   return MORE;
 }
 
-/** A term takes as long as so many postings. */
+/** The time that a term takes in addition to its postings, in postings. */
 const TERM_COST: i32 = 8;
 
-/** Begins the smallest term that is left. False when there is none; `active` stays 0 when memory is full. */
+/** Begins the smallest remaining term. False if there is none. `active` stays 0 when memory is full. */
 function beginNext(merge: usize): bool {
   const state = changetype<Merge>(merge);
   const least = leastTerm(merge);
@@ -272,7 +278,7 @@ function leastTerm(merge: usize): Input | null {
   return least;
 }
 
-/** The new segment takes the places of its inputs. False, and nothing changed, when memory is full. */
+/** Replaces the inputs by the new run. False, with nothing changed, when memory is full. */
 function finish(words: Words): bool {
   const merge = words.merge;
   const state = changetype<Merge>(merge);

@@ -1,8 +1,8 @@
-// The head: the chunks added last, token by token in the order they came, each token with a link to the one before it
-// of the same term. Adds go here and cost the same however large the index is; when it is full it is frozen into a
-// segment. Written by the owner; other threads see the slots that SLOTS counted when they began, and skip the newer
-// tokens of a chain. An area that grows leaves its old place to them: whoever knows the number of an element before it
-// loads the area's address finds it there.
+// The mutable run of a text index: the chunks added last, as tokens in the order in which they came, each linked to the
+// previous token of the same term. Chunks are added here at a cost that does not depend on the size of the index; a
+// full mutable run is frozen. The owner writes. Other threads read the slots that `slots` counted when they began, and
+// skip newer tokens of a chain. An area that grows leaves its old block to them: a thread that knows the number of an
+// element before it loads the address of the area finds the element there.
 import { NONE } from '../../memory/layout';
 import { Area, allocate, areaLines, linesOf, retireArea } from '../memory/arena';
 import { retire } from '../memory/epochs';
@@ -11,9 +11,9 @@ import { equalBytes } from './run';
 @unmanaged
 export class Head {
   slots: u32;
-  /** Slots whose chunk is live. */
+  /** The number of slots whose chunk is live. */
   live: u32;
-  /** Of the live and the dead: for bounds. */
+  /** The length of the shortest chunk, live or dead, for bounds. */
   shortest: u32;
   entries: u32;
   entriesBytes: u32;
@@ -27,20 +27,20 @@ export class Head {
   bytes: u32;
   bytesBytes: u32;
   bytesUsed: u32;
-  /** Hashes: the number of places less one, 8 bytes in all, and the places. */
+  /** The hash table of terms: a header of 8 bytes with the number of places less one, followed by the places. */
   table: u32;
   tableBytes: u32;
   tableUsed: u32;
 }
 
-/** The areas of a head, by number; the last is the table of hashes. */
+/** The numbers of the areas; the last one is the hash table. */
 export const ENTRIES: usize = 0;
 export const SLOTS: usize = 1;
 export const HEAD_TERMS: usize = 2;
 export const HEAD_BYTES: usize = 3;
 const AREAS: usize = 5;
 
-/** A token: the term, its slot, and one more than the number of the token before it with the same term. */
+/** A token: its term, its slot, and one more than the number of the previous token of the same term. */
 @unmanaged
 export class Entry {
   term: u32;
@@ -48,7 +48,7 @@ export class Entry {
   before: u32;
 }
 
-/** A chunk of the head: its ordinal, NONE once it is dead, and its tokens. */
+/** A chunk of the mutable run: its ordinal, or NONE once it is dead, its first token and the number of its tokens. */
 @unmanaged
 export class Slot {
   ordinal: u32;
@@ -60,20 +60,23 @@ export class Slot {
 export class HeadTerm {
   at: u32;
   length: u32;
-  /** One more than the number of its newest token, and how many it has. */
+  /** One more than the number of the term's newest token, and the number of its tokens. */
   last: u32;
   tokens: u32;
-  /** Live chunks that have it, how often the newest does, and the most often that one does. */
+  /**
+   * The number of live chunks with the term, its occurrences in the newest chunk, and the largest number of occurrences
+   * in any chunk.
+   */
   chunks: u32;
   run: u32;
   most: u32;
 }
 
-/** A window of sums holds them all. */
+/** The maximum number of slots, which is also the size of a window. */
 export const SLOTS_MAX: u32 = 4096;
 /**
- * Freezing takes about 20 ns a token (node dist/load/main.js text peers): this many keep it near a millisecond or two. A longer
- * chunk is frozen alone.
+ * The number of tokens at which the mutable run is frozen. Freezing takes about 20 ns a token (node dist/load/main.js
+ * text peers), so this keeps it at a millisecond or two. A longer chunk is frozen alone.
  */
 export const TOKENS_MAX: u32 = 65536;
 
@@ -83,7 +86,7 @@ export function createHead(): usize {
   return head;
 }
 
-/** Gives back a head, be it that readers are still at work in it. Requires that it is in no list. */
+/** Retires a mutable run, which readers may still be using. Requires that it is in no list. */
 export function retireHead(head: usize): void {
   for (let i: usize = 0; i < AREAS; i++) retireArea(headArea(head, i));
   retire(head);
@@ -140,25 +143,25 @@ export function findSlot(head: Head, slots: u32, ordinal: u32): u32 {
   return NONE;
 }
 
-// The table of hashes of a head: open addressing by linear probing, from the bytes of a term to its number. The owner
-// adds terms; any thread looks them up, in the table whose address it loaded: one that is too small is exchanged as a
+// The hash table of terms, from their bytes to their numbers: open addressing with linear probing. The owner adds
+// terms; any thread looks them up in the table whose address it has loaded. A table that is too small is replaced as a
 // whole.
 
 const TABLE_HEAD: usize = 8;
 
-/** The table of hashes. It is exchanged as a whole, so a look-up loads its address once. @inline */
+/** Address of the hash table, which a look-up must load only once, because the table may be replaced. @inline */
 export function tableOf(head: Head): usize {
   return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('table'));
 }
 
-/** A place of a table: a hash, and one more than the number of the term with it; 0 where it is free. @inline */
+/** Address of a place in a table: a hash and one more than the number of its term; 0 for a free place. @inline */
 function tableAt(table: usize, place: u32): usize {
   return table + TABLE_HEAD + ((<usize>place) << 3);
 }
 
 /**
- * Address of the place of a term in a table, or of the free one where it belongs. Requires that the table has a free
- * one.
+ * Address of the place of a term in a table, or of the free place where it belongs. Requires that the table has a free
+ * place.
  */
 export function placeOf(head: Head, table: usize, hash: u32, at: usize, length: u32): usize {
   const mask = load<u32>(table);
@@ -171,12 +174,14 @@ export function placeOf(head: Head, table: usize, hash: u32, at: usize, length: 
   return place;
 }
 
-/** Written after all that it stands for. @inline */
+/** One more than the number of the term in a place, or 0. It is stored after everything it refers to. @inline */
 export function numberAt(place: usize): u32 {
   return atomic.load<u32>(place, 4);
 }
 
-/** A table with a third of its places free for `terms` of them. */
+/**
+ * Grows the table, if needed, so that a third of its places stays free with `terms` terms. False when memory is full.
+ */
 export function growTable(head: Head, terms: u32): bool {
   const old: usize = head.table;
   const places = terms + (terms >> 1);

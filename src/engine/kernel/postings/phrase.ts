@@ -1,5 +1,5 @@
-// Chunks in which tokens follow each other, the last one perhaps only begun: places of the rarest token are gathered
-// and then sifted by each of the others. Answers a bitmap. Any thread.
+// Phrase search: finds the chunks in which tokens follow each other; the last one may be a prefix. It collects the
+// places of the rarest token and filters them by each of the others. The result is a bitmap. Any thread.
 import { FULL, NONE, SCRATCH_ALLOWED } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Head, Slot, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
@@ -24,12 +24,12 @@ import { Segment, findTerm, isLive, lowerTerm, termAt, termCount } from './run';
 import { bitmapWords, headStartsWith, openBitmap, setBit, setHeadTerm, setTerm, startsWith } from './term-bitmaps';
 import { segmentAt, segmentCount } from './text-index';
 
-// Phrases in the head: its tokens stand in their order, so at every place of the rarest one its neighbours are looked
-// at.
+// In the mutable run, the tokens of a chunk are stored in their order, so the neighbours of each occurrence of the
+// rarest token are compared.
 
 /**
- * Sets the bits of the head's chunks that have the phrase: `whole` terms, and the beginning of one where the question
- * has one more.
+ * Sets the bits of the chunks in the mutable run that have the phrase. The phrase has `whole` complete terms, and a
+ * prefix if the query has one more.
  */
 function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize): void {
   if (!whole) return prefixInHead(query, head, bitmap);
@@ -63,7 +63,7 @@ function prefixInHead(query: Query, head: Head, bitmap: usize): void {
   }
 }
 
-/** Whether the phrase stands at a token of the chunk. */
+/** True when the phrase begins at `token`. */
 function standsAt(query: Query, head: Head, whole: u32, token: u32, slot: Slot): bool {
   if (token + query.terms > slot.first + slot.length) return false;
   for (let i: u32 = 0; i < whole; i++) if (entryAt(head, token + i).term != refAt(query, i).head) return false;
@@ -71,13 +71,16 @@ function standsAt(query: Query, head: Head, whole: u32, token: u32, slot: Slot):
   return headStartsWith(head, headTermAt(head, entryAt(head, token + whole).term), refAt(query, whole));
 }
 
-// Places where a phrase may begin: a chunk's ordinal and a position in it, as one number, in rising order. Gathered
-// from the postings of one token and sifted by those of others.
+// A place where a phrase may begin is a chunk's ordinal and a position in the chunk, combined in a u64. Places are
+// collected from the postings of one token, in rising order, and filtered by those of others.
 
-/** Room for the positions of any one chunk, and of many. */
+/** Capacity for places: the positions of any single chunk fit, and those of many short ones. */
 const PLACES_MAX: u32 = 131072;
 
-/** Takes places from the cursor on, for a token that stands `offset` behind the beginning; answers how many. */
+/**
+ * Collects places from the cursor on, for a token that is `offset` tokens after the beginning of the phrase, as long as
+ * there is room. Returns their number.
+ */
 function gather(cursor: Cursor, offset: u32, places: usize): u32 {
   let found: u32 = 0;
   while (!atEnd(cursor)) {
@@ -103,7 +106,7 @@ function addPlaces(cursor: Cursor, ordinal: u32, start: u32, end: u32, offset: u
   return found;
 }
 
-/** Keeps the places that have the cursor's token `offset` behind them; answers how many. */
+/** Keeps the places that have the cursor's token `offset` tokens later. Returns their number. */
 function sift(cursor: Cursor, offset: u32, places: usize, count: u32): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < count && !atEnd(cursor); i++) {
@@ -115,7 +118,7 @@ function sift(cursor: Cursor, offset: u32, places: usize, count: u32): u32 {
   return kept;
 }
 
-/** Whether the cursor's token stands at a position of a chunk. Asked in rising order of chunks. */
+/** True when the cursor's token is at a position of a chunk. Chunks must be queried in rising order. */
 function stands(cursor: Cursor, ordinal: u32, position: u32): bool {
   seek(cursor, ordinal);
   if (atEnd(cursor) || ordinalAt(cursor, cursor.i) != ordinal) return false;
@@ -132,7 +135,7 @@ function stands(cursor: Cursor, ordinal: u32, position: u32): bool {
   return false;
 }
 
-/** Where the positions of each posting of the block begin, in the place of weights. */
+/** Writes the index of each posting's first position in the block to the buffer for weights. */
 function unpackStarts(cursor: Cursor): void {
   if (cursor.weighed == cursor.block + 1) return;
   const block = blockOf(cursor, cursor.block);
@@ -158,8 +161,8 @@ function positionAt(cursor: Cursor, i: u32): u32 {
 }
 
 /**
- * Writes the bitmap to the output, and answers its words, or FULL. The terms need not be distinct; there is at least
- * one.
+ * Writes a bitmap of the chunks with the phrase to the output area. Returns its number of 32-bit words, or FULL. There
+ * must be at least one term; terms may repeat.
  */
 export function findPhrase(scratch: usize, root: usize, terms: u32, lastIsPrefix: bool): i32 {
   const query = openQuery(scratch, root, terms, terms);
@@ -182,7 +185,7 @@ function prefixInSegment(query: Query, segment: usize, bitmap: usize): void {
   }
 }
 
-/** The first term that may begin with the i-th of the question. */
+/** Index of the first term that may begin with the i-th term of the query. */
 function firstWith(query: Query, segment: usize, i: u32): u32 {
   const ref = refAt(query, i);
   return lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
@@ -205,8 +208,8 @@ function phraseInSegment(query: Query, places: usize, segment: usize, whole: u32
 }
 
 /**
- * Gathers as many places of the rarest token as there is room for, and marks the chunks of those that all the others
- * confirm.
+ * Collects as many places of the rarest token as there is room for, and sets the bits of the chunks whose places all
+ * other tokens confirm.
  */
 function siftBatch(query: Query, places: usize, segment: usize, whole: u32, rarest: u32, bitmap: usize): void {
   let count = gather(cursorAt(query, rarest), rarest, places);
@@ -225,7 +228,7 @@ function siftBatch(query: Query, places: usize, segment: usize, whole: u32, rare
   }
 }
 
-/** Marks the chunks in which the term stands where the phrase ends. */
+/** Sets the bits of the chunks that have the term at the end of the phrase. */
 function confirm(
   cursor: Cursor,
   segment: usize,

@@ -1,32 +1,32 @@
-// The postings of one term in one segment, packed in blocks: a cursor walks them by rising ordinals, block by block,
-// and unpacks a block only where it is looked into. A cursor is a fixed number of words and two buffers, in the scratch
-// of a search or in a merge; one of them uses it at a time. Any thread.
+// The postings of one term in one frozen run, packed in blocks. A cursor goes through them by rising ordinals, block by
+// block, and unpacks a block only when it is looked into. A cursor is a record of fixed size with two buffers, in the
+// scratch of a search or in a merge. Any thread, each with its own cursors.
 import { BLOCK, Block, Segment, termAt } from './run';
 
 @unmanaged
 export class Cursor {
   segment: u32;
-  /** The term's first block, how many there are, and the postings in the last one. */
+  /** Address of the term's first block, the number of its blocks, and the number of postings in the last one. */
   blocks: u32;
   blockCount: u32;
   lastCount: u32;
-  /** The block looked at, and the next posting in it once it is unpacked. */
+  /** The current block, and the next posting in it once it is unpacked. */
   block: u32;
   i: u32;
-  /** One more than the block whose ordinals, weights or counts, and bound stand here. */
+  /** One more than the block whose ordinals, whose weights or counts, and whose bound the cursor holds. */
   unpacked: u32;
   weighed: u32;
   bounded: u32;
   blockBound: u32;
-  /** Bounds of a posting's weight: anywhere, and in the window under way. */
+  /** Bounds of the weight of a posting: of any posting, and of those in the current window. */
   bound: u32;
   windowBound: u32;
   factor: f32;
-  /** The ordinal before the first of the segment. */
+  /** The ordinal before the first one of the run. */
   before: u32;
-  /** For phrases and merges: positions of postings before this one in the block. */
+  /** For phrases and merges: the number of positions in the block before those of the current posting. */
   position: u32;
-  /** The sum of this bound and all smaller ones of the query. */
+  /** The sum of this cursor's bound and of all smaller bounds of the query. */
   boundUpTo: u32;
 }
 
@@ -54,12 +54,12 @@ export function blockOf(cursor: Cursor, block: u32): Block {
   return changetype<Block>(<usize>cursor.blocks + <usize>block * offsetof<Block>());
 }
 
-/** The ordinal that all of a block come after. @inline */
+/** The ordinal after which all ordinals of a block come. @inline */
 export function baseOf(cursor: Cursor, block: u32): u32 {
   return block ? blockOf(cursor, block - 1).last : cursor.before;
 }
 
-/** Postings of the block looked at. @inline */
+/** The number of postings in the current block. @inline */
 export function countOf(cursor: Cursor): u32 {
   return cursor.block + 1 == cursor.blockCount ? cursor.lastCount : BLOCK;
 }
@@ -69,7 +69,7 @@ export function ordinalsOf(cursor: Cursor): usize {
   return changetype<usize>(cursor) + ORDINALS;
 }
 
-/** Weights of the postings of a block, or their counts. @inline */
+/** Address of the buffer for the weights of the postings of a block, or for their counts. @inline */
 export function weightsOf(cursor: Cursor): usize {
   return changetype<usize>(cursor) + WEIGHTS;
 }
@@ -85,7 +85,10 @@ export function nextBlock(cursor: Cursor): void {
   cursor.i = 0;
 }
 
-/** Goes on to the first block that ends at or behind `ordinal`, or to the end. */
+/**
+ * Moves to the first block whose last ordinal is at least `ordinal`, or to the end. Searches in growing steps from the
+ * current block.
+ */
 export function seekBlock(cursor: Cursor, ordinal: u32): void {
   let low = cursor.block;
   if (low >= cursor.blockCount || blockOf(cursor, low).last >= ordinal) return;
@@ -105,7 +108,9 @@ export function seekBlock(cursor: Cursor, ordinal: u32): void {
   cursor.i = 0;
 }
 
-/** Index of the first posting of the unpacked block that is not before `ordinal`. */
+/**
+ * Index of the first posting of the unpacked block with at least `ordinal`; the number of postings if there is none.
+ */
 export function lowerOrdinal(cursor: Cursor, ordinal: u32): u32 {
   let low: u32 = 0;
   let size = countOf(cursor);
@@ -117,21 +122,21 @@ export function lowerOrdinal(cursor: Cursor, ordinal: u32): u32 {
   return low + u32(ordinalAt(cursor, low) < ordinal);
 }
 
-// Numbers of few bits. Vertical: number i stands in lane i mod 4 of a row of 128-bit words, so four are unpacked at
+// Packing of small numbers. Vertical: number i is in lane i mod 4 of a row of 128-bit words, so four are unpacked at
 // once and any one can be read alone (Lemire & Boytsov, "Decoding billions of integers per second", 2015). Horizontal:
-// one after the other.
+// the numbers follow each other bit by bit.
 
-/** Bits that the number takes. @inline */
+/** The number of bits that `value` needs. @inline */
 export function bitsOf(value: u32): u32 {
   return 32 - clz(value);
 }
 
-/** Bytes of `count` numbers of `bits`, packed vertically. @inline */
+/** Bytes of `count` numbers of `bits` each, packed vertically. @inline */
 export function packedBytes(count: u32, bits: u32): u32 {
   return ((((count + 3) >> 2) * bits + 31) >> 5) << 4;
 }
 
-/** Packs numbers at `from`, a multiple of four of them. */
+/** Packs `count` u32 numbers at `from` vertically. The numbers are read in groups of four. */
 export function pack(to: usize, from: usize, count: u32, bits: u32): void {
   memory.fill(to, 0, packedBytes(count, bits));
   if (!bits) return;
@@ -144,7 +149,7 @@ export function pack(to: usize, from: usize, count: u32, bits: u32): void {
   }
 }
 
-/** The four numbers from the `group`-th on. @inline */
+/** The four numbers of the given group. @inline */
 export function unpackFour(from: usize, group: u32, bits: u32, mask: v128): v128 {
   const bit = group * bits;
   const word = from + ((<usize>(bit >> 5)) << 4);
@@ -159,7 +164,7 @@ export function maskOf(bits: u32): u32 {
   return bits == 32 ? 0xffffffff : (1 << bits) - 1;
 }
 
-/** One number of those packed vertically. */
+/** Reads one of the vertically packed numbers. */
 export function unpackOne(from: usize, index: u32, bits: u32): u32 {
   if (!bits) return 0;
   const bit = (index >> 2) * bits;
@@ -170,7 +175,10 @@ export function unpackOne(from: usize, index: u32, bits: u32): u32 {
   return number & maskOf(bits);
 }
 
-/** Bytes of `count` numbers of `bits`, packed horizontally, and room to read eight at the last. @inline */
+/**
+ * Bytes of `count` numbers of `bits` each, packed horizontally, with room for an eight-byte load of the last one.
+ * @inline
+ */
 export function runBytes(count: u32, bits: u32): u32 {
   return ((count * bits + 7) >> 3) + 8;
 }
@@ -189,10 +197,10 @@ export function readRun(from: usize, index: u32, bits: u32): u32 {
   return <u32>(load<u64>(from + (bit >> 3)) >> (bit & 7)) & maskOf(bits);
 }
 
-// What stands in the block a cursor looks at: ordinals, as gaps or as a bitmap, and behind them the counts. Ordinals
-// are unpacked all at once, four at a time; a count is read where it stands.
+// The contents of the current block: the ordinals, as gaps or as a bitmap, followed by the counts. Ordinals are
+// unpacked all at once, four at a time; single counts are read in place.
 
-/** Goes on to the first posting at or behind `ordinal`, unpacking its block. */
+/** Moves to the first posting with at least `ordinal`, or to the end, and unpacks its block. */
 export function seek(cursor: Cursor, ordinal: u32): void {
   seekBlock(cursor, ordinal);
   if (atEnd(cursor)) return;
@@ -200,7 +208,10 @@ export function seek(cursor: Cursor, ordinal: u32): void {
   cursor.i = lowerOrdinal(cursor, ordinal);
 }
 
-/** Unpacks the ordinals of the block looked at; behind the last it is repeated, so that four can always be read. */
+/**
+ * Unpacks the ordinals of the current block. The last one is repeated after the end, so that groups of four can always
+ * be read.
+ */
 export function unpackOrdinals(cursor: Cursor): void {
   if (cursor.unpacked == cursor.block + 1) return;
   const block = blockOf(cursor, cursor.block);
@@ -241,7 +252,7 @@ function unpackBitmap(cursor: Cursor, from: usize, base: u32): void {
   }
 }
 
-/** Address of the counts of a block: behind its ordinals. */
+/** Address of the counts of a block, which follow its ordinals. */
 export function countsAt(cursor: Cursor, block: Block): usize {
   const from = <usize>changetype<Segment>(cursor.segment).postings + block.postings;
   if (block.isBitmap) return from + bitmapBytes(block.last - baseOf(cursor, cursor.block));
@@ -254,13 +265,13 @@ export function bitmapBytes(span: u32): u32 {
   return ((span + 63) >> 6) << 3;
 }
 
-/** How often the term occurs at the i-th posting of the block. */
+/** The number of occurrences of the term in the i-th posting of the block. */
 export function countAt(cursor: Cursor, i: u32): u32 {
   const block = blockOf(cursor, cursor.block);
   return block.countBits ? unpackOne(countsAt(cursor, block), i, block.countBits) + 1 : 1;
 }
 
-/** Address of the bitmap of the block looked at. @inline */
+/** Address of the bitmap of the current block. @inline */
 export function bitmapAt(cursor: Cursor): usize {
   return <usize>changetype<Segment>(cursor.segment).postings + blockOf(cursor, cursor.block).postings;
 }

@@ -1,6 +1,6 @@
-// A question to the words as the kernel holds it while it answers: the terms, the constants of BM25, and the room for
-// window and cursors. It stands in the scratch of the thread that asks (scratch.ts). The input is n factors (f32), then
-// n terms, each with a zero byte.
+// A text query while the kernel processes it: the terms, the BM25 constants, the runs it searches, and room for a
+// window and cursors. It is in the scratch of the searching thread. The input area holds n factors (f32), followed by n
+// terms, each with a terminating zero byte. Any thread, each with its own.
 import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Cursor, CURSOR_BYTES } from './posting-list';
@@ -10,24 +10,28 @@ import { headIn, Words } from './text-index';
 
 @unmanaged
 export class Query {
-  /** Keys up to this one are not among the best. */
+  /** Keys up to this one are not among the k best. */
   floor: u64;
-  /** A chunk of average length has norm + normPerToken * length = 1.2. */
+  /**
+   * The length normalization of BM25: norm + normPerToken * length, which is k1 = 1.2 for a chunk of average length.
+   */
   norm: f32;
   normPerToken: f32;
   terms: u32;
-  /** The list of head and segments that the question is put to, the head, and how many of its slots there were. */
+  /**
+   * The list of runs that the query searches, the mutable run in it or 0, and the number of slots that the latter had.
+   */
   list: u32;
   head: u32;
   slots: u32;
-  /** All their ordinals are below it. */
+  /** All ordinals that the query meets are below this. */
   end: u32;
-  /** Lengths by ordinal. */
+  /** Address of the chunk lengths by ordinal. */
   lengths: u32;
-  /** A bitmap by ordinal of those that may be answered, and how many ordinals it has; 0 for all. */
+  /** Address of the filter bitmap and the number of ordinals in it; 0 for no filter. */
   allowed: u32;
   allowedEnd: u32;
-  /** Areas below. */
+  /** Addresses of the arrays that follow the record, and of the run that is being ranked. */
   refs: u32;
   order: u32;
   sums: u32;
@@ -37,22 +41,25 @@ export class Query {
   segment: u32;
 }
 
-/** A term of the question. */
+/** A term of the query. */
 @unmanaged
 export class TermRef {
   key: u64;
   at: u32;
   length: u32;
   factor: f32;
-  /** Its number in the head, or NONE; and whether it can make no chunk of the head one of the best. */
+  /**
+   * The term's number in the mutable run, or NONE; and whether the term alone cannot make a chunk of the mutable run
+   * one of the k best.
+   */
   head: u32;
   isIdle: bool;
 }
 
-/** Ordinals, or slots of the head, whose sums are built together. */
+/** The number of ordinals, or of slots of the mutable run, whose scores are summed up together. */
 export const WINDOW: u32 = 4096;
 
-/** Reads the terms of the input; null when memory is full. `cursors` of them are made room for. */
+/** Reads `terms` terms from the input area and makes room for `cursors` cursors. Null when memory is full. */
 export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32): Query | null {
   const fixed = (offsetof<Query>() + 15) & ~15;
   const perTerm = offsetof<TermRef>() + 8;
@@ -75,9 +82,9 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
 }
 
 /**
- * Notes what there is at this moment: in a list together with the slots that its head had while it was the list, each
- * chunk stands once. What comes with a slot is looked at after it. Going round again means that the owner has exchanged
- * the list, so one of the two gets on.
+ * Takes a snapshot of the index. In a list, together with the slots that its mutable run had while the list was
+ * current, each chunk is found once. The end and the lengths are loaded later and so cover all slots. The loop repeats
+ * only when the owner has replaced the list, so the owner makes progress meanwhile.
  */
 function look(query: Query, root: usize): void {
   do {
@@ -121,7 +128,7 @@ export function tailLengthOf(ref: TermRef): u32 {
   return tailLength(ref.length);
 }
 
-/** Room for a bitmap of the ordinals that may be answered; its address, or 0 when memory is full. */
+/** Makes room for the filter bitmap in the scratch. Returns its address, or 0 when memory is full. */
 export function ensureAllowed(scratch: usize, bytes: usize): usize {
   return ensureArea(scratch, SCRATCH_ALLOWED, bytes) ? areaAt(scratch, SCRATCH_ALLOWED) : 0;
 }

@@ -1,7 +1,7 @@
-// The k best chunks by BM25: MaxScore over windows of ordinals (Turtle & Flood 1995; with bounds of blocks as in
-// Lucene's block-max MaxScore). Terms whose bounds together cannot lift a chunk among the best are not walked, only
-// looked up for chunks that others have found. The answer is that of scoring everything: keys order by score, then by
-// ordinal. Any thread.
+// Finds the k best chunks by BM25 with MaxScore over windows of ordinals (Turtle & Flood 1995; with block bounds, as in
+// Lucene's block-max MaxScore). The postings of terms whose bounds together cannot make a chunk one of the k best are
+// not processed; they are only looked up for chunks that other terms have found. The result is the same as that of
+// scoring every chunk. Any thread.
 import { FULL, NONE, SCRATCH_ALLOWED, SCRATCH_BEST, SCRATCH_OUTPUT } from '../../memory/layout';
 import { areaAt, ensureAnswers, ensureArea } from '../memory/scratch';
 import { bestBound, clearBest, isBestFull, offer, sortBest } from '../memory/top-k';
@@ -40,10 +40,9 @@ import { BLOCK, Segment, findTerm, hashOf, isLive, termAt } from './run';
 import { segmentAt, segmentCount } from './text-index';
 import { segmentWith } from './write';
 
-// A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and
-// what is done with those that may be among the best.
+// A window of ordinals has the sums of the weights of the processed terms and a mark for each chunk with such a term.
 
-/** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
+/** A key orders chunks by score, then by ordinal: the higher score first, then the lower ordinal. @inline */
 function keyFor(score: u32, ordinal: u32): u64 {
   return ((<u64>score) << 32) | <u64>~ordinal;
 }
@@ -58,12 +57,12 @@ function ordered(query: Query, j: u32): Cursor {
   return changetype<Cursor>(<usize>load<u32>(<usize>query.order + ((<usize>j) << 2)));
 }
 
-/** What terms before the j-th in order can add together. @inline */
+/** The sum of the bounds of the terms before the j-th one in order. @inline */
 function sumBefore(query: Query, j: u32): u32 {
   return load<u32>(<usize>query.sums + ((<usize>j) << 2));
 }
 
-/** Adds a term's weights to the sums of the window and marks the chunks that have it. */
+/** Adds a term's weights to the sums of the window and marks its chunks. */
 function addWindow(query: Query, cursor: Cursor, from: u32, end: u32): void {
   while (!atEnd(cursor) && baseOf(cursor, cursor.block) + 1 < end) {
     unpackOrdinals(cursor);
@@ -92,7 +91,7 @@ function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: 
   }
 }
 
-/** Offers the chunks of the window that may be among the best, and clears it. */
+/** Offers the chunks of the window that may be among the k best, and clears the window. */
 function takeWindow(scratch: usize, query: Query, idle: u32, from: u32, end: u32): void {
   const rest = sumBefore(query, idle);
   for (let slot: u32 = 0; slot < end - from; slot += 64) {
@@ -110,7 +109,10 @@ function takeWindow(scratch: usize, query: Query, idle: u32, from: u32, end: u32
   }
 }
 
-/** Completes a chunk's score with the terms that were not walked, as long as it may be among the best. */
+/**
+ * Completes the score of a chunk with the terms that were not processed, as long as it may be among the k best, and
+ * offers it.
+ */
 function consider(scratch: usize, query: Query, idle: u32, ordinal: u32, partial: u32): void {
   if (!isLive(query.segment, ordinal) || !isAllowed(query, ordinal)) return;
   let score = partial;
@@ -128,7 +130,7 @@ function consider(scratch: usize, query: Query, idle: u32, ordinal: u32, partial
   raiseFloor(scratch, query);
 }
 
-/** Ranks the chunks of one segment into the best. */
+/** Ranks the chunks of one frozen run. */
 function rankSegment(scratch: usize, query: Query, segment: usize): void {
   query.segment = <u32>segment;
   const terms = openCursors(query, segment);
@@ -147,10 +149,10 @@ function rankSegment(scratch: usize, query: Query, segment: usize): void {
   }
 }
 
-/** The first windows are small: while little is found, nothing can be left out. */
+/** The first windows are small, because nothing can be skipped until some hits are found. */
 const WINDOW_FIRST: u32 = 256;
 
-/** Cursors for the terms that the segment has; answers how many. */
+/** Opens cursors for the terms that the run has. Returns their number. */
 function openCursors(query: Query, segment: usize): u32 {
   let terms: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
@@ -170,8 +172,8 @@ function openCursors(query: Query, segment: usize): u32 {
 }
 
 /**
- * Sorts the terms by what they can add within the window, and answers how many of the first ones cannot make a chunk
- * one of the best.
+ * Sorts the terms by their bounds in the window. Returns the number of leading terms that together cannot make a chunk
+ * one of the k best.
  */
 function orderTerms(query: Query, terms: u32, from: u32, end: u32): u32 {
   for (let j: u32 = 0; j < terms; j++) {
@@ -192,12 +194,15 @@ function orderTerms(query: Query, terms: u32, from: u32, end: u32): u32 {
 }
 
 /**
- * Looking chunks up in a list costs as much as walking it where it has no more than so many postings for each one
- * walked (node dist/load/main.js text peers: 1, 2 and 4).
+ * Looking up chunks in a list takes as long as processing the list if it has at most so many postings for each posting
+ * processed (node dist/load/main.js text peers with 1, 2 and 4).
  */
 const LOOK_UP_POSTINGS: u32 = 1;
 
-/** Short lists are walked all the same: that is cheaper than looking up what the others find. */
+/**
+ * Reduces the number of terms that are not processed: processing a short list is cheaper than looking up the chunks of
+ * other terms in it.
+ */
 function fewerIdle(query: Query, terms: u32, idle: u32): u32 {
   let walked: u32 = 0;
   for (let j = idle; j < terms; j++) walked += postingsOf(ordered(query, j));
@@ -212,7 +217,7 @@ function postingsOf(cursor: Cursor): u32 {
   return (cursor.blockCount - 1) * BLOCK + cursor.lastCount;
 }
 
-/** Puts the j-th cursor to its place among those before it. @inline */
+/** Inserts the j-th cursor at its place among those before it. @inline */
 function sink(query: Query, cursor: Cursor, j: u32): void {
   for (; j > 0 && ordered(query, j - 1).windowBound > cursor.windowBound; j--) {
     store<u32>(<usize>query.order + ((<usize>j) << 2), <u32>changetype<usize>(ordered(query, j - 1)));
@@ -220,13 +225,13 @@ function sink(query: Query, cursor: Cursor, j: u32): void {
   store<u32>(<usize>query.order + ((<usize>j) << 2), <u32>changetype<usize>(cursor));
 }
 
-/** The first ordinal at or behind `from` that has a term which can matter; `end` where there is none. */
+/** The first ordinal from `from` on that has a term which can matter; `end` if there is none. */
 function nextOrdinal(scratch: usize, query: Query, terms: u32, from: u32, end: u32): u32 {
   raiseFloor(scratch, query);
   let next = end;
   for (let j: u32 = 0; j < terms && next > from; j++) {
     const cursor = cursorAt(query, j);
-    // What this term and all smaller ones cannot lift among the best, it finds in vain.
+    // This term and all with smaller bounds cannot make a chunk one of the k best.
     if (keyFor(cursor.boundUpTo, from) <= query.floor) continue;
     seekBlock(cursor, from);
     if (atEnd(cursor)) continue;
@@ -237,8 +242,8 @@ function nextOrdinal(scratch: usize, query: Query, terms: u32, from: u32, end: u
 }
 
 /**
- * Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the
- * others are counted in the tokens of the chunks found. Called after the segments, when the floor is high.
+ * Ranks the chunks of the mutable run. The chains of the terms that can matter are followed from the newest token; the
+ * other terms are counted in the tokens of the chunks found. It runs after the frozen runs, when the floor is high.
  */
 function rankHead(scratch: usize, query: Query, head: Head): void {
   raiseFloor(scratch, query);
@@ -255,7 +260,7 @@ function rankHead(scratch: usize, query: Query, head: Head): void {
   for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, head, first, rest);
 }
 
-/** Number of a term in the head, or NONE. */
+/** The number of a term in the mutable run, or NONE. */
 export function findInHead(head: Head, ref: TermRef): u32 {
   const table = tableOf(head);
   return table ? numberAt(placeOf(head, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
@@ -266,7 +271,7 @@ function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
   return weigh(query, ref.factor, headTermAt(head, ref.head).most, head.shortest);
 }
 
-/** Adds the weights of a term to the sums of the slots. Tokens of one chunk follow each other in the chain. */
+/** Adds the weights of a term to the sums of the slots. Tokens of one chunk are adjacent in the chain. */
 function walkChain(query: Query, head: Head, ref: TermRef): void {
   let token = newestOf(headTermAt(head, ref.head));
   while (token) {
@@ -296,7 +301,7 @@ function takeSlots(scratch: usize, query: Query, head: Head, first: u32, rest: u
   }
 }
 
-/** Weights of the terms that were not walked. */
+/** The sum of the weights of the terms whose chains were not followed. */
 function restOf(query: Query, head: Head, slot: Slot): u32 {
   let score: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
@@ -308,7 +313,7 @@ function restOf(query: Query, head: Head, slot: Slot): u32 {
   return score;
 }
 
-/** How often a chunk of the head has a term. */
+/** The number of occurrences of a term in a chunk of the mutable run. */
 function countInSlot(head: Head, slot: Slot, term: u32): u32 {
   let count: u32 = 0;
   let at = changetype<usize>(entryAt(head, slot.first));
@@ -317,10 +322,10 @@ function countInSlot(head: Head, slot: Slot, term: u32): u32 {
   return count;
 }
 
-// Counts: in how many live chunks each term of a question occurs, exactly, and how many of the terms each of some given
-// chunks has.
+// Exact counts: the number of live chunks with each term of a query, and the number of the terms in each of given
+// chunks.
 
-/** Writes the frequency of each term to the output. Answers how many, or FULL. */
+/** Writes the document frequency of each term to the output area, one word each. Returns `terms`, or FULL. */
 export function countWords(scratch: usize, root: usize, terms: u32): i32 {
   const query = openQuery(scratch, root, terms, 0);
   if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, (<usize>terms) << 2)) return FULL;
@@ -346,8 +351,8 @@ function frequencyOf(query: Query, i: u32): u32 {
 }
 
 /**
- * Puts in the place of each of `chunks` ordinals, in the area of bitmaps, how many of the terms it has. FULL when
- * memory is full.
+ * Replaces each of `chunks` ordinals at `ordinals` by the number of the query's terms that its chunk has. Returns
+ * `chunks`, or FULL.
  */
 export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
@@ -384,10 +389,10 @@ function hasOrdinal(cursor: Cursor, segment: usize, term: u32, ordinal: u32): bo
 }
 
 /**
- * Ranks all chunks of an index by a question: segments in the order of their ordinals, so that equal scores are settled
- * early, then the head. Writes ordinals and scores of the k best chunks to the output, k words each, and answers how
- * many. `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all. FULL when memory
- * is full.
+ * Ranks all chunks of a text index for the terms in the input area: the frozen runs in the order of their ordinals, so
+ * that ties are settled early, then the mutable run. Writes the ordinals and integer scores of the k best chunks to the
+ * output area, two arrays of k words, and returns the number of hits, or FULL. `norm` and `normPerToken` are the BM25
+ * length normalization (query.ts). `allowed` is the number of ordinals in the filter bitmap, NONE for no filter.
  */
 export function rankWords(
   scratch: usize,

@@ -1,5 +1,6 @@
-// Writes the terms of a new segment in their order, each with its postings by rising ordinals: they are gathered to
-// blocks, and a full block is packed. Owner only; nobody else sees the segment before it is done.
+// Writes the terms of a new frozen run in their order, each with its postings by rising ordinals. Postings are
+// collected into blocks, which are packed when they are full. Owner only; no other thread sees the run before it is
+// complete.
 import { Area, reserve } from '../memory/arena';
 import { bitmapBytes, bitsOf, pack, packRun, packedBytes, runBytes } from './posting-list';
 import {
@@ -23,28 +24,28 @@ import {
 } from './run';
 
 /**
- * A segment being written: where the writer stands, and the postings of the block it is gathering. One block of memory,
- * within a merge or in the scratch while a head is frozen.
+ * The state of writing a run, with the postings of the block that is being collected. It is part of a merge, or in the
+ * scratch during a freeze.
  */
 @unmanaged
 export class Writer {
   segment: u32;
-  /** Lengths of chunks by ordinal. */
+  /** Address of the chunk lengths by ordinal. */
   lengths: u32;
-  /** Postings gathered, and the ordinal that they all come after. */
+  /** The number of collected postings, and the ordinal after which all of them come. */
   gathered: u32;
   base: u32;
-  /** Most occurrences and greatest position among them. */
+  /** The largest count and the greatest position among them. */
   most: u32;
   furthest: u32;
   impact: Impact;
-  /** Positions of the gathered postings, u32 each. */
+  /** The area of the positions of the collected postings, u32 each. */
   positions: u32;
   positionsBytes: u32;
   positionsUsed: u32;
 }
 
-/** Buffers of the gathered ordinals, and of their counts less one. */
+/** Offsets of the buffers for the collected ordinals and for their counts less one. */
 const ORDINALS: usize = 64;
 const COUNTS: usize = ORDINALS + 4 * 132;
 export const WRITER_BYTES: usize = COUNTS + 4 * 132;
@@ -60,8 +61,8 @@ function currentTerm(writer: Writer): Term {
 }
 
 /**
- * Packs the gathered postings: ordinals as gaps or as a bitmap, counts in as few bits as they need, positions one after
- * the other.
+ * Packs the collected postings into a block: ordinals as gaps or as a bitmap, counts and positions in as few bits as
+ * they need. False when memory is full.
  */
 function writeBlock(writer: Writer): bool {
   const segment = <usize>writer.segment;
@@ -87,7 +88,7 @@ function writeBlock(writer: Writer): bool {
   return true;
 }
 
-/** Ordinals, and behind them how often the term occurs in each. */
+/** Writes the ordinals of the block, followed by their counts. */
 function writePostings(writer: Writer, block: Block, postings: Area): void {
   const count = writer.gathered;
   block.postings = postings.used;
@@ -103,7 +104,8 @@ function writePostings(writer: Writer, block: Block, postings: Area): void {
 const BLOCK_BYTES_MAX: usize = 2 * 4 * <usize>BLOCK + 64;
 
 /**
- * As a bitmap where that is not much larger than the packed gaps: one ordinal is looked up in it without unpacking all.
+ * Writes the ordinals. A full block has a bitmap unless that is more than half as large again as the packed gaps, since
+ * a single ordinal can be looked up in a bitmap without unpacking the block.
  */
 function writeOrdinals(writer: Writer, block: Block, postings: Area): void {
   const count = writer.gathered;
@@ -148,7 +150,7 @@ function writeBitmap(to: usize, from: usize, base: u32, span: u32): void {
   }
 }
 
-/** Packing takes four numbers at a time. @inline */
+/** Clears the four numbers after the last one, because packing reads groups of four. @inline */
 function clearBehind(writer: Writer, buffer: usize): void {
   v128.store(changetype<usize>(writer) + buffer + ((<usize>writer.gathered) << 2), i32x4.splat(0));
 }
@@ -172,8 +174,8 @@ export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
 }
 
 /**
- * Begins a term that comes after all before it. False when memory is full, as with all calls below: then the segment is
- * of no use.
+ * Begins a term, which must be greater than all terms before it. False when memory is full, as with all functions
+ * below; the run must then be discarded.
  */
 export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): bool {
   const segment = <usize>writer.segment;
@@ -201,7 +203,7 @@ export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): boo
   return true;
 }
 
-/** Adds a posting to the term; as many calls of `addPosition` follow as it occurs. */
+/** Adds a posting to the term. `count` calls of `addPosition` must follow. */
 export function addPosting(writer: Writer, ordinal: u32, count: u32): bool {
   if (writer.gathered == BLOCK && !writeBlock(writer)) return false;
   if (
@@ -228,7 +230,7 @@ export function addPosition(writer: Writer, position: u32): void {
   writer.furthest = max(writer.furthest, position);
 }
 
-/** Ends the term; without a posting it is taken back. */
+/** Ends the term. A term without postings is removed. */
 export function endTerm(writer: Writer): bool {
   if (writer.gathered && !writeBlock(writer)) return false;
   const term = currentTerm(writer);

@@ -1,18 +1,18 @@
-// A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live.
-// Immutable but for these bits and the terms' counts of dead postings. One block of the arena, with an area for each of
-// its arrays. The owner writes; any thread reads.
+// A frozen run of a text index: sorted terms, their postings in blocks of 128, and a live bit for each chunk. It is
+// immutable except for the live bits and the terms' counts of dead postings. Each of its arrays is an area of its own
+// in the arena. The owner writes; any thread reads.
 import { TEXT_BLOCKS, TEXT_POSITIONS, TEXT_POSTINGS, TEXT_TERMS } from '../../memory/layout';
 import { Area, areaLines, linesOf, retireArea } from '../memory/arena';
 import { retire } from '../memory/epochs';
 
 /**
- * What bounds the weights of many postings at any mean length: lengths of the postings with a count of at least 1, 2
- * and 3, the least of each, and the greatest count. It stands with every block and every term, and is joined as they
- * are written.
+ * Bounds the weights of a set of postings at any mean length. Four 16-bit numbers, from the lowest bits on: the
+ * shortest length of the postings with a count of at least 1, of at least 2 and of at least 3, and the greatest count.
+ * Every block and every term has one.
  */
 export type Impact = u64;
 export const NO_IMPACT: Impact = 0x0000_ffff_ffff_ffff;
-/** Lengths and counts of this and more. */
+/** The largest length or count in an impact; larger ones are stored as this. */
 export const SATURATED: u32 = 0xffff;
 
 export function impactOf(count: u32, length: u32): Impact {
@@ -28,16 +28,17 @@ export function joinImpacts(a: Impact, b: Impact): Impact {
   return (<u64>i64x2.extract_lane(lengths, 0) & 0x0000_ffff_ffff_ffff) | (greatest << 48);
 }
 
-// Terms as bytes (UTF-8 without a zero byte): their keys, order and hash. The key of a term is its first eight bytes as
-// one number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind.
+// Terms are UTF-8 bytes without a zero byte. The key of a term is its first eight bytes as one number, the first byte
+// highest, so that most comparisons are of two numbers. Its tail is the rest of its bytes.
 
 /**
- * The order of terms is that of their bytes. Terms of up to eight bytes have no tail: a key alone tells them apart.
+ * The key of a term. Terms are ordered by their bytes. Terms of up to eight bytes have no tail, so their keys identify
+ * them.
  * @inline
  */
 export function keyOf(at: usize, length: u32): u64 {
   if (length >= 8) return bswap<u64>(load<u64>(at));
-  // Reads past the term stay inside the memory: its last line belongs to the arena's fence.
+  // The load may read past the term but not past the memory, whose last line is the arena's fence.
   return length ? bswap<u64>(load<u64>(at) & (<u64>-1 >> (64 - ((<u64>length) << 3)))) : 0;
 }
 
@@ -46,7 +47,7 @@ export function tailLength(length: u32): u32 {
   return length > 8 ? length - 8 : 0;
 }
 
-/** Below 0, 0 or above: the order of two runs of bytes. */
+/** Compares two byte strings. The result is negative, 0 or positive. */
 export function compareBytes(a: usize, aLength: u32, b: usize, bLength: u32): i32 {
   const common = min(aLength, bLength);
   for (let i: u32 = 0; i < common; i++) {
@@ -63,7 +64,7 @@ export function equalBytes(a: usize, b: usize, length: u32): bool {
   return true;
 }
 
-/** FNV-1a with a last mix, never 0. */
+/** The FNV-1a hash of a term, with a final mix. Never 0. */
 export function hashOf(at: usize, length: u32): u32 {
   let hash: u32 = 0x811c9dc5;
   for (let i: u32 = 0; i < length; i++) hash = (hash ^ load<u8>(at + i)) * 0x01000193;
@@ -71,7 +72,7 @@ export function hashOf(at: usize, length: u32): u32 {
   return hash ? hash : 1;
 }
 
-/** Bytes up to the next zero byte. @inline */
+/** The number of bytes up to the next zero byte. @inline */
 export function lengthTo0(at: usize): u32 {
   let end = at;
   while (load<u8>(end)) end++;
@@ -83,10 +84,10 @@ export class Segment {
   /** The lowest ordinal, and one more than the highest. */
   first: u32;
   end: u32;
-  /** Chunks when it was made, and those still live. */
+  /** The number of chunks when the run was made, and of those still live. */
   chunks: u32;
   live: u32;
-  /** 1 when the next list is to be without it. */
+  /** 1 when the next list is to leave the run out. */
   isGone: u32;
   keys: u32;
   keysBytes: u32;
@@ -106,13 +107,13 @@ export class Segment {
   positions: u32;
   positionsBytes: u32;
   positionsUsed: u32;
-  /** Live bits by ordinal, from `first` rounded down to 64 on. */
+  /** Live bits by ordinal, beginning at `first` rounded down to a multiple of 64. */
   bits: u32;
   bitsBytes: u32;
   bitsUsed: u32;
 }
 
-/** The areas of a run, by number. */
+/** The numbers of a run's areas. */
 export const KEYS: usize = 0;
 export const TERMS: usize = 1;
 export const BLOCKS: usize = 2;
@@ -124,12 +125,15 @@ const AREAS: usize = 7;
 
 @unmanaged
 export class Term {
-  /** Offset of a length and all bytes; 0 for a term of up to eight bytes, which its key tells whole. */
+  /**
+   * Offset in the area of tails of the term's length and all of its bytes; 0 for a term of up to eight bytes, whose key
+   * is complete.
+   */
   tail: u32;
-  /** Postings, and those among them whose chunk is dead. */
+  /** The number of postings, and of those among them whose chunk is dead. */
   count: u32;
   dead: u32;
-  /** Index of the first block; the others follow. */
+  /** Index of the term's first block; its other blocks follow. */
   block: u32;
   impact: Impact;
 }
@@ -143,7 +147,10 @@ export class Block {
   ordinalBits: u8;
   countBits: u8;
   positionBits: u8;
-  /** Ordinals stand as a bitmap from the block's first possible one on, instead of as packed gaps. */
+  /**
+   * 1 when the ordinals are stored as a bitmap, whose first bit is the first ordinal after the previous block, instead
+   * of as packed gaps.
+   */
   isBitmap: u8;
   impact: Impact;
 }
@@ -164,7 +171,7 @@ export function termAt(segment: usize, i: u32): Term {
   return changetype<Term>(<usize>changetype<Segment>(segment).terms + <usize>i * offsetof<Term>());
 }
 
-/** Address of the length and the bytes of a long term, or 0. @inline */
+/** Address of a long term's length and bytes; 0 for a short term. @inline */
 export function longAt(segment: usize, i: u32): usize {
   const tail = termAt(segment, i).tail;
   return tail ? <usize>changetype<Segment>(segment).tails + tail : 0;
@@ -176,7 +183,7 @@ export function termLength(segment: usize, i: u32): u32 {
   return long ? load<u32>(long) : key ? 8 - (<u32>ctz(key) >> 3) : 0;
 }
 
-/** Address of a term's bytes; a short one is written to `short`, which has room for eight. */
+/** Address of a term's bytes. Those of a short term are written to `short`, which has room for eight bytes. */
 export function bytesAt(segment: usize, i: u32, short: usize): usize {
   const long = longAt(segment, i);
   if (long) return long + 4;
@@ -189,7 +196,7 @@ export function keyAt(segment: usize, i: u32): u64 {
   return load<u64>(<usize>changetype<Segment>(segment).keys + ((<usize>i) << 3));
 }
 
-/** Below 0, 0 or above: how the i-th term stands to the one with `key` and the tail given. */
+/** Compares the i-th term with the term that has `key` and the tail given. The result is negative, 0 or positive. */
 export function compareTerm(segment: usize, i: u32, key: u64, tail: usize, length: u32): i32 {
   const own = keyAt(segment, i);
   if (own != key) return own < key ? -1 : 1;
@@ -197,7 +204,7 @@ export function compareTerm(segment: usize, i: u32, key: u64, tail: usize, lengt
   return long ? compareBytes(long + 12, load<u32>(long) - 8, tail, length) : 0 - <i32>length;
 }
 
-/** Index of the first term that does not come before the one given. */
+/** Index of the first term that is not less than the one given. */
 export function lowerTerm(segment: usize, key: u64, tail: usize, length: u32): u32 {
   let low: u32 = 0;
   let high = termCount(segment);
@@ -215,13 +222,13 @@ export function findTerm(segment: usize, key: u64, tail: usize, length: u32): i3
   return i < termCount(segment) && compareTerm(segment, i, key, tail, length) == 0 ? <i32>i : -1;
 }
 
-/** Gives back a segment, be it that readers are still at work in it. Requires that it is in no list. */
+/** Retires a run, which readers may still be using. Requires that it is in no list. */
 export function retireSegment(segment: usize): void {
   for (let i: usize = 0; i < AREAS; i++) retireArea(areaOf(segment, i));
   retire(segment);
 }
 
-/** Lines of a part of the memory, TEXT_TERMS to TEXT_LIVE; the segment itself goes with its terms. */
+/** Lines of one component of the memory, TEXT_TERMS to TEXT_LIVE. The record of the run counts with its terms. */
 export function segmentLines(segment: usize, part: u32): u32 {
   if (part == TEXT_TERMS) {
     const areas = areaLines(areaOf(segment, KEYS)) + areaLines(areaOf(segment, TERMS));
@@ -232,8 +239,7 @@ export function segmentLines(segment: usize, part: u32): u32 {
   return areaLines(areaOf(segment, part == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
 }
 
-// Which chunks of a segment are live: a bit for each ordinal from the segment's first on, rounded down to 64. A chunk
-// is live in one segment, or in the head, or nowhere.
+// Live bits: one bit for each ordinal of a run. A chunk is live in one frozen run, or in the mutable run, or nowhere.
 
 export function setLive(segment: usize, ordinal: u32): void {
   const s = changetype<Segment>(segment);
@@ -252,7 +258,7 @@ export function isLive(segment: usize, ordinal: u32): bool {
   return ((load<u8>(<usize>s.bits + (bit >> 3)) >> (bit & 7)) & 1) != 0;
 }
 
-/** Takes over the live chunks of another segment, which this one's ordinals include; no chunk is live in both. */
+/** Adds the live chunks of another run, whose range of ordinals this run includes. No chunk is live in both. */
 export function joinLive(segment: usize, other: usize): void {
   const to = changetype<Segment>(segment);
   const from = changetype<Segment>(other);

@@ -1,6 +1,6 @@
-// Chunks by terms, as bitmaps: by sets of terms, and by a part of a term: those that begin with it, which stand
-// together in a segment, and those that hold it anywhere or at their end, for which all terms are looked at: there are
-// few beside the chunks. Any thread.
+// Bitmaps of the chunks that have certain terms: any of a set of terms, any of a range, or any that contains a string.
+// Terms with a common prefix are adjacent in a frozen run; for a string elsewhere in a term all terms are scanned,
+// which are few compared to the chunks. Any thread.
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Head, HeadTerm, bytesOf, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
@@ -35,14 +35,14 @@ import {
 } from './run';
 import { segmentAt, segmentCount } from './text-index';
 
-// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch.
+// A result bitmap has one bit for each ordinal and is in the output area of the scratch.
 
-/** Words of a bitmap for all ordinals that a question meets. */
+/** The number of 32-bit words in a bitmap of all ordinals of a query. */
 export function bitmapWords(query: Query): u32 {
   return (query.end + 31) >> 5;
 }
 
-/** An empty bitmap as the output; its address, or 0 when memory is full. */
+/** Makes an empty bitmap in the output area. Returns its address, or 0 when memory is full. */
 export function openBitmap(scratch: usize, query: Query): usize {
   const bytes = (<usize>(bitmapWords(query) + 2)) << 2;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes)) return 0;
@@ -57,7 +57,7 @@ export function setBit(bitmap: usize, ordinal: u32): void {
   store<u32>(word, load<u32>(word) | (1 << (ordinal & 31)));
 }
 
-/** Sets the bits of all live chunks that have the term. */
+/** Sets the bits of all live chunks of a run that have the term. */
 export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32): void {
   const isWhole = termAt(segment, term).dead == 0;
   for (openCursor(cursor, segment, term); !atEnd(cursor); nextBlock(cursor)) {
@@ -73,7 +73,7 @@ export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32
   }
 }
 
-/** Takes over a block that is a bitmap itself, from its own first ordinal on. */
+/** Copies a block that is stored as a bitmap, shifted to its first ordinal. */
 function joinBits(bitmap: usize, cursor: Cursor): void {
   const base = baseOf(cursor, cursor.block);
   const from = bitmapAt(cursor);
@@ -84,12 +84,12 @@ function joinBits(bitmap: usize, cursor: Cursor): void {
     const bits = load<u64>(at);
     store<u64>(to, load<u64>(to) | (bits << shift));
     const above = shift ? bits >> (64 - shift) : 0;
-    // Behind the last chunk there may be no room, nor anything to write.
+    // There may be no room after the last chunk, where nothing has to be written.
     if (above) store<u64>(to, load<u64>(to, 8) | above, 8);
   }
 }
 
-/** Whether a term begins with the bytes of the question's. */
+/** True when a term of a run begins with a term of the query. */
 export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
   const key = keyAt(segment, term);
   if (ref.length <= 8) return !ref.length || (key ^ ref.key) >> (64 - ((<u64>ref.length) << 3)) == 0;
@@ -104,7 +104,7 @@ export function headStartsWith(head: Head, term: HeadTerm, ref: TermRef): bool {
   return term.length >= ref.length && equalBytes(bytesOf(head, term), ref.at, ref.length);
 }
 
-/** Sets the bits of all live chunks of the question's head that have the term. */
+/** Sets the bits of all live chunks in the mutable run that have the term. */
 export function setHeadTerm(bitmap: usize, query: Query, term: HeadTerm): void {
   const head = changetype<Head>(query.head);
   for (let token = newestOf(term); token; token = entryAt(head, token - 1).before) {
@@ -115,7 +115,8 @@ export function setHeadTerm(bitmap: usize, query: Query, term: HeadTerm): void {
 }
 
 /**
- * A bitmap of the chunks with a term that holds the one given; with `atEnd`, ends with it. Answers its words, or FULL.
+ * Writes a bitmap of the chunks with a term that contains the query's term or, with `atEnd`, ends with it. Returns its
+ * number of 32-bit words, or FULL.
  */
 export function findContaining(scratch: usize, root: usize, atEnd: bool): i32 {
   const query = openQuery(scratch, root, 1, 1);
@@ -141,7 +142,10 @@ function containingInHead(query: Query, ref: TermRef, atEnd: bool, bitmap: usize
   }
 }
 
-/** Whole characters match whole characters: in UTF-8 no character is part of another. */
+/**
+ * True when a term contains `ref`, or ends with it. Comparing bytes is enough, because in UTF-8 no character is part of
+ * another.
+ */
 function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
   if (length < ref.length) return false;
   const last = length - ref.length;
@@ -150,13 +154,14 @@ function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
 }
 
 /**
- * Writes terms that begin with the one given to the output, each with a zero byte, at most `max` of the head and of
- * each segment: there may be some more than once. Answers their bytes, or FULL.
+ * Writes the terms that begin with the query's term to the output area, each with a terminating zero byte: at most
+ * `max` from each frozen run, and all from the mutable run. A term may occur more than once. Returns the number of
+ * bytes, or FULL.
  */
 export function listPrefixed(scratch: usize, root: usize, max: u32): i32 {
   const query = openQuery(scratch, root, 1, 0);
   if (!query) return FULL;
-  // The first round counts, the second writes. What has become more between them is left out.
+  // The first pass counts and the second one writes. Terms added between the two may be left out.
   const room = listAll(query, max, 0, NO_LIMIT) + 8;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, room)) return FULL;
   return <i32>listAll(query, max, areaAt(scratch, SCRATCH_OUTPUT), room);
@@ -186,7 +191,10 @@ function listAll(query: Query, max: u32, to: usize, room: usize): usize {
   return bytes;
 }
 
-/** The bytes that were added to those before, or would have been. */
+/**
+ * Appends a term after `at` bytes if there is room. Returns the number of bytes that it takes. With `to` = 0 it only
+ * counts.
+ */
 function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usize {
   if (at + length >= room) return 0;
   if (to) {
@@ -196,10 +204,9 @@ function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usi
   return length + 1;
 }
 
-// Chunks by sets of terms: those that have any of the terms named, those that have one of a range, in the order of
-// bytes, and all there are.
+// Bitmaps by sets of terms: those in the query, those in a range of byte order, or all.
 
-/** A bitmap of the chunks that have any of the terms. Answers its words, or FULL. */
+/** Writes a bitmap of the chunks with any of the query's terms. Returns its number of 32-bit words, or FULL. */
 export function findAny(scratch: usize, root: usize, terms: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
   const bitmap = query ? openBitmap(scratch, query) : 0;
@@ -225,9 +232,9 @@ function anyInHead(query: Query, head: Head, bitmap: usize): void {
 }
 
 /**
- * A bitmap of the chunks that have a term from the first of the question on to before the second. Where the third is
- * not empty, only terms count that hold it behind the bytes of the first; with `atEnd`, at their end. Answers its
- * words, or FULL.
+ * Writes a bitmap of the chunks with a term in the range from the first term of the query, inclusive, to the second,
+ * exclusive. If the third is not empty, only terms count that contain it after the bytes of the first or, with `atEnd`,
+ * end with it. Returns the number of 32-bit words, or FULL.
  */
 export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
   const query = openQuery(scratch, root, 3, 1);
@@ -269,7 +276,7 @@ function holdsPiece(query: Query, at: usize, length: u32, atEnd: bool): bool {
   return !piece.length || (length >= before && holds(at + before, length - before, piece, atEnd));
 }
 
-/** A bitmap of all chunks. Answers its words, or FULL. */
+/** Writes a bitmap of all chunks. Returns its number of 32-bit words, or FULL. */
 export function findLive(scratch: usize, root: usize): i32 {
   const query = openQuery(scratch, root, 0, 0);
   const bitmap = query ? openBitmap(scratch, query) : 0;

@@ -1,6 +1,6 @@
-// The root of one collection's words: counts, the length of every chunk, the head, the list of frozen segments, and a
-// merge under way. How the parts work together: docs/internals/text-index.md. The owner writes; what other threads read
-// changes by one atomic store.
+// The root of a segment's text index: its counts, the length of every chunk, the mutable run, the list of frozen runs,
+// and the current merge. docs/internals/text-index.md explains how these work together. The owner writes; what other
+// threads read is published by one atomic store.
 import { TEXT_HEAD, TEXT_LENGTHS } from '../../memory/layout';
 import {
   Area,
@@ -20,24 +20,24 @@ import { LIVE_BITS, Segment, areaOf, retireSegment, segmentLines } from './run';
 import { WRITER_BYTES, Writer, positionsArea } from './run-writer';
 
 /**
- * A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
- * and the segment being written.
+ * The state of a merge, kept in the arena so that the merge can stop after any posting and continue later: its inputs
+ * with a cursor each, and the run that it writes.
  */
 @unmanaged
 export class Merge {
   inputs: u32;
-  /** Inputs that have the term being written; 0 between terms. */
+  /** The number of inputs that have the current term; 0 between terms. */
   active: u32;
-  /** Postings of the term below this ordinal have been written or left out. */
+  /** All postings of the current term with ordinals below this have been written or left out. */
   frontier: u32;
 }
 
 @unmanaged
 export class Input {
   segment: u32;
-  /** Its next term. */
+  /** The number of the input's next term. */
   term: u32;
-  /** 1 while its postings of the term being written are not used up. */
+  /** 1 while postings of the current term are left. */
   isActive: u32;
   spare: u32;
 }
@@ -63,7 +63,7 @@ export function cursorOf(input: Input): Cursor {
   return changetype<Cursor>(changetype<usize>(input) + offsetof<Input>());
 }
 
-/** Also gives back the segment being written, where it still belongs to the merge. */
+/** Frees a merge, and retires the run that it was writing unless the run has been published. */
 export function releaseMerge(merge: usize): void {
   const writer = writerOf(merge);
   releaseArea(positionsArea(writer));
@@ -78,36 +78,39 @@ export class Words {
   /** One more than the highest ordinal ever added. */
   end: u32;
   /**
-   * What there is to search: the head, a count, and so many segments in the order of their first ordinals. Exchanged as
-   * a whole; 0 before the first add.
+   * Address of the list: the mutable run, a count, and that many frozen runs in the order of their first ordinals. The
+   * list is replaced as a whole; 0 before the first chunk.
    */
   list: u32;
-  /** The merge under way, or 0. */
+  /** Address of the current merge, or 0. */
   merge: u32;
-  /** Tokens of each chunk by ordinal, u16, 0 for none. */
+  /** The number of tokens of each chunk by ordinal, u16; 0 for a chunk that does not exist. */
   lengths: u32;
   lengthsBytes: u32;
   lengthsUsed: u32;
 }
 
-/** Address of a new index of words, or 0 when memory is full. */
+/** Creates an empty text index. Returns its root, or 0 when memory is full. Owner only. */
 export function createWords(): usize {
   const root = allocate(offsetof<Words>());
   if (root) memory.fill(root, 0, offsetof<Words>());
   return root;
 }
 
-/** Chunks in the index. Any thread. */
+/** The number of chunks in the index. Any thread. */
 export function chunksIn(root: usize): u32 {
   return atomic.load<u32>(root + offsetof<Words>('chunks'));
 }
 
-/** Their tokens. Any thread. */
+/** The number of tokens in the index. Any thread. */
 export function tokensIn(root: usize): f64 {
   return <f64>atomic.load<u64>(root + offsetof<Words>('tokens'));
 }
 
-/** Requires that nothing leads to it any more; readers may still be at work in it. */
+/**
+ * Retires a text index. Requires that no shared address leads to it any more; readers may still be using it. Owner
+ * only.
+ */
 export function dropWords(root: usize): void {
   const words = changetype<Words>(root);
   const list = words.list;
@@ -124,7 +127,7 @@ function lengthsArea(words: Words): Area {
   return changetype<Area>(changetype<usize>(words) + offsetof<Words>('lengths'));
 }
 
-/** Room for the lengths of ordinals up to this one; new ones are 0. False when memory is full. */
+/** Makes room for the lengths of ordinals up to this one; new lengths are 0. False when memory is full. */
 export function ensureLengths(words: Words, ordinal: u32): bool {
   const area = lengthsArea(words);
   const end = (<usize>ordinal + 1) << 1;
@@ -135,7 +138,7 @@ export function ensureLengths(words: Words, ordinal: u32): bool {
   return true;
 }
 
-/** Tokens of a chunk, 0 where there is none. */
+/** The number of tokens of a chunk, 0 if there is none. */
 export function lengthOf(words: Words, ordinal: u32): u32 {
   return ordinal < words.end ? load<u16>(<usize>words.lengths + ((<usize>ordinal) << 1)) : 0;
 }
@@ -145,10 +148,10 @@ export function setLength(words: Words, ordinal: u32, tokens: u32): void {
   store<u16>(<usize>words.lengths + ((<usize>ordinal) << 1), <u16>tokens);
 }
 
-/** Bytes before the segments of a list. */
+/** Bytes of a list before its frozen runs. */
 const LIST_HEAD: usize = 8;
 
-/** The head that takes the adds, or 0. @inline */
+/** The mutable run of a list, or 0. @inline */
 export function headIn(list: usize): usize {
   return list ? load<u32>(list) : 0;
 }
@@ -163,7 +166,7 @@ export function segmentAt(list: usize, i: u32): usize {
   return load<u32>(list + ((<usize>i) << 2), LIST_HEAD);
 }
 
-/** Lines of a part of the memory, TEXT_LENGTHS to TEXT_LIVE. A merge under way is counted in none. */
+/** Lines of one component of the memory, TEXT_LENGTHS to TEXT_LIVE. The memory of a merge is not counted. */
 export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
   if (part == TEXT_LENGTHS)
@@ -175,10 +178,13 @@ export function wordsLines(root: usize, part: u32): u32 {
   return lines;
 }
 
-// The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in
-// either each chunk stands once. Also the making of a segment and its last steps.
+// The list of runs is replaced as a whole: a reader has the old list or the new one, and finds each chunk once in
+// either.
 
-/** An empty segment for ordinals from `first` to before `end`, with none of them live; 0 when memory is full. */
+/**
+ * Creates an empty frozen run for ordinals in [first, end), with no live chunks. Returns its address, or 0 when memory
+ * is full.
+ */
 export function createSegment(first: u32, end: u32): usize {
   const address = allocate(offsetof<Segment>());
   if (!address) return 0;
@@ -197,7 +203,7 @@ export function createSegment(first: u32, end: u32): usize {
   return address;
 }
 
-/** An empty head for the next chunk. False, and nothing changed, when memory is full. */
+/** Publishes an empty mutable run for the next chunk. False, with nothing changed, when memory is full. */
 export function publishHead(words: Words): bool {
   const head = createHead();
   if (!head) return false;
@@ -207,8 +213,9 @@ export function publishHead(words: Words): bool {
 }
 
 /**
- * Publishes the list with `head` (0 for none), and with `added` (0 for none) in the place of the segments marked as
- * gone. False, and nothing changed, when memory is full.
+ * Publishes a new list with the mutable run `head` (0 for none), without the frozen runs marked as gone, and with the
+ * frozen run `added` (0 for none). Retires the old list and the runs that it alone had. False, with nothing changed,
+ * when memory is full.
  */
 export function exchangeList(words: Words, head: usize, added: usize): bool {
   const old = <usize>words.list;
@@ -245,13 +252,13 @@ function isGone(segment: usize): bool {
   return changetype<Segment>(segment).isGone != 0;
 }
 
-/** The old list, with the segments that are in no list any more. */
+/** Retires a replaced list, and its frozen runs that are marked as gone. */
 function retireList(list: usize): void {
   for (let i: u32 = 0; i < segmentCount(list); i++) if (isGone(segmentAt(list, i))) retireSegment(segmentAt(list, i));
   retire(list);
 }
 
-/** Gives back what a segment that is complete does not need, before any other thread has seen it. */
+/** Frees the unused capacity of a complete run before any other thread has seen it. */
 export function trimSegment(segment: usize): void {
   for (let i: usize = 0; i < LIVE_BITS; i++) trimArea(areaOf(segment, i));
 }

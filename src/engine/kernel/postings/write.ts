@@ -1,5 +1,5 @@
-// The writes to an index of words: adds a chunk to the head, takes one out, and freezes the head into a segment.
-// Everything that can want memory comes before the first change. Owner only.
+// The writes to a text index: adds a chunk to the mutable run, removes a chunk, and freezes the mutable run. Every
+// allocation comes before the first visible change. Owner only.
 import { FULL, NONE, NOT_THERE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
 import { releaseArea, reserve } from '../memory/arena';
 import { areaAt, ensureArea } from '../memory/scratch';
@@ -69,9 +69,9 @@ import {
 } from './text-index';
 
 /**
- * Sorts records of sixteen bytes in place: a key, compared first, and what it stands for. A heap sort: no input is
- * slow, and nothing is allocated (Williams 1964). `head` tells apart terms with equal keys; without it keys are
- * distinct.
+ * Sorts records of sixteen bytes in place: a u64 key and a u64 value. This is a heap sort (Williams 1964), which has no
+ * slow inputs and allocates nothing. With `head`, values are term numbers, and terms with equal keys are compared by
+ * their tails; without it, keys must be distinct.
  */
 function sortRecords(at: usize, count: u32, head: Head | null): void {
   for (let i = count >> 1; i > 0; i--) sinkRecord(at, i - 1, count, head);
@@ -130,8 +130,9 @@ function compareTails(head: Head, a: u32, b: u32): i32 {
 }
 
 /**
- * Makes a segment of the head, which begins anew: its terms are sorted, the tokens of each brought into the order of
- * ordinals and positions, and packed. Dead chunks are left out. FULL, and nothing changed, when memory is full.
+ * Freezes the mutable run: its terms are sorted, the tokens of each term are sorted by ordinal and position, and the
+ * result is packed into a frozen run without the dead chunks. The index then has no mutable run until the next chunk is
+ * added. FULL, with nothing changed, when memory is full.
  */
 export function freeze(scratch: usize, root: usize): i32 {
   const words = changetype<Words>(root);
@@ -144,7 +145,7 @@ export function freeze(scratch: usize, root: usize): i32 {
   return FULL;
 }
 
-/** The head's live chunks as a segment; 0 when memory is full. */
+/** Makes a frozen run of the live chunks. Returns its address, or 0 when memory is full. */
 function segmentOf(scratch: usize, words: Words, head: Head): usize {
   const terms = headTermCount(head);
   if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(head))) << 4))) return 0;
@@ -211,7 +212,10 @@ function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool
   return true;
 }
 
-/** The live tokens of a term by ordinal and position; answers how many. The chain leads from the newest back. */
+/**
+ * Writes the live tokens of a term to `records`, sorted by ordinal and position, and returns their number. The chain
+ * leads from the newest token back, so the array is filled from its end.
+ */
 function collect(head: Head, term: HeadTerm, records: usize): u32 {
   const end = records + ((<usize>term.tokens) << 4);
   let at = end;
@@ -243,8 +247,8 @@ function writePostings(writer: Writer, records: usize, count: u32): bool {
 }
 
 /**
- * Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed,
- * when memory is full.
+ * Adds a chunk that is not in the index. Its `tokens` tokens are in the input area and take `bytes` bytes. FULL, with
+ * no visible change, when memory is full.
  */
 export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
   const words = changetype<Words>(root);
@@ -254,7 +258,7 @@ export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32,
   if (!headIn(words.list) && !publishHead(words)) return FULL;
   const head = headIn(words.list);
   if (!makeRoom(head, tokens, bytes)) return FULL;
-  // The slot that the chunk gets is counted after all that a reader of it needs.
+  // The slot of the chunk is counted last, after everything that its readers need.
   setLength(words, ordinal, tokens);
   if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
   append(changetype<Head>(head), ordinal, tokens, areaAt(scratch, SCRATCH_INPUT));
@@ -279,7 +283,7 @@ function makeRoom(address: usize, tokens: u32, bytes: u32): bool {
   );
 }
 
-/** The slot is counted last: before that no other thread looks at its tokens. */
+/** Appends the slot and its tokens. The slot is counted last, so no other thread looks at its tokens before. */
 function append(head: Head, ordinal: u32, tokens: u32, from: usize): void {
   const number = head.slots;
   const first = tokenCount(head);
@@ -315,7 +319,7 @@ function appendToken(head: Head, slot: u32, first: u32, token: u32, number: u32)
   head.entriesUsed += <u32>offsetof<Entry>();
 }
 
-/** Number of the term with these bytes, made where it is new. */
+/** The number of the term with these bytes, which is added if it is new. */
 function termOf(head: Head, at: usize, length: u32): u32 {
   const hash = hashOf(at, length);
   const place = placeOf(head, head.table, hash, at, length);
@@ -334,22 +338,23 @@ function termOf(head: Head, at: usize, length: u32): u32 {
   return number;
 }
 
-/** Takes a chunk out of the head: its slot is dead, and its terms are in one chunk less. */
+/** Removes a chunk from the mutable run: its slot becomes dead, and each of its terms counts one chunk less. */
 function removeFromHead(head: Head, number: u32): void {
   const slot = slotAt(head, number);
   slot.ordinal = NONE;
   head.live--;
   for (let token = slot.first; token < slot.first + slot.length; token++) {
     const entry = entryAt(head, token);
-    // The first of its term in the chunk stands for all.
+    // Only the term's first token in the chunk counts.
     if (entry.before <= slot.first) headTermAt(head, entry.term).chunks--;
   }
 }
 
 /**
- * Removes a chunk, given its distinct terms: its bit is cleared, and its terms' counts of dead postings go up, so
- * frequencies stay exact; the postings go with the next merge. Answers how many of the terms it had, NOT_THERE where
- * the index has no such chunk, or FULL with nothing changed, which only the question's own room can come to.
+ * Removes a chunk, given its distinct terms. Its live bit is cleared and its terms' counts of dead postings are
+ * increased, so term frequencies stay exact; the next merge removes the postings. Returns the number of the terms that
+ * were found, or NOT_THERE when the index does not have the chunk, or FULL, with nothing changed, when there is no
+ * memory for the query.
  */
 export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
   const words = changetype<Words>(root);
@@ -372,7 +377,7 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
   return found;
 }
 
-/** The segment in which the chunk is live, or 0: at most one. */
+/** The frozen run in which the chunk is live, or 0. There is at most one. */
 export function segmentWith(list: usize, ordinal: u32): usize {
   for (let i: u32 = 0; i < segmentCount(list); i++) if (isLive(segmentAt(list, i), ordinal)) return segmentAt(list, i);
   return 0;
@@ -399,7 +404,8 @@ function isInput(merge: usize, segment: usize): bool {
 }
 
 /**
- * The segment being written has the posting only if the merge has passed it; one that it has not reached is left out.
+ * Counts a dead posting in the run that a merge is writing, unless the merge has not reached the posting yet; it will
+ * then leave the posting out.
  */
 function countDeadInMerge(merge: usize, ref: TermRef, ordinal: u32): void {
   const state = changetype<Merge>(merge);
