@@ -1,6 +1,6 @@
-// Recovery: fills the arenas of a shard from its checkpoint when it is opened, and replays the log of changes. A
-// checkpoint that is damaged, that this server does not read or that the log does not go on from is told by name and
-// removed: all is loaded from the store then, as where there is none. Owner only.
+// Recovery: fills the arenas of a shard from its checkpoint when the shard is opened, and replays the log of changes. A
+// checkpoint that is damaged, that this version cannot read, or from which the log does not continue is logged with the
+// reason and removed; all segments are then loaded from the store, as if there were no checkpoint. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { defined } from '../../base/assert.js';
@@ -27,20 +27,23 @@ import { isReadable } from './format.js';
 import type { Note } from './writer.js';
 
 /**
- * Reads the image of an arena straight into the shared memory, which is closed to readers, region by region, and checks
- * each. Throws DamagedCheckpoint, or what reading the file fails with; the memory is garbage then.
+ * Reads the image of an arena directly into the shared memory, which is closed to readers, and checks each region.
+ * Throws DamagedCheckpoint or a file system error; the memory is then garbage.
  */
 function readImage(image: ArenaImage, path: string, manifest: Manifest, entry: ImageEntry): void {
   const file = ImageFile.open(path, manifest, entry);
   try {
-    if (!image.reserve(entry.bytes)) throw new DamagedCheckpoint(`${entry.file}: larger than the memory`);
+    if (!image.reserve(entry.bytes)) throw new DamagedCheckpoint(`${entry.file}: larger than the arena`);
     image.finish(readRegions(file, image), entry);
   } finally {
     file.close();
   }
 }
 
-/** All but the first goes where it belongs; that one is answered, since the words of the process stand there. */
+/**
+ * Reads all regions but the first to their place. The first region is returned, since it also holds fields that belong
+ * to the running process.
+ */
 function readRegions(file: ImageFile, image: ArenaImage): Buffer {
   const first = Buffer.alloc(file.bytesOf(0));
   for (let region = 0; region < file.regions; region++) {
@@ -49,22 +52,25 @@ function readRegions(file: ImageFile, image: ArenaImage): Buffer {
   return first;
 }
 
-/** What the indexes of terms have of a row as it was; undefined where that is not known, null for nothing. */
+/**
+ * What the text and metadata indexes of the checkpoint hold of a row; undefined if that is not known, null if they hold
+ * nothing.
+ */
 interface OldSource {
   readonly text: string | null | undefined;
   readonly terms: readonly string[] | undefined;
 }
 
 /**
- * Brings segments of a checkpoint to what the store has now: the log of changes names the rows that may differ, and of
- * each of them the store decides. As a load from the store, it goes in slices, readers do not find the segments before it
- * is done, and nothing writes to them.
+ * Log replay: brings segments of a checkpoint up to date with the store. The log names the rows that may differ, and
+ * the store decides what each row is now. Like a load from the store, it runs in slices; readers do not find the
+ * segments before it is complete, and nothing writes to them until then.
  */
 class CatchUp extends PartLoad {
   private readonly left: Iterator<[Ordinal, OldSource]>;
   private next: [Ordinal, OldSource] | undefined;
 
-  /** `changed`: the rows that may differ, with what they were. */
+  /** `changed`: the rows that may differ, with what the checkpoint's indexes hold of them. */
   constructor(
     parts: PartTable,
     ref: CollectionRef,
@@ -77,7 +83,7 @@ class CatchUp extends PartLoad {
     this.step();
   }
 
-  /** After ArenaFull it goes on with the same row, which has been taken out then and not been put in. */
+  /** After ArenaFull it continues with the same row, which by then is removed and not yet added again. */
   override proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
     const terms = new FieldTerms(txn, this.ref.id);
     while (this.next) {
@@ -90,7 +96,7 @@ class CatchUp extends PartLoad {
     return [...this.made.values()];
   }
 
-  /** To the next row; false behind the last. */
+  /** Advances to the next row. Returns false after the last one. */
   private step(): boolean {
     const { done, value } = this.left.next();
     this.next = done ? undefined : value;
@@ -107,7 +113,10 @@ function takeOut(part: Part, row: Ordinal, { text, terms }: OldSource): void {
   part.ordinals.release(row);
 }
 
-/** Where it is not known what the index has of the row, it goes, and is made again when it is wanted. */
+/**
+ * Removes a row from an index. If it is not known what the index holds of the row, the index is dropped, and is built
+ * again when a search needs it.
+ */
 function without<S>(
   index: PartTerms<S> | undefined,
   row: Ordinal,
@@ -137,9 +146,9 @@ function putIn(txn: ShardTxn, part: Part, row: Ordinal, terms: FieldTerms): void
 type Changed = Map<Ordinal, OldSource>;
 
 /**
- * Enters what the arenas hold: segments that are as they were at once, those that the store has changed since as a load
- * that catches up; those of collections that are gone are dropped. `refs`: the collections whose segments are in the
- * arenas. `changes`: all since.
+ * Restores the segments in the arenas. Unchanged segments become visible at once, changed ones after log replay; those
+ * of deleted collections are dropped. `refs`: the collections with segments in the arenas; `changes`: all changes since
+ * the checkpoint.
  */
 function revive(
   shard: Shard,
@@ -163,7 +172,10 @@ function revive(
   }
 }
 
-/** Words are stems of a language: of another one they are no use. */
+/**
+ * Continues with the restored indexes. Index terms are stems of a language, so the text index is dropped if the
+ * collection's language has changed.
+ */
 function resumeTerms(shard: Shard, part: Part, isSameLanguage: boolean): void {
   resumeWords(shard, part);
   resumeFields(shard, part);
@@ -183,7 +195,7 @@ function forget(shard: Shard, id: CollectionId, parts: readonly Part[]): void {
   shard.parts.delete(id);
 }
 
-/** By collection. What is told first of a row is what the checkpoint has of it. */
+/** The changed rows of each collection. The first log entry of a row tells what the checkpoint holds of it. */
 function changedRows(changes: readonly PartChange[]): Map<CollectionId, Changed> {
   const changed = new Map<CollectionId, Changed>();
   for (const { id, removed, texts, terms, added } of changes) {
@@ -202,7 +214,10 @@ interface Filled {
   changes: PartChange[];
 }
 
-/** Requires that the arenas are formatted and closed. */
+/**
+ * Restores a shard from its checkpoint, or discards the checkpoint if it is unusable. Requires that the arenas are
+ * formatted and closed.
+ */
 export function restore(
   shard: Shard,
   number: number,
@@ -218,13 +233,13 @@ export function restore(
   files.clear(manifest);
 }
 
-/** There is no checkpoint from now on. */
+/** Removes the checkpoint and ends the log of changes. */
 export function discard(shard: Shard, files: CheckpointFiles): void {
   files.clear();
   shard.store.changes.end();
 }
 
-/** undefined where there is no checkpoint, or none that is of use: the arenas are empty then. */
+/** Reads manifest, log and images. Returns undefined if there is no usable checkpoint; the arenas are then empty. */
 function fill(shard: Shard, shardNumber: number, files: CheckpointFiles, note: Note): Filled | undefined {
   try {
     const manifest = files.readManifest();
@@ -239,7 +254,7 @@ function fill(shard: Shard, shardNumber: number, files: CheckpointFiles, note: N
     note(
       'warn',
       { shard: shardNumber, reason: (error as Error).message },
-      'a checkpoint is of no use: all is loaded from the store',
+      'the checkpoint is unusable: all segments are loaded from the store',
     );
     shard.arenas.format();
     return undefined;
@@ -248,9 +263,11 @@ function fill(shard: Shard, shardNumber: number, files: CheckpointFiles, note: N
 
 function checkOrigin({ kernel, shard, log, number }: Manifest, shardNumber: number, { store }: Shard): void {
   const { id, last } = store.changes.state;
-  if (shard !== shardNumber) throw new DamagedCheckpoint(`manifest: of shard ${shard}`);
-  if (!isReadable(kernel)) throw new DamagedCheckpoint('manifest: of another version of the server');
-  if (log !== id || number > last) throw new DamagedCheckpoint('manifest: the log of changes does not go on from it');
+  if (shard !== shardNumber) throw new DamagedCheckpoint(`manifest: belongs to shard ${shard}`);
+  if (!isReadable(kernel))
+    throw new DamagedCheckpoint('manifest: written by another version of the server, which this one cannot read');
+  if (log !== id || number > last)
+    throw new DamagedCheckpoint('manifest: the log of changes does not continue from it');
 }
 
 const isOfNoUse = (error: unknown): boolean =>

@@ -1,6 +1,6 @@
-// Writes checkpoints of a shard, and says when one is due. A checkpoint takes passes over all arenas until one has seen
-// no change, then the manifest. The first passes go beside everything else; where writers never rest, the last ones hold
-// a write freeze while they bring over what has changed since. Owner only.
+// Writes checkpoints of a shard, and decides when one is due. A checkpoint copies all arenas in passes, until a pass
+// has seen no change, and then writes the manifest. The first passes run beside everything else; if writes never pause,
+// the last passes hold a write freeze while they copy what has changed. Owner only.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -22,19 +22,19 @@ import type { Part } from '../segments/segment.js';
 import type { Shard } from '../shard.js';
 import { CHECKPOINT_FORMAT } from './format.js';
 
-/** So much at a time goes to the disk: a single sync at the end would hold up the commits of the store. */
+/** Bytes written between two syncs. A single sync at the end would delay the commits of the store. */
 const SYNC_BYTES = 32 * 2 ** 20;
 
 /**
- * The image of an arena as a file. A pass copies the memory region by region and writes those that are not what the file
- * has; it need not be the memory at one moment.
+ * The image of an arena as a file. A pass copies the memory region by region and writes the regions that differ from
+ * the file. After one pass the file is not necessarily a consistent image.
  */
 class ImageWriter {
-  /** Of the regions as the file has them. */
+  /** Checksums of the regions in the file. */
   private sums: number[] = [];
   private bytes = 0;
   private unsyncedBytes = 0;
-  /** What is written is a copy: the memory changes meanwhile. */
+  /** Regions are copied before they are written, because the memory changes meanwhile. */
   private readonly buffer = Buffer.alloc(REGION_BYTES);
 
   private constructor(
@@ -47,8 +47,8 @@ class ImageWriter {
   }
 
   /**
-   * Brings the file to what the memory is now, with a `pause` behind each region; one that others wait for syncs
-   * nothing on the way.
+   * Brings the file up to date with the memory, with a `pause` after each region. A pass that writers wait for does not
+   * sync.
    */
   async pass(pause: () => Promise<unknown>, isAwaited: boolean): Promise<void> {
     const bytes = this.image.bytes;
@@ -61,7 +61,7 @@ class ImageWriter {
     this.bytes = bytes;
   }
 
-  /** Completes the file; its name is the caller's to sync. Answers the bytes of the image. */
+  /** Writes the header and syncs the file; the caller syncs its directory entry. Returns the bytes of the image. */
   async finish(header: Omit<ImageHeader, 'bytes' | 'sums'>): Promise<number> {
     const { bytes, sums, file } = this;
     await this.write(encodeHeader({ ...header, bytes, sums }), 0);
@@ -96,19 +96,23 @@ class ImageWriter {
 }
 
 /**
- * Passes beside writers, and then those that hold them up: only a reader that grows its scratch lets one of these fail.
+ * Number of passes without and with a write freeze. A pass under a freeze fails only if a reader's scratch memory grows
+ * during it.
  */
 const FREE_PASSES = 2;
 const STILL_PASSES = 3;
-/** Between two regions of a free pass: a region takes a millisecond, and searches want the cores too. */
+/**
+ * Pause between two regions of a pass without freeze, in milliseconds. Copying a region takes about one, and searches
+ * need the cores too.
+ */
 const PAUSE_MS = 3;
 
 export interface Written {
   bytes: number;
   passes: number;
-  /** How long writers were held up in all. */
+  /** How long writers were blocked in total. */
   heldMs: number;
-  /** Of WriteFreeze, at the moment that it is of. */
+  /** The version of the write freeze at the moment that the checkpoint captures. */
   version: number;
 }
 
@@ -121,7 +125,7 @@ interface Moment {
 const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
   !terms || terms.isLost || terms.complete !== undefined;
 
-/** Parts on their way into memory, and indexes of terms that are being made, are in no checkpoint. */
+/** Whether no load, large removal or index build is under way; none of these can be checkpointed. */
 function isAtRest({ loads, parts, leaving }: Shard): boolean {
   return (
     loads.areDone &&
@@ -130,6 +134,7 @@ function isAtRest({ loads, parts, leaving }: Shard): boolean {
   );
 }
 
+/** One attempt to write a checkpoint. */
 export class Writing {
   private readonly id = randomBytes(16).toString('hex');
   private readonly writers = new Map<number, ImageWriter>();
@@ -137,7 +142,7 @@ export class Writing {
   private heldMs = 0;
   private isComplete = false;
 
-  /** `isGivenUp` ends it at its next step. */
+  /** If `isGivenUp` returns true, writing ends at its next step. */
   constructor(
     private readonly shard: Shard,
     private readonly number: number,
@@ -146,8 +151,8 @@ export class Writing {
   ) {}
 
   /**
-   * undefined where it has come to nothing: the checkpoint of before stays. `isAlone`: nothing else is to be done any
-   * more.
+   * Returns undefined if no checkpoint was written; the previous one then stays. `isAlone`: the shard is closing, so
+   * the write freeze is not lifted again.
    */
   async run(isAlone: boolean): Promise<Written | undefined> {
     this.files.make();
@@ -162,7 +167,7 @@ export class Writing {
     }
   }
 
-  /** Passes, until the files are the memory at one moment. */
+  /** Runs passes until the files are a consistent image. */
   private async copy(isAlone: boolean): Promise<Moment | undefined> {
     const passes = isAlone ? STILL_PASSES : FREE_PASSES + STILL_PASSES;
     for (; this.passes < passes && !this.isGivenUp(); ) {
@@ -187,7 +192,7 @@ export class Writing {
     }
   }
 
-  /** Answers what the files are now a copy of; undefined where something has changed on the way. */
+  /** Returns the moment that the files capture; undefined if something changed during the pass. */
   private async pass(pause: () => Promise<unknown>, isAwaited: boolean): Promise<Moment | undefined> {
     const before = this.mark();
     for (const arena of this.shard.arenas.numbers()) {
@@ -198,7 +203,7 @@ export class Writing {
     return before !== undefined && before === this.mark() ? this.moment() : undefined;
   }
 
-  /** Equal at two times between which nothing has changed; undefined where something is under way. */
+  /** A value that stays equal as long as nothing changes; undefined while a change is under way. */
   private mark(): string | undefined {
     const locks = this.shard.arenas.used().map((kernel) => kernel.image().locks);
     return locks.includes(undefined) || !isAtRest(this.shard)
@@ -231,7 +236,10 @@ export class Writing {
     };
   }
 
-  /** undefined where the log of changes has ended meanwhile: there is nothing that goes on from it. */
+  /**
+   * Writes headers and manifest. Returns undefined if the log of changes has ended meanwhile, because nothing would
+   * continue from the checkpoint.
+   */
   private async complete({ state, version, manifest }: Moment): Promise<Written | undefined> {
     const { id, shard, number } = manifest;
     for (const image of manifest.images)
@@ -263,17 +271,17 @@ export class Writing {
 }
 
 const CHECK_MS = 1000;
-/** Rows published since the last one that make the next one due at once: so many, and this share of all. */
+/** A checkpoint is due early once this many rows, and this share of all, have been published since the last one. */
 const MANY_ROWS_MIN = 20_000;
 const MANY_ROWS_SHARE = 1 / 2;
-/** At the soonest after so many times what the last one took. */
+/** An early checkpoint waits this many times as long as the last one took. */
 const SPACING = 10;
 
 export type Note = (level: LogNote['level'], fields: Record<string, unknown>, message: string) => void;
 
 /**
- * The checkpoints of a shard: one so often while something changes, sooner after much has changed, and at a clean stop.
- * What a failed one leaves is the checkpoint of before, which the log of changes goes on from.
+ * The checkpoints of a shard: one every `intervalMs` while something changes, earlier after many changes, and one at a
+ * clean stop. If writing fails, the previous checkpoint stays, and the log of changes continues from it.
  */
 export class Checkpoints {
   private readonly timer: NodeJS.Timeout;
@@ -285,7 +293,8 @@ export class Checkpoints {
   private publications: number;
 
   /**
-   * `rowsMin`: the smallest part that makes a checkpoint worth its while; smaller ones are read from the store as fast.
+   * `rowsMin`: size of the smallest segment that makes a checkpoint worthwhile. Smaller ones load from the store as
+   * fast.
    */
   constructor(
     private readonly shard: Shard,
@@ -299,7 +308,7 @@ export class Checkpoints {
     this.timer = setInterval(() => this.check(), Math.min(CHECK_MS, intervalMs)).unref();
   }
 
-  /** Writes what has changed since the last one, and no other after it. The memory is not to be changed any more. */
+  /** Writes a last checkpoint if anything has changed. The memory must not be changed afterwards. */
   async finish(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.timer);
@@ -358,7 +367,7 @@ export class Checkpoints {
   }
 }
 
-/** An index of terms that is still being made has nobody who would go on with it. */
+/** Drops indexes that are still being built, since recovery could not continue them. */
 function giveUpUnfinished(part: Part): void {
   for (const kind of ['words', 'fields'] as const) {
     if (isWhole(part[kind])) continue;

@@ -26,7 +26,7 @@ const SETTINGS = {
 const CHECKPOINTS = 'data/checkpoints/';
 const FAILED = 'a checkpoint could not be written';
 const WRITTEN = 'checkpoint written';
-const OF_NO_USE = 'is of no use';
+const OF_NO_USE = 'the checkpoint is unusable';
 
 const vectorOf = (n: number): number[] => Array.from({ length: DIM }, (_, i) => Math.sin(n * 3.7 + i * i));
 

@@ -127,5 +127,5 @@ test('every acknowledged write is there after kill -9 and after SIGTERM, whateve
   server = start(dataDir);
   life.url = await untilReady(server);
   await life.check('after a clean stop');
-  assert.ok(!/is of no use/.test(server.output()), server.output());
+  assert.ok(!/the checkpoint is unusable/.test(server.output()), server.output());
 });

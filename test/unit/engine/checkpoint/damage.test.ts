@@ -98,7 +98,7 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
   [
     'a manifest of another shard',
     ({ manifest }) => changeManifest(manifest, (found) => (found.shard = 3)),
-    /of shard 3/,
+    /belongs to shard 3/,
   ],
   [
     'a manifest of another kernel',
@@ -108,14 +108,14 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
   [
     'a checkpoint that is newer than the store',
     ({ manifest }) => changeManifest(manifest, (found) => (found.number = 1e6)),
-    /does not go on from it/,
+    /does not continue from it/,
   ],
   [
     'a checkpoint of another data directory',
     ({ manifest }) => changeManifest(manifest, (found) => (found.log = 'f'.repeat(32))),
-    /does not go on from it/,
+    /does not continue from it/,
   ],
-  ['a log of changes that ended', ({ world }) => world.store.changes.end(), /does not go on from it/],
+  ['a log of changes that ended', ({ world }) => world.store.changes.end(), /does not continue from it/],
 ];
 
 for (const [name, damage, told] of DAMAGES) {
