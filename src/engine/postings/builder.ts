@@ -1,20 +1,20 @@
-// An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in
-// slices when the first search needs it, kept up by every write from then on, and gone with the part. Where memory has
-// no room for it, it is lost: dropped, and made anew by the next search that needs it; where a record that it is made
-// of is damaged it is lost for good. Owner only.
+// A text index or metadata index of a segment while it is built and maintained. It is filled from the store in slices
+// when the first search needs it, kept up to date by every later write, and dropped with the segment. If it does not
+// fit in memory, it is lost: dropped, and built again by the next search that needs it. If a record that it needs is
+// damaged, it stays lost. Owner only.
 import type { Ordinal } from '../../api/ids.js';
 import { DamagedRecord } from '../../storage/damage.js';
 import { ArenaFull } from '../memory/bindings.js';
 import { LOST } from '../memory/layout.js';
 import type { WordIndex } from './text-index.js';
 
-/** What is indexed of each chunk from an ordinal on, in the order of ordinals. */
+/** Yields what is to be indexed of each chunk from an ordinal on, in ascending order. */
 export type Stored<S> = (from: Ordinal) => Iterable<{ ordinal: Ordinal; source: S }>;
 
-/** How the terms of a chunk come about: pure functions of its source. */
+/** How the terms of a chunk are computed from its source (text or metadata). Pure functions. */
 export interface TermMaker<S> {
   add(index: WordIndex, ordinal: Ordinal, source: S): void;
-  /** What `add` added. */
+  /** The terms that `add` adds. */
   termsOf(source: S): readonly string[];
 }
 
@@ -23,9 +23,9 @@ export class PartTerms<S> {
   private damage: DamagedRecord | undefined;
 
   /**
-   * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom`
-   * runs what may want memory, again where it has found some. Chunks with an ordinal below `builtTo` are in; Infinity
-   * once all are.
+   * `announce` publishes the root of the index to readers once it is complete, and LOST before it is dropped.
+   * `withRoom` runs work that may need memory and repeats it after memory was freed. Chunks with an ordinal below
+   * `builtTo` are indexed; Infinity means all are.
    */
   constructor(
     private readonly index: WordIndex,
@@ -39,19 +39,19 @@ export class PartTerms<S> {
     return this.lost;
   }
 
-  /** Memory that it takes, as far as it has been made. */
+  /** Bytes of memory that it takes so far. */
   get bytes(): number {
     return this.lost ? 0 : Object.values(this.index.bytes()).reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** The index once it has every chunk. */
+  /** The index, once it has every chunk. */
   get complete(): WordIndex | undefined {
     return this.builtTo === Infinity && !this.lost ? this.index : undefined;
   }
 
   /**
-   * Runs what calls `build`. Nobody waits for that while it goes on in the background: the damage that it meets is kept
-   * for who asks next.
+   * Runs a step that calls `build`. In the background nobody waits for the result, so damage is kept for the next
+   * caller.
    */
   proceed(build: () => boolean): boolean {
     try {
@@ -64,12 +64,12 @@ export class PartTerms<S> {
     }
   }
 
-  /** Throws the DamagedRecord that it was lost for. */
+  /** Throws the DamagedRecord for which the index was lost. */
   assertSound(): void {
     if (this.damage) throw this.damage;
   }
 
-  /** Takes in what is stored until there is nothing more to do, which it then says, or until the time is over. */
+  /** Indexes stored chunks until `untilMs`. Returns true if nothing is left to do. */
   build(stored: Stored<S>, untilMs: number): boolean {
     if (this.builtTo < Infinity) this.orLose(() => this.takeIn(stored, untilMs));
     return this.lost || this.builtTo === Infinity;
@@ -85,32 +85,38 @@ export class PartTerms<S> {
     this.announce(this.index.root);
   }
 
-  /** A chunk that has just been stored. While the index is being built, those ahead are found in the store. */
+  /**
+   * Adds a chunk that has just been stored. While the index is being built, a chunk beyond `builtTo` is found in the
+   * store later.
+   */
   add(ordinal: Ordinal, source: S): void {
     if (ordinal < this.builtTo) this.orLose(() => this.maker.add(this.index, ordinal, source));
   }
 
-  /** `source` is what was added. */
+  /** Removes a chunk. `source` must be what was added. */
   remove(ordinal: Ordinal, source: S): void {
     if (ordinal < this.builtTo) this.orLose(() => this.index.remove(ordinal, this.maker.termsOf(source)));
   }
 
-  /** The same of a chunk that the index may not have: of a document that was leaving when it was made. */
+  /**
+   * Removes a chunk that the index may not have, because its document was already being removed when the index was
+   * built.
+   */
   removeIfThere(ordinal: Ordinal, source: S): void {
     if (ordinal < this.builtTo) this.orLose(() => this.index.remove(ordinal, this.maker.termsOf(source), true));
   }
 
-  /** Merges what was added in small pieces; true when there is more to do. */
+  /** Merges small runs. Returns true if there is more to do. */
   mergeSome(budgetMs: number): boolean {
     return !this.lost && this.index.mergeSome(budgetMs);
   }
 
-  /** It must not be used after it. Requires that readers do not find it any more. */
+  /** Frees the memory. The index must not be used afterwards. Requires that readers no longer find it. */
   drop(): void {
     if (!this.lost) this.index.drop();
   }
 
-  /** A commit cannot be taken back because an index has no room: the index goes instead. */
+  /** A commit cannot be undone because an index does not fit in memory, so the index is dropped instead. */
   private orLose(change: () => void): void {
     if (this.lost) return;
     try {

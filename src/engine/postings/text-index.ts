@@ -1,6 +1,6 @@
-// One collection's words in a shard's memory: chunks by ordinal, BM25, counts, phrases, bitmaps of the chunks that have
-// terms. Checks and copies are made here, the work in kernel/postings. The owner writes; any thread with a Kernel of
-// its own may search.
+// The text index of a segment: BM25 ranking, term statistics, phrases, and bitmaps of the chunks that have given terms.
+// Metadata indexes use it too, with metadata terms. This file checks arguments and copies results; kernel/postings does
+// the work. The owner writes; any thread with a kernel of its own may search.
 import { assert } from '../../base/assert.js';
 import { type LexicalStatistics, bm25Of } from '../../ranking/bm25.js';
 import { withTies } from '../../ranking/top-k.js';
@@ -21,11 +21,11 @@ import {
   TEXT_TERMS,
 } from '../memory/layout.js';
 
-/** Best first, equal scores by ordinal. */
+/** Ranked chunks, best first, equal scores by ordinal. */
 export interface RankedWords {
   readonly count: number;
   readonly ordinals: Uint32Array;
-  /** BM25. Chunks that tie have the very same number, in any shard. */
+  /** BM25. Chunks that tie have exactly the same number in every shard. */
   readonly scores: Float64Array;
 }
 
@@ -39,7 +39,7 @@ interface WordBytes {
   readonly live: number;
 }
 
-/** The kernel's number of each. */
+/** The kernel's number of each kind of memory. */
 const MEMORY_PARTS: Readonly<Record<keyof WordBytes, number>> = {
   lengths: TEXT_LENGTHS,
   head: TEXT_HEAD,
@@ -50,22 +50,23 @@ const MEMORY_PARTS: Readonly<Record<keyof WordBytes, number>> = {
   live: TEXT_LIVE,
 };
 
-/** The first `count` of an answer. */
+/** The first `count` hits of a ranking. */
 function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {
   return { count, ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
-/** The first `max` of some terms, each once, in the order of their bytes. */
+/** The first `max` distinct terms in byte order. */
 function firstTerms(terms: readonly string[], max: number): string[] {
   const inOrder = [...new Set(terms)].map((term) => Buffer.from(term)).sort(Buffer.compare);
   return inOrder.slice(0, max).map((term) => term.toString());
 }
 
-/** Postings between two looks at the clock: about a fifth of a millisecond. */
+/** Postings merged between two checks of the time: about 0.2 ms. */
 const MERGE_STEP = 8192;
 
+/** An inverted index in shared memory, from terms to chunks by ordinal. The owner writes, any thread reads. */
 export class WordIndex {
-  /** `root` is the address of the index; another thread's Kernel attaches by it. */
+  /** `root` is the address of the index in shared memory, by which kernels of other threads attach to it. */
   constructor(
     private readonly instance: Instance,
     readonly root: number,
@@ -79,7 +80,10 @@ export class WordIndex {
     return this.instance.calls.tokensIn(this.root);
   }
 
-  /** Adds a chunk that is not in the index. Tokens hold no zero character. Throws ArenaFull with nothing changed. */
+  /**
+   * Adds a chunk that is not in the index. Tokens must not contain a zero character. Throws ArenaFull and then changes
+   * nothing.
+   */
   add(ordinal: number, tokens: readonly string[]): void {
     assertOrdinal(ordinal);
     assert(tokens.length <= CHUNK_TERMS_MAX, `a chunk of ${tokens.length} tokens`);
@@ -87,7 +91,7 @@ export class WordIndex {
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
   }
 
-  /** As add, with tokens that are written already. */
+  /** Like `add`, with tokens that are already encoded. */
   addWritten(ordinal: number, { bytes, count }: WrittenTerms): void {
     assertOrdinal(ordinal);
     this.setWritten(bytes);
@@ -95,8 +99,8 @@ export class WordIndex {
   }
 
   /**
-   * Takes out a chunk; `tokens` are those it was added with. `mayBeAbsent`: where it is not there, nothing is done.
-   * Throws ArenaFull with nothing changed.
+   * Removes a chunk. `tokens` must be those it was added with. With `mayBeAbsent`, nothing happens if the chunk is not
+   * in the index. Throws ArenaFull and then changes nothing.
    */
   remove(ordinal: number, tokens: readonly string[], mayBeAbsent = false): void {
     const terms = [...new Set(tokens)];
@@ -107,6 +111,7 @@ export class WordIndex {
     assert(found === terms.length, `removing ${terms.length} terms of ${ordinal}, which has ${found} of them`);
   }
 
+  /** Chunks and tokens of this index, and the number of chunks that have each of `terms`. */
   statistics(terms: readonly string[]): LexicalStatistics {
     this.setTerms(terms);
     const count = countOf(this.instance.calls.countWords(this.instance.scratch, this.root, terms.length));
@@ -118,8 +123,8 @@ export class WordIndex {
   }
 
   /**
-   * The k best chunks that have any of the distinct `terms`, of those in `allowed`. `statistics` are those of the whole
-   * collection.
+   * The k best chunks by BM25 (Robertson and Zaragoza 2009) of those in `allowed` that have any of the distinct
+   * `terms`. `statistics` cover the whole collection.
    */
   rank(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
     assert(Number.isInteger(k) && k >= 1, `k ${k}`);
@@ -135,7 +140,7 @@ export class WordIndex {
     return { count, ordinals: this.instance.copyWords(this.instance.output, count), scores };
   }
 
-  /** As rank, with all further chunks whose score equals the k-th. */
+  /** Like `rank`, with all further chunks whose score equals that of the k-th. */
   rankWithTies(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
     return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed), firstWords);
   }
@@ -148,7 +153,7 @@ export class WordIndex {
     return this.instance.copyWords(at, ordinals.length);
   }
 
-  /** The first `max` terms that begin with `prefix`, in the order of their bytes. */
+  /** The first `max` terms that begin with `prefix`, in byte order. */
   prefixTerms(prefix: string, max: number): string[] {
     this.setTerms([prefix]);
     const bytes = countOf(this.instance.calls.listPrefixed(this.instance.scratch, this.root, max));
@@ -156,16 +161,15 @@ export class WordIndex {
   }
 
   /**
-   * Makes a segment of what has been added since the last time; adds do so by themselves. Throws ArenaFull with nothing
-   * changed.
+   * Freezes the mutable run. `add` does this by itself when the run is full. Throws ArenaFull and then changes nothing.
    */
   freeze(): void {
     countOf(this.instance.calls.freezeWords(this.instance.scratch, this.root));
   }
 
   /**
-   * Merges segments for about as long as given; true when there is more to do. `all`: until one is left, for an index
-   * that rests.
+   * Merges runs for about `budgetMs`. Returns true if there is more to do. `all`: until a single run is left, for an
+   * index that no longer changes.
    */
   mergeSome(budgetMs: number, all = false): boolean {
     const until = performance.now() + budgetMs;
@@ -175,7 +179,7 @@ export class WordIndex {
     return true;
   }
 
-  /** Memory by what it holds. A merge under way is not counted. */
+  /** Bytes of memory by purpose, without those of a merge under way. */
   bytes(): WordBytes {
     const entries = Object.entries(MEMORY_PARTS).map(([name, part]) => [
       name,
@@ -184,14 +188,14 @@ export class WordIndex {
     return Object.fromEntries(entries) as unknown as WordBytes;
   }
 
-  /** Gives the memory back. The index must not be used after it, on any thread. */
+  /** Frees the memory. No thread may use the index afterwards. */
   drop(): void {
     this.instance.calls.dropWords(this.root);
   }
 
   /**
-   * The chunks in which the tokens, at least one, follow each other; of the last, with `lastIsPrefix`, perhaps only the
-   * beginning.
+   * The chunks in which the tokens, at least one, follow each other. With `lastIsPrefix`, the last token only has to
+   * begin a token of the chunk.
    */
   phrase(tokens: readonly string[], lastIsPrefix = false): Bitmap {
     assert(tokens.length > 0, 'a phrase without a token');
@@ -202,8 +206,8 @@ export class WordIndex {
   }
 
   /**
-   * The chunks that have a token with `piece` in it; with `atEnd`, one that ends with it. For those that begin with it:
-   * `phrase`.
+   * The chunks that have a token containing `piece`, or with `atEnd` ending with it. Use `phrase` for tokens that begin
+   * with it.
    */
   containing(piece: string, atEnd = false): Bitmap {
     this.setTerms([piece]);
@@ -217,34 +221,34 @@ export class WordIndex {
   }
 
   /**
-   * The chunks that have a term from `from` on to before `to`, in the order of bytes; with a `piece`, one that has it
-   * behind `from`, or ends with it.
+   * The chunks that have a term from `from` (inclusive) to `to` (exclusive) in byte order. With `piece`, the term must
+   * contain it after `from`, or end with it if `atEnd` is set.
    */
   range(from: string, to: string, piece = '', atEnd = false): Bitmap {
     this.setTerms([from, to, piece]);
     return this.copyBitmap(this.instance.calls.findRange(this.instance.scratch, this.root, atEnd));
   }
 
-  /** All chunks. */
+  /** All chunks of the index. */
   every(): Bitmap {
     return this.copyBitmap(this.instance.calls.findLive(this.instance.scratch, this.root));
   }
 
-  // Terms go to the kernel as UTF-8, each with a zero byte.
+  // Terms are passed to the kernel as UTF-8, each with a zero byte at its end.
 
-  /** The tokens of a chunk; answers the bytes written. */
+  /** Passes the tokens of a chunk. Returns the number of bytes written. */
   private setTokens(tokens: readonly string[]): number {
     const text = tokens.join('\0');
     const at = this.instance.reserveInput(3 * text.length + 1);
     return this.instance.writeText(at, text);
   }
 
-  /** The tokens of a chunk as they are written. */
+  /** Passes the tokens of a chunk that are already encoded. */
   private setWritten(bytes: Uint8Array): void {
     this.instance.bytesAt(this.instance.reserveInput(bytes.length), bytes.length).set(bytes);
   }
 
-  /** The terms of a question, behind their factors. */
+  /** Passes the terms of a query, after their factors. */
   private setTerms(terms: readonly string[], factors?: Float32Array): void {
     const text = terms.join('\0');
     const at = this.instance.reserveInput(4 * terms.length + 3 * text.length + 1);
