@@ -1,63 +1,69 @@
-// Makes new codes for an index: decides how long they are and how their bits are given to axes, learns the axes from a
-// sample of its rows, encodes all rows, and exchanges the codes. A slice of work for each `next()`, so that the owner
-// can do other things between; rows that are written meanwhile are encoded by both. Owner only.
+// Builds quantized vectors for an index: chooses their length, trains principal components on a sample of the rows,
+// assigns bits to components, encodes all rows, and replaces the old quantized vectors. Each `next()` runs one slice,
+// so that the owner can do other work in between; rows written meanwhile are encoded in both forms. Owner only.
 import type { Instance } from '../memory/bindings.js';
 import { NONE, PLAN_AXIS, PLAN_BYTES, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
 
-/** How long the codes of an index are: by its dimensions and by how much its recall asks for. */
+/** Size of quantized vectors. It depends on the dimension of the vectors and on the recall that is needed. */
 export interface CodeShape {
-  /** A multiple of 32. */
+  /** Bytes of a quantized vector, a multiple of 32. */
   readonly bytes: number;
-  /** Axes to choose from. */
+  /** Number of principal components to choose from. */
   readonly axes: number;
 }
 
-/** Rows of so few dimensions are as near as their codes. */
+/** With fewer dimensions, reading rows is as fast as reading quantized vectors. */
 const DIM_MIN = 33;
-/** All of so few dimensions have eight bits in half a line of memory. */
+/** Up to this many dimensions, every component gets eight bits within half a cache line. */
 const HALF_LINE_DIM = 64;
-/** At two bits so many axes fill a line. */
+/** Number of components that fill a cache line at two bits each. */
 const AXES_PER_LINE = 256;
 
-/** The shapes worth trying, the shortest first: one line of memory, and two; after the last, walks go by rows. */
+/**
+ * The sizes worth trying, shortest first: half a line and one of 64 bytes for few dimensions, otherwise one and two. If
+ * none suffices, graph searches use full rows. Empty for very few dimensions.
+ */
 export function shapesFor(dim: number): CodeShape[] {
   if (dim < DIM_MIN) return [];
   const lines = dim <= HALF_LINE_DIM ? [0.5, 1] : [1, 2];
   return lines.map((count) => ({ bytes: 64 * count, axes: Math.min(dim, AXES_PER_LINE * Math.max(1, count)) }));
 }
 
-// How the bits of a code are given to axes: to each as many as lessen the error of scores most.
-// A code's error along an axis adds to the score of a row by as much as the query has along that axis. If queries lay
-// as rows do, an axis would count by its variance, for the rows, times its mean square, for the queries. Those that are
-// hard to answer lie more evenly, so the variance counts with the power of 1.25 that served all sets best
-// (quantization.md); but the mean of all rows, an axis of its own, counts in full: it may have little variance and the
-// largest share in every score. Bits are given two at a time where they take off most (Gersho & Gray, Vector
-// Quantization and Signal Compression, 8.3).
+// Bit allocation: each component gets as many bits as reduce the error of scores most. The quantization error along a
+// component changes a score in proportion to the query's value along it. If queries were distributed like rows, a
+// component would count by its variance, for the rows, times its mean square, for the queries. Queries that are hard to
+// answer are spread more evenly, so the variance counts with the power of 1.25, which served all data sets best
+// (docs/internals/quantization.md). The mean of all rows, which is a component of its own, counts in full: it may have
+// little variance and still the largest share of every score. Bits are given two at a time where they reduce the error
+// most (Gersho and Gray, Vector Quantization and Signal Compression, 8.3).
 
-/** What the sample says of an axis. */
+/** Variance and mean of the sample along a component. */
 export interface Measured {
   readonly variance: number;
   readonly mean: number;
 }
 
-/** A place of 4 or 2 bits in the code. */
+/** A slot of 4 or 2 bits in the quantized vector. */
 interface Slot {
   readonly axis: number;
-  /** Its step, in standard deviations of the axis. */
+  /** Quantization step, in standard deviations of the component. */
   readonly step: number;
-  /** The slot whose steps it divides. */
+  /** Index of the slot that this one refines. */
   readonly parent?: number;
 }
 
 export interface SlotPlan {
-  /** Of 4 bits, a multiple of 32, then of 2 bits, a multiple of 64; of each the first of their axes stand first. */
+  /**
+   * Slots of 4 bits, a multiple of 32 in number, then slots of 2 bits, a multiple of 64. In each group the slots that
+   * refine no other come first.
+   */
   readonly slots4: readonly Slot[];
   readonly slots2: readonly Slot[];
 }
 
 /**
- * By bits: the mean square error of the best even steps for a normal distribution of variance 1, and that step (Max
- * 1960; beyond 5 bits computed in the same way).
+ * By number of bits: mean square error of the optimal uniform quantizer for a normal distribution of variance 1, and
+ * its step (Max 1960; beyond 5 bits computed in the same way).
  */
 const ERRORS = new Map([
   [0, 1],
@@ -75,11 +81,11 @@ const STEPS = new Map([
   [10, 0.0089],
 ]);
 const SLOTS_4_STEP = 32;
-/** Adds nothing to any score. */
+/** Padding that adds nothing to any score. */
 const UNUSED: Slot = { axis: 0, step: 0 };
 const VARIANCE_POWER = 1.25;
 
-/** For codes of `bytes`, a multiple of 32. */
+/** Assigns slots to components for quantized vectors of `bytes` bytes, a multiple of 32. */
 export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
   const bits = bitsOf(axes, 4 * bytes);
   const order = [...bits.keys()].filter((axis) => bits[axis]! > 0).sort((a, b) => bits[b]! - bits[a]! || a - b);
@@ -91,7 +97,7 @@ export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
     left4 -= fours;
     return { axis, widths: [...Array<4>(fours).fill(4), ...Array<2>((bits[axis]! - 4 * fours) >> 1).fill(2)] };
   });
-  // The place of a slot is known when the first ones of all axes have theirs.
+  // Parents are looked up at the end, when the order of all slots is known.
   const slots = parts.flatMap(({ axis, widths }) =>
     widths.map((width, place) => {
       const below = widths.slice(place + 1).reduce((sum: number, next) => sum + next, 0);
@@ -113,7 +119,9 @@ export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
   return { slots4: planned.slice(0, count4), slots2 };
 }
 
-/** The bits of each axis, a multiple of 2; twice `pairs` in all, less where all axes have the most there is. */
+/**
+ * The bits of each component, a multiple of 2. Their sum is twice `pairs`, or less if all components have the maximum.
+ */
 function bitsOf(axes: readonly Measured[], pairs: number): number[] {
   const bits = axes.map(() => 0);
   const gains = axes.map((_, axis) => gainOf(axes[axis]!, 0));
@@ -126,22 +134,23 @@ function bitsOf(axes: readonly Measured[], pairs: number): number[] {
   return bits;
 }
 
-/** What two more bits take off the error; less than nothing where there cannot be more. */
+/** By how much two more bits reduce the error; negative if the component cannot get more. */
 function gainOf({ variance, mean }: Measured, bits: number): number {
   const next = ERRORS.get(bits + 2);
   if (next === undefined || variance <= 0) return -1 - bits;
   return variance ** VARIANCE_POWER * (1 + (mean * mean) / variance) * (ERRORS.get(bits)! - next);
 }
 
-/** Rows the covariance is taken of, and rounds of orthogonal iteration. */
+/** Number of rows in the sample for the covariance, and rounds of orthogonal iteration. */
 const SAMPLE_ROWS = 10_000;
 const LEARN_ROUNDS = 12;
-/** Multiplications in a slice of learning: well below a millisecond. */
+/** Multiplications in a slice of training, which take well below a millisecond. */
 const SLICE_PRODUCTS = 2_400_000;
 
 /**
- * Answers true once the codes are in use, false where memory is full: then the codes are as before. Requires two live
- * rows.
+ * Trains principal components by orthogonal iteration on the covariance of a sample, and encodes all rows. Returns true
+ * once the new quantized vectors are in use, false if memory is full; the old ones then stay. Requires at least two
+ * live rows.
  */
 export function* learn(instance: Instance, root: number, shape: CodeShape): Generator<undefined, boolean> {
   const { calls } = instance;
@@ -162,7 +171,10 @@ export function* learn(instance: Instance, root: number, shape: CodeShape): Gene
   return yield* encode(instance, root, slots * dim);
 }
 
-/** Gives the bits to the axes; answers the number of slots, 0 where memory is full and the codes are given up. */
+/**
+ * Assigns bits to components. Returns the number of slots, or 0 if memory is full, after dropping the new quantized
+ * vectors.
+ */
 function plan(instance: Instance, root: number, { axes, bytes }: CodeShape): number {
   const at = instance.calls.measuredAt(root) >>> 0;
   const measured = instance.copyFloats(at, 2 * axes);
@@ -187,7 +199,7 @@ function plan(instance: Instance, root: number, { axes, bytes }: CodeShape): num
   return 0;
 }
 
-/** The covariance of rows that are spread over all. */
+/** Computes the covariance of rows that are spread evenly over the index. */
 function* sample(instance: Instance, root: number, dim: number): Generator<undefined, void> {
   const { calls } = instance;
   const end = instance.word(root + ROOT_ROWS_END);
@@ -201,7 +213,7 @@ function* sample(instance: Instance, root: number, dim: number): Generator<undef
   yield* sliced(dim, 4 * dim, (from, to) => calls.finishCovariance(root, from, to));
 }
 
-/** All rows there are when it ends: those that come meanwhile are encoded as they are staged. */
+/** Encodes all rows. Rows added meanwhile are encoded when they are staged. */
 function* encode(instance: Instance, root: number, products: number): Generator<undefined, boolean> {
   const { calls } = instance;
   const sliceRows = sliceOf(products);
@@ -218,7 +230,7 @@ function* encode(instance: Instance, root: number, products: number): Generator<
   return true;
 }
 
-/** Does `work` on all of `count`, as many in a slice as `products`, the multiplications that one takes, admits. */
+/** Runs `work` over `count` items in slices. `products` is the number of multiplications for one item. */
 function* sliced(
   count: number,
   products: number,
