@@ -1,7 +1,7 @@
-// Gives memory back after deletes, a step at a time. First what is left of large documents that are gone is removed,
-// then parts are made shorter: where most rows of a part are free, chunks move from its highest ordinals to its lowest
-// free ones, some in each transaction, as if their documents had been replaced by themselves; the blocks at the end are
-// then empty, and go when no reader is left that may look at them. Killed at any point, nothing is lost. Owner only.
+// Reclaims memory after deletes, one step at a time. First the remains of large removed documents are deleted; then
+// segments are shortened: if most rows of a segment are free, chunks move from its highest ordinals to its lowest free
+// ones, a few in each transaction, as if each were replaced by itself. The blocks at the end are then empty, and are
+// freed when no reader is left that may look at them. A crash at any point loses nothing. Owner only.
 import { AppError } from '../api/errors.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { defined } from '../base/assert.js';
@@ -26,11 +26,11 @@ interface LeavingRow {
 const isLeaving = (shard: Shard, id: CollectionId): boolean => shard.leaving.some(({ ref }) => ref.id === id);
 
 /**
- * Removes one block of a large document that is gone: its words and metadata from the indexes, its chunks from the
- * store; then its ordinals are free. Since the commit that took such a document out, neither searches nor reads find
- * anything of it; until its last block is gone the statistics of BM25 still count it.
- * True when there may be more. Where the disk is full or a record is damaged, it waits for the next write. A collection
- * that is being loaded waits too: who loads it holds the ordinals that leave.
+ * Removes one block of a large removed document: its terms from the indexes, its chunks from the store; its ordinals
+ * are then free. Searches and reads have not found the document since the commit that removed it, but BM25 statistics
+ * count it until its last block is gone. Returns true if there may be more to do. If the disk is full or a record is
+ * damaged, the rest waits for the next write. A collection that is being loaded is skipped, because its load holds the
+ * ordinals.
  */
 export function reclaimSome(shard: Shard): boolean {
   const document = shard.leaving.find(({ ref }) => !shard.loads.isLoading(ref.id));
@@ -45,7 +45,7 @@ export function reclaimSome(shard: Shard): boolean {
     });
   } catch (error) {
     if (!(error instanceof AppError) && !(error instanceof DamagedRecord)) throw error;
-    // Others need not wait for what is damaged of this one.
+    // The damaged document moves to the end, so that others need not wait for it.
     shard.leaving.push(...shard.leaving.splice(shard.leaving.indexOf(document), 1));
     return false;
   }
@@ -60,7 +60,7 @@ export function reclaimSome(shard: Shard): boolean {
   return true;
 }
 
-/** Those that are in memory, with what is indexed of them. */
+/** The rows of the block that are in memory, with their source texts and terms. */
 function rowsOf(shard: Shard, txn: ShardWriteTxn, { ref, record }: LeavingDocument, block: LeavingBlock): LeavingRow[] {
   const fields = new FieldTerms(txn, ref.id, record);
   return block.ordinals.flatMap((ordinal) => {
@@ -72,29 +72,32 @@ function rowsOf(shard: Shard, txn: ShardWriteTxn, { ref, record }: LeavingDocume
   });
 }
 
-/** What was kept from giving memory back may do so now. */
+/** Finishes a removal. Its segments may be shortened again. */
 function end(shard: Shard, document: LeavingDocument): void {
   shard.leaving.splice(shard.leaving.indexOf(document), 1);
   for (const part of shard.parts.of(document.ref.id)) shard.parts.wake(part);
 }
 
-/** Shorter parts are let alone: they take little. */
+/** Smaller segments are not shortened, since they take little memory. */
 const ROWS_MIN = 256;
-/** Chunks move when fewer than this share of the ordinals are in use, to within this many times those in use. */
+/**
+ * Chunks move if less than this share of the ordinals is in use, until the end is at most END_PER_LIVE times the number
+ * in use.
+ */
 const USED_SHARE_MIN = 0.5;
 const END_PER_LIVE = 1.25;
-/** A free end goes without any move when it is this share of all. */
+/** Blocks at the end are freed without moving chunks if they are at least this share of all. */
 const FREE_END_SHARE_MIN = 1 / 8;
 const MOVE_STEP = 32;
 const HIDE_STEP = 8;
 
 /**
- * Does one step of making a part shorter; true when there is more to do. Where memory or disk have no room for a move,
- * or a record of a chunk is damaged, it waits for the next write.
+ * Runs one step of shortening a segment. Returns true if there is more to do. If memory or disk are full, or a record
+ * is damaged, the rest waits for the next write.
  */
 export function compactSome(shard: Shard, part: Part): boolean {
   if (part.hidden) return finish(shard, part, part.hidden);
-  // Ordinals that leave are taken and have no rows.
+  // The ordinals of a document under removal are taken but have no rows, so they cannot move.
   if (isLeaving(shard, part.ref.id)) return false;
   const { index, ordinals } = part;
   if (index.end < ROWS_MIN) return false;
@@ -112,7 +115,7 @@ export function compactSome(shard: Shard, part: Part): boolean {
   }
 }
 
-/** Rows that were put again meanwhile keep their blocks, and all others with them. */
+/** Frees the hidden blocks once their readers have left. If rows have been added there meanwhile, all blocks stay. */
 function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hidden']>): boolean {
   if (!shard.arenas.at(part.arena).haveLeft(epoch)) return true;
   if (part.ordinals.end <= from && part.index.end <= from) part.index.freeFrom(from);
@@ -120,7 +123,10 @@ function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hid
   return true;
 }
 
-/** Moves some chunks from `target` on below it. Throws ArenaFull, AppError and DamagedRecord with nothing changed. */
+/**
+ * Moves some chunks from at or above `target` to below it. Throws ArenaFull, AppError and DamagedRecord, and then
+ * changes nothing.
+ */
 function move(shard: Shard, part: Part, target: number): boolean {
   const change = noChange();
   try {
@@ -145,7 +151,7 @@ function move(shard: Shard, part: Part, target: number): boolean {
   return true;
 }
 
-/** Puts the row of a chunk into the lowest free one, unseen. */
+/** Stages a copy of a row in the lowest free one, invisible to searches. */
 function stage(txn: ShardTxn, part: Part, from: Ordinal, { added, removed }: Change): Ordinal {
   const to = part.ordinals.take();
   added.set(to, part.priorities.of(from));

@@ -1,6 +1,5 @@
-// Reads of a shard's records: documents and chunks, listed and one by one, as ready JSON texts; counts; what the texts
-// of stored chunks were embedded to; samples of vectors. Each read sees one snapshot, and what may be long comes in
-// pages. Owner only.
+// Read commands of a shard: documents and chunks as JSON texts, listed or single; counts; the stored vectors of texts;
+// samples of vectors. Each read uses one snapshot, and long answers come in pages. Owner only.
 import type { DocumentSummary } from '../api/documents.js';
 import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
 import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
@@ -22,8 +21,8 @@ function summaryOf(
 }
 
 /**
- * A page ends with the record that brings it to so many bytes, of what was read of the store and what goes out: about a
- * millisecond, so that no search waits for long.
+ * A page ends with the record that brings it to this many bytes, counting bytes read and bytes returned. That takes
+ * about a millisecond, so no search waits for long.
  */
 const PAGE_BYTES = 256 * 1024;
 
@@ -32,7 +31,7 @@ export function listDocuments(
   { collection, after, max }: ShardRequest<'listDocuments'>,
 ): ShardAnswer<'listDocuments'> {
   const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
-  // A dropped collection may have a part of its records left.
+  // A dropped collection may still have some of its records.
   if (shard.isDropped(collection)) return page;
   return shard.store.read((txn) => {
     let bytes = 0;
@@ -87,7 +86,7 @@ function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, or
   return withField(fields, 'meta', mergedMetaJson(document.metadataJson, metaJson));
 }
 
-/** As JSON text; `json` is not parsed. */
+/** A JSON object of `fields` and one more field, whose value `json` is inserted without being parsed. */
 const withField = (fields: object, name: string, json: string): string =>
   `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 
@@ -121,8 +120,8 @@ function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, 
 }
 
 /**
- * Documents and chunks as the store counts them, in one answer however many collections there are. Nothing is loaded
- * for it.
+ * Documents and chunks of each collection from the counts in the store, in one answer for any number of collections.
+ * Nothing is loaded.
  */
 export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCounts[] {
   return shard.store.read((txn) =>
@@ -133,7 +132,7 @@ export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCount
   );
 }
 
-/** Of all collections in this shard together. */
+/** Documents and chunks of all collections in this shard, except those in `without`. */
 export function totals(shard: Shard, without: readonly CollectionId[]): ShardAnswer<'totals'> {
   const others = new Set(without);
   const memoryBytes = shard.arenas.used().reduce((bytes, kernel) => bytes + kernel.usedBytes(), 0);
@@ -148,12 +147,12 @@ export function totals(shard: Shard, without: readonly CollectionId[]): ShardAns
   return sum;
 }
 
-/** Of documents that are not there: none. */
+/** The ordinals of all chunks of the documents. A document that does not exist has none. */
 export function listOrdinals(
   shard: Shard,
   { collection, docids }: ShardRequest<'listOrdinals'>,
 ): ShardAnswer<'listOrdinals'> {
-  // A dropped collection may have a part of its records left.
+  // A dropped collection may still have some of its records.
   if (shard.isDropped(collection)) return new Uint32Array();
   return shard.store.read((txn) =>
     Uint32Array.from([...new Set(docids)].flatMap((docid) => txn.members(collection, docid).ordinals)),
@@ -161,10 +160,9 @@ export function listOrdinals(
 }
 
 /**
- * What the texts of stored chunks were embedded to: for a document that comes again, so that only those of its chunks
- * are embedded whose text has changed. Digest and vector of each chunk are read in one snapshot: whatever has become of
- * the ordinals since they were listed, the vector is that of the text. A chunk without a text is left out: its vector
- * came from the caller.
+ * Text digests and vectors of stored chunks. When a document is ingested again, only chunks whose text has changed need
+ * to be embedded. Digest and vector of a chunk come from one snapshot, so they belong together even if the ordinal has
+ * been reused since it was listed. A chunk without text is left out, since its vector came from the caller.
  */
 export function textVectors(
   shard: Shard,
@@ -193,13 +191,13 @@ export function textVectors(
   };
 }
 
-/** Rows looked at for a live one from each place on. */
+/** Number of rows after each place that are searched for a live one. */
 const STEPS_MAX = 4096;
 
 /**
- * A sample of a collection's vectors, as the store has them: to be searched for, so that it shows what searches find.
- * Which ones is the caller's choice, by places: a worker draws no random numbers. null while the part is being loaded.
- * Places without a live row behind them, and rows without direction, are left out.
+ * A sample of a collection's vectors as the store has them, for measuring what searches find. The caller chooses the
+ * places, since a worker draws no random numbers. Returns null while the segment is being loaded. Places without a live
+ * row after them, and zero vectors, are left out.
  */
 export function sampleVectors(
   shard: Shard,
@@ -226,8 +224,8 @@ export function sampleVectors(
 }
 
 /**
- * The ordinal of the first live row from a place in [0, 1) on: the parts stand one after the other, and each goes round
- * at its end.
+ * The ordinal of the first live row from a place in [0, 1) on. The segments count as one sequence, and each wraps
+ * around at its end.
  */
 function liveAt(parts: readonly Part[], place: number): Ordinal | undefined {
   let left = Math.floor(place * parts.reduce((sum, { ordinals }) => sum + ordinals.end, 0));

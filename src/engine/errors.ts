@@ -1,5 +1,5 @@
-// Which errors in the owner of a shard or a search worker are refusals, to be told to the client: AppError as it is, a
-// full memory, and damage on the disk, which are no faults of ours either. Any thread.
+// Maps errors of shard owners and search workers to what clients receive: AppError, full memory and damaged records are
+// reported to the client; anything else is an internal error. Any thread.
 import { AssertionFailed } from '../base/assert.js';
 import { faultOf } from '../base/thread.js';
 import { AppError, type Outcome } from '../api/errors.js';
@@ -7,15 +7,16 @@ import type { CollectionId } from '../api/ids.js';
 import { DamagedRecord } from '../storage/damage.js';
 import { ArenaFull } from './memory/bindings.js';
 
-/** The refusal in an error; undefined for a fault of ours. */
+/** The AppError that a client receives for an error; undefined if it is an internal error. */
 export function refusalOf(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   return error instanceof ArenaFull ? new AppError('storage_full', 'The memory of a shard is full.') : undefined;
 }
 
 /**
- * A refusal travels as data, and so does damage: to the collection that the record belongs to, else to the one that was
- * asked for. A broken assertion ends the worker; anything else fails this command and is told as a fault.
+ * The result of a failed command, as data. Damage is attributed to the collection of the record, or to the collection
+ * `asked` for. A failed assertion is thrown again and ends the worker; anything else fails only this command, as an
+ * internal error.
  */
 export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> {
   const refusal = refusalOf(error);

@@ -1,6 +1,6 @@
-// Maintenance of a shard between batches of commands, in slices short enough that no search notices: loading segments,
-// indexing text or metadata that a search waits for, giving memory back, linking new vectors into the graph, merging
-// what is indexed, and removing what dropped collections left in the store. Owner only.
+// Maintenance of a shard between batches of commands, in slices short enough that searches do not notice: loading
+// segments, building indexes that a search waits for, reclaiming memory, inserting rows into the graph, merging runs,
+// densifying, and removing the records of dropped collections. Owner only.
 import { AppError } from '../api/errors.js';
 import { compactSome, reclaimSome } from './compaction.js';
 import { SLICE_MS } from './segments/eviction.js';
@@ -9,7 +9,7 @@ import type { Shard } from './shard.js';
 
 const LINK_STEP = 4;
 export const PURGE_STEP = 500;
-/** Between two times that free memory goes back to the system. */
+/** Interval at which free memory is returned to the operating system. */
 const GIVE_BACK_MS = 10_000;
 
 export class Maintenance {
@@ -18,14 +18,14 @@ export class Maintenance {
   private isGiveBackDue = false;
 
   constructor(private readonly shard: Shard) {
-    // Free memory goes back even when nothing else happens.
+    // Returns free memory even if the shard is idle.
     this.timer = setInterval(() => {
       this.isGiveBackDue = true;
       this.wake();
     }, GIVE_BACK_MS).unref();
   }
 
-  /** Looks for work after the messages that are already waiting; while a write freeze is held, after its end. */
+  /** Schedules a slice after the messages that are already waiting; during a write freeze, after its end. */
   wake(): void {
     this.scheduled ??= setImmediate(() => {
       this.scheduled = undefined;
@@ -40,13 +40,13 @@ export class Maintenance {
     clearInterval(this.timer);
   }
 
-  /** Some pages of each arena at a time. */
+  /** Returns some pages of each arena to the operating system. Returns true if there is more to do. */
   private giveBack(): boolean {
     return (this.isGiveBackDue &&= this.shard.arenas.giveBack());
   }
 }
 
-/** Works for one slice; true when there is more to do. What somebody waits for comes first. */
+/** Works for one slice. Returns true if there is more to do. Work that a caller waits for comes first. */
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   if (!shard.loads.work(until, true)) return true;
@@ -59,9 +59,9 @@ function slice(shard: Shard): boolean {
 }
 
 /**
- * Gives memory back, links, merges and fills lists; true when there is more to do. A part without more to do is at
- * rest; one for whose links memory is full is not. Rows move before they are linked, as they would have to be linked
- * again.
+ * Compacts, inserts rows into the graph, merges runs and densifies. Returns true if there is more to do. A segment
+ * without further work is no longer dirty; one whose rows cannot be inserted because memory is full stays dirty. Rows
+ * move before they are inserted, since otherwise they would have to be inserted twice.
  */
 function improve(shard: Shard, until: number): boolean {
   const { restless } = shard.parts;
@@ -86,7 +86,10 @@ function improve(shard: Shard, until: number): boolean {
   return false;
 }
 
-/** Removes a bounded number of entries. With the disk full it waits for the next wake: removing takes space too. */
+/**
+ * Removes a limited number of entries of a dropped collection. If the disk is full it waits for the next wake, because
+ * removing needs space too.
+ */
 function purge(shard: Shard): boolean {
   const id = shard.purges[0];
   if (id === undefined) return false;

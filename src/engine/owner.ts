@@ -1,5 +1,5 @@
-// The owner of a shard, whole: the shard, the maintenance between its commands, the eviction of what nobody uses, and its
-// checkpoints. It says when commands have to wait. One thread owns a shard, and everything here runs on it.
+// Everything that belongs to the ownership of a shard: the shard itself, maintenance between commands, eviction of idle
+// segments, and checkpoints. It also tells when commands have to wait. Owner only.
 import type { CollectionRef } from '../api/collections.js';
 import type { CheckpointFiles } from '../storage/checkpoint-files.js';
 import type { ShardStore } from '../storage/shard-store.js';
@@ -11,21 +11,24 @@ import { IdleEviction } from './segments/eviction.js';
 import { Shard, type ShardCollections } from './shard.js';
 
 export interface OwnerOptions extends ShardCollections {
-  /** The number of the shard, which its checkpoints repeat. */
+  /** The shard's number, which its checkpoints contain. */
   readonly number: number;
   readonly arenas: Arenas;
-  /** Called when no reader is inside the arenas any more: a dead owner may have left the environment open to them. */
+  /**
+   * Called when no reader is inside the arenas any more, because a dead owner may have left readers in its environment.
+   */
   readonly openStore: () => ShardStore;
   readonly files: CheckpointFiles;
-  /** How often a checkpoint is written while something changes; 0 for never. */
+  /** Interval of checkpoints while something changes; 0 disables them. */
   readonly checkpointMs: number;
-  /** The owner before has died, perhaps of what stands in its checkpoint: this one begins without. */
+  /** The previous owner died, possibly because of its checkpoint, so this one starts without it. */
   readonly isSuccessor: boolean;
-  /** A small segment that is not used for so long is evicted; 0 for never. */
+  /** A small segment that is not used for this long is evicted; 0 disables it. */
   readonly idleSeconds: number;
   readonly note: Note;
 }
 
+/** The owner of one shard. Owner only. */
 export class ShardOwner {
   private readonly maintenance: Maintenance;
   private readonly idleEviction: IdleEviction;
@@ -50,8 +53,8 @@ export class ShardOwner {
   }
 
   /**
-   * Resolves when commands may run: those that write to some collections (`refs`) once these are in memory, those that
-   * change the memory when no write freeze is held. Other commands may run meanwhile.
+   * Resolves when commands may run: those that write to the collections `refs` once these are in memory, those that
+   * change memory when no write freeze is held. Other commands may run meanwhile.
    */
   async whenReady(refs: Iterable<CollectionRef>, isChanging: boolean): Promise<void> {
     await this.untilThawed(isChanging);
@@ -65,7 +68,7 @@ export class ShardOwner {
     while (isChanging && this.shard.writeFreeze.whenOver) await this.shard.writeFreeze.whenOver;
   }
 
-  /** There may be work: commands have run. */
+  /** Schedules maintenance, after commands have run. */
   wake(): void {
     this.maintenance.wake();
   }

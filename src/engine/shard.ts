@@ -1,6 +1,6 @@
-// One shard as its owner has it: its store, its arenas, and those segments of collections that are in memory. Owner only:
-// owner.ts adds what runs between commands. A shard is opened with `Shard.open` and needs no more than a store and
-// memories, so the engine can be used and tested as a library.
+// One shard as its owner has it: the store, the arenas, and the segments that are in memory. A shard is opened with
+// `Shard.open` and needs nothing but a store and memories, so the engine can be used and tested as a library. Owner
+// only.
 import type { CollectionGroup, CollectionRef } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
@@ -20,24 +20,24 @@ import type { Part } from './segments/segment.js';
 
 /**
  * Write freeze for the last passes of a checkpoint. While it is held, writes and background work wait; searches and
- * reading commands go on. `version` counts changes, so that a pass can tell whether it has copied one moment.
+ * read commands continue. `version` counts changes, so that a pass can tell whether it has copied a consistent image.
  */
 class WriteFreeze {
   private changes = 0;
   private over: Promise<void> | undefined;
   private release: () => void = () => {};
 
-  /** Goes up with everything that changes rows or graphs. What the allocator does it counts itself (LOCKS_AT). */
+  /** Increases with every change of rows or graphs. Changes by the allocator are counted separately (LOCKS_AT). */
   get version(): number {
     return this.changes;
   }
 
-  /** Resolves when changes may go on; undefined while they may. */
+  /** Resolves when the freeze ends; undefined if none is held. */
   get whenOver(): Promise<void> | undefined {
     return this.over;
   }
 
-  /** Something has changed rows or graphs. */
+  /** Counts a change of rows or graphs. */
   noteChange(): void {
     this.changes++;
   }
@@ -52,21 +52,24 @@ class WriteFreeze {
   }
 }
 
-/** Of all collections, by their ids: all of a reference but the id. */
+/** By collection id: everything in a CollectionRef except the id. */
 export type CollectionKinds = ReadonlyMap<CollectionId, CollectionGroup['kind']>;
 
-/** The collections that there are. `isWhole`: all of them, for sure. */
+/** The collections that exist. `isWhole` is false if the list may be incomplete. */
 export interface ShardCollections {
   readonly collections: readonly CollectionGroup[];
   readonly isWhole: boolean;
 }
 
+/** One shard: its store, its arenas and its segments in memory. Owner only. */
 export class Shard {
   readonly parts: PartTable;
   readonly loads: PartLoads;
   readonly room: Room;
   readonly writeFreeze = new WriteFreeze();
-  /** Ids are never reused: a late write to a dropped collection is refused, not stored. */
+  /**
+   * Dropped collections. Ids are never reused, so a late write to a dropped collection fails instead of being stored.
+   */
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
@@ -83,10 +86,9 @@ export class Shard {
   }
 
   /**
-   * Empties the arenas, finds out which collections have documents in the store, and lets readers in. Nothing is loaded
-   * for it: large collections come by and by, small ones when they are needed. What belongs to no collection any more
-   * is queued for removal where it is known for sure which there are. `restore` brings back the segments that a
-   * checkpoint has.
+   * Opens a shard: empties the arenas, finds out which collections have documents in the store, and lets readers in.
+   * Nothing is loaded: large collections are loaded in the background, small ones on demand. If `isWhole`, records that
+   * belong to no collection are queued for removal. `restore` restores the segments of a checkpoint.
    */
   static open(
     store: ShardStore,
@@ -110,8 +112,8 @@ export class Shard {
   }
 
   /**
-   * Sees to it that a collection can be written to: loads it whole where it is away. Refuses one that has been dropped.
-   * Throws ArenaFull.
+   * Loads a collection completely if it is evicted, so that it can be written to. Throws AppError
+   * `collection_not_found` if it has been dropped, and ArenaFull.
    */
   bring(ref: CollectionRef, txn?: ShardTxn): void {
     if (this.dropped.has(ref.id)) throw new AppError('collection_not_found');
@@ -119,14 +121,14 @@ export class Shard {
   }
 
   /**
-   * The part of a collection in an arena, made where there is none. Requires that the collection is not away. Throws
+   * The segment of a collection in an arena, created if necessary. Requires that the collection is not evicted. Throws
    * ArenaFull.
    */
   partIn(ref: CollectionRef, arena: number): Part {
     return this.parts.find(ref.id, arena) ?? this.begin(ref, arena);
   }
 
-  /** An empty index of terms for a part, which readers find once it is complete. Throws ArenaFull. */
+  /** Creates an empty text or metadata index, which readers find once it is complete. Throws ArenaFull. */
   createTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> {
     this.parts.announce(part, { [kind]: 0 });
     this.parts.wake(part);
@@ -140,7 +142,7 @@ export class Shard {
     );
   }
 
-  /** The index that a checkpoint has brought back with the part; undefined where there is none. */
+  /** The text or metadata index that a checkpoint has restored; undefined if there is none. */
   resumeTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> | undefined {
     const kernel = this.arenas.at(part.arena);
     const root = kernel.directory.get(part.ref.id)?.[kind] ?? 0;
@@ -166,7 +168,7 @@ export class Shard {
     );
   }
 
-  /** Says that a batch of writes has been published whole. */
+  /** Marks the publication of a batch of writes as complete. */
   settle(): void {
     this.writeFreeze.noteChange();
     this.arenas.settle();
@@ -180,13 +182,13 @@ export class Shard {
     this.parts.delete(id);
   }
 
-  /** Readers are out before the environment goes that they read too. */
+  /** Readers are excluded before the environment closes, since they read it too. */
   close(): void {
     this.arenas.close();
     this.store.close();
   }
 
-  /** Those with documents in the store are away until they are loaded; the large ones are queued for it. */
+  /** Marks collections with documents in the store as evicted, and queues large ones to be loaded. */
   private enterStored(kinds: CollectionKinds, isWhole: boolean): void {
     const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
@@ -213,15 +215,16 @@ export class Shard {
 }
 
 /**
- * Stages a document in an arena: where its collection is while there is room, then where most is. A document stands in
- * one as a whole. Runs `stage` on a part with room for what it does; what throws ArenaFull has changed nothing. Throws
- * ArenaFull when all arenas are full. Requires that the collection is not away.
+ * Places a document: calls `stage` on a segment in an arena with enough memory, preferring arenas that already hold the
+ * collection, then those with the most free memory. A document is never split between arenas. `stage` must change
+ * nothing if it throws ArenaFull. Throws ArenaFull when all arenas are full. Requires that the collection is not
+ * evicted.
  */
 export function place<T>(shard: Shard, ref: CollectionRef, stage: (part: Part) => T): T {
   const order = orderOf(shard, ref);
   const plainly = (arena: number): T => stage(shard.partIn(ref, arena));
   const withRoom = (arena: number): T => shard.room.for(() => plainly(arena), { arena, id: ref.id });
-  // Past the point where arenas are roomy all are filled up; in the end small parts that nobody uses leave.
+  // Arenas with ample memory come first, then all arenas; at last small idle segments are evicted.
   const attempts = [
     ...order.filter((arena) => shard.arenas.isRoomy(arena)).map((arena) => ({ arena, attempt: plainly })),
     ...order.map((arena) => ({ arena, attempt: plainly })),
