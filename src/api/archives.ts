@@ -1,4 +1,4 @@
-// Archives: what one tells of a collection, whatever server it comes from; answers and routes.
+// Archives: the settings and counts that an archive carries, answers, and routes.
 import typia, { type tags } from 'typia';
 import type { Collection } from './collections.js';
 import type { ErrorCode } from './errors.js';
@@ -7,7 +7,7 @@ import { ADMIN_COLLECTION, COLLECTION, type Contents, type Parameter, json, ownR
 
 type Count = number & tags.Type<'uint64'>;
 
-/** What a collection is, but for what the server that it is restored on gives it. */
+/** The settings of a collection in an archive: all that a restore on any server needs. */
 export type ArchivedSettings = Pick<
   Collection,
   | 'display_name'
@@ -22,7 +22,7 @@ export type ArchivedSettings = Pick<
   | 'language'
   | 'precision'
 > & {
-  /** Where it comes from. */
+  /** The tenant that the archive was made from. */
   tenant: string;
   name: string;
   dim: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
@@ -40,27 +40,27 @@ export interface LeftOut {
   reason: string;
 }
 
-/** A collection by its names. */
+/** A collection by tenant and name. */
 export interface CollectionPlace {
   tenant: string;
   name: string;
 }
 
-/** `dry_run`, `counts`: beyond the specification. */
+/** Result of restoring a collection. `dry_run` and `counts` extend the PaveDB specification. */
 export interface RestoredCollection {
   tenant: string;
   collection: string;
-  /** The archive was only verified; nothing has changed. */
+  /** The archive was only verified, and nothing has changed. */
   dry_run?: true;
-  /** What the archive has. */
+  /** Contents of the archive. */
   counts: ArchiveCounts;
 }
 
 export interface RestoredDataset {
   dry_run?: true;
-  /** Of the archive: collections, and what they have together. */
+  /** Number of collections in the archive, and the sums of their contents. */
   counts: ArchiveCounts & { collections: number };
-  /** Collections of the dataset that were left out when the archive was made, as `tenant/name`. */
+  /** Collections that were left out when the archive was made, as `tenant/name`. */
   left_out: string[];
 }
 
@@ -68,7 +68,7 @@ const SLUG_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]{0,127}';
 
 const DRY_RUN: Parameter = {
   name: 'dry_run',
-  description: '`true` verifies the archive and says what it has, and changes nothing.',
+  description: '`true` only verifies the archive and reports its contents.',
   schema: { type: 'boolean', default: false },
   example: false,
 };
@@ -76,7 +76,7 @@ const DRY_RUN: Parameter = {
 const FROM: Parameter = {
   name: 'from',
   description:
-    'The collection to take out of an archive of everything: `tenant/name`, or a name of the same tenant. Omitted: the one of the names that it is restored under. No more of the archive is looked at than this collection.',
+    'The collection to restore from an archive of everything: `tenant/name`, or a name of the same tenant. Default: the collection with the name in the path. Only this part of the archive is read.',
   schema: { type: 'string', pattern: `^(${SLUG_PATTERN}/)?${SLUG_PATTERN}$` },
   example: 'acme/docs',
 };
@@ -120,7 +120,7 @@ const own = { ...long, access: 'tenant', scope: 'manage', keeps400: true } as co
 const dump = {
   method: 'GET',
   description:
-    'A zip of documents with their versions and times, chunks, texts, float32 vectors and logged searches, as of one moment while writes go on; `manifest.json` has the SHA-256 of each entry. A download that ends without the directory of the zip is not whole.',
+    'A zip file of the documents with their versions and times, chunks, texts, float32 vectors and logged searches. It shows one moment, while writes go on. `manifest.json` has the SHA-256 of each entry. A download without the central directory of the zip is incomplete.',
   answer: ZIP,
   codes: ['collection_not_found', ...DUMP_CODES],
 } as const;
@@ -137,27 +137,27 @@ const create = {
   ...restore,
   method: 'POST',
   description:
-    'From an archive of a collection, or of everything. All that is wanted of it is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
+    'Takes an archive of a collection, or of everything. The archive is verified before anything changes, and the collection appears in one step, with its settings. The server needs an embedder of its vector space.',
 } as const;
 
 const replace = {
   ...restore,
   method: 'PUT',
   description:
-    'As a restore, in place of a collection that is there: searches see the old one until they see the new one. Its logged searches stay, and those of the archive come to them.',
+    'Replaces an existing collection. Searches see the old one until they see the new one. Its logged searches stay, and those of the archive are added.',
 } as const;
 
 export const ARCHIVE_ROUTES = routes({
-  // The specification lists 404 too; there is no occasion for it, for an empty dataset has an archive.
+  // The specification also lists 404, but that cannot occur: an empty dataset has an archive.
   dumpArchive: ownRoute({
     ...long,
     method: 'GET',
     path: '/v1/admin/archive',
     access: 'admin',
     ignoresQuery: true,
-    summary: 'An archive of everything',
+    summary: 'Archive everything',
     description:
-      'All collections of all tenants as of one moment, and the tenants and keys that were made at run time. Collections with damaged records are left out, and named in the header `X-Service-Skipped-Collections` and in the manifest.',
+      'All collections of all tenants as of one moment, and the tenants and keys that were created at run time. Collections with damaged records are left out, and listed in the header `X-Service-Skipped-Collections` and in the manifest.',
     answer: ZIP,
     codes: DUMP_CODES,
   }),
@@ -165,9 +165,9 @@ export const ARCHIVE_ROUTES = routes({
     ...admin,
     method: 'PUT',
     path: '/v1/admin/archive',
-    summary: 'Put an archive in the place of everything',
+    summary: 'Replace everything by an archive',
     description:
-      'All of it is verified and staged before anything changes; then it takes the place of all collections, tenants and keys, at once.',
+      'The whole archive is verified and prepared before anything changes. Then it replaces all collections, tenants and keys in one step.',
     query: [DRY_RUN],
     body: 'any_archive',
     request: { required: true, content: FILE },
@@ -180,7 +180,7 @@ export const ARCHIVE_ROUTES = routes({
     ...admin,
     ...dump,
     path: `${ADMIN_COLLECTION}/archive`,
-    summary: 'An archive of a collection of any tenant',
+    summary: 'Archive a collection of any tenant',
   }),
   restoreCollectionArchiveAsAdmin: ownRoute({
     ...admin,
@@ -195,7 +195,7 @@ export const ARCHIVE_ROUTES = routes({
     ...admin,
     ...replace,
     path: `${ADMIN_COLLECTION}/archive`,
-    summary: 'Replace a collection of any tenant by one from an archive',
+    summary: 'Replace a collection of any tenant by an archive',
     body: 'any_archive',
     codes: REPLACE_CODES,
   }),
@@ -203,7 +203,7 @@ export const ARCHIVE_ROUTES = routes({
     ...own,
     ...dump,
     path: `${COLLECTION}/archive`,
-    summary: 'An archive of a collection',
+    summary: 'Archive a collection',
   }),
   restoreCollectionArchive: ownRoute({
     ...own,
@@ -217,7 +217,7 @@ export const ARCHIVE_ROUTES = routes({
     ...own,
     ...replace,
     path: `${COLLECTION}/archive`,
-    summary: 'Replace a collection by one from an archive',
+    summary: 'Replace a collection by an archive',
     body: 'archive',
     codes: [...REPLACE_CODES, 'archive_too_large'],
   }),

@@ -1,31 +1,34 @@
-// The closed choices of the interface: the names that a field may have, and the default where there is one. Constants of
-// nothing but text, so that the console and the workers may take them as values.
+// The closed choices of the API: the values that a field accepts, and defaults. Plain constants, so that the console
+// and the workers can import them.
 
-/** How a search ranks: by vector, by vector with a gain for words, or by both. */
+/**
+ * How a search ranks: `vector` by vector, `boost` by vector with a bonus for query terms, `hybrid` by both vector and
+ * BM25.
+ */
 export const SEARCH_MODES = ['vector', 'boost', 'hybrid'] as const;
 
 export type SearchMode = (typeof SEARCH_MODES)[number];
 
 /**
- * In how many bits the vectors of a collection stand in memory; the store always has the numbers as they came.
- * `int16`: about 1 KB for a vector of 384 numbers. `int8`: about 0.6 KB, its cosines within about .005.
+ * The precision of vectors in memory; the store keeps them as they were sent. `int16`: about 1 KB for a vector of 384
+ * dimensions. `int8`: about 0.6 KB, with cosines within about .005.
  */
 export const PRECISIONS = ['int16', 'int8'] as const;
 
 export type Precision = (typeof PRECISIONS)[number];
 
-/** Of a collection that names none, and of records from the time before there was a choice. */
+/** The default precision, also of records written before the choice existed. */
 export const PRECISION_DEFAULT: Precision = 'int16';
 
 /**
- * What a key or token may be used for. `search`: search, and read documents; `ingest`: write and delete documents;
- * `manage`: make, change, archive and delete collections, and read and replay the searches of everybody.
+ * What a key or token permits. `search`: search, and read documents. `ingest`: write and delete documents. `manage`:
+ * create, change, archive and delete collections, and read and replay the searches of everybody.
  */
 export const SCOPES = ['search', 'ingest', 'manage'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The languages whose words a collection can be ranked by. `none`: words are ranked as they stand. */
+/** Languages whose stemming and stop words text ranking can use. `none`: terms are indexed unchanged. */
 export const LANGUAGES = [
   'none',
   'arabic',
@@ -57,5 +60,5 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** Of an instance that names none: docs/benchmarks.md#languages says why. */
+/** The default of a server that configures no language; docs/benchmarks.md#languages has the reason. */
 export const LANGUAGE_DEFAULT: Language = 'english';

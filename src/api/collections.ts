@@ -1,4 +1,4 @@
-// Collections: the catalog's record of one, what workers must know of it, bodies and routes.
+// Collections: the catalog record, the reference that workers use, bodies and routes.
 import typia, { type tags } from 'typia';
 import { type Whole, SERVICE_VERSION } from './common.js';
 import type { ErrorCode } from './errors.js';
@@ -16,7 +16,7 @@ export interface Chunking {
   overlap?: number;
 }
 
-/** An embedding space as a collection stores it. */
+/** A vector space as a collection stores it. */
 export interface Space {
   embedder_type: string;
   embed_model: string;
@@ -25,7 +25,7 @@ export interface Space {
   dim: number;
 }
 
-/** A collection in the catalog: everything but its documents. */
+/** The catalog record of a collection: everything except its documents. */
 export interface Collection extends Space {
   id: CollectionId;
   tenant: Tenant;
@@ -35,52 +35,55 @@ export interface Collection extends Space {
   chunking: Chunking;
   priority_key: string;
   search_mode: SearchMode;
-  /** By whose stems its words are ranked. */
+  /** The language for stemming and stop words. */
   language: Language;
-  /** In how many bits its vectors are searched. */
+  /** The precision of its vectors in memory. */
   precision: Precision;
   service_version: string;
   schema_version: number;
   /**
-   * Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own
+   * Part of the keys of its vectors. Always 1: a reindex builds its vectors in a shadow collection
    * (service/collections/shadow-collections.ts).
    */
   generation: number;
-  /** The id that its query log is kept under, where that is not its own: a log stays when another space takes over. */
+  /**
+   * The id under which the query log is kept, if that is not the collection's own: the log survives a switch to another
+   * vector space.
+   */
   log_id?: CollectionId;
 }
 
-/** Of searches that name no breadth, in one shard. */
+/** Graph searches of a collection in one shard, for searches that do not name `ef`. */
 export interface Walks {
-  /** Of the broadest; 0 where nothing of the collection is in memory, or it is all scanned. */
+  /** The largest `ef` in use. 0 if nothing of the collection is in memory or everything is scanned. */
   breadth: number;
-  /** Nothing waits for its place in the graph, or for codes, or for a check of recall. */
+  /** Whether the graph is complete: no row is unindexed, and neither quantization nor a recall check is in progress. */
   isSettled: boolean;
 }
 
-/** How far the graph of a collection is in a shard. */
+/** Progress of the graph of a collection in one shard. */
 export interface LinkingState {
   rows: number;
-  /** Rows that wait for links; searches scan them meanwhile. */
+  /** Unindexed rows; searches scan them meanwhile. */
   unlinked: number;
-  /** Whether codes are being made, or recall is being checked. */
+  /** Whether quantization or a recall check is in progress. */
   isTended: boolean;
 }
 
-/** Bytes of the shards' memory that a collection takes. */
+/** Bytes of memory that a collection takes in the shards. */
 export interface MemoryUse {
   /** Vectors, at the precision of the collection. */
   vectors: number;
-  /** Short codes of the vectors, which walks read. */
+  /** Quantized vectors, which graph searches read. */
   codes: number;
   graph: number;
-  /** Words and metadata, once a search has wanted them. */
+  /** Text index and metadata, once a search has used them. */
   postings: number;
-  /** 0: texts are on disk alone. */
+  /** Always 0: texts are on disk only. */
   text: number;
 }
 
-/** What a shard must know of a collection to work on its part of it. */
+/** What a shard must know of a collection to work on its segments. */
 export interface CollectionRef {
   id: CollectionId;
   generation: number;
@@ -89,7 +92,7 @@ export interface CollectionRef {
   precision: Precision;
 }
 
-/** Collections of one kind: all of a reference but its id. */
+/** Collections of one kind, that is, with the same reference except for the id. */
 export interface CollectionGroup {
   kind: Omit<CollectionRef, 'id'>;
   ids: Uint32Array;
@@ -98,16 +101,19 @@ export interface CollectionGroup {
 /** `fixed`: overlapping windows of characters. `none`: each text is one chunk. */
 interface ChunkingBody {
   strategy?: 'fixed' | 'none' | null;
-  /** `fixed` only: characters per chunk. */
+  /** For `fixed` only: characters per chunk. */
   size?: Whole | null;
-  /** `fixed` only: characters shared with the previous chunk; at most a quarter of the size. */
+  /** For `fixed` only: characters shared with the previous chunk; at most a quarter of the size. */
   overlap?: Whole | null;
 }
 
-/** All optional; the body itself may be absent. */
+/** Settings of a new collection. All fields are optional, and so is the body. */
 export interface CreateBody {
   display_name?: string | null;
-  /** Selector: instance key, type, type:model, or vector-space key. Not together with the detailed fields. */
+  /**
+   * Selects an embedder by its configured key, type, `type:model` or vector-space key. Cannot be combined with the
+   * `embedder_type`, `embed_model` and `embedder_config` fields.
+   */
   embedder?: string | null;
   embedder_type?: string | null;
   embed_model?: string | null;
@@ -116,12 +122,12 @@ export interface CreateBody {
   priority_key?: (string & tags.MinLength<1>) | null;
   search_mode?: string | null;
   /**
-   * By whose stems and without whose stop words mode hybrid ranks; `none`: words as they stand. Omitted: the
-   * instance's.
+   * The language whose stemming and stop words mode `hybrid` uses; `none` indexes terms unchanged. Default: the
+   * server's language.
    */
   language?: Language | null;
   /**
-   * In how many bits vectors are searched; `int8` takes about 0.6 of the memory, and its cosines are within about .005.
+   * Precision of vectors in memory. `int8` takes about 0.6 of the memory of `int16`, with cosines within about .005.
    */
   precision?: Precision | null;
 }
@@ -147,7 +153,7 @@ export interface CollectionDetail {
   doc_count: number;
   chunk_count: number;
   display_name?: string;
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   created_at?: string;
   embed_model?: string;
   embedder_type?: string;
@@ -161,18 +167,18 @@ export interface CollectionDetail {
   service_version?: string;
   schema_version?: number;
   memory?: MemoryUse;
-  /** Records of it are damaged on the disk, and it is not served. */
+  /** True if records of the collection are damaged on disk; such a collection cannot be searched. Absent otherwise. */
   damaged?: true;
 }
 
 export interface CollectionSummary {
   name: string;
   display_name?: string;
-  /** Type and model of the embedder in one label. */
+  /** Type and model of the embedder as one label. */
   embedder_label?: string;
   vector_space_key?: string;
   language?: Language;
-  /** Records of it are damaged on the disk, and it is not served. */
+  /** True if records of the collection are damaged on disk; such a collection cannot be searched. Absent otherwise. */
   damaged?: true;
 }
 
@@ -180,7 +186,7 @@ export interface CollectionList {
   tenant: string;
   collections: CollectionSummary[];
   count: number;
-  /** Where the next page begins; only with `limit`, and only where there is one. */
+  /** Cursor of the next page. Present only with `limit`, and only if there is a next page. */
   next_cursor?: string;
 }
 
@@ -206,7 +212,7 @@ export interface MovedCollection {
 
 export interface DeletedCollection {
   tenant: string;
-  /** The slug. */
+  /** Name of the deleted collection. */
   deleted: string;
 }
 
@@ -235,7 +241,7 @@ const move = {
   method: 'POST',
   keeps400: true,
   tag,
-  description: 'Its documents stay where they are; its URL changes.',
+  description: 'Only the name and the URL change; documents are not moved.',
   body: {
     check: typia.createValidateEquals<MoveBody>(),
     schema: typia.json.schema<MoveBody>(),
@@ -261,8 +267,8 @@ export const COLLECTION_ROUTES = routes({
     ...read,
     method: 'GET',
     path: '/v1/collections/{tenant}',
-    summary: 'The collections of a tenant',
-    description: 'By slug. A tenant that does not exist has none.',
+    summary: 'List the collections of a tenant',
+    description: 'Ordered by slug. The list is empty for a tenant that does not exist.',
     query: PAGE,
     answer: json(typia.json.schema<CollectionList>(), {
       answer: {
@@ -286,7 +292,7 @@ export const COLLECTION_ROUTES = routes({
     path: COLLECTION,
     summary: 'Create a collection',
     description:
-      'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
+      'The body is optional. Creating an existing collection again, with the same settings or none, also answers 201. Provide either `embedder`, or `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
     body: {
       check: typia.createValidateEquals<CreateBody>(),
       schema: typia.json.schema<CreateBody>(),
@@ -337,7 +343,7 @@ export const COLLECTION_ROUTES = routes({
     ...change,
     method: 'PATCH',
     path: COLLECTION,
-    summary: 'Change the label of a collection',
+    summary: 'Change the display name of a collection',
     body: {
       check: typia.createValidateEquals<UpdateBody>(),
       schema: typia.json.schema<UpdateBody>(),
@@ -364,7 +370,8 @@ export const COLLECTION_ROUTES = routes({
     method: 'GET',
     path: `${COLLECTION}/detail`,
     summary: 'Settings and counts of a collection',
-    description: '`memory` is what the shards hold of it, in bytes; texts and metadata are on disk.',
+    description:
+      '`memory` is the memory that the collection takes in the shards, in bytes; texts and metadata are on disk.',
     answer: {
       schema: typia.json.schema<CollectionDetail>(),
       example: {

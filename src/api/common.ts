@@ -1,15 +1,15 @@
-// What the bodies of all areas share: the common fields, the error envelope, value types, and the version of the
-// interface. Any thread.
+// Types that the bodies of all areas share: the common fields, the error envelope, value types, and the API version.
+// Any thread.
 import type { tags } from 'typia';
 import type { ErrorType, ValidationDetail } from './errors.js';
 
 /** A whole number, 0 or more. */
 export type Whole = number & tags.Type<'uint32'>;
 
-/** Closes every JSON body of a success. */
+/** Fields that every successful JSON body has. */
 export interface CommonFields {
   ok: true;
-  /** Total server-side time, in ms. */
+  /** Total time on the server in milliseconds. */
   latency_ms: number;
   request_id: string;
 }
@@ -17,19 +17,22 @@ export interface CommonFields {
 /** The JSON body of every error. */
 export interface ErrorEnvelope {
   ok: false;
-  /** Stable, machine-readable. */
+  /** Stable, machine-readable error code. */
   code: string;
-  /** For people. */
+  /** Message for people. */
   error: string;
   error_type?: ErrorType;
   details?: Record<string, unknown>;
-  /** With status 422: an entry for each field that is wrong. */
+  /** With status 422: an entry for each invalid field. */
   detail?: ValidationDetail[];
   latency_ms: number;
   request_id: string;
 }
 
-/** The version of the interface this server speaks, told by /health and recorded in each collection. */
+/**
+ * The version of the PaveDB interface that this server implements. `/health` reports it, and each collection records
+ * it.
+ */
 export const SERVICE_VERSION = '0.9.7';
-/** Layout of the records in LMDB; raised by every change that an older server could not read. */
+/** Version of the record layout in LMDB. Every change that an older server cannot read increases it. */
 export const SCHEMA_VERSION = 1;

@@ -11,7 +11,7 @@ export interface DocumentSummary {
   version: number;
   ingested_at: string;
   chunk_count: number;
-  /** Name of the file that it came as. */
+  /** Name of the uploaded file. */
   filename?: string;
 }
 
@@ -31,16 +31,16 @@ export interface ChunkDetail extends ChunkSummary {
   docid: string;
 }
 
-/** Of a document, or of a part of a batch; all in ms. */
+/** Times in milliseconds, of one document or of one part of a batch. */
 export interface IngestTiming {
   prepare_ms?: number;
   embed_ms?: number;
   store_ms?: number;
 }
 
-/** Exactly one of `text` and `vector`. `null` counts as absent. */
+/** A document to ingest, with exactly one of `text` and `vector`. `null` counts as absent. */
 export interface IngestBody {
-  /** Omitted: the server makes one. A known one replaces its document. */
+  /** Document id. Default: the server generates one. An existing document with this id is replaced. */
   docid?: string | null;
   metadata?: Record<string, unknown> | null;
   text?: string | null;
@@ -52,18 +52,21 @@ export interface Ingested {
   collection: string;
   docid: string;
   chunks: number;
-  /** Of a file sent without an id: the one that its name gives, which another file has; `docid` is another one then. */
+  /**
+   * For a file without an id: the id derived from its name, if another file already has that id. `docid` is then a
+   * distinct one.
+   */
   docid_taken?: string;
 }
 
-/** Items as `IngestBody`; one of another shape is the item's failure. At least one. */
+/** Documents of a batch, each as in a single ingest; at least one. An item of a wrong shape fails alone. */
 export interface BatchBody {
   documents: IngestBody[];
 }
 
-/** What became of one item of a batch, by its place in it. */
+/** Result of one item of a batch. */
 export interface BatchItemResult {
-  /** From 0. */
+  /** Position of the item in the batch, from 0. */
   index: number;
   ok: boolean;
   docid?: string;
@@ -81,7 +84,7 @@ export interface BatchAnswer {
   failed: number;
 }
 
-/** Closes the results of an NDJSON batch, one of which stands on each line before. */
+/** Last line of an NDJSON batch, after one result per line. */
 export interface BatchSummary {
   ok: true;
   count: number;
@@ -96,7 +99,7 @@ export interface DocumentList {
   collection: string;
   documents: DocumentSummary[];
   count: number;
-  /** Where the next page begins; only with `limit`, and only where there is one. */
+  /** Cursor of the next page. Present only with `limit`, and only if there is a next page. */
   next_cursor?: string;
 }
 
@@ -106,7 +109,7 @@ export interface ChunkList {
   docid: string;
   chunks: ChunkSummary[];
   count: number;
-  /** Where the next page begins; only with `limit`, and only where there is one. */
+  /** Cursor of the next page. Present only with `limit`, and only if there is a next page. */
   next_cursor?: string;
 }
 
@@ -158,12 +161,12 @@ const FORM: Schema = {
       type: 'string',
       format: 'binary',
       contentMediaType: 'application/octet-stream',
-      description: 'Its extension, declared type and content tell what it is.',
+      description: 'The file. Its type follows from its content, extension and declared type.',
     },
     docid: {
       type: 'string',
       description:
-        "Omitted: made of the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document; where another file has that id already, a distinct one is made, and `docid_taken` names the other.",
+        "Document id. Default: derived from the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document. If another file already has that id, the server generates a distinct one, and `docid_taken` has the id of the other file.",
     },
     metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
   },
@@ -202,7 +205,7 @@ const ITEM_REFINEMENTS = {
   'IngestBody.vector': VECTOR,
 };
 
-/** Of CSV and TSV files. */
+/** Query parameters for CSV and TSV files. */
 const CSV: readonly Parameter[] = [
   {
     name: 'csv_has_header',
@@ -211,12 +214,12 @@ const CSV: readonly Parameter[] = [
   },
   {
     name: 'csv_meta_cols',
-    description: 'Columns that become metadata: names and 1-based numbers, with commas between.',
+    description: 'Columns that become metadata: names and 1-based numbers, separated by commas.',
     schema: { type: 'string' },
   },
   {
     name: 'csv_include_cols',
-    description: 'Columns that become text. Omitted: all but those of the metadata.',
+    description: 'Columns that become text. Default: all columns that are not metadata.',
     schema: { type: 'string' },
   },
 ];
@@ -234,8 +237,8 @@ export const DOCUMENT_ROUTES = routes({
   listDocuments: ownRoute({
     ...read,
     path: DOCUMENTS,
-    summary: 'The documents of a collection',
-    description: 'By document id. A collection that does not exist has none.',
+    summary: 'List the documents of a collection',
+    description: 'Ordered by document id. The list is empty for a collection that does not exist.',
     query: PAGE,
     answer: json(typia.json.schema<DocumentList>(), { answer: { ...PLACE, documents: [DOCUMENT], count: 1 } }),
   }),
@@ -246,7 +249,7 @@ export const DOCUMENT_ROUTES = routes({
     keeps400: true,
     summary: 'Ingest a text, a vector or a file',
     description:
-      'A known document id replaces its document, at once and whole. A collection that does not exist is made, with the defaults. Files: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
+      'An existing document with the same id is replaced as a whole, in one step. A collection that does not exist is created with default settings. File types: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
     query: CSV,
     body: 'document',
     request: {
@@ -273,7 +276,7 @@ export const DOCUMENT_ROUTES = routes({
   getDocument: ownRoute({
     ...read,
     path: DOCUMENT_PLACE,
-    summary: 'Metadata, version and chunk ids of a document',
+    summary: 'Get the metadata, version and chunk ids of a document',
     answer: json(typia.json.schema<StoredDocument>(), {
       answer: {
         ...PLACE,
@@ -289,7 +292,7 @@ export const DOCUMENT_ROUTES = routes({
     method: 'DELETE',
     path: DOCUMENT_PLACE,
     summary: 'Delete a document and its chunks',
-    description: 'One that does not exist had 0 chunks.',
+    description: 'Deleting a document that does not exist succeeds with 0 chunks.',
     answer: {
       schema: typia.json.schema<DeletedDocument>(),
       example: { ...PLACE, docid: 'nemo', chunks_deleted: 1 },
@@ -299,22 +302,22 @@ export const DOCUMENT_ROUTES = routes({
   listChunks: ownRoute({
     ...read,
     path: `${DOCUMENT_PLACE}/chunks`,
-    summary: 'The chunks of a document, in its order',
-    description: 'A document that does not exist has none.',
+    summary: 'List the chunks of a document in document order',
+    description: 'The list is empty for a document that does not exist.',
     query: PAGE,
     answer: json(typia.json.schema<ChunkList>(), { answer: { ...PLACE, docid: 'nemo', chunks: [CHUNK], count: 1 } }),
   }),
   getChunk: ownRoute({
     ...read,
     path: CHUNK_PLACE,
-    summary: 'Provenance and metadata of a chunk',
+    summary: 'Get the provenance and metadata of a chunk',
     answer: json(typia.json.schema<StoredChunk>(), { answer: { ...PLACE, docid: 'nemo', ...CHUNK } }),
     codes: ['chunk_not_found'],
   }),
   getChunkContent: ownRoute({
     ...read,
     path: `${CHUNK_PLACE}/content`,
-    summary: 'The text of a chunk',
+    summary: 'Get the text of a chunk',
     answer: otherContent('text/plain', 'Captain Nemo commands the Nautilus.'),
     codes: ['chunk_not_found', 'chunk_content_not_found'],
   }),
@@ -324,8 +327,8 @@ export const DOCUMENT_ROUTES = routes({
     path: `${OF_COLLECTION}/documents:batch`,
     keeps400: true,
     summary: 'Ingest many texts or vectors',
-    description: `201 even where items fail: each has a result of its own, in order, with \`code\` and \`error\` where it failed. Items with one document id are applied in order.
-As \`application/x-ndjson\`, an item a line, there is no bound on their number: the results come back a line each while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.`,
+    description: `Answers 201 even if items fail. Each item has its own result, in order, with \`code\` and \`error\` if it failed. Items with the same document id are applied in order.
+As \`application/x-ndjson\`, with one item per line, the number of items is unlimited. Results come back one per line while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.`,
     body: 'lines',
     request: {
       required: true,

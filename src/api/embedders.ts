@@ -1,8 +1,8 @@
-// The embedder instances that the server has: all of them for the admin, for a tenant those that it may use.
+// Embedder instances: all of them for the admin, and for a tenant those that it may use.
 import typia from 'typia';
 import { jsonRoute, routes } from './route.js';
 
-/** One embedder instance; credentials are never told. */
+/** A configured embedder instance. Credentials are never returned. */
 interface EmbedderInstance {
   key: string;
   vector_key: string;
@@ -10,7 +10,7 @@ interface EmbedderInstance {
   embed_model: string;
 }
 
-/** What a collection gets that names no embedder. */
+/** The embedder of collections that name none. */
 interface EmbedderDefault {
   vector_key: string;
   instance_keys: string[];
@@ -18,14 +18,14 @@ interface EmbedderDefault {
   selector?: string;
 }
 
-/** GET /v1/admin/embedders. */
+/** The configured embedder instances. */
 export interface EmbedderInventory {
   embedders: EmbedderInstance[];
   default: EmbedderDefault;
   count: number;
 }
 
-/** GET /v1/embedders/{tenant}. */
+/** The embedder instances that a tenant may use. */
 export interface TenantEmbedderInventory extends EmbedderInventory {
   tenant: string;
 }
@@ -50,7 +50,7 @@ export const EMBEDDER_ROUTES = routes({
     access: 'admin',
     ignoresQuery: true,
     tag: 'Embedders',
-    summary: 'Every configured embedder, and the default',
+    summary: 'List all configured embedders and the default',
     answer: { schema: typia.json.schema<EmbedderInventory>(), example: INVENTORY },
   }),
   listEmbedders: jsonRoute({
@@ -59,9 +59,9 @@ export const EMBEDDER_ROUTES = routes({
     access: 'tenant',
     scope: 'search',
     tag: 'Embedders',
-    summary: 'The embedders a tenant can use',
+    summary: 'List the embedders that a tenant can use',
     description:
-      'Credentials are never told, nor instances of other tenants. `default` is what a collection gets that names none: its space, and the instances that serve it together.',
+      'Credentials and instances of other tenants are never returned. `default` is used for collections that name no embedder: its vector space, and the instances that serve it together.',
     answer: { schema: typia.json.schema<TenantEmbedderInventory>(), example: { tenant: 'acme', ...INVENTORY } },
   }),
 });

@@ -1,9 +1,9 @@
-// The events of a collection: what is sent of it, and the route that follows them.
+// Events of a collection: their types and the route that streams them.
 import { COLLECTION, type Schema, ownRoute, routes } from './route.js';
 
 export type EventType = 'job' | 'ingest' | 'delete' | 'collection' | 'reset';
 
-/** One event, as the format of the HTML standard has it: `data` is JSON in a string. */
+/** The schema of one server-sent event as the HTML standard defines it; `data` is JSON in a string. */
 const event = (type: EventType, contentSchema: Schema): Schema => ({
   type: 'object',
   required: ['id', 'event', 'data'],
@@ -16,9 +16,9 @@ const event = (type: EventType, contentSchema: Schema): Schema => ({
 
 const COUNT: Schema = { type: 'integer', minimum: 0 };
 
-/** Events come one after the other; OpenAPI 3.1 has no words for that, so the schema is that of each. */
+/** OpenAPI 3.1 cannot describe a sequence of events, so this is the schema of each event. */
 const EVENT: Schema = {
-  description: 'Each event of the stream.',
+  description: 'One event of the stream.',
   oneOf: [
     event('job', {
       type: 'object',
@@ -50,11 +50,11 @@ export const EVENT_ROUTES = routes({
     access: 'tenant',
     scope: 'search',
     tag: 'Collections',
-    summary: 'Follow what happens to a collection',
+    summary: 'Stream the events of a collection',
     description:
-      'Server-sent events `job` (the record of a reindex job), `ingest`, `delete` and `collection`. Ids grow; `Last-Event-ID` goes on behind one, with an event `reset` first where some events behind it are not kept any more. A reader that falls behind is cut off.',
+      'Server-sent events `job` (the record of a reindex job), `ingest`, `delete` and `collection`. Event ids increase. `Last-Event-ID` continues after an event; if later events are no longer kept, an event `reset` comes first. A client that falls behind is disconnected.',
     query: [
-      { name: 'last_event_id', description: 'In place of the header `Last-Event-ID`.', schema: { type: 'string' } },
+      { name: 'last_event_id', description: 'Alternative to the header `Last-Event-ID`.', schema: { type: 'string' } },
     ],
     answer: {
       'text/event-stream': {

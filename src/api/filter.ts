@@ -1,5 +1,5 @@
-// Metadata filters: a filter after parsing, and how the `filters` of a search body are read into one, or refused with
-// 422 and the place of the fault. Pure.
+// Metadata filters: the parsed form, and the parser of the `filters` of a search body, which throws 422 with the
+// location of an error. Pure.
 import { invalidField } from './errors.js';
 import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from './limits.js';
 
@@ -7,8 +7,8 @@ export type Scalar = string | number | boolean | null;
 export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
 
 /**
- * A metadata filter after parsing: plain data, checked, with every shorthand written out. `all` of none holds, `any` of
- * none does not. A field is a top-level key, or a path of keys joined by dots.
+ * A parsed and validated metadata filter as plain data, with every shorthand expanded. `all` of an empty list matches
+ * everything, `any` of an empty list nothing. A field is a top-level key, or a path of keys joined by dots.
  */
 export type Filter =
   | { readonly all: readonly Filter[] }
@@ -16,7 +16,7 @@ export type Filter =
   | { readonly not: Filter }
   | { readonly field: string; readonly test: FieldTest };
 
-/** Holds where any of a field's values fits; `exists` where there is the field at all. */
+/** A test of a field. It passes if any value of the field matches; `exists` passes if the field is present. */
 export type FieldTest =
   | { readonly op: 'in'; readonly values: readonly Scalar[] }
   | { readonly op: 'compare'; readonly by: Comparison; readonly value: number | string }
@@ -32,9 +32,9 @@ const COMPARISONS: readonly [string, Comparison][] = [
 const DECIMAL = /^-?(\d+\.?\d*|\.\d+)$/;
 
 /**
- * Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
- * `>=x`, `<x`, `<=x`, as in the server that clients come from. The condition a string stands for; undefined where it is
- * none, and means itself. `!` turns round whatever follows it.
+ * Parses a string operator, as in PaveDB, if `search.string_operators` is set: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
+ * `>=x`, `<x`, `<=x`. `!` negates what follows it. Returns undefined for a string that is not an operator and means
+ * itself.
  */
 function stringOperator(field: string, value: string): Filter | undefined {
   if (value.startsWith('!') && value.length > 1) {
@@ -58,10 +58,11 @@ function pattern(field: string, value: string): Filter | undefined {
 }
 
 interface FilterOptions {
-  /** Whether bare strings such as `!x`, `x*`, `>5` are operators. */
+  /** Whether strings such as `!x`, `x*` and `>5` are operators. */
   stringOperators: boolean;
   /**
-   * For filters whose text nobody can look at any more: whole numbers beyond 2^53 may have been others, and are refused.
+   * For filters whose JSON text is no longer available: whole numbers beyond 2^53 may have been rounded, and are
+   * rejected.
    */
   safeNumbers?: boolean;
 }
@@ -70,7 +71,10 @@ type Place = (string | number)[];
 
 const TOLD_CHARACTERS_MAX = 100;
 
-/** Throws a 422 for an unknown operator, an operand of a wrong type, or more than the bounds of contract/limits.ts. */
+/**
+ * Parses `filters`. Throws 422 for an unknown operator, an operand of a wrong type, or more than the bounds in
+ * api/limits.ts.
+ */
 export function parseFilter(
   raw: Readonly<Record<string, unknown>>,
   options: FilterOptions,
@@ -87,9 +91,9 @@ class Parser {
 
   object(raw: unknown, at: Place, level: number): Filter {
     if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-      throw invalidField(at, 'a filter object is wanted', 'filter_type');
+      throw invalidField(at, 'Should be a filter object.', 'filter_type');
     if (level > FILTER_LEVELS_MAX)
-      throw invalidField(at, `filters are nested at most ${FILTER_LEVELS_MAX} levels deep`, 'filter_too_deep');
+      throw invalidField(at, `Filters may be nested at most ${FILTER_LEVELS_MAX} levels deep.`, 'filter_too_deep');
     const parts = Object.entries(raw).map(([key, value]) => this.entry(key, value, inside(at, key), level));
     return parts.length === 1 ? (parts[0] as Filter) : { all: parts };
   }
@@ -103,7 +107,7 @@ class Parser {
   }
 
   private list(value: unknown, at: Place, level: number): Filter[] {
-    if (!Array.isArray(value)) throw invalidField(at, 'a list of filter objects is wanted', 'list_type');
+    if (!Array.isArray(value)) throw invalidField(at, 'Should be a list of filter objects.', 'list_type');
     if (value.length > FILTER_CONDITIONS_MAX) throw tooLarge(at);
     return value.map((item, i) => this.object(item, [...at, i], level + 1));
   }
@@ -112,7 +116,7 @@ class Parser {
     if (field.length > FILTER_FIELD_CHARACTERS_MAX)
       throw invalidField(
         at.slice(0, -1),
-        `a field name has at most ${FILTER_FIELD_CHARACTERS_MAX} characters`,
+        `A field name may have at most ${FILTER_FIELD_CHARACTERS_MAX} characters.`,
         'too_long',
       );
     if (Array.isArray(value))
@@ -127,13 +131,13 @@ class Parser {
       return { any: this.shorthand(field, [this.scalar(value, at)], at) };
     const operators = Object.entries(value);
     if (operators.length === 0)
-      throw invalidField(at, 'an object here holds operators, and there is none', 'filter_empty');
+      throw invalidField(at, 'Should be an object with at least one operator.', 'filter_empty');
     return {
       all: operators.map(([operator, operand]) => this.operator(field, operator, operand, inside(at, operator))),
     };
   }
 
-  /** Values as they stand are equality, any of them; strings may be operators of their own. */
+  /** Expands plain values into an equality test for any of them; strings may be operators. */
   private shorthand(field: string, values: readonly Scalar[], at: Place): Filter[] {
     const operators = this.options.stringOperators
       ? values.map((value) => (typeof value === 'string' ? stringOperator(field, value) : undefined))
@@ -166,10 +170,10 @@ class Parser {
           at,
         );
       case '$prefix':
-        if (typeof operand !== 'string') throw invalidField(at, 'a string is wanted', 'string_type');
+        if (typeof operand !== 'string') throw invalidField(at, 'Should be a string.', 'string_type');
         return this.test(field, { op: 'prefix', text: operand }, at);
       case '$exists':
-        if (typeof operand !== 'boolean') throw invalidField(at, 'true or false is wanted', 'boolean_type');
+        if (typeof operand !== 'boolean') throw invalidField(at, 'Should be true or false.', 'boolean_type');
         return operand ? this.test(field, { op: 'exists' }, at) : { not: this.test(field, { op: 'exists' }, at) };
       default:
         throw unknownOperator(at);
@@ -182,7 +186,7 @@ class Parser {
   }
 
   private scalars(value: unknown, at: Place): Scalar[] {
-    if (!Array.isArray(value)) throw invalidField(at, 'a list of values is wanted', 'list_type');
+    if (!Array.isArray(value)) throw invalidField(at, 'Should be a list of values.', 'list_type');
     return value.map((item, i) => this.scalar(item, [...at, i]));
   }
 
@@ -190,30 +194,30 @@ class Parser {
     if (++this.values > FILTER_VALUES_MAX) throw tooLarge(at);
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       return this.safe(value, at);
-    throw invalidField(at, 'a string, a number, true, false or null is wanted', 'scalar_type');
+    throw invalidField(at, 'Should be a string, a number, true, false or null.', 'scalar_type');
   }
 
   private safe<T extends Scalar>(value: T, at: Place): T {
     const isLong = typeof value === 'number' && !Number.isSafeInteger(value) && !(value % 1);
     if (this.options.safeNumbers && isLong)
-      throw invalidField(at, 'a number beyond 2^53 is wanted as a string', 'number_not_exact');
+      throw invalidField(at, 'Send a number beyond 2^53 as a string.', 'number_not_exact');
     return value;
   }
 }
 
-/** Keys are told back cut where they are long: a refusal should not be as large as what it refuses. */
+/** Appends a key to a location. Long keys are cut, so that an error is not as large as the request that caused it. */
 const inside = (at: Place, key: string): Place => [...at, key.slice(0, TOLD_CHARACTERS_MAX)];
 
 function comparable(operand: unknown, at: Place): number | string {
   if (typeof operand === 'number' || typeof operand === 'string') return operand;
-  throw invalidField(at, 'a number or a string is wanted', 'comparable_type');
+  throw invalidField(at, 'Should be a number or a string.', 'comparable_type');
 }
 
-const unknownOperator = (at: Place): Error => invalidField(at, 'there is no such operator', 'unknown_operator');
+const unknownOperator = (at: Place): Error => invalidField(at, 'There is no such operator.', 'unknown_operator');
 
 const tooLarge = (at: Place): Error =>
   invalidField(
     at,
-    `filters have at most ${FILTER_CONDITIONS_MAX} conditions and ${FILTER_VALUES_MAX} values`,
+    `Filters may have at most ${FILTER_CONDITIONS_MAX} conditions and ${FILTER_VALUES_MAX} values.`,
     'filter_too_large',
   );

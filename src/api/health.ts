@@ -1,4 +1,4 @@
-// The routes of health, which is open to everybody, and of the metrics, which the admin key opens.
+// Routes of health checks, which are public, and of metrics, which require the admin key.
 import typia from 'typia';
 import { SERVICE_VERSION } from './common.js';
 import { jsonRoute, otherContent, ownRoute, routes } from './route.js';
@@ -20,7 +20,7 @@ export interface Readiness {
   checks: { storage: Check; embeddings: Check; shards: Check };
 }
 
-/** GET /health/metrics. Latencies cover the latest searches and ingests; absent while there was none. */
+/** Counters and latencies. Latencies cover the latest searches and ingests, and are absent if there were none. */
 export interface MetricsAnswer {
   requests_total: number;
   search_total: number;
@@ -51,9 +51,9 @@ export interface MetricsAnswer {
   hw_ram_gb: number;
 }
 
-/** DELETE /v1/admin/metrics. */
+/** Result of resetting the metrics. */
 export interface MetricsReset {
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   reset_at: number;
 }
 
@@ -63,7 +63,7 @@ export const HEALTH_ROUTES = routes({
     path: '/health',
     access: 'public',
     tag: 'Health',
-    summary: 'Whether the server is ready or degraded, and its version',
+    summary: 'Get the status of the server (ready or degraded) and its version',
     answer: { schema: typia.json.schema<Health>(), example: { status: 'ready', version: SERVICE_VERSION } },
   }),
   liveness: jsonRoute({
@@ -71,7 +71,7 @@ export const HEALTH_ROUTES = routes({
     path: '/health/live',
     access: 'public',
     tag: 'Health',
-    summary: 'That the process runs',
+    summary: 'Check that the process runs',
     answer: { schema: typia.json.schema<Liveness>(), example: { status: 'live', version: SERVICE_VERSION } },
   }),
   readiness: jsonRoute({
@@ -79,8 +79,8 @@ export const HEALTH_ROUTES = routes({
     path: '/health/ready',
     access: 'public',
     tag: 'Health',
-    summary: 'That storage, embeddings and shards are usable',
-    description: 'Until they are: 503 `not_ready`, with the checks in `details.checks`.',
+    summary: 'Check that storage, embedders and shards are ready',
+    description: 'Answers 503 `not_ready` until they are, with the checks in `details.checks`.',
     answer: {
       schema: typia.json.schema<Readiness>(),
       example: { version: SERVICE_VERSION, checks: { storage: 'ok', embeddings: 'ok', shards: 'ok' } },
@@ -100,8 +100,8 @@ export const METRICS_ROUTES = routes({
     path: '/health/metrics',
     access: 'metrics',
     tag: 'Metrics',
-    summary: 'Counters, latencies, version and hardware',
-    description: 'Latencies cover the latest searches and ingests; they are absent while there was none.',
+    summary: 'Get counters, latencies, version and hardware',
+    description: 'Latencies cover the latest searches and ingests, and are absent if there were none.',
     answer: {
       schema: typia.json.schema<MetricsAnswer>(),
       example: {
@@ -140,7 +140,7 @@ export const METRICS_ROUTES = routes({
     path: '/metrics',
     access: 'metrics',
     tag: 'Metrics',
-    summary: 'The same in Prometheus exposition text',
+    summary: 'Get all metrics in the Prometheus text format',
     answer: otherContent('text/plain', PROMETHEUS_EXAMPLE),
   }),
   resetMetrics: jsonRoute({
@@ -149,7 +149,7 @@ export const METRICS_ROUTES = routes({
     access: 'admin',
     ignoresQuery: true,
     tag: 'Metrics',
-    summary: 'Set the request counters to zero',
+    summary: 'Reset the request counters',
     answer: { schema: typia.json.schema<MetricsReset>(), example: { reset_at: 1782043200.125 } },
   }),
 });

@@ -1,5 +1,5 @@
-// Names and ids of the contract: slugs, document ids, chunk ids; and which shard a document belongs to. A slug never
-// becomes a file path: storage goes by the numeric collection id. Pure.
+// Names and ids of the API: slugs, document ids, chunk ids, and the shard of a document. A slug never becomes a file
+// path: storage uses the numeric collection id. Pure.
 import { AppError, type ErrorCode } from './errors.js';
 
 declare const brand: unique symbol;
@@ -8,22 +8,19 @@ type Branded<T, B> = T & { readonly [brand]: B };
 export type Tenant = Branded<string, 'tenant'>;
 export type CollectionName = Branded<string, 'collection name'>;
 export type DocId = Branded<string, 'docid'>;
-/** Storage key of a collection; never reused, never seen by clients. */
+/** Storage key of a collection. Never reused, and never visible to clients. */
 export type CollectionId = Branded<number, 'collection id'>;
-/**
- * Place of a chunk in its shard's part of a collection: the key of its records and of its vector. Reused after a
- * delete.
- */
+/** Arena and row of a chunk in its shard: the key of its records and of its vector. Reused after a delete. */
 export type Ordinal = Branded<number, 'ordinal'>;
 
-/** Of tenants and collections. */
+/** Slugs of tenants and collections. */
 export const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 export const DOCID_BYTES_MAX = 512;
 
 function slug<T>(value: string, code: ErrorCode, what: string): T {
   if (SLUG.test(value)) return value as T;
-  throw new AppError(code, `A ${what} starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ -`);
+  throw new AppError(code, `A ${what} starts with a letter or digit and has up to 128 characters of A-Z a-z 0-9 . _ -`);
 }
 
 export const isSlug = (value: string): boolean => SLUG.test(value);
@@ -31,7 +28,9 @@ export const asTenant = (value: string): Tenant => slug(value, 'invalid_tenant_n
 export const asCollectionName = (value: string): CollectionName =>
   slug(value, 'invalid_collection_name', 'collection slug');
 
-/** Checks a document id: 1 to 512 bytes of well-formed UTF-8 without control characters, else 400 `invalid_docid`. */
+/**
+ * Validates a document id: 1 to 512 bytes of well-formed UTF-8 without control characters. Throws 400 `invalid_docid`.
+ */
 export function asDocId(value: string): DocId {
   const bytes = Buffer.byteLength(value);
   if (bytes >= 1 && bytes <= DOCID_BYTES_MAX && !CONTROL_CHARACTERS.test(value) && isWellFormed(value))
@@ -40,8 +39,8 @@ export function asDocId(value: string): DocId {
 }
 
 /**
- * The id of a document that comes. `.` and `..` are none: clients take them out of a path before they send it, written
- * as `%2e` too, so nothing could reach the document.
+ * Validates the id of a new document. `.` and `..` are invalid, because clients remove them from a path before they
+ * send it, even written as `%2e`, so no request could reach the document. Throws 400 `invalid_docid`.
  */
 export function asNewDocId(value: string): DocId {
   if (value === '.' || value === '..')
@@ -49,13 +48,14 @@ export function asNewDocId(value: string): DocId {
   return asDocId(value);
 }
 
-/** False when the string has a lone surrogate, which no UTF-8 can carry. */
+/** False if the string has a lone surrogate, which UTF-8 cannot encode. */
 export function isWellFormed(value: string): boolean {
   return !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(value);
 }
 
 /**
- * A file's base name as a document id: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`; undefined when nothing is left.
+ * Derives a document id from the base name of a file: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`. Undefined if
+ * nothing is left.
  */
 export function docIdFromFilename(filename: string): DocId | undefined {
   const id = baseNameOf(filename)
@@ -65,21 +65,21 @@ export function docIdFromFilename(filename: string): DocId | undefined {
   return id === '' ? undefined : asDocId(id);
 }
 
-/** Some clients send the whole path, of either kind. */
+/** The last component of a path with `/` or `\`, since some clients send the whole path of a file. */
 export const baseNameOf = (filename: string): string => filename.split(/[/\\]/).pop() ?? '';
 
 export const chunkIdOf = (docid: string, chunkPath: string): string => `${docid}::${chunkPath}`;
 
-/** Splits a chunk id at its last `::`; undefined when there is none. */
+/** Splits a chunk id at its last `::`; undefined if it has none. */
 export function parseChunkId(rid: string): { docid: string; chunkPath: string } | undefined {
   const at = rid.lastIndexOf('::');
   return at < 0 ? undefined : { docid: rid.slice(0, at), chunkPath: rid.slice(at + 2) };
 }
 
 /**
- * Which shard a document belongs to. Fixed for ever: data directories depend on it. FNV-1a (Fowler, Noll, Vo) over the
- * UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of shards. All chunks of a document live
- * in its shard, so that replacing it is one transaction.
+ * The shard of a document. Fixed for ever, because data directories depend on it. FNV-1a (Fowler, Noll, Vo) over the
+ * UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of shards. All chunks of a document are
+ * in its shard, so replacing it is one transaction.
  */
 export function shardOf(docid: string, shards: number): number {
   let hash = 0x811c9dc5;

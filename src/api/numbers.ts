@@ -1,11 +1,11 @@
-// Numbers of callers: a vector is checked and turned into float32, and what JSON would change without a word is
-// refused. Pure.
+// Validation of numbers from callers: vectors become float32, and numbers that a 64-bit float would change are
+// rejected. Pure.
 import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
 
 /**
- * `dim` float32 numbers; those of a Float32Array are not copied. Throws `dim_mismatch` for another length; 422 for
- * numbers that float32 cannot hold, or all zero.
+ * Validates a vector and converts it to `dim` float32 numbers; a Float32Array is not copied. Throws `dim_mismatch` for
+ * another length, and 422 for numbers that float32 cannot represent and for a zero vector.
  */
 export function toVector(
   numbers: ArrayLike<number>,
@@ -22,19 +22,18 @@ export function toVector(
   for (let i = 0; i < dim; i++) {
     const value = vector[i] as number;
     if (!Number.isFinite(value))
-      throw invalidField([...loc, i], 'a finite float32 number is wanted', 'finite_number', String(numbers[i]));
+      throw invalidField([...loc, i], 'Should be a finite float32 number.', 'finite_number', String(numbers[i]));
     if (value !== 0) isZero = false;
   }
-  if (isZero) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');
+  if (isZero) throw invalidField(loc, 'Should not be a zero vector, which has no direction.', 'zero_vector');
   return vector;
 }
 
 const TOLD_CHARACTERS_MAX = 40;
 
 /**
- * The refusal of numbers that JSON would change without a word, for all that take metadata or filters. Throws a 422 for
- * a number of a good JSON text that would be kept, or compared, as another one. `names`: below keys of these names
- * alone.
+ * Throws 422 if a number in valid JSON would be stored or compared as a different number. `names` restricts the check
+ * to values below keys of these names.
  */
 export function assertExactNumbers(json: string, names?: ReadonlySet<string>): void {
   const number = changedNumber(json, names);
@@ -42,7 +41,7 @@ export function assertExactNumbers(json: string, names?: ReadonlySet<string>): v
   const told = number.length > TOLD_CHARACTERS_MAX ? `${number.slice(0, TOLD_CHARACTERS_MAX)}…` : number;
   throw invalidField(
     ['body'],
-    `${told} would not be kept as it is written, for a number is a 64-bit float: send it as a string`,
+    `${told} is not exact as a 64-bit float and would not be kept as it is written: send it as a string.`,
     'number_not_exact',
     told,
   );

@@ -16,12 +16,12 @@ import type { ErrorCode } from './errors.js';
 import { CURSOR } from './parameters.js';
 import { COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
-/** The query string of the listing. */
+/** Query parameters of the listing. */
 export interface QueryListParameters {
   limit?: Whole & tags.Minimum<1> & tags.Maximum<typeof QUERIES_PAGE_MAX>;
-  /** How many of the newest to leave out. */
+  /** How many of the newest entries to skip. */
   offset?: Whole;
-  /** `next_cursor` of the page before; `offset` then counts from there. */
+  /** `next_cursor` of the previous page; `offset` then counts from there. */
   cursor?: string & tags.Format<'uuid'>;
 }
 
@@ -29,11 +29,11 @@ export interface QuerySummary {
   query_id: string;
   query_text: string;
   k: number;
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   executed_at: string;
   result_count: number;
   latency_ms?: number;
-  /** The query that this entry is a replay of. */
+  /** Id of the logged search that this one replays. */
   replay_of?: string;
   request_id?: string;
 }
@@ -41,14 +41,14 @@ export interface QuerySummary {
 export interface QueryEntry extends QuerySummary, LoggedParams {
   tenant: string;
   collection: string;
-  /** Who ran the search. */
+  /** Name of the caller. */
   actor: string;
   /** Chunk ids in rank order. */
   result_ids: string[];
   filters?: Record<string, unknown>;
   content_filter?: ContentFilter;
   mode?: SearchMode;
-  /** Its hits were ranked by words alone. Absent otherwise. */
+  /** True if hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
   degraded?: true;
   include_common?: boolean;
   common_tenant?: string;
@@ -58,13 +58,13 @@ export interface QueryEntry extends QuerySummary, LoggedParams {
   timing?: SearchTiming;
 }
 
-/** Most recent first. */
+/** Logged searches, most recent first. */
 export interface QueryList {
   tenant: string;
   collection: string;
   queries: QuerySummary[];
   count: number;
-  /** Where the next page begins; only with `limit`, and only where there is one. */
+  /** Cursor of the next page. Present only with `limit`, and only if there is a next page. */
   next_cursor?: string;
 }
 
@@ -77,10 +77,10 @@ export interface ReplayAnswer {
   original_result_count: number;
   matches: SearchHit[];
   mode?: SearchMode;
-  /** Ranked by words alone: the embedder did not answer. Absent otherwise. */
+  /** True if hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
   degraded?: true;
   original_latency_ms?: number;
-  /** Absent when logging is off. */
+  /** Id of the replay in the query log; absent if logging is off. */
   replay_query_id?: string;
   timing?: SearchTiming;
 }
@@ -117,7 +117,7 @@ const REPLAY_EXAMPLE: ReplayAnswer = {
 };
 
 const REPLAY_RULES =
-  'With its original text or vector, mode, filters, `k`, fusion, reranker and what hits were to tell, on the documents of now. It is logged as a new entry, whose `replay_of` names the original.';
+  "Repeats the search with its original text or vector, mode, filters, `k`, fusion, reranker and hit options on today's documents. The replay is logged as a new entry whose `replay_of` is the id of the original.";
 const REPLAY_CODES: readonly ErrorCode[] = [
   'query_not_found',
   'search_mode_disabled',
@@ -131,7 +131,7 @@ const REPLAY_CODES: readonly ErrorCode[] = [
 ];
 
 const tag = 'Logged searches';
-/** Everybody's searches are logged together: who may search may not read what others search. */
+/** The log contains the searches of all callers, so the permission to search does not include reading it. */
 const own = { access: 'tenant', scope: 'manage', tag } as const;
 const admin = { access: 'admin', tag } as const;
 const query = { schema: typia.json.schema<QueryAnswer>(), example: { query: ENTRY } };
@@ -148,17 +148,17 @@ export const QUERY_ROUTES = routes({
     ...own,
     method: 'GET',
     path: `${COLLECTION}/queries`,
-    summary: 'The latest searches of a collection',
-    description: 'Most recent first, without what they found. A collection that does not exist has none.',
+    summary: 'List the latest searches of a collection',
+    description: 'Most recent first, without their hits. The list is empty for a collection that does not exist.',
     query: [
       {
         name: 'limit',
-        description: 'How many entries at most.',
+        description: 'Maximum number of entries.',
         schema: { type: 'integer', minimum: 1, maximum: QUERIES_PAGE_MAX, default: QUERIES_PAGE_DEFAULT },
       },
       {
         name: 'offset',
-        description: 'How many of the latest entries are left out.',
+        description: 'Number of the latest entries to skip.',
         schema: { type: 'integer', minimum: 0, default: 0 },
       },
       { ...CURSOR, schema: { type: 'string', format: 'uuid' } },
@@ -173,7 +173,7 @@ export const QUERY_ROUTES = routes({
     ...own,
     method: 'GET',
     path: `${COLLECTION}/queries/{query_id}`,
-    summary: 'A logged search, with the ids of what it found',
+    summary: 'Get a logged search with the ids of its hits',
     answer: query,
     codes: ['query_not_found'],
   }),
@@ -181,13 +181,13 @@ export const QUERY_ROUTES = routes({
     ...own,
     ...replay,
     path: `${COLLECTION}/queries/{query_id}/replay`,
-    summary: 'Search again as a logged search did',
+    summary: 'Replay a logged search',
   }),
   getQueryAsAdmin: jsonRoute({
     ...admin,
     method: 'GET',
     path: '/v1/admin/queries/{query_id}',
-    summary: 'A logged search of any tenant',
+    summary: 'Get a logged search of any tenant',
     answer: query,
     codes: ['query_not_found'],
   }),
@@ -196,6 +196,6 @@ export const QUERY_ROUTES = routes({
     ...replay,
     path: '/v1/admin/queries/{query_id}/replay',
     isLimited: true,
-    summary: 'Search again as a logged search of any tenant did',
+    summary: 'Replay a logged search of any tenant',
   }),
 });

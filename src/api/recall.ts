@@ -1,4 +1,4 @@
-// How good the searches of a collection are, and samples of its vectors: bodies and routes.
+// Recall of the searches of a collection, and samples of its vectors: bodies and routes.
 import typia, { type tags } from 'typia';
 import {
   type RECALL_K_MAX,
@@ -10,17 +10,20 @@ import {
 import { COLLECTION, jsonRoute, routes } from './route.js';
 import type { Ef } from './search.js';
 
-/** All optional; the body itself may be absent. */
+/** Settings of the measurement. All fields are optional, and so is the body. */
 export interface RecallBody {
-  /** How many queries are compared at most; 100 where it is left out. */
+  /** Maximum number of queries to compare. Default: 100. */
   sample?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_SAMPLE_MAX>) | null;
-  /** How many of the nearest; 10 where it is left out. */
+  /** Number of nearest neighbours to compare. Default: 10. */
   k?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_K_MAX>) | null;
-  /** Breadth of the walk through the graph; omitted: as the index chooses for a search that names none. */
+  /**
+   * Number of candidates that a graph search keeps. Default: the value that the index chooses for searches without
+   * `ef`.
+   */
   ef?: Ef | null;
   /**
-   * `log`: searches that the query log has. `stored`: vectors of the collection. Omitted: the log, or stored vectors
-   * where it has too few.
+   * Queries to compare. `log`: searches in the query log. `stored`: vectors of the collection. Default: `log`, or
+   * `stored` if the log has too few searches.
    */
   source?: 'log' | 'stored' | null;
 }
@@ -28,30 +31,30 @@ export interface RecallBody {
 export interface RecallAnswer {
   tenant: string;
   collection: string;
-  /** Share of the true k nearest that searches find, from 0 to 1; null where nothing could be compared. */
+  /** Share of the true k nearest neighbours that searches find, from 0 to 1; null if nothing could be compared. */
   recall: number | null;
-  /** That of the worst query. */
+  /** Recall of the worst query; null if nothing could be compared. */
   lowest: number | null;
   k: number;
-  /** How many queries were compared. */
+  /** Number of queries compared. */
   queries: number;
   source: 'log' | 'stored';
-  /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
+  /** The requested `ef`, or the one that the index chooses, the largest of all shards. 0: everything is scanned. */
   ef: number;
   /**
-   * False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take
+   * False while vectors are not in the graph yet or the index checks its recall. Searches then find as much but take
    * longer, and `ef` may change.
    */
   settled: boolean;
-  /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
+  /** Sequential searches per second, counting only the time of ranking; null if nothing could be compared. */
   qps: number | null;
-  /** The same of exact ones. */
+  /** The same for exact searches. */
   exact_qps: number | null;
-  /** There was no time for the whole sample. Absent otherwise. */
+  /** True if time ran out before the whole sample was compared. Absent otherwise. */
   cut?: true;
 }
 
-/** The query string of a sample of stored vectors. */
+/** Query parameters of a sample of stored vectors. */
 export interface VectorSampleParameters {
   sample?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof VECTOR_SAMPLE_MAX>;
 }
@@ -59,7 +62,7 @@ export interface VectorSampleParameters {
 export interface SampledVector {
   /** Chunk id. */
   rid: string;
-  /** What one step of a byte is worth. */
+  /** A component is its byte times `scale`. */
   scale: number;
   /** Base64 of `dim` signed bytes. */
   components: string;
@@ -80,9 +83,9 @@ export const RECALL_ROUTES = routes({
     access: 'tenant',
     scope: 'search',
     tag: 'Search',
-    summary: 'How much of the true nearest the searches of a collection find',
-    description: `Compares up to \`sample\` queries with exact search: those of the query log (their vectors, without filters), or stored vectors, which are then left
-out of what they find. A hit that scores as high as the last of the true k nearest counts. It takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
+    summary: 'Measure the recall of the searches of a collection',
+    description: `Compares up to \`sample\` queries with exact search. Queries come from the query log (their vectors, without filters) or are stored vectors, which are then left
+out of their own hits. A hit that scores as high as the last of the true k nearest counts. The measurement takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
     body: {
       check: typia.createValidateEquals<RecallBody>(),
       schema: typia.json.schema<RecallBody>(),
@@ -114,13 +117,13 @@ out of what they find. A hit that scores as high as the last of the true k neare
     access: 'tenant',
     scope: 'search',
     tag: 'Search',
-    summary: 'A sample of the stored vectors, for plots',
+    summary: 'Get a sample of the stored vectors, for plots',
     description:
-      'Spread evenly over the collection; the same ones as long as it does not change. Components are rounded to a byte: a component is its byte times `scale`.',
+      'The sample is spread evenly over the collection, and the same as long as the collection does not change. Components are rounded to a byte: a component is its byte times `scale`.',
     query: [
       {
         name: 'sample',
-        description: 'How many vectors at most; fewer where they are long.',
+        description: 'Maximum number of vectors; fewer if they are long.',
         schema: { type: 'integer', minimum: 1, maximum: VECTOR_SAMPLE_MAX, default: VECTOR_SAMPLE_DEFAULT },
       },
     ],

@@ -1,28 +1,31 @@
-// Reindex jobs, and going back to the space before: bodies and routes.
+// Reindex jobs and rollback to the previous vector space: bodies and routes.
 import typia, { type tags } from 'typia';
 import type { ErrorCode } from './errors.js';
 import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from './limits.js';
 import { ADMIN_COLLECTION, COLLECTION, jsonRoute, routes } from './route.js';
 
-/** What the new space has to show before searches see it. */
+/** Quality that the new vector space must reach before searches switch to it. */
 export interface GateBody {
-  /** Share of the hits of today that the new space has to find too, on average, from 0 to 1. */
+  /** Mean share of today's hits that the new space must also find, from 0 to 1. */
   min_overlap: number & tags.Minimum<0> & tags.Maximum<1>;
-  /** How many of the latest logged searches by text are made on both. */
+  /** How many of the latest logged text searches to run on both spaces. */
   last_n: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof QUERIES_PAGE_MAX>;
 }
 
-/** All optional, but something has to be asked for: an embedder, or `compact`. */
+/** Target of the reindex. All fields are optional, but an embedder or `compact` is required. */
 export interface ReindexBody {
-  /** Selector, as in the create body. Not together with the detailed fields. */
+  /**
+   * Embedder selector, as for a new collection. Cannot be combined with the `embedder_type`, `embed_model` and
+   * `embedder_config` fields.
+   */
   embedder?: string | null;
   embedder_type?: string | null;
   embed_model?: string | null;
   embedder_config?: Record<string, unknown> | null;
-  /** The same embedder: vectors are copied, and memory and graph are new. */
+  /** Keep the embedder: copies the vectors and rebuilds memory and graph. */
   compact?: boolean | null;
   gate?: GateBody | null;
-  /** How long the old space is kept for a rollback; 0 where it is left out. */
+  /** Seconds to keep the previous space for a rollback. Default: 0. */
   keep_previous_seconds?: (number & tags.Type<'uint32'> & tags.Maximum<typeof KEEP_SECONDS_MAX>) | null;
 }
 
@@ -43,20 +46,20 @@ export interface ReindexTarget {
   embedder_config?: Record<string, unknown>;
 }
 
-/** Milliseconds of a search. */
+/** Search latency in milliseconds. */
 export interface GateLatency {
   mean: number;
   max: number;
 }
 
 export interface GateResult {
-  /** How many searches were made on both. */
+  /** Number of searches run on both spaces. */
   queries: number;
-  /** Mean share of the hits that both have; null where there was no search to make. */
+  /** Mean share of hits that both spaces find; null if there were no searches to compare. */
   overlap: number | null;
-  /** Mean distance of the ranks of a hit that both have; null where there is none. */
+  /** Mean difference between the ranks of a hit that both spaces find; null if there is none. */
   rank_shift: number | null;
-  /** null where there was no search to make. */
+  /** Null if there were no searches to compare. */
   live_ms: GateLatency | null;
   staged_ms: GateLatency | null;
   passed: boolean;
@@ -70,32 +73,32 @@ export interface ReindexJob {
   target: ReindexTarget;
   total_chunks: number;
   completed_chunks: number;
-  /** ISO 8601, as all times. */
+  /** ISO 8601, like all times. */
   created_at: string;
   updated_at: string;
   started_at: string | null;
   finished_at: string | null;
-  /** Code and meaning, where the status is failed. */
+  /** Error code and message if `status` is `failed`. */
   error?: string;
   compact?: true;
   gate?: { min_overlap: number; last_n: number };
   gate_result?: GateResult;
   keep_previous_seconds: number;
   /**
-   * Once all are copied: chunks of the new space that the graph does not have yet. Searches see the space when it has
-   * them.
+   * After all chunks are copied: chunks that the graph of the new space does not contain yet. Searches switch to the
+   * new space when it contains all.
    */
   unlinked_chunks?: number;
-  /** Chunks a second, while it runs. */
+  /** Chunks per second, while the job runs. */
   rate?: number;
-  /** At this rate. */
+  /** Estimated remaining seconds at the current rate. */
   eta_seconds?: number;
 }
 
-/** As it stands in a list, without the common fields of an answer. */
+/** A job in a list, without the common fields of an answer. */
 export interface ListedReindexJob extends ReindexJob {}
 
-/** Newest first. */
+/** Jobs, newest first. */
 export interface ReindexJobList {
   jobs: ListedReindexJob[];
   count: number;
@@ -149,7 +152,7 @@ const start = {
   keeps400: true,
   tag,
   description:
-    'Texts are embedded anew into a space beside the one that is searched, which takes over in one step when it has all; or, with `compact`, memory and graph are made anew. Documents written meanwhile are in both. Progress is durable: a job goes on after a restart.',
+    'Embeds all texts again into a new vector space while the old one is searched, and switches in one step when the new one is complete. With `compact`, only memory and graph are rebuilt. Documents written meanwhile are in both. Progress is durable: a job continues after a restart.',
   body: {
     check: typia.createValidateEquals<ReindexBody>(),
     schema: typia.json.schema<ReindexBody>(),
@@ -172,7 +175,7 @@ const start = {
 const cancel = {
   method: 'DELETE',
   tag,
-  description: 'What was built goes; the collection stays as it is.',
+  description: 'The unfinished space is deleted; the collection stays as it is.',
   answer: { ...job, example: CANCELLED },
   codes: CHANGE_CODES,
 } as const;
@@ -181,7 +184,7 @@ const goBack = {
   method: 'POST',
   tag,
   description:
-    'While the space before the last reindex is kept (`keep_previous_seconds`). What was written since is in both.',
+    'Possible while the previous space is kept (`keep_previous_seconds`). It has all documents written since.',
   answer: { schema: typia.json.schema<RolledBack>(), example: ROLLED_BACK },
   codes: ['collection_not_found', 'reindex_conflict', 'reindex_state_conflict', 'storage_full'],
 } as const;
@@ -200,14 +203,14 @@ export const REINDEX_ROUTES = routes({
     ...goBack,
     path: `${ADMIN_COLLECTION}/rollback`,
     access: 'admin',
-    summary: 'Go back to the space before the last reindex, in any tenant',
+    summary: 'Roll back the last reindex of a collection of any tenant',
   }),
   listAllReindexJobs: jsonRoute({
     method: 'GET',
     path: ADMIN_JOBS,
     access: 'admin',
     tag,
-    summary: 'The reindex jobs of all tenants',
+    summary: 'List the reindex jobs of all tenants',
     description: 'Newest first.',
     answer: jobs,
   }),
@@ -216,7 +219,7 @@ export const REINDEX_ROUTES = routes({
     path: `${ADMIN_JOBS}/{job_id}`,
     access: 'admin',
     tag,
-    summary: 'A reindex job of any tenant',
+    summary: 'Get a reindex job of any tenant',
     answer: job,
     codes: ['reindex_job_not_found'],
   }),
@@ -232,7 +235,7 @@ export const REINDEX_ROUTES = routes({
     access: 'admin',
     tag,
     summary: 'Pause a reindex job',
-    description: 'When the batch that is under way is on disk.',
+    description: 'The job pauses when its current batch is on disk.',
     answer: { ...job, example: PAUSED },
     codes: CHANGE_CODES,
   }),
@@ -242,7 +245,7 @@ export const REINDEX_ROUTES = routes({
     access: 'admin',
     tag,
     summary: 'Resume a paused or failed reindex job',
-    description: 'From the batches that are on disk.',
+    description: 'The job continues after the batches that are on disk.',
     answer: { ...job, example: { ...JOB, status: 'queued' } },
     codes: [...CHANGE_CODES, 'reindex_conflict'],
   }),
@@ -259,7 +262,7 @@ export const REINDEX_ROUTES = routes({
     access: 'tenant',
     scope: 'search',
     tag,
-    summary: 'The reindex jobs of a collection',
+    summary: 'List the reindex jobs of a collection',
     description: 'Newest first.',
     answer: jobs,
     codes: ['collection_not_found'],
@@ -270,7 +273,7 @@ export const REINDEX_ROUTES = routes({
     access: 'tenant',
     scope: 'search',
     tag,
-    summary: 'A reindex job of a collection',
+    summary: 'Get a reindex job of a collection',
     answer: job,
     codes: ['reindex_job_not_found'],
   }),
@@ -287,6 +290,6 @@ export const REINDEX_ROUTES = routes({
     path: `${COLLECTION}/rollback`,
     access: 'tenant',
     scope: 'manage',
-    summary: 'Go back to the space before the last reindex',
+    summary: 'Roll back the last reindex of a collection',
   }),
 });

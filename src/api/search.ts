@@ -1,4 +1,4 @@
-// Searches, of a collection and of the shared scope: bodies and routes.
+// Searches of a collection and of the shared scope: bodies and routes.
 import typia, { type tags } from 'typia';
 import { SEARCH_MODES, type SearchMode } from './choices.js';
 import type { ErrorCode } from './errors.js';
@@ -12,92 +12,92 @@ export type Ef = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<t
 
 export type ContentOp = 'exact' | 'phrase' | 'prefix' | 'contains';
 
-/** Narrows the hits to chunks whose text fits. */
+/** Restricts the hits to chunks whose text matches. */
 export interface ContentFilter {
   op: ContentOp;
   value: string & tags.MinLength<1>;
 }
 
-/** Retrieves more candidates than k, and orders them by how well a reranker says that they answer `q`. */
+/** Retrieves more than `k` candidates and orders them by a reranker's score of how well they answer `q`. */
 export interface Rerank {
   /** Key of a configured reranker. */
   instance: string & tags.MinLength<1>;
-  /** How many candidates it reads, at least k. */
+  /** Number of candidates to rerank, at least `k`. */
   depth?: K | null;
 }
 
 type FusionWeight = number & tags.Minimum<0> & tags.Maximum<typeof FUSION_WEIGHT_MAX>;
 
-/** How mode hybrid makes one score of its halves. */
+/** How mode `hybrid` combines the scores of its two halves. */
 export interface Fusion {
-  /** `rank`: weight / (k + rank); `score`: weight * cosine and weight * BM25 over the best BM25. */
+  /** `rank`: weight / (k + rank). `score`: weight * cosine, and weight * BM25 / best BM25. */
   method: 'rank' | 'score';
-  /** Of method `rank`: 60 where the instance says nothing else. */
+  /** For method `rank` only. Default: the server's setting, else 60. */
   k?: (number & tags.Type<'uint32'> & tags.Maximum<typeof FUSION_K_MAX>) | null;
   /**
-   * A half that weighs 0 is not searched; one of them weighs something. By default 1 and 1, of method `score` 0.6 and
-   * 0.4.
+   * Weights of the halves, at least one of them above 0. A half with weight 0 is not searched. Default: 1 and 1; for
+   * method `score`, 0.6 and 0.4.
    */
   weights?: { vector: FusionWeight; lexical: FusionWeight } | null;
 }
 
 /**
- * How the index is searched: one object, handed on whole from the body of a search to the plan of each index
+ * How the index is searched. This one object goes unchanged from the body of a search to the plan of each index
  * (engine/hnsw/search-plan.ts).
  */
 export interface SearchParams {
   /**
-   * Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that
-   * recall@10 is at least .97. Not together with `exact`.
+   * Number of candidates that the graph search of each shard keeps: a larger `ef` finds more and takes longer. Default:
+   * chosen for a recall@10 of at least .97. Cannot be combined with `exact`.
    */
   ef?: Ef;
-  /** Compares the query with every vector that the filters leave. */
+  /** Compares the query with every vector that passes the filters, instead of searching the graph. */
   exact?: boolean;
 }
 
-/** What the hits of a search tell beside their score. */
+/** Optional parts of the hits of a search. */
 export interface HitOptions {
   /** Adds to each hit the parts of its score. */
   explain?: boolean;
-  /** Adds to each hit how probable it is that it is relevant. */
+  /** Adds to each hit an estimate of the probability that it is relevant. */
   relevance?: boolean;
-  /** Adds to each hit with a text the passage of it that fits `q` best. */
+  /** Adds to each hit with a text the passage that matches `q` best. */
   highlight?: boolean;
 }
 
-/** Fields of a body: each may be left out, and `null` says the same. */
+/** The fields of a body: each may be absent or `null`, with the same meaning. */
 type Nullable<T> = { [Name in keyof T]?: T[Name] | null };
 
-/** As the query log keeps what was given: a number without the bounds of today, and a boolean only where it is true. */
+/** The form in which the query log keeps a field: numbers without today's bounds, and booleans only if true. */
 type Kept<T> = T extends boolean ? true : T extends number ? number : T;
 
-/** The parameters and options of a search in its entry of the query log. */
+/** Search parameters and hit options as an entry of the query log has them. */
 export type LoggedParams = {
   [Name in keyof (SearchParams & HitOptions)]?: Kept<NonNullable<(SearchParams & HitOptions)[Name]>>;
 };
 
-/** Exactly one of `q` and `v`. `null` counts as absent; there are no other fields. */
+/** A search with exactly one of `q` and `v`. `null` counts as absent; other fields are rejected. */
 export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   k?: K | null;
   /**
-   * Metadata filters, ANDed: field to value, list of values (any of them), or operators `{"$gte": 5}`; `$and`, `$or`,
-   * `$not` at the top.
+   * Metadata filters, combined by AND. Maps a field to a value, to a list of accepted values, or to operators such as
+   * `{"$gte": 5}`; `$and`, `$or` and `$not` combine filters.
    */
   filters?: Record<string, unknown> | null;
   content_filter?: ContentFilter | null;
-  /** `vector`, `boost` or `hybrid`; omitted: the collection's default. The latter two want `q`. */
+  /** `vector`, `boost` or `hybrid`; the latter two require `q`. Default: the mode of the collection. */
   mode?: string | null;
-  /** Adds what the common collection has, where the server has one. */
+  /** Adds hits of the common collection, if the server has one. */
   include_common?: boolean | null;
-  /** Wants `q`. */
+  /** Reranks the hits. Requires `q`. */
   rerank?: Rerank | null;
-  /** Of mode hybrid; in others it is refused. */
+  /** How mode `hybrid` combines its halves. Rejected in other modes. */
   fusion?: Fusion | null;
 }
 
-/** The query-string form. */
+/** A search in the query string. */
 export interface SearchQuery {
   q: string;
   k?: K;
@@ -105,36 +105,33 @@ export interface SearchQuery {
   include_common?: boolean;
 }
 
-/**
- * What a hit's score is made of, as far as its mode looks at it. Scores are before the priority where nothing else is
- * said.
- */
+/** The parts of a hit's score, as far as its mode uses them. Scores are before the priority unless noted. */
 export interface Explanation {
-  /** `rank`: in the ranking by vector, from 1. */
+  /** `rank` is the position in the ranking by vector, from 1. */
   vector?: { cosine: number; rank?: number };
   /**
-   * `share`: BM25 over the best BM25 of the search. `terms`: those of the query that the chunk has, as they are
-   * indexed.
+   * `share` is BM25 divided by the best BM25 of the search. `terms` are the query terms that the chunk contains, as
+   * they are indexed.
    */
   lexical?: { bm25: number; rank?: number; share?: number; terms: { term: string; bm25: number }[] };
-  /** What it gained for the words of the query that it has. */
+  /** Bonus for the query terms that the chunk contains. */
   boost?: { matched: number; wanted: number; boost: number };
   fusion?: { method: 'rank' | 'score'; k?: number; weights: { vector: number; lexical: number } };
-  /** The score of the mode. */
+  /** Score of the mode, before reranking and priority. */
   fused: number;
   rerank?: { instance: string; score: number };
-  /** Of the document: the score is s + |s| * priority of what comes before it. */
+  /** Priority of the document. It turns a score s into s + |s| * priority. */
   priority?: number;
-  /** As the hit has it. */
+  /** Final score, as in the hit. */
   score: number;
 }
 
-/** A passage of a chunk, as it stands there. Positions are in characters (Unicode code points). */
+/** An unchanged passage of a chunk. Positions are in characters (Unicode code points). */
 export interface Highlight {
   text: string;
-  /** Where the passage begins in the chunk. */
+  /** Start of the passage in the chunk. */
   offset: number;
-  /** Start and end of what was found, in the passage. */
+  /** Start and end of each match in the passage. */
   matches: [number, number][];
 }
 
@@ -143,27 +140,27 @@ export interface SearchHit {
   collection: string;
   /** Chunk id. */
   id: string;
-  /** Higher is closer. */
+  /** A higher score is a better match. */
   score: number;
   text?: string;
   meta: Record<string, unknown>;
   match_reason: string;
   explain?: Explanation;
-  /** An estimate of how probable it is that the hit is relevant, from 0 to 1. */
+  /** Estimated probability that the hit is relevant, from 0 to 1. */
   relevance?: number;
   highlight?: Highlight;
 }
 
-/** All in ms. */
+/** Times in milliseconds. */
 export interface SearchTiming {
   embed_ms: number;
   filter_ms: number;
   hydrate_ms: number;
   search_ms: number;
-  /** Of mode hybrid. */
+  /** For mode `hybrid` only. */
   lexical_search_ms?: number;
   vector_search_ms?: number;
-  /** Where the hits were reranked. */
+  /** Present if hits were reranked. */
   rerank_ms?: number;
 }
 
@@ -171,33 +168,33 @@ export interface SearchAnswer {
   /** Best first. */
   matches: SearchHit[];
   mode?: SearchMode;
-  /** Ranked by words alone: the embedder did not answer. Absent otherwise. */
+  /** True if hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
   degraded?: true;
-  /** For the query log's endpoints; absent when logging is off. */
+  /** Id of this search in the query log; absent if it was not logged. */
   query_id?: string;
   timing?: SearchTiming;
 }
 
-/** What each half of mode hybrid counts for: one of 0 is not searched. */
+/** Weight of each half of mode `hybrid`; a half with weight 0 is not searched. */
 export interface FusionWeights {
   vector: number;
   lexical: number;
 }
 
-/** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
+/** How mode `hybrid` combines its halves: weight / (k + rank), or weight * score. */
 export type FusionSettings =
   | { method: 'rank'; k: number; weights: FusionWeights }
   | { method: 'score'; weights: FusionWeights };
 
-/** How a search is reranked. */
+/** Resolved reranking settings of a search. */
 export interface RerankSettings {
   /** Key of the reranker. */
   instance: string;
-  /** How many candidates it reads. */
+  /** Number of candidates to rerank. */
   depth: number;
 }
 
-/** What a search was narrowed by, as its hits tell it. */
+/** The filters of a search as its hits report them in `match_reason`. */
 export interface Narrowed {
   readonly fields: readonly string[];
   readonly contentOp?: ContentOp;
@@ -253,16 +250,16 @@ const CODES: readonly ErrorCode[] = [
 const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavailable'];
 const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
 
-const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is equality, a list is any of, \`null\` is absent; an object is operators
-(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
-const RERANK = `\`rerank\` retrieves \`depth\` candidates in the mode asked for (50, or k where that is more), and a configured reranker, which reads each beside \`q\`,
-orders them: \`score\` is then its score.`;
-const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);
-a half that weighs 0 is not searched. In another mode it is refused.`;
-const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
-its text and what matches in it.`;
+const FILTERS = `\`filters\` restrict the hits by metadata, before the ranking: a value means equality, a list any of its values, \`null\` an absent field, and an object has operators
+(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine filters. \`content_filter\` restricts by the text of the chunk.`;
+const RERANK = `\`rerank\` retrieves \`depth\` candidates in the requested mode (50, or k if that is larger). A configured reranker, which reads each together with \`q\`,
+orders them; \`score\` is then its score.`;
+const FUSION = `\`fusion\` determines how mode hybrid combines its halves: by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);
+a half with weight 0 is not searched. Other modes reject \`fusion\`.`;
+const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of the probability that it is relevant, \`highlight\` the best passage of
+its text with the matches in it.`;
 const BREADTH =
-  '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
+  '`ef` is the number of candidates that the graph search of each shard keeps; `exact` compares with every vector instead.';
 const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
 
 const Q: Parameter = {
@@ -274,17 +271,17 @@ const Q: Parameter = {
 };
 const HOW_MANY: Parameter = {
   name: 'k',
-  description: 'How many hits at most.',
+  description: 'Maximum number of hits.',
   schema: { type: 'integer', minimum: 1, maximum: K_MAX, default: K_DEFAULT },
 };
 const MODE: Parameter = {
   name: 'mode',
-  description: "Omitted: the collection's.",
+  description: "Default: the collection's mode.",
   schema: { type: 'string', enum: [...SEARCH_MODES] },
 };
 const INCLUDE_COMMON: Parameter = {
   name: 'include_common',
-  description: 'Whether hits of the common collection are added, where the server has one.',
+  description: 'Whether to add hits of the common collection, if the server has one.',
   schema: { type: 'boolean', default: false },
 };
 
@@ -292,12 +289,14 @@ const REFINEMENTS = {
   SearchBody: exactlyOne('q', 'v'),
   'SearchBody.q': SEARCH_TEXT,
   'SearchBody.v': VECTOR,
-  'SearchBody.k': { default: K_DEFAULT, description: 'How many hits at most.' },
+  'SearchBody.k': { default: K_DEFAULT, description: 'Maximum number of hits.' },
   'SearchBody.mode': {
     enum: [...SEARCH_MODES, null],
-    description: "Omitted: the collection's. `boost` and `hybrid` want `q`.",
+    description: "Default: the collection's mode. `boost` and `hybrid` require `q`.",
   },
-  'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
+  'Rerank.depth': {
+    description: 'Number of candidates to rerank, at least `k`. Default: 50, or `k` if that is larger.',
+  },
 };
 
 const BODY = typia.json.schema<SearchBody>();
@@ -316,7 +315,8 @@ const shared = {
   access: 'any',
   scope: 'search',
   tag: 'Search',
-  description: 'Any valid key may search it. Empty while the shared scope is switched off. It is not logged.',
+  description:
+    'Any valid key may search the shared scope. It has no hits while it is switched off. Its searches are not logged.',
   answer: json(ANSWER, { answer: { ...SEARCH_ANSWER, query_id: undefined } }),
 } as const;
 
@@ -325,7 +325,7 @@ export const SEARCH_ROUTES = routes({
     ...ofCollection,
     method: 'GET',
     summary: 'Search a collection by query string',
-    description: 'Takes no filters; POST does. A collection that does not exist has no hits.',
+    description: 'Has no filters; use POST for those. A collection that does not exist has no hits.',
     query: [Q, HOW_MANY, MODE, INCLUDE_COMMON],
     codes: CODES_OF_TEXT,
   }),
@@ -353,7 +353,7 @@ export const SEARCH_ROUTES = routes({
     method: 'POST',
     keeps400: true,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
+    description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
     body: 'search',
     request: { required: true, content: json(BODY, REQUESTS, REFINEMENTS) },
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],

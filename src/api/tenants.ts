@@ -1,16 +1,16 @@
-// Tenants and their keys at run time: records, bodies, and the routes, which are for the admin alone.
+// Tenants and their keys, managed at run time: records, bodies and admin routes.
 import typia, { type tags } from 'typia';
 import type { Scope } from './choices.js';
 import type { Tenant } from './ids.js';
 import { DISPLAY_NAME, SLUG_TEXT } from './parameters.js';
 import { jsonRoute, routes } from './route.js';
 
-/** What a tenant may use: 0 is none, -1 unlimited, null what the configuration says. */
+/** Quotas of a tenant. 0 permits nothing, -1 is unlimited, null uses the server's configuration. */
 export interface TenantQuotas {
   max_collections: number | null;
   max_chunks_per_collection: number | null;
   requests_per_second: number | null;
-  /** Requests that may come at once; null, where the configuration has none either: twice the rate. */
+  /** Requests that may come at once. Null uses the configuration, or twice the rate if that has none. */
   burst: number | null;
   max_in_flight: number | null;
 }
@@ -18,35 +18,35 @@ export interface TenantQuotas {
 export interface TenantRecord extends TenantQuotas {
   tenant: Tenant;
   display_name: string | null;
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   created_at: string;
 }
 
-/** What can be changed of a tenant. */
+/** The changeable fields of a tenant. */
 export type TenantChange = Partial<Omit<TenantRecord, 'tenant' | 'created_at'>>;
 
-/** A key without its plaintext, which nobody has but the one it was made for. */
+/** A stored key. The server keeps only a digest of the plaintext. */
 export interface KeyRecord {
   tenant: Tenant;
   key_id: string;
   label: string;
-  /** SHA-256 of the plaintext, in hexadecimal. */
+  /** SHA-256 of the plaintext in hexadecimal. */
   digest: string;
   /** ISO 8601, like the other times. */
   created_at: string;
-  /** null: never. */
+  /** Null: never. */
   expires: string | null;
-  /** null: it is good. */
+  /** Null: the key is not revoked. */
   revoked_at: string | null;
-  /** null: all. */
+  /** Null: all scopes. */
   scopes: Scope[] | null;
-  /** The collections the key sees; null: all. */
+  /** Collections that the key can access; null: all. */
   collections: string[] | null;
-  /** Metadata filters that are ANDed to every search with the key; null: none. */
+  /** Metadata filters combined by AND with every search of the key; null: none. */
   filters: Record<string, unknown> | null;
 }
 
-/** Everything of the kind that the catalog holds. */
+/** All tenants and keys in the catalog. */
 export interface StoredTenants {
   tenants: TenantRecord[];
   keys: KeyRecord[];
@@ -57,36 +57,36 @@ export interface TenantList {
   count: number;
 }
 
-/** A whole number: 0 is none, -1 unlimited; null takes what the configuration says. */
+/** A whole number: 0 permits nothing, -1 is unlimited, null uses the server's configuration. */
 type CountQuota = (number & tags.Type<'int64'> & tags.Minimum<-1> & tags.Maximum<1_000_000_000_000>) | null;
 
-/** Absent ones stay as they are; in a new tenant they are null. */
+/** Quotas of a tenant. An absent quota keeps its value; in a new tenant it is null. */
 export interface QuotaBody {
   max_collections?: CountQuota;
   max_chunks_per_collection?: CountQuota;
-  /** Fractions are fine; -1 is unlimited. */
+  /** Rate limit; may be fractional. -1 is unlimited. */
   requests_per_second?: (number & tags.Minimum<-1> & tags.Maximum<1_000_000>) | null;
-  /** Requests that may come at once; null: as configured, or twice a rate of the tenant's own. */
+  /** Requests that may come at once. Null uses the configuration, or twice the tenant's own rate. */
   burst?: CountQuota;
-  /** Requests worked on at a time. */
+  /** Requests in progress at a time. */
   max_in_flight?: CountQuota;
-  /** The same under the name that it has in PaveDB. */
+  /** Alias of `max_in_flight`, as PaveDB names it. */
   max_concurrent?: CountQuota;
 }
 
-/** PATCH /v1/admin/tenants/{tenant}. */
+/** Changes of a tenant. Absent fields keep their values. */
 export interface UpdateTenantBody extends QuotaBody {
-  /** 1 to 120 characters; null takes it away. */
+  /** 1 to 120 characters; null removes it. */
   display_name?: string | null;
 }
 
-/** POST /v1/admin/tenants. */
+/** A new tenant. */
 export interface CreateTenantBody extends UpdateTenantBody {
-  /** The slug. */
+  /** Slug of the tenant. */
   tenant: string;
 }
 
-/** What a tenant may use, -1 for no limit. */
+/** Limits in effect; -1 means no limit. */
 export interface EffectiveLimits {
   max_collections: number;
   max_chunks_per_collection: number;
@@ -98,45 +98,45 @@ export interface EffectiveLimits {
 export interface TenantProfile {
   tenant: string;
   display_name: string | null;
-  /** ISO 8601; null for a tenant that was never made and only has collections. */
+  /** ISO 8601 time; null for a tenant that was never created and only has collections. */
   created_at: string | null;
   max_collections: number | null;
   max_chunks_per_collection: number | null;
   requests_per_second: number | null;
   burst: number | null;
   max_in_flight: number | null;
-  /** What holds: the quotas, and the configuration where they are null. */
+  /** Limits in effect: the quotas, or the configuration where a quota is null. */
   limits: EffectiveLimits;
   collection_count: number;
 }
 
-/** Answer to POST /v1/admin/tenants: the tenant with its first key. */
+/** A new tenant with its first key. */
 export interface CreatedTenant extends TenantProfile {
   key_id: string;
   label: string;
-  /** The plaintext; shown this once. */
+  /** The plaintext of the key, returned only this once. */
   key: string;
 }
 
 export interface DeletedTenant {
   tenant: string;
-  /** The slug. */
+  /** Slug of the deleted tenant. */
   deleted: string;
-  /** Collections that went with it. */
+  /** Number of collections deleted with the tenant. */
   collections_deleted: number;
 }
 
-/** POST /v1/admin/tenants/{tenant}/keys; the body may be absent. */
+/** Settings of a new key. All fields are optional, and so is the body. */
 export interface CreateKeyBody {
-  /** For people and the search log; 1 to 120 characters, `primary` when absent. */
+  /** A label for people and for the query log; 1 to 120 characters. Default: `primary`. */
   label?: string | null;
-  /** ISO 8601, in the future; absent: never. */
+  /** An ISO 8601 time in the future. Default: the key never expires. */
   expires?: string | null;
-  /** Absent: all. */
+  /** Scopes of the key. Default: all. */
   scopes?: (Scope[] & tags.MinItems<1>) | null;
-  /** Collections the key sees; absent: all. */
+  /** Collections that the key can access. Default: all. */
   collections?: (string[] & tags.MinItems<1> & tags.MaxItems<1000>) | null;
-  /** Metadata filters that are ANDed to every search; such a key may do nothing but search. */
+  /** Metadata filters combined by AND with every search. A key with filters can only search. */
   filters?: Record<string, unknown> | null;
 }
 
@@ -146,7 +146,7 @@ export interface TenantKey {
   label: string;
   created_at: string;
   expires?: string;
-  /** When it stopped being good. */
+  /** When the key was revoked. */
   revoked_at?: string;
   scopes?: Scope[];
   collections?: string[];
@@ -155,13 +155,13 @@ export interface TenantKey {
 
 export interface CreatedKey extends TenantKey {
   tenant: string;
-  /** The plaintext; shown this once. */
+  /** The plaintext of the key, returned only this once. */
   key: string;
 }
 
 export interface KeyList {
   tenant: string;
-  /** In the order of making, revoked ones included. */
+  /** In order of creation, including revoked keys. */
   keys: TenantKey[];
   count: number;
 }
@@ -211,9 +211,9 @@ export const TENANT_ROUTES = routes({
     ...common,
     method: 'POST',
     path: TENANTS,
-    summary: 'Make a tenant, with its first key',
+    summary: 'Create a tenant with its first key',
     description:
-      "The key is shown this once. A quota is 0 for none, -1 for unlimited, null for what the server's configuration says.",
+      "The key is returned only this once. A quota of 0 permits nothing, -1 is unlimited, and null uses the server's configuration.",
     body: {
       check: typia.createValidateEquals<CreateTenantBody>(),
       schema: typia.json.schema<CreateTenantBody>(),
@@ -236,7 +236,7 @@ export const TENANT_ROUTES = routes({
     access: 'admin',
     ignoresQuery: true,
     tag: 'Tenants and keys',
-    summary: 'Every tenant of the server',
+    summary: 'List all tenants of the server',
     answer: { schema: typia.json.schema<TenantList>(), example: { tenants: ['acme', 'globex'], count: 2 } },
   }),
   getTenant: jsonRoute({
@@ -244,7 +244,7 @@ export const TENANT_ROUTES = routes({
     method: 'GET',
     path: TENANT,
     ignoresQuery: true,
-    summary: 'Quotas of a tenant, and what holds of them',
+    summary: 'Get the quotas of a tenant and the limits in effect',
     answer: { schema: typia.json.schema<TenantProfile>(), example: PROFILE },
     codes: ['tenant_not_found'],
   }),
@@ -252,8 +252,8 @@ export const TENANT_ROUTES = routes({
     ...common,
     method: 'PATCH',
     path: TENANT,
-    summary: 'Change quotas or label of a tenant',
-    description: 'What is absent stays as it is.',
+    summary: 'Change the quotas or the display name of a tenant',
+    description: 'Absent fields keep their values.',
     body: {
       check: typia.createValidateEquals<UpdateTenantBody>(),
       schema: typia.json.schema<UpdateTenantBody>(),
@@ -277,11 +277,11 @@ export const TENANT_ROUTES = routes({
     method: 'DELETE',
     path: TENANT,
     summary: 'Delete a tenant and its keys',
-    description: 'One that still has collections is refused, but with `force`.',
+    description: 'Fails for a tenant that still has collections, unless `force` is true.',
     query: [
       {
         name: 'force',
-        description: 'Whether its collections go with it.',
+        description: "Whether to delete the tenant's collections too.",
         schema: { type: 'boolean', default: false },
       },
     ],
@@ -297,9 +297,8 @@ export const TENANT_ROUTES = routes({
     method: 'GET',
     path: KEYS,
     ignoresQuery: true,
-    summary: 'The keys of a tenant',
-    description:
-      'Without the keys themselves, which nobody has but those they were made for. Revoked ones are listed too.',
+    summary: 'List the keys of a tenant',
+    description: 'Without the plaintexts, which the server does not keep. The list includes revoked keys.',
     answer: { schema: typia.json.schema<KeyList>(), example: { tenant: 'acme', keys: [KEY], count: 1 } },
     codes: ['tenant_not_found'],
   }),
@@ -307,9 +306,9 @@ export const TENANT_ROUTES = routes({
     ...common,
     method: 'POST',
     path: KEYS,
-    summary: 'Make a key',
+    summary: 'Create a key',
     description:
-      'It is shown this once. `filters` are ANDed to every search with it, and it can do nothing but search then; `collections` are those it sees.',
+      'The key is returned only this once. `filters` are combined by AND with every search of the key; such a key can only search. `collections` are the collections that it can access.',
     body: {
       check: typia.createValidateEquals<CreateKeyBody>(),
       schema: typia.json.schema<CreateKeyBody>(),
@@ -339,7 +338,7 @@ export const TENANT_ROUTES = routes({
     path: `${KEYS}/{key_id}`,
     ignoresQuery: true,
     summary: 'Revoke a key',
-    description: 'It is refused from now on, and still listed.',
+    description: 'The key is rejected from now on, and still listed.',
     answer: {
       schema: typia.json.schema<RevokedKey>(),
       example: { tenant: 'acme', ...KEY, revoked_at: '2026-02-01T12:00:00.000Z' },

@@ -44,7 +44,7 @@ const verify = (verifier: TokenVerifier, token: string): Actor | Promise<Actor> 
 const refused = (verifier: TokenVerifier, token: string): Promise<void> =>
   assert.rejects(async () => verify(verifier, token), {
     code: 'auth_invalid',
-    message: 'There is no key on the request, or it is unknown or expired.',
+    message: 'The request has no key, or an unknown, expired or revoked one.',
   });
 
 test('HS256, RS256 and EdDSA tokens are verified by secret, PEM file and JWKS file', async () => {
