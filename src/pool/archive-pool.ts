@@ -1,5 +1,6 @@
-// Archive processes: one for each archive that is written or read, started when it is wanted, a few at a time; others
-// wait in line. Notes of a process are answered here as data, its internal errors are logged. Front thread.
+// Archive processes: one for each archive that is written or read, started on demand, a few at a time; further requests
+// wait in a queue. Messages of a process are returned as data, and its internal errors are logged. Runs on the front
+// thread.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -21,17 +22,17 @@ import { Latch } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
 import { WorkerFault } from './worker-pool.js';
 
-/** Of its heap: segments of a few megabytes, unless a single document is larger. */
+/** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */
 const HEAP_MB = 1024;
-/** A process that does not end by itself in so long is killed. */
+/** A process that has not ended by itself after this time is killed. */
 const END_MS = 5000;
 
 type Told = ArchiveNote['told'];
 type Note<T extends Told> = Extract<ArchiveNote, { told: T }>;
 
 /**
- * One archive process: a task is given, notes are waited for in their order, bytes come by its standard output. It ends
- * when its channel is closed, which it watches, so that it can leave its snapshots.
+ * One archive process. It gets a task, its notes are read in order, and bytes arrive on its standard output. Closing
+ * the channel ends the process, which detects that and closes its snapshots.
  */
 export class ArchiveProcess {
   private readonly child: ChildProcess;
@@ -53,7 +54,7 @@ export class ArchiveProcess {
     });
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
     this.child.on('error', (error) => this.heard({ told: 'failed', fault: String(error) }));
-    // Its notes come before the end of the channel.
+    // The notes arrive before the channel is closed.
     this.ended = Promise.all([once(this.child, 'exit'), once(this.child, 'disconnect')]).finally(() => {
       this.hasEnded = true;
       this.changed.send();
@@ -62,7 +63,7 @@ export class ArchiveProcess {
     signal.addEventListener('abort', () => void this.stop(), { once: true });
   }
 
-  /** It has ended or is about to. */
+  /** Whether the process has ended or has been told to end. */
   get isOver(): boolean {
     return this.hasEnded || this.isStopped;
   }
@@ -72,14 +73,17 @@ export class ArchiveProcess {
   }
 
   /**
-   * The next note, which has to be this one. Rejects with AppError where it refuses, WorkerFault where it fails or ends
-   * without it.
+   * Returns the next note, which must be of this type. Rejects with AppError if the process reports a client error, and
+   * with WorkerFault if it fails or ends early.
    */
   async note<T extends Told>(told: T): Promise<Note<T>> {
     return (await this.next([told])) as Note<T>;
   }
 
-  /** What a collection has of something. The next batch is on its way while one is looked at. */
+  /**
+   * Yields the documents or logged searches of a collection in batches. The next batch is requested before the current
+   * one is processed.
+   */
   async *hand<B>(place: number, what: 'documents' | 'queries'): AsyncGenerator<B> {
     this.give({ order: 'hand', place, what });
     for (;;) {
@@ -117,7 +121,7 @@ export class ArchiveProcess {
     while (this.notes.length === 0 && !this.hasEnded) await this.changed.next();
     const note = this.notes.shift() ?? { told: 'failed', fault: 'an archive process ended too early' };
     if (wanted.includes(note.told)) return note;
-    // Whoever waited for the archive has gone, or the server stops.
+    // The client has disconnected, or the server is stopping.
     if (this.isStopped) throw abandoned();
     if (note.told === 'refused') throw AppError.fromWire(note.error);
     this.log.error(
@@ -131,7 +135,7 @@ export class ArchiveProcess {
 const PROCESSES_MAX = 4;
 const WAITING_MAX = 64;
 
-/** An archive that is being written. Its bytes end with an error where it could not be written to its end. */
+/** An archive that is being written. `bytes` ends with an error if the archive is incomplete. */
 export interface BegunArchive {
   leftOut: LeftOut[];
   bytes: AsyncIterable<Uint8Array>;
@@ -140,7 +144,7 @@ export interface BegunArchive {
 /** An archive that has been verified. */
 export interface OpenedArchive {
   archive: VerifiedArchive;
-  /** What the collection at a place has, a batch at a time. */
+  /** Documents and logged searches of the collection at index `place`, in batches. */
   documents(place: number): AsyncGenerator<DocumentBatch>;
   queries(place: number): AsyncGenerator<QueryBatch>;
 }
@@ -153,15 +157,15 @@ export class ArchivePool {
 
   constructor(
     readonly directory: string,
-    /** Of the stores: see SharedShards. */
+    /** One latch per store: see SharedShards. */
     private readonly latches: SharedArrayBuffer,
     private readonly log: Log,
   ) {}
 
   /**
-   * Writes an archive. `hold` keeps writes back while the function that it is given takes the snapshots, of what is
-   * said to be there now. Rejects with AppError. Its place is free when its bytes have been read or given up; `signal`:
-   * nobody wants them any more.
+   * Writes an archive. `hold` blocks writes while it runs the function that it gets, which takes the snapshots as of
+   * the given moment. Rejects with AppError. The slot of the process is free when the bytes have been read or the
+   * reader has stopped. `signal` cancels the archive.
    */
   async write(
     task: WriteTask,
@@ -186,8 +190,8 @@ export class ArchivePool {
   }
 
   /**
-   * Verifies an archive and runs `work` on it, which may ask for its contents. Rejects with AppError, and what `work`
-   * rejects with.
+   * Verifies an archive and runs `work`, which may read its contents. Rejects with AppError, and with the errors of
+   * `work`.
    */
   async open<T>(task: ReadTask, signal: AbortSignal, work: (opened: OpenedArchive) => Promise<T>): Promise<T> {
     const process = await this.start(signal);
@@ -204,14 +208,14 @@ export class ArchivePool {
     }
   }
 
-  /** Ends what is under way. */
+  /** Stops all processes. */
   async close(): Promise<void> {
     this.hasClosed = true;
     for (const begin of this.waiting.splice(0)) begin();
     await Promise.all([...this.processes].map((process) => process.stop()));
   }
 
-  /** While it opens a store nothing is committed there: see docs/internals/lmdb.md. */
+  /** While the process opens a store, nothing may be committed to it: see docs/internals/lmdb.md. */
   private async openNext(process: ArchiveProcess): Promise<void> {
     const { place } = await process.note('opens');
     const open = async (): Promise<void> => {
@@ -249,7 +253,7 @@ export class ArchivePool {
     this.free();
   }
 
-  /** The place goes to the next in line. */
+  /** Passes the slot on to the next waiting request. */
   private free(): void {
     const begin = this.waiting.shift();
     if (begin) begin();

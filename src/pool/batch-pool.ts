@@ -1,5 +1,5 @@
-// The batch workers parse, extract and chunk documents off the front thread, which stays free to answer. There are two
-// groups of threads: JSON and plain text never wait behind a file that wants a parser. Front thread.
+// The pool of batch workers, which parse, extract and chunk documents off the front thread. It has two groups of
+// threads, so that JSON and plain text never wait for a file that needs a parser. Runs on the front thread.
 import { AppError, type Outcome } from '../api/errors.js';
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';
@@ -21,24 +21,25 @@ import { WorkerPool, taskValue } from './worker-pool.js';
 
 const MEBIBYTE = 2 ** 20;
 const WAITING_MAX = 1024;
-/** Bytes that a tenant may have prepared before the next one is served. */
+/** Bytes that are prepared for one tenant before the next one is served. */
 const QUANTUM_BYTES = 256 * 1024;
 const WATCH_EVERY_MS = 100;
-/** What a thread takes when it loads its libraries. */
+/** Memory that a thread needs to load its libraries. */
 const WARM_UP_BYTES = 128 * MEBIBYTE;
 /**
- * A heap at its hard limit may end the whole process: V8 can run out again while Node takes the dead thread apart. So
- * the limit stands well above what the watchdog allows, for what grows faster than the watchdog looks.
+ * Heap limit of a thread in MB. Reaching it can end the whole process, because V8 can run out of memory again while
+ * Node tears the thread down. It is therefore well above the limit of the resource watchdog, and only stops memory that
+ * grows between two of its checks.
  */
 const hardLimitMb = (memoryBytesMax: number): number => (2 * memoryBytesMax) / MEBIBYTE + 256;
 
-/** What one task may take, and how much text one file may give. */
+/** Limits of one task, and of the text of one file. */
 interface ParsingLimits extends BatchWorkerStart {
-  /** From when its thread takes the task. */
+  /** Measured from the moment when a thread takes the task. */
   timeoutMs: number;
 }
 
-/** A function of workers/batch/worker.ts, its argument, and the bytes in it, which are moved. */
+/** A function of workers/batch/worker.ts, its argument, and the bytes in it, which are transferred. */
 interface Task {
   name: 'prepare' | 'splitBatch' | 'prepareLines';
   message: object;
@@ -53,14 +54,14 @@ interface BatchWorkersOptions {
 }
 
 /**
- * A group of batch threads with its queue. A task that takes more time or memory than it may is ended with its thread,
- * which is replaced, and harms no other: what waits stands here, not in the thread.
+ * A group of batch threads with its queue. A task that exceeds its time or memory limit is ended together with its
+ * thread, which is replaced. That harms no other task, because tasks wait in this queue and not in the thread.
  */
 class BatchWorkers {
   private readonly workers: WorkerPool;
   private readonly queue: RequestQueue<Task, unknown>;
 
-  /** `name`: of its queue in the metrics. */
+  /** `name` is the name of the queue in the metrics. */
   constructor(
     name: string,
     private readonly options: BatchWorkersOptions,
@@ -92,20 +93,20 @@ class BatchWorkers {
   }
 
   /**
-   * Runs a task when a thread is free. Rejects with what the task was refused with; `file_unreadable` where it takes
-   * too much time or memory; `overloaded` where too many wait or its thread died otherwise. One whose signal is aborted
-   * while it waits leaves the queue.
+   * Runs a task when a thread is free. Rejects with the client error of the task, with `file_unreadable` if it exceeds
+   * a limit, and with `overloaded` if the queue is full or the thread died for another reason. Aborting the signal
+   * removes a waiting task from the queue.
    */
   run<T>(task: Task, tenant?: string, signal?: AbortSignal): Promise<T> {
     return this.queue.ask(task, tenant, signal) as Promise<T>;
   }
 
-  /** Ends the threads, as a crash would: for tests. */
+  /** Terminates the threads, as a crash would. For tests. */
   async kill(): Promise<void> {
     await this.workers.kill();
   }
 
-  /** Ends the threads; what waits is refused. */
+  /** Ends the threads and rejects the waiting tasks. */
   async close(): Promise<void> {
     this.queue.fail(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     await this.workers.end();
@@ -139,10 +140,9 @@ class BatchWorkers {
 }
 
 /**
- * Watches what a task takes while it runs in another thread: time, and the memory of that thread's isolate as the
- * thread reports it, so that a slow file is not refused for what others take meanwhile. It aborts, with `time` or
- * `memory` for a reason, what takes more than it may. A thread that does not come round to reporting is held by the
- * limit of its heap. The function that it answers ends the watch.
+ * The resource watchdog of a task: checks the time it takes and the memory of its isolate, which the thread reports
+ * itself, so that memory of other threads does not count. Aborts with reason `time` or `memory`. A thread that is too
+ * busy to report is stopped by its heap limit. Returns a function that ends the watch.
  */
 function watchResources(
   tooMuch: AbortController,
@@ -159,31 +159,34 @@ function watchResources(
   };
 }
 
-/** A task that was ended for what it took is refused for good; another death is met as in every pool. */
+/**
+ * Rethrows the error of a dead task; if the watchdog or the heap limit ended it, throws `file_unreadable`, which is not
+ * retried.
+ */
 function refuseTooMuch(error: Error & { code?: string }, { aborted, reason }: AbortSignal): never {
   const isMemory = aborted ? reason === 'memory' : error.code === 'ERR_WORKER_OUT_OF_MEMORY';
   if (!aborted && !isMemory) throw error;
   throw new AppError(
     'file_unreadable',
-    `Reading the file takes ${isMemory ? 'more memory' : 'longer'} than a file may.`,
+    `Reading the file takes ${isMemory ? 'more memory' : 'longer'} than the limit allows.`,
   );
 }
 
 export class BatchPool {
-  /** JSON bodies, slices of batches and short plain text: milliseconds each. */
+  /** JSON bodies, slices of batches and short plain text, which take milliseconds each. */
   private readonly light: BatchWorkers;
-  /** Files that want a parser, or are long: up to the timeout each. */
+  /** Files that need a parser or are long, which may take up to the timeout. */
   private readonly parsing: BatchWorkers;
 
-  /** `threads`: of each of the two groups. */
+  /** `threads` is the number of threads in each of the two groups. */
   constructor(threads: number, limits: ParsingLimits, log: Log, metrics?: PoolMetrics) {
     this.light = new BatchWorkers('light', { threads, limits, log, metrics });
     this.parsing = new BatchWorkers('parsing', { threads, limits, log, metrics });
   }
 
   /**
-   * Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait.
-   * `signal`: nobody waits any more.
+   * Splits a document into chunks. The bytes of the body are transferred. Rejects with AppError; with `overloaded` if
+   * the queue is full. `signal` cancels a waiting request.
    */
   prepare(request: PrepareRequest, tenant?: string, signal?: AbortSignal): Promise<PrepareAnswer> {
     const { body } = request;
@@ -193,19 +196,22 @@ export class BatchPool {
     return workers.run({ name: 'prepare', message, moved }, tenant, signal);
   }
 
-  /** Cuts the body of a JSON batch into slices. Its bytes are moved. Rejects with AppError where it is no batch. */
+  /**
+   * Splits the body of a JSON batch into slices. Its bytes are transferred. Rejects with AppError if the body is not a
+   * batch.
+   */
   splitBatch(request: SplitBatchRequest, tenant?: string, signal?: AbortSignal): Promise<LineSlice[]> {
     const moved = ownBytes(request.bytes);
     return this.light.run({ name: 'splitBatch', message: { ...request, bytes: moved }, moved }, tenant, signal);
   }
 
-  /** Prepares the items of a slice, whose bytes are moved. Rejects with AppError where none of them could be. */
+  /** Prepares the items of a slice, whose bytes are transferred. Rejects with AppError if no item could be prepared. */
   prepareLines(request: PrepareLinesRequest, tenant?: string, signal?: AbortSignal): Promise<PreparedLines> {
     const moved = ownBytes(request.bytes);
     return this.light.run({ name: 'prepareLines', message: { ...request, bytes: moved }, moved }, tenant, signal);
   }
 
-  /** Ends the threads, as a crash would: for tests. */
+  /** Terminates the threads, as a crash would. For tests. */
   async kill(): Promise<void> {
     await Promise.all([this.light.kill(), this.parsing.kill()]);
   }

@@ -1,6 +1,6 @@
-// The embed workers: threads that run embedders and rerankers, in a group for each role (queries, documents, remote),
-// and the queues in front of them: one for the queries, the documents and the pairs of each model. Queries of one turn
-// of the event loop travel together; tenants are served in turn. Front thread.
+// The pool of embed workers: threads that run embedders and rerankers, in one group per role (queries, documents,
+// remote), with one request queue per model for queries, documents and rerank pairs. Queries of one turn of the event
+// loop share a message; tenants are served in turn. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Outcome, abandoned } from '../api/errors.js';
 import type { Log } from '../base/log.js';
@@ -25,24 +25,24 @@ import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue } from './reque
 import { WorkerPool, taskValue } from './worker-pool.js';
 
 /**
- * Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the
+ * Bytes of documents that are embedded for one tenant before the next one is served: some milliseconds of work for the
  * built-in embedder.
  */
 const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
 
 interface Traffic {
-  /** Queries in a message. */
+  /** Queries per message. */
   queriesMax: number;
-  /** Messages in flight at each worker, of queries and of documents. */
+  /** Messages in flight per worker, of queries and of documents. */
   queryMessagesMax: number;
   documentMessagesMax: number;
 }
 
 /**
- * How much travels in one message, and how many are in flight: few, since what waits at a worker is first come, first
- * served. A model takes milliseconds for a query, and joins the texts of the messages that have reached it. An endpoint
- * answers when it does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own
- * message alone.
+ * Message sizes, and limits of messages in flight. The limits are low because messages at a worker are served in the
+ * order of arrival, without fairness. A local model takes milliseconds per query and joins the texts of the messages
+ * that have arrived. The worker of an endpoint joins the texts of all messages; a text that the endpoint rejects fails
+ * only its own message.
  */
 const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
   builtin: { queriesMax: 32, queryMessagesMax: 2, documentMessagesMax: 2 },
@@ -53,7 +53,7 @@ const RERANK_MESSAGES_MAX: Readonly<Record<RerankerSpec['type'], number>> = { on
 
 type PairsRequest = Omit<RerankTexts, 'kind'>;
 
-/** Documents to embed, and the signal that nobody waits for them any more. */
+/** Documents to embed, and the signal that cancels them. */
 interface DocumentsRequest extends DocumentTexts {
   embedder: string;
   signal: AbortSignal | undefined;
@@ -115,7 +115,7 @@ function rerankQueue(
   );
 }
 
-/** The one request of a message. */
+/** Runs the single request of a message. */
 function alone<Q, A>(pending: PendingRequest<Q, A> | undefined, work: (request: Q) => Promise<A>): Promise<void> {
   const { request, resolve, reject } = pending as PendingRequest<Q, A>;
   return work(request).then(resolve, reject);
@@ -134,7 +134,7 @@ async function embedQueries(
       [],
     );
     const dim = vectors.length / batch.length;
-    // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
+    // The vectors are copied, because a view would keep the vectors of the whole message alive.
     batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
   } catch (error) {
     for (const { reject } of batch) reject(error);
@@ -148,7 +148,7 @@ async function embedDocuments({ signal, ...request }: DocumentsRequest, run: Run
   try {
     const message: EmbedDocuments = { kind: 'documents', ...request, cancelled };
     const embedded = await run(message, buffersOf(request));
-    // The worker has stopped in the middle: what it gave are no vectors.
+    // The worker has stopped halfway, so its answer is incomplete.
     if (signal?.aborted) throw abandoned();
     return embedded;
   } finally {
@@ -159,22 +159,22 @@ async function embedDocuments({ signal, ...request }: DocumentsRequest, run: Run
 const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] =>
   [documents, vectors, given].flatMap((view) => (view?.buffer instanceof ArrayBuffer ? [view.buffer] : []));
 
-/** A call of an embedder or a reranker, for the metrics: one message to an embed worker and its answer. */
+/** A call of an embedder or reranker, for the metrics: one message to an embed worker and its answer. */
 export interface EmbedCall {
-  /** Of the embedder, or of the reranker. */
+  /** The key of the embedder or reranker instance. */
   key: string;
   kind: EmbedRequest['kind'];
-  /** How many texts it embedded or scored; 0 where it failed. */
+  /** Number of texts that were embedded or scored; 0 if the call failed. */
   texts: number;
-  /** Until the answer, with what it waited for at the worker. */
+  /** Time until the answer, including the wait at the worker. */
   ms: number;
-  /** As a whole, or for any of its documents. */
+  /** Whether the call or any of its documents failed. */
   failed: boolean;
 }
 
 type EmbedObserver = (call: EmbedCall) => void;
 
-/** Reports a call that begins now, when it is over. */
+/** Reports a call that starts now when it completes. */
 function observed<R extends EmbedRequest>(request: R, answer: Promise<EmbedAnswer<R>>, observe: EmbedObserver): void {
   const startedAtMs = performance.now();
   const key = request.kind === 'rerank' ? request.reranker : request.embedder;
@@ -190,7 +190,7 @@ function observed<R extends EmbedRequest>(request: R, answer: Promise<EmbedAnswe
   );
 }
 
-/** A run takes a second at most; one that hangs does not keep the server from stopping. */
+/** A run of a model takes a second at most; one that hangs must not keep the server from stopping. */
 const RUNS_END_WITHIN_MS = 10_000;
 
 interface ModelQueues {
@@ -198,12 +198,12 @@ interface ModelQueues {
   documents: RequestQueue<DocumentsRequest, EmbeddedDocuments>;
 }
 
-/** The threads of one role, and what waits for them. */
+/** The threads of one role, with their request queues. */
 class EmbedWorkers {
   private readonly workers: WorkerPool;
   private readonly models = new Map<string, ModelQueues>();
   private readonly rerankers = new Map<string, RequestQueue<PairsRequest, Float32Array>>();
-  /** Answers that are awaited, and the words that cut those of documents short. */
+  /** Answers in flight, and the shared words that cancel document requests. */
   private readonly inFlight = new Set<Promise<unknown>>();
   private readonly cancelWords = new Set<Int32Array>();
   private closing = false;
@@ -221,7 +221,7 @@ class EmbedWorkers {
       threads,
       workerData: start,
       log,
-      // Readiness asks whether an embedder answers a query.
+      // Query workers start at once, because readiness embeds a query.
       isLazy: start.role === 'documents',
     });
     metrics?.watch('embed', this.workers);
@@ -244,14 +244,14 @@ class EmbedWorkers {
     return this.rerankers.get(reranker);
   }
 
-  /** Ends the threads, as a crash would: for tests. */
+  /** Terminates the threads, as a crash would. For tests. */
   async kill(): Promise<void> {
     await this.workers.kill();
   }
 
   /**
-   * What waits and what is in flight is refused. A thread is ended between two runs of a model: one that is ended
-   * within a run takes the whole process with it, for the runtime throws where nobody catches.
+   * Rejects all waiting and running requests, and ends the threads between two runs of a model: terminating a thread
+   * within a run of the model runtime would crash the process.
    */
   async close(): Promise<void> {
     this.closing = true;
@@ -282,7 +282,7 @@ class EmbedWorkers {
     const refused = (error: unknown): Promise<never> =>
       Promise.reject(this.closing ? new AppError('shutting_down') : error);
     const answer = await taskValue(task.catch(refused), 'embedder_unavailable', this.log);
-    // What was cut short holds no vectors.
+    // A cancelled answer is incomplete.
     if (this.closing) throw new AppError('shutting_down');
     return answer as EmbedAnswer<R>;
   }
@@ -293,7 +293,7 @@ interface EmbedPoolOptions {
   embedders: readonly EmbedderSpec[];
   rerankers: readonly RerankerSpec[];
   log: Log;
-  /** Told of each call when it is over. */
+  /** Called with each call when it completes. */
   observe?: EmbedObserver;
   metrics?: PoolMetrics;
 }
@@ -326,15 +326,16 @@ export class EmbedPool {
   }
 
   /**
-   * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its
-   * worker died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the queue.
+   * The vector of a query text. Rejects with AppError `embedder_unavailable` if the embedder does not answer or its
+   * worker died, and `overloaded` if the queue is full. Aborting the signal removes a waiting request from the queue.
    */
   embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     return this.queuesOf(embedder, 'queries').queries.ask(query, tenant, signal);
   }
 
   /**
-   * The vectors of all chunks that have a text and no vector yet. Rejects as above where no document could be embedded.
+   * Vectors of all chunks that have a text and no vector. Rejects as `embedQuery` does if no document could be
+   * embedded.
    */
   embedDocuments(
     embedder: string,
@@ -345,7 +346,7 @@ export class EmbedPool {
     return this.queuesOf(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
   }
 
-  /** A score for each text, of how well it answers the query. Rejects as embedQuery does. */
+  /** A relevance score for each text. Rejects as `embedQuery` does. */
   rerank(request: PairsRequest, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     const queue =
       this.workers.queries?.rerankQueueOf(request.reranker) ?? this.workers.remote?.rerankQueueOf(request.reranker);
@@ -353,13 +354,13 @@ export class EmbedPool {
     return queue.ask(request, tenant, signal);
   }
 
-  /** What the calls of each endpoint have come to. */
+  /** Call counters of each endpoint. */
   endpoints(): (EndpointCounts & { key: string })[] {
     const { keys, counts } = this.remote ?? { keys: [], counts: EndpointMeter.create(0) };
     return keys.map((key, place) => ({ key, ...EndpointMeter.over(counts, place).read() }));
   }
 
-  /** Ends the threads, as a crash would: for tests. */
+  /** Terminates the threads, as a crash would. For tests. */
   async kill(): Promise<void> {
     await Promise.all(Object.values(this.workers).map(async (workers) => workers?.kill()));
   }

@@ -1,7 +1,7 @@
-// The log worker: one thread that owns the query log, and the queue in front of it. Commands run in the order in which
-// they were asked, one message at a time: appends that come meanwhile share the next commit, and a read sees what was
-// appended before it. A message whose worker died is sent again to its successor; an entry that is there already is not
-// added twice. Front thread.
+// The log worker: one thread that owns the query log, with its request queue. Commands run in order, one message at a
+// time, so appends that arrive meanwhile share the next commit and a read sees all earlier appends. If the worker dies,
+// its message is sent again to its successor; entries that are already stored are not added twice. Runs on the front
+// thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Outcome } from '../api/errors.js';
 import type { Log } from '../base/log.js';
@@ -50,12 +50,12 @@ export class LogPool {
     return (await this.queue.ask({ op, ...request } as LogCommand)) as LogAnswer<O>;
   }
 
-  /** Ends the thread, as a crash would: for tests. */
+  /** Terminates the thread, as a crash would. For tests. */
   async kill(): Promise<void> {
     await this.worker.kill();
   }
 
-  /** Runs what has been asked, then closes the store and ends the thread. What is asked afterwards is refused. */
+  /** Runs all queued commands, then closes the store and ends the thread. Later commands are rejected. */
   async close(): Promise<void> {
     const closed = this.ask('close', {});
     this.hasClosed = true;
@@ -70,10 +70,11 @@ export class LogPool {
         settleAll(batch, (await this.worker.run(commands)) as Outcome<Answer>[], this.log);
         return;
       } catch (error) {
-        this.log.warn({ attempt, reason: (error as Error).message }, 'the log worker died with commands under way');
+        this.log.warn({ attempt, reason: (error as Error).message }, 'the log worker died while running commands');
         await sleep(RETRY_MS);
       }
     }
-    for (const { reject } of batch) reject(new WorkerFault('the log worker dies of these commands'));
+    for (const { reject } of batch)
+      reject(new WorkerFault('the log worker died repeatedly while running these commands'));
   }
 }

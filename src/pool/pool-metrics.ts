@@ -1,18 +1,17 @@
-// What the pools count of themselves: how many requests wait in each kind of queue and for how long, how many travel in
-// a message, and how busy the threads are. Queues count while they work; a scrape of the metrics reads it. One for each
-// server; front thread.
+// Counters of the pools: how many requests wait in each kind of queue and for how long, how many share a message, and
+// how busy the threads are. Queues update them, and a scrape reads them. One per server. Runs on the front thread.
 import type { Worker } from 'node:worker_threads';
 import { Buckets } from '../base/histogram.js';
 
 export type PoolName = 'shard' | 'search' | 'embed' | 'batch' | 'log';
 
-/** A tenth of a millisecond to half a minute. */
+/** From a tenth of a millisecond to half a minute. */
 const WAIT_SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 const MESSAGE_REQUESTS = [1, 2, 4, 8, 16, 32, 64, 128, 1024];
 
-/** Of all queues of a kind: those of every shard, or of every model, count together. */
+/** The metrics of all queues of one kind: the queues of all shards, or of all models, count together. */
 export class QueueMetrics {
   waiting = 0;
   readonly waits = new Buckets(WAIT_SECONDS);
@@ -24,7 +23,7 @@ export class QueueMetrics {
     readonly name: string,
   ) {}
 
-  /** A message leaves with requests that came at `sinceMs`. */
+  /** Records a message whose requests were queued at the times `sinceMs`. */
   sent(sinceMs: readonly number[]): void {
     const nowMs = performance.now();
     for (const ms of sinceMs) this.waits.add((nowMs - ms) / 1000);
@@ -35,7 +34,7 @@ export class QueueMetrics {
 export interface PoolUse {
   pool: PoolName;
   threads: number;
-  /** Of the threads there are now, since each of them started. */
+  /** Busy time of the current threads, each since its start. */
   busyMs: number;
 }
 
@@ -43,7 +42,7 @@ export class PoolMetrics {
   private readonly byName = new Map<string, QueueMetrics>();
   private readonly pools: { pool: PoolName; workers: { readonly threads: Worker[] } }[] = [];
 
-  /** Queues of one name count together. */
+  /** Queues with the same name share one object. */
   queue(pool: PoolName, name: string): QueueMetrics {
     const known = this.byName.get(`${pool} ${name}`);
     const metrics = known ?? new QueueMetrics(pool, name);
@@ -59,7 +58,7 @@ export class PoolMetrics {
     return this.byName.values();
   }
 
-  /** An entry for each group of threads that a pool has. */
+  /** One entry for each group of threads. */
   uses(): PoolUse[] {
     return this.pools.map(({ pool, workers: { threads } }) => ({
       pool,
@@ -69,5 +68,5 @@ export class PoolMetrics {
   }
 }
 
-/** 0 of one that has ended. */
+/** 0 for a thread that has ended. */
 const busyMs = (thread: Worker): number => thread.performance.eventLoopUtilization().active;

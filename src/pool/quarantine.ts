@@ -1,6 +1,6 @@
-// Collections of which a damaged record has been met. The pools ask for nothing of their documents any more, so that
-// nothing wrong is answered and nothing is built upon it; other collections go on. Each is logged once by name. A
-// restart forgets them, and finds again what is still damaged. Front thread.
+// Collections in which a damaged record was found. Requests for their documents are rejected, so that nothing wrong is
+// returned or built on; other collections are not affected. Each one is logged once, with its name. A restart clears
+// the quarantine; damage that remains is found again. Runs on the front thread.
 import type { Log } from '../base/log.js';
 import { AppError, type Outcome } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
@@ -8,7 +8,7 @@ import type { CollectionId } from '../api/ids.js';
 export class Quarantine {
   private readonly collections = new Set<CollectionId>();
 
-  /** `nameOf`: tenant and name of a collection, for the log. */
+  /** `nameOf` gives the tenant and name of a collection, for the log. */
   constructor(
     private readonly nameOf: (collection: CollectionId) => object | undefined,
     private readonly log: Log,
@@ -22,20 +22,21 @@ export class Quarantine {
     return this.collections.has(collection);
   }
 
-  /** It is dropped, with what is damaged in it. */
+  /** Called when a collection is deleted, with its damaged records. */
   forget(collection: CollectionId): void {
     this.collections.delete(collection);
   }
 
   /**
-   * Asks for something of a collection, unless it is in quarantine: then, and where the answer names damage, rejects
-   * with `collection_damaged`.
+   * Runs `ask` for a collection. Rejects with `collection_damaged` if the collection is in quarantine, or if the answer
+   * reports damage, which puts it there.
    */
   async watch<T>(collection: CollectionId | undefined, ask: () => Promise<T>): Promise<T> {
     if (collection !== undefined && this.collections.has(collection)) throw new AppError('collection_damaged');
     try {
       const answer = await ask();
-      // Lists of other things than results have a field of this name too, such as a failed job's error.
+      // Only collections' answers that are lists of results are checked; other lists have a field of this name too,
+      // such as the error of a failed job.
       if (collection !== undefined && Array.isArray(answer))
         for (const outcome of answer as (Outcome<unknown> | null)[])
           if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
@@ -46,7 +47,7 @@ export class Quarantine {
     }
   }
 
-  /** True for damage. */
+  /** Puts the collection of a damage error into quarantine; returns false for other errors. */
   private note(error: unknown): boolean {
     if (!(error instanceof AppError) || error.code !== 'collection_damaged') return false;
     const { collection } = error.options;
@@ -54,7 +55,7 @@ export class Quarantine {
       this.collections.add(collection as CollectionId);
       this.log.error(
         { ...this.nameOf(collection as CollectionId), damage: error.message },
-        'a collection is damaged and not served any more: stop the server, and run sheaf check and sheaf repair',
+        'a collection is damaged and no longer served; stop the server, and run sheaf check and sheaf repair',
       );
     }
     return true;

@@ -1,49 +1,49 @@
-// The queue in front of a worker pool. What is asked during one turn of the event loop travels in one message; while as
-// many messages are in flight as may be, requests wait here, in one line for each tenant, and travel in the next ones:
-// so concurrent writes come to share a commit. A queue at the worker is first come, first served; it is kept short.
-// Front thread.
+// The request queue in front of a worker pool. Requests of one turn of the event loop share a message. While the
+// maximum number of messages is in flight, requests wait here, in one queue per tenant, and then share the next
+// messages, so concurrent writes share a commit. Queues at the workers have no fairness and are kept short. Runs on the
+// front thread.
 import { AppError, abandoned } from '../api/errors.js';
 import type { Leaving } from '../base/signals.js';
 import type { QueueMetrics } from './pool-metrics.js';
 
 /**
- * Requests that wait for a shard, a search or an embedder; beyond that the server sheds load. It is more than all
- * requests of the default `limits.in_flight_max` can ask for at a time.
+ * Maximum number of requests that wait for a shard, a search or an embedder; beyond it, the server sheds load. It
+ * exceeds what the default `limits.in_flight_max` requests can ask for at a time.
  */
 export const REQUESTS_WAITING_MAX = 8192;
 
 interface Waiting<T> {
   readonly item: T;
-  /** In units of the queue: requests, chunks, bytes. At least 0. */
+  /** In units of the queue: requests, chunks or bytes. At least 0. */
   readonly cost: number;
 }
 
 interface Line<T> {
   readonly key: string;
   readonly waiting: Waiting<T>[];
-  /** What the line may still spend in this round. */
+  /** The cost that the line may still spend in this round. */
   credit: number;
 }
 
 /**
- * A line for each key, served in turn by the cost of what waits, so that a tenant with a long line delays nobody else.
- * Deficit round robin (Shreedhar and Varghese, 1995): a line whose turn comes is served while its credit covers the
- * cost of its head; else it gains one quantum and goes to the end. With equal costs that is one of each in turn. Within
- * a line: first come, first served. A line that is alone needs no credit; one that empties loses what it had.
+ * A queue per key, served by deficit round robin (Shreedhar and Varghese, 1995), so that a tenant with many requests
+ * delays nobody else: while its credit covers the cost of its first item, a queue is served; else it gains one quantum
+ * and moves to the end. With equal costs, one item of each queue is served in turn. Within a queue the order is first
+ * come, first served. A queue that is alone needs no credit; one that becomes empty loses its credit.
  */
 export class FairQueue<T> {
   private readonly lines = new Map<string, Line<T>>();
   private turns: Line<T>[] = [];
   private count = 0;
 
-  /** `quantum`: the cost that each line may spend before the next one is served. */
+  /** `quantum` is the credit that a queue gains per round. */
   constructor(private readonly quantum: number) {}
 
   get size(): number {
     return this.count;
   }
 
-  /** How many wait in the line of `key`. */
+  /** The number of items that wait under `key`. */
   waitingOf(key: string): number {
     return this.lines.get(key)?.waiting.length ?? 0;
   }
@@ -58,7 +58,7 @@ export class FairQueue<T> {
     this.count++;
   }
 
-  /** Takes out the one whose turn it is; undefined when nothing waits. */
+  /** Removes and returns the next item; undefined if the queue is empty. */
   shift(): Waiting<T> | undefined {
     for (let line = this.turns[0]; line !== undefined; line = this.turns[0]) {
       const head = line.waiting[0] as Waiting<T>;
@@ -69,10 +69,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /**
-   * Takes out one that is to be served no more, where it still waits; its line pays nothing for it. False where it did
-   * not wait.
-   */
+  /** Removes a waiting item at no cost to its queue. Returns false if it is not waiting. */
   remove(key: string, item: T): boolean {
     const line = this.lines.get(key);
     const at = line?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
@@ -83,7 +80,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes out everything. */
+  /** Removes and returns all items. */
   drain(): T[] {
     const all = this.turns.flatMap(({ waiting }) => waiting.map(({ item }) => item));
     this.lines.clear();
@@ -111,23 +108,25 @@ export interface PendingRequest<Q, A> {
   resolve: (answer: A) => void;
   reject: (error: unknown) => void;
   sinceMs: number;
-  /** It leaves the queue no more when its signal is aborted. */
+  /** Removes the abort listener, once the request is sent. */
   stopListening?: () => void;
 }
 
 export interface RequestQueueOptions<Q> {
-  /** Requests in a message, at most; it may depend on how many wait, and on the messages in flight. */
+  /**
+   * Maximum number of requests in a message; it may depend on the number of waiting requests and of messages in flight.
+   */
   requestsMax: number | ((waiting: number, inFlight: number) => number);
   messagesInFlightMax: number;
-  /** What a request costs a worker, in any unit; 1 where absent. */
+  /** The cost of a request, in any unit; 1 if absent. */
   costOf?: (request: Q) => number;
-  /** A message takes no further request once it has come to this cost. Absent: no bound. */
+  /** A message takes no further request once it has reached this cost. Absent for no bound. */
   costMax?: number;
-  /** The cost that a tenant may spend before the next one is served; 1 where absent. */
+  /** The cost that a tenant may spend before the next one is served; 1 if absent. */
   quantum?: number;
   /**
-   * Requests that may wait, half of them of one tenant; beyond that a request is refused with 503 `overloaded`. Absent:
-   * no bound.
+   * Maximum number of waiting requests, half of which may be of one tenant; further requests are rejected with 503
+   * `overloaded`. Absent for no bound.
    */
   waitingMax?: number;
   metrics?: QueueMetrics | undefined;
@@ -138,7 +137,7 @@ export class RequestQueue<Q, A> {
   private isScheduled = false;
   private inFlight = 0;
 
-  /** `send` settles every request of the batch itself, and resolves when it has. It never rejects. */
+  /** `send` must settle every request of the batch, then resolve. It must not reject. */
   constructor(
     private readonly options: RequestQueueOptions<Q>,
     private readonly send: (batch: PendingRequest<Q, A>[]) => Promise<void>,
@@ -147,10 +146,9 @@ export class RequestQueue<Q, A> {
   }
 
   /**
-   * `tenant`: whose line it waits in. Requests of one tenant are sent in the order they were made. One whose signal is
-   * aborted while it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called
-   * with the answer when it comes, before those of requests that were sent after it; whoever awaits the promise may
-   * come later than these.
+   * Queues a request for `tenant`; requests of one tenant are sent in order. Aborting the signal rejects a request, and
+   * removes it from the queue if it is still waiting. `answered` is called synchronously when the answer arrives, so in
+   * the order of the answers, which awaiting the promise does not guarantee.
    */
   ask(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
@@ -172,7 +170,7 @@ export class RequestQueue<Q, A> {
     });
   }
 
-  /** Rejects all that has not been sent yet. */
+  /** Rejects all requests that have not been sent yet. */
   fail(error: unknown): void {
     for (const { reject, stopListening } of this.waiting.drain()) {
       this.count(-1);

@@ -1,5 +1,6 @@
-// The search workers: threads that each search all shards; any of them takes any search. What is asked in one turn of
-// the event loop travels in one message a thread, to the least busy first; tenants are served in turn. Front thread.
+// The pool of search workers. Each thread can search all shards, so any thread takes any search. Searches of one turn
+// of the event loop are spread over the least busy threads, one message each; tenants are served in turn. Runs on the
+// front thread.
 import { type Outcome, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { Leaving } from '../base/signals.js';
@@ -11,20 +12,23 @@ import type { Quarantine } from './quarantine.js';
 import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue } from './request-queue.js';
 import { WorkerPool, settleAll } from './worker-pool.js';
 
-/** What waits at a thread is first come, first served; so little does. */
+/**
+ * Maximum number of searches per message. It is small, because messages at a thread are served in the order of arrival,
+ * without fairness between tenants.
+ */
 const SEARCHES_MAX = 8;
-/** While a thread works on one message, the next is there. */
+/** The second message is available as soon as the thread has finished the first. */
 const MESSAGES_PER_THREAD = 2;
 
 interface SearchPoolOptions {
   threads: number;
   shared: SharedShards;
-  /** A thread; 0 for none. */
+  /** Size of the payload cache of each thread; 0 disables it. */
   hitCacheBytes: number;
   log: Log;
   /**
-   * Called when a thread has died: what it held of the memories is free by then, but for what only their owners can
-   * mend.
+   * Called when a thread has died. Its entries in the reader tables have been cleared; the owners of the shards must
+   * reclaim the rest.
    */
   died: () => void;
   quarantine: Quarantine;
@@ -62,20 +66,20 @@ export class SearchPool {
   }
 
   /**
-   * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. One whose signal is
-   * aborted while it waits leaves the queue.
+   * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. Aborting the signal
+   * removes a waiting search from the queue.
    */
   async ask(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
     if (this.closing) throw shardUnavailable();
     return this.options.quarantine.watch(search.collection.id, () => this.queue.ask(search, tenant, signal));
   }
 
-  /** Ends the threads, as a crash would: for tests. */
+  /** Terminates the threads, as a crash would. For tests. */
   async kill(): Promise<void> {
     await this.workers.kill();
   }
 
-  /** What waits is refused, what is in flight is answered. After it no thread reads any shard. */
+  /** Rejects waiting searches, and completes those in flight. Afterwards no thread reads any shard. */
   async close(): Promise<void> {
     this.closing = true;
     this.queue.fail(shardUnavailable());
@@ -88,8 +92,8 @@ export class SearchPool {
       const results = (await this.workers.run(batch.map(({ request }) => request))) as Outcome<SearchResult>[];
       settleAll(batch, results, this.options.log);
     } catch (error) {
-      this.options.log.warn({ reason: (error as Error).message }, 'a search worker died with searches under way');
-      // A search changes nothing: another thread may do it.
+      this.options.log.warn({ reason: (error as Error).message }, 'a search worker died while running searches');
+      // A search has no side effects, so it can be repeated on another thread.
       if (!isRepeated && !this.closing) await this.send(batch, true);
       else for (const { reject } of batch) reject(shardUnavailable());
     } finally {
@@ -97,17 +101,14 @@ export class SearchPool {
     }
   }
 
-  /** Frees what a thread that has ended has held of the shards' memories. */
+  /** Clears what a dead thread held in the shared memories of the shards. */
   private clear(threadId: number): void {
     for (const memory of this.options.shared.memories.flat()) clearReader(memory, threadId);
     if (!this.closing) this.options.died();
   }
 }
 
-/**
- * How many of the searches that wait go in the next message: those of a turn are spread over the threads that have
- * nothing to do.
- */
+/** The number of waiting searches for the next message, so that they are spread evenly over the free threads. */
 function shareOf(waiting: number, inFlight: number, threads: number): number {
   const free = inFlight < threads ? threads - inFlight : MESSAGES_PER_THREAD * threads - inFlight;
   return Math.min(SEARCHES_MAX, Math.ceil(waiting / Math.max(1, free)));

@@ -1,6 +1,6 @@
-// The shards as the front thread sees them: each has one worker thread, which owns it, in a pool of its own, and two
-// request queues. A worker that dies has a successor at once; until it has opened the shard, requests for the shard are
-// refused with 503 `shard_unavailable`, never held. Front thread.
+// The shards as seen from the front thread. Each shard has one worker thread that owns it, and two request queues, for
+// reads and writes. A worker that dies is replaced at once; until its successor has opened the shard, requests are
+// rejected with 503 `shard_unavailable` instead of waiting. Runs on the front thread.
 import { type Outcome, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { Log } from '../base/log.js';
@@ -20,17 +20,19 @@ import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue, type RequestQu
 import { WorkerPool, settleAll } from './worker-pool.js';
 import { WriteGate } from './write-gate.js';
 
-/** After an opening that failed. Another worker opens the shard then: who knows what that one has left half open. */
+/** Pause after a failed opening. The worker is then replaced, because it may have left resources half open. */
 export const OPEN_AGAIN_MS = 1000;
 
-/** Two messages in flight keep the worker busy; few requests in each keep the queue at the worker short. */
+/** Two messages in flight keep the worker busy; few requests per message keep the queue at the worker short. */
 const READS: RequestQueueOptions<ShardCommand> = {
   requestsMax: 8,
   messagesInFlightMax: 2,
   waitingMax: REQUESTS_WAITING_MAX,
 };
 
-/** One message is one commit, during which no read of the shard is answered: some milliseconds of work. */
+/**
+ * A write message is one commit, during which the shard answers no reads; the cost limit keeps it to some milliseconds.
+ */
 const WRITES: RequestQueueOptions<ShardCommand> = {
   requestsMax: 128,
   messagesInFlightMax: 1,
@@ -40,24 +42,24 @@ const WRITES: RequestQueueOptions<ShardCommand> = {
   costOf: costOfWrite,
 };
 
-/** Chunks that a step of a copy writes. */
+/** Number of chunks that one step of a copy writes. */
 const COPY_COST = 64;
 
-/** Chunks to write, as far as the message tells; 1 for anything else. */
+/** The number of chunks that the command writes, as far as known; 1 for other commands. */
 function costOfWrite(command: ShardCommand): number {
   if (command.op === 'copyStaged') return COPY_COST;
   return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
 }
 
 interface ShardPoolOptions {
-  /** As many shards as memories. */
+  /** Defines the number of shards: one per memory. */
   shared: SharedShards;
   log: Log;
-  /** Makes the shard of a new worker usable by asking for `loadCatalog` and `open`; rejects where that fails. */
+  /** Opens a shard with its new worker by the commands `loadCatalog` and `open`; rejects on failure. */
   open: (shard: number) => Promise<void>;
-  /** Called once the shard takes every command. */
+  /** Called once the shard accepts all commands. */
   opened: (shard: number) => Promise<void>;
-  /** The tenant of a collection, in whose line requests about it wait; undefined for a collection that is gone. */
+  /** The tenant of a collection, under which its requests are queued; undefined if the collection is gone. */
   tenantOf: (collection: CollectionId) => string | undefined;
   quarantine: Quarantine;
   metrics?: PoolMetrics;
@@ -67,9 +69,9 @@ type Answer = ShardAnswer<ShardOp>;
 type ShardQueue = RequestQueue<ShardCommand, Answer>;
 
 interface OwnedShard {
-  /** An open shard takes every command; when it is ready, all that follows the opening has been done too. */
+  /** An open shard accepts all commands; it is ready when `opened` has completed too. */
   state: 'down' | 'opening' | 'open' | 'ready';
-  /** Changes when the shard gets a worker and when it loses one. */
+  /** Incremented when the shard gets or loses a worker. */
   generation: number;
   readonly reads: ShardQueue;
   readonly writes: ShardQueue;
@@ -82,7 +84,7 @@ const takes = (owned: OwnedShard, op: ShardOp): boolean =>
   isOpen(owned) || (owned.state === 'opening' && traitsOf(op).opens === true);
 
 export class ShardPool {
-  /** Where writes can be held for a moment. */
+  /** The gate that can block writes. */
   readonly gate = new WriteGate();
   private readonly shards: OwnedShard[];
   private closing = false;
@@ -97,20 +99,20 @@ export class ShardPool {
     return this.shards.length;
   }
 
-  /** How many shards answer now. */
+  /** The number of shards that accept all commands. */
   get openCount(): number {
     return this.shards.filter(isOpen).length;
   }
 
-  /** For how many of them all has been done that follows their opening. */
+  /** The number of shards whose opening is complete. */
   get readyCount(): number {
     return this.shards.filter(({ state }) => state === 'ready').length;
   }
 
   /**
-   * Asks the owner of a shard. What is asked in one turn of the event loop travels together; writes in one message at a
-   * time. Tenants are served in turn. `answered` is called in the order of the answers. Rejects with AppError (a client
-   * error, `shard_unavailable`, `overloaded`) or WorkerFault.
+   * Sends a command to the owner of a shard. Commands of one turn of the event loop share a message; only one message
+   * of writes is in flight at a time. Tenants are served in turn. `answered` is called in the order of the answers.
+   * Rejects with AppError (a client error, `shard_unavailable`, `overloaded`) or WorkerFault.
    */
   async ask<O extends ShardOp>(
     shard: number,
@@ -121,7 +123,7 @@ export class ShardPool {
     const owned = this.shards[shard] as OwnedShard;
     const command = { op, ...request } as ShardCommand;
     const { writes, isGuarded } = traitsOf(op);
-    // Behind the gate: the worker that there was in front of it may have a successor that opens the shard.
+    // The state is checked after passing the gate, because the worker may have been replaced meanwhile.
     const send = (): Promise<Answer> => {
       if (this.closing || !takes(owned, op)) throw shardUnavailable();
       return owned[writes ? 'writes' : 'reads'].ask(
@@ -137,20 +139,17 @@ export class ShardPool {
     )) as ShardAnswer<O>;
   }
 
-  /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
+  /** Sends the same command to the owner of every shard; the answers are in the order of the shards. */
   askAll<O extends ShardOp>(op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>[] {
     return this.shards.map((_, shard) => this.ask(shard, op, request));
   }
 
-  /** Ends the worker of a shard, as a crash would. */
+  /** Terminates the worker of a shard, as a crash would. */
   async kill(shard: number): Promise<void> {
     await this.shards[shard]?.worker.kill();
   }
 
-  /**
-   * Closes what any shard has opened, then ends the threads. Nothing that was asked before or is asked from now on is
-   * done after it.
-   */
+  /** Rejects all queued and later requests, closes the shards, and ends the threads. */
   async close(): Promise<void> {
     this.closing = true;
     this.shards.forEach(failQueues);
@@ -190,14 +189,14 @@ export class ShardPool {
     try {
       results = (await worker.run(batch.map(({ request }) => request))) as Outcome<Answer>[];
     } catch (error) {
-      this.options.log.warn({ shard, reason: (error as Error).message }, 'a shard worker died with requests under way');
+      this.options.log.warn({ shard, reason: (error as Error).message }, 'a shard worker died while running commands');
       for (const { reject } of batch) reject(shardUnavailable());
       return;
     }
     settleAll(batch, results, this.options.log);
   }
 
-  /** Has the shard opened by its new worker. */
+  /** Opens the shard with its new worker. */
   private async open(shard: number): Promise<void> {
     if (this.closing) return;
     const owned = this.shards[shard] as OwnedShard;
@@ -215,14 +214,14 @@ export class ShardPool {
       owned.state = 'ready';
       log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
     } catch (error) {
-      // The successor of one that has died meanwhile opens the shard itself, and is not to be ended for it.
+      // If the worker has died meanwhile, its successor opens the shard and must not be terminated.
       if (!isOwned()) return;
-      log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened, and is tried again');
+      log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened; opening it will be retried');
       setTimeout(() => void (isOwned() && this.kill(shard)), OPEN_AGAIN_MS).unref();
     }
   }
 
-  /** The tenant a command is for; '' for what the server asks for itself. */
+  /** The tenant that a command is queued under; '' for internal commands. */
   private tenantIn(command: ShardCommand): string {
     if (!('collection' in command)) return '';
     const { collection } = command;
@@ -236,7 +235,7 @@ function failQueues({ reads, writes }: OwnedShard): void {
   for (const queue of [reads, writes]) queue.fail(shardUnavailable());
 }
 
-/** A worker that is down, or that hangs while it loads, has nothing open. */
+/** A worker that is down, or hangs while loading, has nothing to close. */
 async function closeShard(owned: OwnedShard): Promise<void> {
   const { worker } = owned;
   if ((await worker.whenLoaded()) && owned.state !== 'down') await worker.run([], { name: 'close' }).catch(() => {});

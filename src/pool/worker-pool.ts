@@ -1,6 +1,6 @@
-// Worker threads under Piscina: the one place where threads are started, watched and ended, and where their results
-// become values and errors of this thread. A pool keeps its number of threads: Piscina starts a successor for each that
-// dies. Front thread.
+// Worker threads, managed by Piscina. This is the only place where threads are started, watched and ended, and where
+// their results become values and errors. A pool keeps its number of threads: Piscina replaces each thread that dies.
+// Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort, ResourceLimits, Worker } from 'node:worker_threads';
@@ -10,37 +10,42 @@ import type { LoadedNote, Log, LogNote } from '../base/log.js';
 import type { PendingRequest } from './request-queue.js';
 
 const RECHECK_MS = 5;
-/** A thread loads within a second; one that hangs must not keep the server from stopping. */
+/** Threads load within a second; one that hangs must not keep the server from stopping. */
 const LOAD_MS_MAX = 10_000;
 
 interface WorkerPoolOptions {
-  /** The module that each thread runs: one of workers/. */
+  /** The module that each thread runs, in workers/. */
   program: URL;
-  /** The pool's threads as the log names them, such as `a shard worker`. */
+  /** The name of the threads in log messages, such as `a shard worker`. */
   name: string;
   threads: number;
-  /** Each thread gets a copy when it starts; shared memory in it is shared. */
+  /** Copied to each thread when it starts; shared memory in it is shared. */
   workerData: object;
   log: Log;
-  /** The threads start with the first task, so that a start of the server spends nothing on them. Absent: at once. */
+  /**
+   * Start the threads with the first task, which saves their cost at the start of the server. Absent: start at once.
+   */
   isLazy?: boolean;
-  /** Absent: a thread takes whatever is sent; who sends keeps the queue at the thread short. */
+  /**
+   * Maximum number of tasks that are sent to a thread at a time. Absent for no bound; the sender then keeps the queue
+   * at the thread short.
+   */
   tasksPerThread?: number;
   resourceLimits?: ResourceLimits;
   /**
-   * Piscina sends tasks to a thread. The first threads count as ready when they start: what they are sent waits until
-   * they have loaded. Their successors have loaded.
+   * Called when Piscina begins to send tasks to a thread. For the first threads that is when they start, and tasks wait
+   * until they have loaded; their successors have already loaded.
    */
   created?: () => void;
-  /** Piscina sends no task to a thread any more, and starts its successor. Called before its tasks are rejected. */
+  /** Called when Piscina stops sending tasks to a thread and replaces it, before its tasks are rejected. */
   destroyed?: () => void;
-  /** A thread has ended: nothing runs in it any more. */
+  /** Called when a thread has ended and nothing runs in it any more. */
   exited?: (threadId: number) => void;
 }
 
 export class WorkerPool {
   private piscina: Piscina | undefined;
-  /** Thread ids of those that have loaded their program. */
+  /** The ids of the threads that have loaded their program. */
   private readonly loaded = new Set<number>();
   private hasEnded = false;
 
@@ -48,18 +53,18 @@ export class WorkerPool {
     if (!options.isLazy) this.started();
   }
 
-  /** The threads that there are now: none of a lazy pool that was not asked yet. */
+  /** The current threads; none if the pool is lazy and has had no task yet. */
   get threads(): Worker[] {
     return this.piscina?.threads ?? [];
   }
 
-  /** Rejects where the thread dies under the task, and once the pool has ended. */
+  /** Runs a task. Rejects if the thread dies while running it, and once the pool has ended. */
   run(...task: Parameters<Piscina['run']>): Promise<unknown> {
-    if (this.hasEnded) return Promise.reject(new Error('a pool that has ended runs nothing'));
+    if (this.hasEnded) return Promise.reject(new Error('the pool has ended'));
     return this.started().run(...task);
   }
 
-  /** Resolves when all threads have loaded their program; to false where one has not after ten seconds. */
+  /** Resolves to true when all threads have loaded their program, to false if one has not done so after ten seconds. */
   async whenLoaded(): Promise<boolean> {
     const untilMs = performance.now() + LOAD_MS_MAX;
     while (this.threads.some(({ threadId }) => threadId > 0 && !this.loaded.has(threadId))) {
@@ -69,15 +74,15 @@ export class WorkerPool {
     return true;
   }
 
-  /** Ends the threads, as a crash would. They have successors. */
+  /** Terminates the threads, as a crash would; they are replaced. */
   async kill(): Promise<void> {
     await this.whenLoaded();
     await Promise.all(this.threads.map((thread) => thread.terminate()));
   }
 
   /**
-   * Ends the threads for good, once they have loaded: the end of a thread that loads takes the whole process with it,
-   * for Node 20 asserts that a module which `require` links is linked, and the end leaves it half linked.
+   * Ends the threads for good, once they have loaded: terminating a thread while it loads modules crashes the process
+   * in Node 20, by an assertion about half-linked modules.
    */
   async end(): Promise<void> {
     this.hasEnded = true;
@@ -85,7 +90,10 @@ export class WorkerPool {
     await this.piscina?.destroy();
   }
 
-  /** Handlers are attached in the turn that makes the threads: Piscina tells of the first ones in its next microtask. */
+  /**
+   * Starts the threads and attaches the handlers synchronously, because Piscina reports the first threads in its next
+   * microtask.
+   */
   private started(): Piscina {
     return (this.piscina ??= this.start());
   }
@@ -98,7 +106,7 @@ export class WorkerPool {
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
-      // Timers and I/O of a thread go on while it has no task.
+      // Timers and I/O of a thread continue while it has no task.
       atomics: 'async',
       recordTiming: false,
       workerData,
@@ -118,9 +126,9 @@ export class WorkerPool {
   }
 
   /**
-   * An answer that this thread cannot read, such as one nested too deep for the stack here, comes as an error of the
-   * port. Piscina does not listen for it: whoever asked would wait for ever. The error does not name its task, so it
-   * ends the thread, and the tasks are rejected as with any death.
+   * A message that cannot be deserialized, for example because it is nested too deeply, causes an error event of the
+   * port. Piscina does not listen for that, and the task would never settle. The event does not identify the task, so
+   * the thread is terminated and its tasks are rejected as after any crash.
    */
   private watch(created: object): void {
     const { worker, port } = threadOf(created);
@@ -133,7 +141,7 @@ export class WorkerPool {
   }
 }
 
-/** Piscina keeps a thread and the port to it under a symbol of its own. */
+/** The thread and its port, which Piscina stores under a symbol of its own. */
 function threadOf(created: object): { worker: Worker; port: MessagePort } {
   const symbol = Object.getOwnPropertySymbols(created).find(({ description }) => description?.endsWith('kWorkerData'));
   return (created as Record<symbol, { worker: Worker; port: MessagePort }>)[symbol as symbol] as {
@@ -142,12 +150,12 @@ function threadOf(created: object): { worker: Worker; port: MessagePort } {
   };
 }
 
-/** An internal error in a worker. It has been logged; a client is told `internal_error`. */
+/** An internal error in a worker that has been logged; clients get `internal_error`. */
 export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
-/** The value of a result. Throws AppError for a client error, WorkerFault for an internal one. */
+/** The value of a result. Throws AppError for a client error, and WorkerFault for an internal error. */
 function valueOf<T>(result: Outcome<T>, log: Log): T {
   if ('value' in result) return result.value;
   if ('error' in result) throw AppError.fromWire(result.error);
@@ -155,7 +163,7 @@ function valueOf<T>(result: Outcome<T>, log: Log): T {
   throw new WorkerFault('a worker failed a command');
 }
 
-/** Settles each request of a batch by its result; they stand in the same order. */
+/** Settles the requests of a batch by their results, which are in the same order. */
 export function settleAll<Q, A>(
   batch: readonly PendingRequest<Q, A>[],
   results: readonly Outcome<A>[],
@@ -171,8 +179,8 @@ export function settleAll<Q, A>(
 }
 
 /**
- * The value of a task's result. A task whose worker died under it rejects with `whenDead`, to be tried again; one that
- * rejects with an AppError already stays so.
+ * The value of a task's result. If the worker died, throws the retryable error `whenDead`; an AppError is rethrown
+ * unchanged.
  */
 export async function taskValue<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
   let result: Outcome<T>;
@@ -180,13 +188,13 @@ export async function taskValue<T>(task: Promise<Outcome<T>>, whenDead: ErrorCod
     result = await task;
   } catch (error) {
     if (error instanceof AppError) throw error;
-    log.warn({ reason: (error as Error).message }, 'a worker died with a task under way');
+    log.warn({ reason: (error as Error).message }, 'a worker died while running a task');
     throw new AppError(whenDead, undefined, { retryAfterS: 1 });
   }
   return valueOf(result, log);
 }
 
-/** Throws AppError, or WorkerFault, of the first that was not done: for callers that want all of them or none. */
+/** Throws the AppError or WorkerFault of the first result that failed. */
 export function assertStored(results: readonly Outcome<unknown>[]): void {
   for (const result of results) {
     if ('error' in result) throw AppError.fromWire(result.error);

@@ -1,21 +1,21 @@
-// A gate in front of the writes of all shards. Writes go through it side by side; who needs the stores of a collection,
-// or all of them, as of one moment goes through it alone: it waits for the writes that are under way, and those that
-// come meanwhile wait for it, in their order. Front thread.
+// A read-write gate for the writes of all shards. Writes hold it in shared mode; a snapshot of a collection or of
+// everything needs it in exclusive mode. An exclusive holder waits for the running writes, and writes that arrive
+// meanwhile wait for it, in their order. Runs on the front thread.
 import type { CollectionId } from '../api/ids.js';
 import { Signal } from '../base/signals.js';
 
-/** What a write goes to; undefined: the catalog. */
+/** The collection that a write belongs to; undefined for the catalog. */
 type Place = CollectionId | undefined;
 
 export class WriteGate {
-  /** Writes under way, by their place. */
+  /** Number of running writes by collection. */
   private readonly writing = new Map<Place, number>();
   private readonly changed = new Signal();
   private readonly waiting = new Map<Place, (() => void)[]>();
-  /** What somebody has alone; `all` is everything. */
+  /** What is held in exclusive mode; `all` is everything. */
   private readonly held = new Map<CollectionId | 'all', Promise<void>>();
 
-  /** Runs a write, at once where nobody has its place alone; else behind the writes to it that have come before. */
+  /** Runs a write: at once if its collection is not held, else after the writes to it that arrived before. */
   shared<T>(place: Place, write: () => Promise<T>): Promise<T> {
     const line = this.waiting.get(place);
     if (!line && !this.isHeld(place)) return this.counted(place, write);
@@ -26,7 +26,7 @@ export class WriteGate {
     });
   }
 
-  /** Runs `work` while no write of the collection, or none at all, is under way. */
+  /** Runs `work` while no write of the collection, or no write at all, is running. */
   async exclusive<T>(what: CollectionId | 'all', work: () => Promise<T>): Promise<T> {
     for (let holding = this.held.get(what); holding; holding = this.held.get(what)) await holding;
     let release = (): void => {};
@@ -41,7 +41,7 @@ export class WriteGate {
     }
   }
 
-  /** Runs the writes that waited for a place that nobody has alone any more, in the order in which they came. */
+  /** Starts the waiting writes whose collection is no longer held, in the order of their arrival. */
   private admit(): void {
     for (const [place, line] of this.waiting) {
       if (this.isHeld(place)) continue;

@@ -73,7 +73,11 @@ test('a half that weighs nothing is not searched: its hits are not there', async
 
 const refused: [string, object, RegExp][] = [
   ['another mode', { mode: 'vector', fusion: { method: 'score' } }, /applies to mode hybrid only/],
-  ['the mode of the collection being another', { mode: null, fusion: { method: 'score' } }, /applies to mode hybrid only/],
+  [
+    'the mode of the collection being another',
+    { mode: null, fusion: { method: 'score' } },
+    /applies to mode hybrid only/,
+  ],
   ['an unknown method', { fusion: { method: 'sum' } }, /method/],
   ['no method', { fusion: { k: 3 } }, /method/],
   ['k of method score', { fusion: { method: 'score', k: 3 } }, /applies to method `rank` only/],

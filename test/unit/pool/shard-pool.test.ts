@@ -13,7 +13,7 @@ test('what fails once a shard takes commands is tried again, by another worker',
     if (before === 0) throw new Error('of the test');
   });
   await until(() => openings() === 2 && pool.readyCount === 1, 'the shard is not opened again');
-  assert.deepEqual(told, ['a shard could not be opened, and is tried again']);
+  assert.deepEqual(told, ['a shard could not be opened; opening it will be retried']);
   await pool.close();
 });
 
