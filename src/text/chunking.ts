@@ -1,27 +1,27 @@
-// Cuts a text into chunks: overlapping windows of characters, where a character is a Unicode code point. And the digest
-// of a chunk's text, by which two threads know of two texts that they are the same. Pure.
+// Cuts a text into chunks, which are overlapping windows of characters (Unicode code points), and computes the digest
+// of a chunk's text. Pure functions.
 import { hash } from 'node:crypto';
 import type { Chunking } from '../api/collections.js';
 import { assert } from '../base/assert.js';
 
 export interface TextChunk {
   text: string;
-  /** Characters of the whole text before this chunk. */
+  /** The number of characters of the whole text before this chunk. */
   offset: number;
 }
 
-/** The position in code units `points` characters after `unit`, or the end of `text` where that comes first. */
+/** The position, in code units, `points` characters after `unit`, or the end of `text` if that comes first. */
 type Advance = (text: string, unit: number, points: number) => number;
 
 const SURROGATE = /[\ud800-\udfff]/;
 const NOT_BLANK = /\S/;
 
 /**
- * The chunks of `text` in its order. `fixed` makes windows of `size` characters, each starting `size - overlap` after
- * the one before; a last window wholly inside the one before is not made, and windows of white space alone are left
- * out. `none` makes one chunk. No surrogate pair is split; a lone surrogate counts as one character. Takes time in
- * proportion to the text. Requires: `size` and `overlap` within the bounds of the contract (fixed), which the caller
- * has checked.
+ * Cuts `text` into chunks, in their order. The strategy `fixed` makes windows of `size` characters, each starting `size
+ * - overlap` characters after the one before. A window that lies wholly inside the previous one is not made, and
+ * windows of white space only are left out. `none` makes a single chunk. No surrogate pair is split; a lone surrogate
+ * counts as one character. The time is linear in the length of the text. `size` and `overlap` must be within the limits
+ * of the API.
  */
 export function chunkText(text: string, { strategy, size, overlap }: Chunking): TextChunk[] {
   if (strategy === 'none') return NOT_BLANK.test(text) ? [{ text, offset: 0 }] : [];
@@ -57,5 +57,5 @@ const advanceByCodePoint: Advance = (text, unit, points) => {
 
 export const DIGEST_BYTES = 32;
 
-/** SHA-256 of the UTF-8 bytes: nobody can make two texts that have the same. */
+/** The SHA-256 digest of the UTF-8 bytes of a text, by which threads recognize equal texts. */
 export const textDigest = (text: string | Uint8Array): Uint8Array => hash('sha256', text, 'buffer');

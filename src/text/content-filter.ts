@@ -1,17 +1,18 @@
-// Content filters: whether the text of a chunk fits, and what every text has among its tokens that contains a value, so
-// that filters `contains` read only the texts of chunks with these pieces. Pure.
+// Content filters: tests whether the text of a chunk matches, and derives the token pieces that every text containing a
+// value must have, so that filters `contains` read only the texts of chunks with these pieces. Pure functions.
 //
-// The filter looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
-// *steady* ones count: ASCII, and letters and numbers that are their own plain form. Where these follow each other in
-// the folded text they do so in the plain one: normalization joins nothing to a letter but what is no letter and comes
-// behind it. Hence the last letter of a run does not count where anything may follow, unless it is of ASCII, whose
-// marks are taken off again, or Han, to which nothing is joined. test/unit/text/content-pieces.test.ts shows it of every
-// code point, and of random texts.
+// The filter compares characters of case-folded text, but tokens come from another normal form (tokenize.ts). So only
+// *steady* characters count: ASCII characters, and letters and numbers that are equal to their own plain form. Where
+// steady characters are adjacent in the folded text, they are adjacent in the plain one: normalization joins only
+// characters that are not letters to the letter before them. So the last letter of a run does not count if anything may
+// follow it, unless it is ASCII, whose marks are removed again, or Han, to which nothing is joined.
+// test/unit/text/content-pieces.test.ts checks this for every code point and for random texts.
 import type { ContentFilter } from '../api/search.js';
 import { ASCII, UNSPACED, foldCase, plainOf, tokensOf, wordsOf } from './tokenize.js';
 
 /**
- * Tokens that follow each other. The first may be only the end of one, the last only the beginning, where it is open.
+ * Adjacent tokens of a text. If the piece is open at its start, the first one may be only the end of a token; if it is
+ * open at its end, the last one may be only the beginning of a token.
  */
 export interface ContentPiece {
   readonly tokens: readonly string[];
@@ -19,14 +20,14 @@ export interface ContentPiece {
   readonly isOpenAtEnd: boolean;
 }
 
-/** A longer value is looked for by its beginning. */
+/** Only so many characters of a longer value are used. */
 const CHARACTERS_MAX = 1024;
 const WORD_CHARACTER = /^[\p{L}\p{N}]$/u;
 const HAN = /\p{Script=Han}/u;
 const ALONE = new RegExp(`^[${UNSPACED}]$`, 'u');
 /**
- * Letters that can be joined to one before them (vowels and finals of Hangul, vowels of Kirat Rai), and iota, which a
- * mark turns into.
+ * Characters that can be joined to the one before them (vowels and finals of Hangul, vowels of Kirat Rai), and iota,
+ * into which a mark can turn.
  */
 const JOINED = /[\u03b9\u1160-\u11ff\u{16d63}-\u{16d6a}]/u;
 
@@ -59,14 +60,15 @@ function pieceOf(run: string): ContentPiece {
   if (!WORD_CHARACTER.test(last) || HAN.test(last)) return { tokens, isOpenAtStart, isOpenAtEnd: false };
   const token = tokens.pop() ?? '';
   const kept = ASCII.test(last) ? token : token.slice(0, -last.length);
-  // Without it the token before is whole: something else stood behind it.
+  // If nothing is kept of the last token, the one before it is complete, because another token followed it.
   return kept === ''
     ? { tokens, isOpenAtStart, isOpenAtEnd: false }
     : { tokens: [...tokens, kept], isOpenAtStart, isOpenAtEnd: true };
 }
 
 /**
- * A test of chunk texts, made once a search. `phrase` and `prefix` without a single token in their value fit nothing.
+ * Makes a test of chunk texts for one search. The operators `phrase` and `prefix` match nothing if their value has no
+ * token.
  */
 export function createContentTest({ op, value }: ContentFilter): (text: string) => boolean {
   if (op === 'exact') return (text) => text === value;
@@ -81,7 +83,7 @@ export function createContentTest({ op, value }: ContentFilter): (text: string) 
   return (text) => hasRun(tokensOf(text), wanted, fitsLast);
 }
 
-/** Whether `tokens` has the `head` in order and adjacent, and right after it one that fits as the last. */
+/** True if `tokens` has the tokens of `head` in order and adjacent, followed by one for which `fitsLast` is true. */
 function hasRun(tokens: readonly string[], head: readonly string[], fitsLast: (token: string) => boolean): boolean {
   for (let at = head.length; at < tokens.length; at++) {
     if (fitsLast(tokens[at] as string) && head.every((token, i) => token === tokens[at - head.length + i])) return true;

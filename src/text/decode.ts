@@ -1,24 +1,28 @@
-// Bytes of a text file to a string, without losing a character on the way. Pure.
+// Decodes the bytes of a text file to a string without losing characters. Pure functions.
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Windows-1252 differs from Latin-1 in these bytes only, 0x80 to 0x9f (WHATWG Encoding Standard: none is unassigned).
+ * The characters of the bytes 0x80 to 0x9f in Windows-1252, in which it differs from Latin-1 (WHATWG Encoding Standard,
+ * which leaves none unassigned).
  */
 const WINDOWS_1252_HIGH = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 /**
- * How much of a page is looked at for its charset (the HTML standard asks for 1024 bytes, which some pages overrun).
+ * The number of bytes of a page that are searched for its charset. The HTML standard asks for 1024 bytes, which some
+ * pages exceed.
  */
 const CHARSET_WITHIN_BYTES = 65_536;
-/** What is read as windows-1252 anyway, and what no page can be in that says so in ASCII. */
+/**
+ * Charset names that are ignored: those that are read as windows-1252 anyway, and those that a page with ASCII markup
+ * cannot have.
+ */
 const NO_CHOICE = /^(windows-1252|cp1252|iso-?8859-1|latin-?1|(us-)?ascii|utf-?16.*)$/i;
 
 /**
- * The text of `bytes`. A byte order mark decides between UTF-16 LE, UTF-16 BE and UTF-8, and is dropped; without one
- * the text is UTF-8 where the bytes are valid UTF-8, else windows-1252, in which every byte is a character. NUL and
- * other control characters stay as they are. What UTF-16 cannot mean (a lone surrogate, an odd last byte) becomes
- * U+FFFD, so the result is always well-formed. Throws RangeError or ERR_STRING_TOO_LONG for bytes beyond the longest
- * string (half a GiB).
+ * The text of `bytes`. A byte order mark decides between UTF-16 LE, UTF-16 BE and UTF-8, and is dropped. Without one,
+ * the text is UTF-8 if the bytes are valid UTF-8, else windows-1252, in which every byte is a character. NUL and other
+ * control characters are kept. Invalid UTF-16 (a lone surrogate, an odd last byte) becomes U+FFFD, so the result is
+ * always well-formed. Throws RangeError or ERR_STRING_TOO_LONG for a text longer than a string can be (half a GiB).
  */
 export function decodeText(bytes: Uint8Array): string {
   if (startsWith(bytes, 0xff, 0xfe)) return new TextDecoder('utf-16le').decode(bytes);
@@ -28,8 +32,8 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * The text of HTML or XHTML: as decodeText, but where the bytes are no UTF-8 and the head of the page names a charset,
- * that one counts, if the bytes are valid in it.
+ * The text of an HTML or XHTML page. It is decoded as by decodeText, except that if the bytes are not UTF-8 and the
+ * page names a charset in which they are valid, that charset is used.
  */
 export function decodeMarkup(bytes: Uint8Array): string {
   const hasMark = startsWith(bytes, 0xff, 0xfe) || startsWith(bytes, 0xfe, 0xff);
@@ -47,8 +51,8 @@ export function decodeMarkup(bytes: Uint8Array): string {
 }
 
 /**
- * By hand, because TextDecoder('windows-1252') of Node 20.18.3 and later and of most 22 gives Latin-1
- * (nodejs/node#56542).
+ * Implemented here because TextDecoder('windows-1252') decodes as Latin-1 in Node 20.18.3 and later and in most
+ * versions of 22 (nodejs/node#56542).
  */
 function decodeWindows1252(bytes: Uint8Array): string {
   const units = new Uint16Array(bytes.length);

@@ -1,25 +1,25 @@
-// The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the
-// text are looked at as they are written, and compared as the ranking compares them (terms.ts). Pure.
+// Finds the passage of a chunk that fits a query best and marks the matches in it, for `highlight` in a search. It
+// reads words as they are written and compares them as the ranking does (terms.ts). Pure functions.
 import type { Language } from '../api/choices.js';
 import type { Highlight } from '../api/search.js';
 import { termOfWord } from './stemming.js';
 import { MARK } from './terms.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
-/** From `start` to before `end`, in characters (Unicode code points). */
+/** A range [start, end) in characters (Unicode code points). */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 interface Match extends Span {
-  /** What it was found by. */
+  /** The query term that matched. */
   readonly term: string;
 }
 
 /**
- * The matches in a row that fit into `room` and are worth most, each term counted once by its weight; among equals
- * those that are more, then the first.
+ * The consecutive matches within `room` characters that are worth most; each term counts once, by its weight. Among
+ * equals, more matches are better, and then earlier ones.
  */
 function densest(matches: readonly Match[], weightOf: (term: string) => number, room: number): readonly Match[] {
   const counts = new Map<string, number>();
@@ -38,7 +38,7 @@ function densest(matches: readonly Match[], weightOf: (term: string) => number, 
   return matches.slice(best.from, best.to);
 }
 
-/** Sums that differ by no more are the same sum. */
+/** Sums with a smaller difference count as equal. */
 const ROUNDING = 1e-9;
 
 function count(counts: Map<string, number>, term: string, by: number): number {
@@ -48,8 +48,8 @@ function count(counts: Map<string, number>, term: string, by: number): number {
 }
 
 /**
- * At most `room` characters with `core` in the middle, as far as words stay whole and white space stays out. `words`
- * are those of the text.
+ * A passage of at most `room` characters with `core` in its middle, cut between words where possible and without white
+ * space at its ends. `words` are the words of the text.
  */
 function passageAround(characters: readonly string[], words: readonly Span[], core: Span, room: number): Span {
   const slack = Math.max(0, room - (core.end - core.start));
@@ -60,7 +60,7 @@ function passageAround(characters: readonly string[], words: readonly Span[], co
   return trimmed(characters, { start, end });
 }
 
-/** Behind the last word that ends by `latest`, and the signs that stand at it. */
+/** The end of the last word that ends by `latest`, with the punctuation attached to it. */
 function endBy(characters: readonly string[], words: readonly Span[], start: number, latest: number): number {
   const next = words.findIndex((word) => word.end > latest);
   const last = next < 0 ? words.at(-1) : words[next - 1];
@@ -80,9 +80,9 @@ function trimmed(characters: readonly string[], { start, end }: Span): Span {
 const isSpace = (character: string | undefined): boolean => character !== undefined && /\s/u.test(character);
 
 const PASSAGE_CHARACTERS = 240;
-/** Signs that are words once they are taken apart: № ™ ㎏ ⓐ and their like. */
+/** Symbols that normalize to words, such as № ™ ㎏ ⓐ. */
 const SIGNS = '\\u2100-\\u214f\\u249c-\\u24e9\\u3200-\\u33ff\\u{1f100}-\\u{1f1ad}';
-/** A word as it is written; voicing marks that follow a kana are part of it. */
+/** Matches a word as it is written. Voicing marks after a kana are part of the word. */
 const WRITTEN = new RegExp(
   `[${UNSPACED}][\\u3099\\u309a\\uff9e\\uff9f]*|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}${SIGNS}])+`,
   'gu',
@@ -93,8 +93,8 @@ interface Word extends Span {
 }
 
 /**
- * `terms`: of questionTerms in `language`. `weights`: of each, where it is known what they weigh. Without a match: the
- * beginning.
+ * The best passage of `text`, of up to PASSAGE_CHARACTERS. `terms` are questionTerms in `language`; `weights` has the
+ * weight of each term if known, and terms weigh 1 otherwise. Without a match, the passage is the beginning of the text.
  */
 export function highlightOf(
   text: string,
@@ -130,7 +130,7 @@ function matchesOf(words: readonly Word[], terms: ReadonlyMap<string, number>, l
   });
 }
 
-/** The term that asks for a word: it itself, or its stem. */
+/** The query term that matches a word: one of its tokens, or the stem of one. */
 function askedBy({ tokens }: Word, terms: ReadonlyMap<string, number>, language: Language): string | undefined {
   for (const token of tokens) {
     const term = terms.has(token) ? token : termOfWord(token, language);
@@ -139,7 +139,10 @@ function askedBy({ tokens }: Word, terms: ReadonlyMap<string, number>, language:
   return undefined;
 }
 
-/** Characters of scripts without spaces are asked for in pairs: the one that this character makes with a neighbour. */
+/**
+ * The query term that is a pair of this character and a neighbour. Scripts without spaces are searched by pairs of
+ * characters.
+ */
 function pairOf(words: readonly Word[], i: number, terms: ReadonlyMap<string, number>): string | undefined {
   const [before, word, after] = [words[i - 1], words[i] as Word, words[i + 1]];
   const pairs = [before?.end === word.start && joint(before, word), after?.start === word.end && joint(word, after)];
@@ -148,7 +151,7 @@ function pairOf(words: readonly Word[], i: number, terms: ReadonlyMap<string, nu
 
 const joint = (a: Word, b: Word): string => `${MARK}${a.tokens.join('')}${b.tokens.join('')}`;
 
-/** Matches that touch are one. */
+/** Merges matches that touch. */
 function joined(matches: readonly [number, number][]): [number, number][] {
   const whole: [number, number][] = [];
   for (const match of matches) {

@@ -1,14 +1,14 @@
-// A document between the workers: made by the batch worker, read by the embed worker and by the owner of its shard. It
-// travels as msgpack bytes that the front thread never opens. Pure.
+// A document on its way between worker threads, cut into chunks and ready to embed and store. It travels as msgpack
+// bytes, which the main thread does not decode. Pure functions.
 import { Packr } from 'msgpackr';
 import { ownBytes, unshared } from '../base/bytes.js';
 import type { DocId } from '../api/ids.js';
 
-/** A document cut into chunks, ready to embed and to store. */
+/** A document cut into chunks, ready to be embedded and stored. */
 export interface PreparedDocument {
   docid: DocId;
   ingestedAtMs: number;
-  /** JSON text of the document's metadata: docid, filename, ingested_at, then the caller's keys. */
+  /** The document's metadata as JSON text: docid, filename and ingested_at, then the caller's keys. */
   metadataJson: string;
   /** Priority of the document, clamped to [-1, 1]; 0 for none. */
   priority: number;
@@ -19,30 +19,30 @@ export interface PreparedChunk {
   path: string;
   /** Chunk metadata as JSON text, such as `{"offset":800}`. */
   metaJson: string;
-  /** Absent for vector documents. */
+  /** Absent in vector documents. */
   text?: string;
 }
 
-/** Documents packed one behind the other, with a row of `vectors` for each of their chunks. */
+/** Packed documents, one after the other, with a row of `vectors` for each of their chunks. */
 export interface PackedDocuments {
   documents: Uint8Array;
-  /** Where in `documents` each one ends. */
+  /** The end of each document in `documents`, in bytes. */
   ends: number[];
-  /** How many chunks each one has. */
+  /** The number of chunks of each document. */
   chunks: number[];
   vectors: Float32Array;
 }
 
 const packr = new Packr({ useRecords: false });
 
-/** The bytes of a document, in a buffer that can be moved to another thread. */
+/** Packs a document into a buffer that can be transferred to another thread. */
 export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer> => ownBytes(packr.pack(document));
 
-/** Requires bytes of packDocument. */
+/** Unpacks bytes from packDocument. */
 export const unpackDocument = (bytes: Uint8Array): PreparedDocument =>
   packr.unpack(unshared(bytes)) as PreparedDocument;
 
-/** Bytes of packDocument one behind the other; `ends` says where each one ends. */
+/** Concatenates the bytes of several packDocument calls. `ends` has the end of each document. */
 export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8Array<ArrayBuffer>; ends: number[] } {
   let end = 0;
   const ends = packed.map(({ length }) => (end += length));
@@ -51,7 +51,7 @@ export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8
   return { documents, ends };
 }
 
-/** What joinDocuments has made. */
+/** Unpacks the result of joinDocuments. */
 export function unpackDocuments(bytes: Uint8Array, ends: readonly number[]): PreparedDocument[] {
   return ends.map((end, i) => unpackDocument(bytes.subarray(ends[i - 1] ?? 0, end)));
 }

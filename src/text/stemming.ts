@@ -1,5 +1,5 @@
-// By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing
-// to stem. Pure but for what it remembers.
+// The term by which a token is ranked in a language: its stem, none for a stop word, or the token itself if it is not
+// stemmed. Results are cached per thread; otherwise these are pure functions.
 import { createRequire } from 'node:module';
 import { stem as stemEnglish } from 'porter2';
 import type { Language } from '../api/choices.js';
@@ -7,21 +7,22 @@ import { ownString } from '../base/bytes.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
 /**
- * The Snowball stemmer and the stop words of a language, from libraries, loaded when it is first asked for: all of them
- * take 150 ms, one a few. Synchronously, since a shard worker has to have the terms at once. What the libraries give is
- * indexed, so their versions are pinned: test/unit/text has the terms as they have to stay.
+ * The Snowball stemmer and the stop words of a language. They come from libraries and are loaded when a language is
+ * first used, since loading all languages takes 150 ms and one takes a few. Loading is synchronous because shard
+ * workers need the terms at once. Terms are stored in indexes, so the versions of the libraries are pinned, and
+ * test/unit/text checks that the terms stay the same.
  */
 interface LanguageWords {
-  /** Takes a token. Of a few particles nothing is left. */
+  /** The stem of a token. It is empty for a few particles. */
   stem(word: string): string;
   readonly stopWords: ReadonlySet<string>;
 }
 
 type Stemmed = Exclude<Language, 'none'>;
-/** What the libraries call otherwise. */
+/** Languages with other names in the libraries. */
 const LIBRARY_NAMES: Partial<Record<Stemmed, string>> = { hindi: 'indian' };
 /**
- * Tokens of a contraction (isn't, we'll) are stop words up to this length: beyond it they are words of their own (can,
+ * The tokens of a contraction (isn't, we'll) are stop words up to this length. Longer ones are words of their own (can,
  * won).
  */
 const CONTRACTED_MAX = 2;
@@ -37,7 +38,9 @@ export function loadLanguage(language: Stemmed): LanguageWords {
   };
 }
 
-/** Not for English: the library's is a Porter stemmer with faults (`distribu`), porter2 is Snowball's. */
+/**
+ * Not for English: the library has a Porter stemmer with errors (`distribu`) there, and porter2 is that of Snowball.
+ */
 const loadStemmer = (name: string): ((word: string) => string) =>
   (load(`@orama/stemmers/${name}`) as { stemmer: (word: string) => string }).stemmer;
 
@@ -47,29 +50,33 @@ function stopTokens(entry: string): string[] {
 }
 
 /**
- * Goes before a stem: no word holds it, so no phrase, prefix or part of a word ever meets one. Compounds have another.
+ * The prefix of stems. No token contains it, so phrases, prefixes and parts of words never match a stem. Compounds have
+ * another prefix.
  */
 export const STEM_MARK = '\u0002';
 const STEM_CODE = STEM_MARK.charCodeAt(0);
 /**
- * What no language stems: a word with a digit, a character of a script that does not set words apart, the mark that
- * draws a kana out.
+ * Tokens that are not stemmed in any language: those with a digit, characters of a script without spaces, and prolonged
+ * sound marks.
  */
 const UNSTEMMED = new RegExp(`[\\p{N}${UNSPACED}]|^ー+$`, 'u');
-/** No language has longer words; the stemmers' time and what is remembered are bounded by it. */
+/** Longer words are not stemmed or cached, which bounds the time of the stemmers and the size of the cache. */
 const STEMMED_CHARACTERS_MAX = 64;
-/** Twice as many are remembered: texts have most of their words from so few. */
+/**
+ * The number of words in a generation of the cache, which holds two of them. Most of the words of texts are among that
+ * many.
+ */
 const GENERATION_WORDS = 65_536;
 const STOPPED = '';
 
-/** Remembers the terms of words in two generations: what was not asked for during a whole one is forgotten. */
+/** Caches the terms of words in two generations. A word that is not used during a whole generation is dropped. */
 class RankedWords {
   private recent = new Map<string, string>();
   private before = new Map<string, string>();
 
   constructor(private readonly words: LanguageWords) {}
 
-  /** STOPPED for a stop word. */
+  /** The term of a word; STOPPED for a stop word. */
   termOf(word: string): string {
     return this.recent.get(word) ?? this.remember(word);
   }
@@ -84,7 +91,7 @@ class RankedWords {
     return term;
   }
 
-  /** The same, not remembered. */
+  /** The term of a word, computed without the cache. */
   find(word: string): string {
     if (this.words.stopWords.has(word)) return STOPPED;
     if (word.length > STEMMED_CHARACTERS_MAX || UNSTEMMED.test(word)) return word;
@@ -92,7 +99,7 @@ class RankedWords {
   }
 }
 
-/** Each made when its language is first asked for; what it answers does not depend on what it has been asked before. */
+/** The caches, each created when its language is first used. Results do not depend on what is cached. */
 const RANKED = new Map<Language, RankedWords>();
 
 function rankedIn(language: Exclude<Language, 'none'>): RankedWords {
@@ -103,19 +110,19 @@ function rankedIn(language: Exclude<Language, 'none'>): RankedWords {
   return made;
 }
 
-/** The term that a token (tokenize.ts) is ranked by; undefined for a stop word. */
+/** The term by which a token (tokenize.ts) is ranked; undefined for a stop word. */
 export function termOfWord(word: string, language: Language): string | undefined {
   if (language === 'none') return word;
   return rankedIn(language).termOf(word) || undefined;
 }
 
-/** The stem of a token, marked; empty where it has none. For who remembers it himself. */
+/** The stem of a token, with its prefix; empty if it has none. Not cached, for callers with a cache of their own. */
 export function stemOfWord(word: string, language: Exclude<Language, 'none'>): string {
   const term = rankedIn(language).find(word);
   return term.charCodeAt(0) === STEM_CODE ? term : '';
 }
 
-/** The terms of all tokens in their order, stop words left out. */
+/** The terms of all tokens in their order, without stop words. */
 export function termsOfWords(words: readonly string[], language: Language): string[] {
   if (language === 'none') return [...words];
   const ranked = rankedIn(language);
@@ -127,7 +134,7 @@ export function termsOfWords(words: readonly string[], language: Language): stri
   return terms;
 }
 
-/** Puts a stem behind the tokens for each of them that has one, in their order. */
+/** Appends the stem of each token that has one to the tokens, in their order. */
 export function appendStems(words: string[], language: Exclude<Language, 'none'>): void {
   const ranked = rankedIn(language);
   const count = words.length;

@@ -1,24 +1,22 @@
-// The terms of chunks as the text index takes them: UTF-8, a zero byte behind each. They are the very terms of
-// chunkTerms (terms.ts), its naive twin, and in its order, but made in one pass over the characters without a string
-// for each: indexing the texts of a collection is mostly this. Texts of scripts that do not set words apart, or are
-// beyond the basic plane, are left to chunkTerms. One for each language and thread.
+// Writes the terms of chunks as the text index takes them: as UTF-8, each with a terminating zero byte. The terms and
+// their order are those of chunkTerms (terms.ts), the simple implementation, but they are made in one pass over the
+// characters and without a string for each term; most of the time of indexing texts is spent here. Texts in scripts
+// without spaces or with letters beyond the basic multilingual plane are left to chunkTerms. Each thread has one writer
+// for each language.
 import type { Language } from '../api/choices.js';
 import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';
 import { UNSPACED, plainOf } from './tokenize.js';
 
-/** 0 is a character that has not been met. */
+/** The kinds of characters. 0 stands for a character whose kind is not known yet. */
 const OTHER = 1;
 const OF_WORD = 2;
-/** Half of a character, or of a script whose words are not set apart, with the mark that draws a kana out. */
+/** A surrogate, a character of a script without spaces, or the prolonged sound mark. */
 const UNFIT = 3;
 const UNFIT_CHARACTER = new RegExp(`[${UNSPACED}ー\\p{Surrogate}]`, 'u');
 const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u;
 
-/**
- * What each character of a text is to who cuts it into words (tokenize.ts says what a word is), by its code, and how it
- * is written as UTF-8.
- */
+/** The kind of each UTF-16 code unit, determined when it is first met. tokenize.ts defines words. */
 class CharacterKinds {
   private readonly kinds = new Uint8Array(0x10000);
 
@@ -30,14 +28,14 @@ class CharacterKinds {
 const kindOf = (character: string): number =>
   UNFIT_CHARACTER.test(character) ? UNFIT : WORD_CHARACTER.test(character) ? OF_WORD : OTHER;
 
-/** Whether a half of a character here is one of a sign that no word has, such as an emoji. */
+/** True if the surrogate here is part of a character that no word contains, such as an emoji. */
 function isSign(text: string, at: number): boolean {
   const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
   const character = String.fromCodePoint(text.codePointAt(isLow ? at - 1 : at) ?? 0);
   return character.length === 2 && !WORD_CHARACTER.test(character);
 }
 
-/** Writes a character of the basic plane beyond ASCII; answers the place behind it. */
+/** Writes a non-ASCII character of the basic plane as UTF-8. Returns the position after it. */
 function putWide(out: Uint8Array, at: number, code: number): number {
   if (code < 0x800) {
     out[at] = 0xc0 | (code >> 6);
@@ -52,26 +50,27 @@ function putWide(out: Uint8Array, at: number, code: number): number {
 
 const FIRST_ENTRIES = 1024;
 /**
- * With the bytes of so many words and stems it begins anew: a vocabulary of 100,000 words has three quarters of them.
+ * The table is cleared when its words and stems take more bytes than this. A vocabulary of 100,000 words takes three
+ * quarters of it.
  */
 const POOL_BYTES_MAX = 2 * 1024 * 1024;
 /**
- * A word that is not found within so many places is not found at all: texts made to have words of one hash cost no more
- * than a stem each.
+ * A word that is not found within so many places counts as unknown, so a text of words with equal hashes costs only the
+ * stemming of each.
  */
 const PROBES_MAX = 64;
-/** Of an entry: hash, and where its word and its stem begin and end in the pool. The stem stands behind the word. */
+/** The fields of an entry: hash, start and end of the word in the pool, and end of the stem, which follows the word. */
 const FIELDS = 4;
 
 export class StemTable {
   private entries = new Uint32Array(FIRST_ENTRIES * FIELDS);
-  /** One more than the number of an entry; 0 where the place is free. At least half are. */
+  /** One more than the number of an entry; 0 for a free place. At least half of the places are free. */
   private places = new Uint32Array(2 * FIRST_ENTRIES);
   private count = 0;
   private pool = Buffer.allocUnsafe(32 * FIRST_ENTRIES);
   private used = 0;
 
-  /** Forgets everything where it has grown too large. Entries hold until this is called. */
+  /** Clears the table if it has grown too large. Entry numbers are valid until then. */
   trim(): void {
     if (this.used <= POOL_BYTES_MAX) return;
     this.places.fill(0);
@@ -79,7 +78,7 @@ export class StemTable {
     this.used = 0;
   }
 
-  /** The entry of the word that stands in `bytes` from `from` up to `to`; -1 where it is not known. */
+  /** The entry of the word in `bytes` from `from` to `to`; -1 if it is unknown. */
   find(hash: number, bytes: Uint8Array, from: number, to: number): number {
     const mask = this.places.length - 1;
     const first = mixed(hash);
@@ -91,7 +90,7 @@ export class StemTable {
     return -1;
   }
 
-  /** The new entry of a word that is not known. `stem` is empty where the word has no stem. */
+  /** Adds an unknown word and returns its entry. `stem` is empty if the word has none. */
   add(hash: number, word: Uint8Array, stem: string): number {
     const entry = this.count++;
     this.makeRoom(word.length + 3 * stem.length);
@@ -104,16 +103,16 @@ export class StemTable {
     return entry;
   }
 
-  /** Bytes of the stem; 0 where there is none. */
+  /** The number of bytes of the stem; 0 if there is none. */
   stemBytes(entry: number): number {
     return (this.entries[entry * FIELDS + 3] as number) - (this.entries[entry * FIELDS + 2] as number);
   }
 
-  /** Writes the stem; answers the place behind it. Requires room for its bytes. */
+  /** Copies the stem to `to` at `at`, where there must be room. Returns the position after it. */
   copyStem(entry: number, to: Uint8Array, at: number): number {
     const end = this.entries[entry * FIELDS + 3] as number;
     let next = at;
-    // Stems are a few bytes: a call to copy them takes longer.
+    // A stem has a few bytes, for which a loop is faster than a call.
     for (let from = this.entries[entry * FIELDS + 2] as number; from < end; from++)
       to[next++] = this.pool[from] as number;
     return next;
@@ -137,7 +136,7 @@ export class StemTable {
     for (let entry = 0; entry < this.count - 1; entry++) this.place(entry);
   }
 
-  /** Where all places are taken the entry serves once. */
+  /** If all places tried are taken, the entry cannot be found later and is used only this once. */
   private place(entry: number): void {
     const mask = this.places.length - 1;
     const first = mixed(this.entries[entry * FIELDS] as number);
@@ -150,36 +149,37 @@ export class StemTable {
   }
 }
 
-/** So that the lower bits depend on all. */
+/** Mixes the higher bits of a hash into the lower ones. */
 const mixed = (hash: number): number => hash ^ (hash >>> 15);
 
 export interface WrittenTerms {
-  /** Of use until the writer is asked again. */
+  /** Valid until the writer's next `write`. */
   readonly bytes: Uint8Array;
   readonly count: number;
 }
 
 const MARK_CODE = MARK.charCodeAt(0);
-/** UTF-8 takes no more for a character of the basic plane. */
+/** The maximum number of UTF-8 bytes for a character of the basic plane. */
 const CHARACTER_BYTES_MAX = 3;
 
 export class TermWriter {
   private readonly kinds = new CharacterKinds();
   private readonly stems = new StemTable();
-  /** The text, as numbers: reading them out of a string takes longer than all the rest. */
+  /** The code units of the text. Reading them from the string would take longer than all the rest. */
   private codes = new Uint16Array(1024);
   private out = Buffer.allocUnsafe(4096);
   private end = 0;
   private count = 0;
   /**
-   * Entries of the words of the chunk that have a stem, and from where to where its compounds reach, in their order.
+   * The stem table entries of the chunk's words that have a stem, and the start and end of each compound, in their
+   * order.
    */
   private stemmed: number[] = [];
   private compounds: number[] = [];
 
   constructor(private readonly language: Language) {}
 
-  /** undefined where chunkTerms has to make them. */
+  /** The terms of a text, or undefined if chunkTerms must make them. */
   write(text: string): WrittenTerms | undefined {
     const plain = plainOf(text);
     this.begin(plain);
@@ -208,7 +208,7 @@ export class TermWriter {
       this.out = Buffer.concat([this.out], Math.max(2 * this.out.length, this.end + bytes));
   }
 
-  /** False where the text is none for a writer. */
+  /** Writes the words. False if the text is one for chunkTerms. */
   private writeWords(plain: string): boolean {
     let compound = -1;
     for (let i = 0; i < plain.length; i++) {
@@ -226,13 +226,13 @@ export class TermWriter {
     return true;
   }
 
-  /** Whether one character joins the word that ends here to the next one. */
+  /** True if a joint at this position connects the word that ends here to another word. */
   private isJoint(at: number): boolean {
     const code = this.codes[at];
     return (code === 0x2d || code === 0x2e || code === 0x5f) && this.kinds.of(this.codes[at + 1] as number) === OF_WORD;
   }
 
-  /** The word that begins at `from`; answers its end. */
+  /** Writes the word that begins at `from` and returns its end. */
   private writeWord(plain: string, from: number): number {
     const { out, kinds, codes, end: start } = this;
     let end = start;
@@ -284,7 +284,7 @@ export class TermWriter {
   }
 }
 
-/** Each made when its language is first asked for; what it writes does not depend on what it has written. */
+/** The writers, each created when its language is first used. The output does not depend on earlier texts. */
 const WRITERS = new Map<Language, TermWriter>();
 
 export function writerOf(language: Language): TermWriter {

@@ -1,42 +1,45 @@
-// What ranking looks for: the words of a text by their stems (stemming.ts), compounds as a whole (`snake_case`,
-// `v1.2.3`, `foo-bar`), and pairs of neighbouring characters in scripts that do not set words apart, where a single
-// character says little. Filters and boost use the words alone (tokenize.ts). One function for chunks, whose fast twin
-// is term-writer.ts, and one for questions. Pure.
+// The terms by which texts are ranked: words by their stems (stemming.ts); compounds as a whole (`snake_case`,
+// `v1.2.3`, `foo-bar`); and pairs of neighbouring characters in scripts without spaces, where a single character says
+// little. Filters and mode boost use tokens only (tokenize.ts). There is a function for chunks, of which term-writer.ts
+// is a faster equivalent, and one for queries. Pure functions.
 import type { Language } from '../api/choices.js';
 import { appendStems, STEM_MARK, termsOfWords } from './stemming.js';
 import { ASCII, UNSPACED, plainOf, wordsOf } from './tokenize.js';
 
 /**
- * What an index of words takes of a chunk. The largest chunk has fewer, unless it is of ligatures that stand for
- * several words.
+ * The maximum number of terms of a chunk in a text index. The largest chunks have fewer, except for texts of ligatures
+ * that stand for several words.
  */
 export const CHUNK_TERMS_MAX = 0xffff;
 
-/** The term of a chunk that has more: its text has to be looked at itself. No compound is it. */
+/**
+ * The last term of a chunk with more terms, which tells that its text itself must be checked. No compound is equal to
+ * it.
+ */
 export const CUT = '\u0001\u0001';
 
-/** Goes before compounds and pairs: no word holds it, so no phrase or prefix ever meets such a term. */
+/** The prefix of compounds and pairs. No token contains it, so phrases and prefixes never match such a term. */
 export const MARK = '\u0001';
 const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}]`;
 const WORD = `(?:${LETTER})+`;
 /**
- * Words joined by one of these each; the words are terms of their own besides. Tried at the beginning of a word alone:
- * elsewhere a long word without a joint would take time by its square.
+ * Matches words joined by one of the characters - _ . each. The words are also terms of their own. The expression
+ * starts matching only at the beginning of a word; otherwise a long word without a joint would take quadratic time.
  */
 const COMPOUNDS = new RegExp(`(?<!${LETTER})${WORD}(?:[-_.]${WORD})+`, 'gu');
 const ASCII_COMPOUNDS = /(?<![a-z0-9])[a-z0-9]+(?:[-_.][a-z0-9]+)+/g;
 
-/** Without it there is no compound: looked for first, because most texts have none. */
+/** Texts without a match have no compound. This is tested first because most texts have none. */
 const JOINT = /[-_.][\p{L}\p{N}\p{M}]/u;
 const ASCII_JOINT = /[-_.][a-z0-9]/;
 
-/** With the mark that draws a kana out, which belongs to no script. */
+/** Runs of a script without spaces, with the prolonged sound mark, which belongs to no script. */
 const RUNS = new RegExp(`[${UNSPACED}ー]{2,}`, 'gu');
 
 /**
- * The terms of a chunk: its words in their order, so that positions are those of words; behind them a stem for each
- * word that has one, repeats included, and what is more than a word; CHUNK_TERMS_MAX at most. With language `none` the
- * words themselves are what is ranked.
+ * The terms of a chunk, at most CHUNK_TERMS_MAX: its tokens in their order, so that positions are those of tokens; then
+ * a stem for each token that has one, including repeats; then compounds and pairs. With language `none`, tokens are
+ * ranked as they are.
  */
 export function chunkTerms(text: string, language: Language): string[] {
   const plain = plainOf(text);
@@ -47,13 +50,14 @@ export function chunkTerms(text: string, language: Language): string[] {
 }
 
 /**
- * Up to `max` distinct terms of a question: as of a chunk, but words only where they are ranked by themselves, and
- * characters that stand in pairs are not asked for alone. Where all words are stop words, they are what is asked for.
+ * Up to `max` distinct terms of a query. They are those of a chunk, except that words are included only as they are
+ * ranked, and characters in pairs are not included alone. If all words are stop words, the words themselves are
+ * included.
  */
 export const questionTerms = (text: string, max: number, language: Language): string[] =>
   countedTerms(text, max, language).terms;
 
-/** The same, and how often each stands in the question. */
+/** As `questionTerms`, with the number of occurrences of each term in the query. */
 export function countedTerms(text: string, max: number, language: Language): QueryTerms {
   const plain = plainOf(text);
   const words = wordsOf(ASCII.test(plain) ? plain : plain.replace(RUNS, ' '));
@@ -64,7 +68,7 @@ export function countedTerms(text: string, max: number, language: Language): Que
   return { terms: [...counts.keys()].slice(0, max), counts: [...counts.values()].slice(0, max) };
 }
 
-/** A term as people read it. */
+/** A term without its prefix, for display. */
 export const plainTerm = (term: string): string =>
   [MARK, STEM_MARK].some((mark) => term.startsWith(mark)) ? term.slice(1) : term;
 
@@ -81,7 +85,7 @@ function pairsOf(run: string): string[] {
   return characters.slice(1).map((character, i) => `${characters[i] as string}${character}`);
 }
 
-/** The distinct terms of a query (text/rank-terms), and how often each stands in it. */
+/** The distinct terms of a query, and the number of occurrences of each. */
 export interface QueryTerms {
   terms: string[];
   counts: number[];

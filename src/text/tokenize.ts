@@ -1,30 +1,28 @@
-// What a token is: a Unicode word after NFKC, case folding and the removal of Latin diacritics. One pure function for
-// content filters, boost and the lexical index, so that they agree.
+// Defines tokens: a token is a Unicode word after NFKC, case folding and the removal of Latin diacritics. Content
+// filters, mode boost and the text index use the same functions, so that they agree. Pure functions.
 
-/**
- * One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring.
- */
+/** In scripts without spaces each character is a token, so a phrase matches a substring. */
 export const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
 const WORDS = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const ASCII_WORDS = /[a-z0-9]+/g;
 export const ASCII = /^[\x00-\x7f]*$/;
 const LATIN_MARKS = /(\p{Script=Latin})\p{M}+/gu;
-/** Letters whose stroke or missing dot Unicode does not take apart. */
+/** Letters with a stroke or a missing dot, which Unicode does not decompose. */
 const STRUCK: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', ħ: 'h', ŧ: 't', ı: 'i' };
 const STRUCK_LETTERS = /[øłđħŧı]/g;
 
-/** The tokens of a text in their order, repeats included. */
+/** The tokens of a text in their order, including repeats. */
 export function tokensOf(text: string): string[] {
   return wordsOf(plainOf(text));
 }
 
-/** The text as tokens are cut from it: compatibility forms, case and Latin diacritics folded. */
+/** The plain form of a text, from which tokens are cut: compatibility forms, case and Latin diacritics are folded. */
 export function plainOf(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   return withoutLatinMarks(foldCase(text.normalize('NFKC')));
 }
 
-/** The tokens of a plain text. */
+/** The tokens of a text in plain form. */
 export function wordsOf(plain: string): string[] {
   return plain.match(ASCII.test(plain) ? ASCII_WORDS : WORDS) ?? [];
 }
@@ -39,7 +37,7 @@ export function distinctTokens(text: string, max: number): string[] {
   return [...distinct];
 }
 
-/** Folds case: by way of upper case, so that ß is ss and the two small sigmas are one. */
+/** Folds case by way of upper case, so that ß becomes ss and the two small sigmas become one. */
 export function foldCase(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
