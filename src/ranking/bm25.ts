@@ -1,22 +1,22 @@
-// BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the
-// whole collection, so that a score does not depend on how many shards there are. Pure.
+// BM25 (Robertson et al., Okapi at TREC-3) with the idf of Lucene, which is never negative. The statistics are those of
+// the whole collection, so scores do not depend on the number of shards. Pure functions.
 
 /**
- * Of a collection, or of a part of one: chunks with text, their terms, and for each term of a query the chunks that
- * have it.
+ * Statistics of a collection or of a part of one: the number of chunks with text, the number of their tokens, and for
+ * each query term the number of chunks that have it.
  */
 export interface LexicalStatistics {
   chunks: number;
   tokens: number;
   frequencies: number[];
-  /** How often each term stands in the query; once where absent. */
+  /** Occurrences of each term in the query; 1 each if absent. */
   counts?: number[];
 }
 
 const K1 = 1.2;
 const B = 0.75;
 
-/** `counts`: how often each term stands in the query. */
+/** Sums up statistics. `counts` has the occurrences of each term in the query. */
 export function sumStatistics(parts: readonly LexicalStatistics[], counts: number[]): LexicalStatistics {
   const sum = (of: (part: LexicalStatistics) => number): number => parts.reduce((total, part) => total + of(part), 0);
   return {
@@ -28,22 +28,22 @@ export function sumStatistics(parts: readonly LexicalStatistics[], counts: numbe
 }
 
 /**
- * The constants of a question, as the kernel takes them: scores are whole numbers, `scale` to one, so that sums do not
+ * The constants of a query for the kernel. The kernel's scores are integers, BM25 times `scale`, so that sums do not
  * depend on their order.
  */
 export interface Bm25 {
   /**
-   * For each term: count in the query * idf * (k1 + 1) * scale. A term that stands twice counts twice, as in Lucene:
-   * Robertson's k3 is taken for infinite.
+   * For each term: occurrences in the query * idf * (k1 + 1) * scale. A term that occurs twice in the query counts
+   * twice, as in Lucene, where Robertson's k3 is infinite.
    */
   readonly factors: Float32Array;
   /**
-   * A term that occurs `count` times in a chunk of `length` weighs trunc(factor / (1 + (norm + normPerToken * length) /
-   * count)) + 1, in float32.
+   * A term that occurs `count` times in a chunk of `length` tokens weighs trunc(factor / (1 + (norm + normPerToken *
+   * length) / count)) + 1, in float32.
    */
   readonly norm: number;
   readonly normPerToken: number;
-  /** A power of two: the sum of all factors stays below 2^31. */
+  /** A power of two for which the sum of all factors stays below 2^31. */
   readonly scale: number;
 }
 
@@ -61,18 +61,18 @@ export function bm25Of(statistics: LexicalStatistics): Bm25 {
   };
 }
 
-/** How rare each term is: what it weighs. */
+/** The idf of each term. */
 export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number[] =>
   frequencies.map((frequency) => idfOf(chunks, frequency));
 
-/** What no chunk's score exceeds. */
+/** An upper bound of the BM25 score of any chunk. */
 export const greatestBm25 = (statistics: LexicalStatistics): number =>
   greatestOfEach(statistics).reduce((sum, greatest) => sum + greatest, 0);
 
 const greatestOfEach = ({ chunks, frequencies, counts }: LexicalStatistics): number[] =>
   idfsOf({ chunks, frequencies }).map((idf, term) => (counts?.[term] ?? 1) * idf * (K1 + 1));
 
-/** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
+/** Writes between counting and scoring may leave a frequency greater than the number of chunks. */
 function idfOf(chunks: number, frequency: number): number {
   return Math.log(1 + (Math.max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5));
 }

@@ -1,26 +1,26 @@
-// The score of a hit: what each mode makes of a cosine and of BM25, what the priority of its document makes of that, and
-// how probable it is that the hit is relevant. Pure.
+// The score of a hit: what each search mode makes of cosine and BM25, the effect of the document's priority, and the
+// estimated probability of relevance. Pure functions.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../api/limits.js';
 import type { FusionSettings, FusionWeights } from '../api/search.js';
 
-/** Ranks from 1; undefined where the ranking does not have the chunk. */
+/** Ranks from 1; undefined if a ranking does not have the chunk. */
 export interface Ranks {
   vectorRank?: number;
   lexicalRank?: number;
 }
 
 /**
- * What the halves of mode hybrid say of a chunk: of a half that does not have it, nothing; in score fusion both know
- * their scores.
+ * What the two rankings of mode hybrid know of a chunk. A ranking that does not have the chunk leaves its fields out;
+ * with score fusion both scores are always there.
  */
 export interface Halves extends Readonly<Ranks> {
   readonly cosine?: number;
   readonly bm25?: number;
-  /** BM25 over the best of the ranking. */
+  /** BM25 divided by the best BM25 of the ranking. */
   readonly share?: number;
 }
 
-/** How a hit got its score before the priority. */
+/** How a hit got its score, before the priority is applied. */
 export type Basis =
   | { readonly mode: 'vector'; readonly cosine: number; readonly vectorRank?: number }
   | {
@@ -34,8 +34,8 @@ export type Basis =
   | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves);
 
 /**
- * What mode hybrid makes of its halves: weighted reciprocal ranks (Cormack, Clarke, Büttcher 2009), or the weighted sum
- * of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are.
+ * The score in mode hybrid: weighted reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), or the weighted sum of
+ * the cosine and of BM25 relative to the best of the ranking. Neither depends on the number of candidates.
  */
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
   const { weights } = fusion;
@@ -46,7 +46,7 @@ export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, co
 const reciprocal = (weight: number, k: number, rank: number | undefined): number =>
   rank === undefined ? 0 : weight / (k + rank);
 
-/** Each key of the two rankings once, with its ranks: those of the vector ranking first, in its order. */
+/** Merges two rankings: each key once, with its ranks. The keys of the vector ranking come first, in its order. */
 export function fuseRankings<K>(vector: readonly K[], lexical: readonly K[]): Map<K, Ranks> {
   const ranks = new Map<K, Ranks>(vector.map((key, i) => [key, { vectorRank: i + 1 }]));
   lexical.forEach((key, i) => ranks.set(key, { ...ranks.get(key), lexicalRank: i + 1 }));
@@ -60,8 +60,8 @@ interface FusionWish {
 }
 
 /**
- * How a search in mode hybrid fuses its halves: what it says itself, then what the instance says where that is of the
- * same method, then the defaults.
+ * The fusion settings of a search in mode hybrid: those of the search itself, then those configured for the server if
+ * they have the same method, then the defaults.
  */
 export function fusionSettings({ method, k, weights }: FusionWish, instance?: FusionSettings): FusionSettings {
   const same = instance?.method === method ? instance : undefined;
@@ -70,23 +70,23 @@ export function fusionSettings({ method, k, weights }: FusionWish, instance?: Fu
   return { method, k: k ?? (same?.method === 'rank' ? same.k : FUSION_K_DEFAULT), weights: weighed };
 }
 
-/** The score of a hit before its priority, out of what it was found by. */
+/** The score of a hit before its priority is applied. */
 export function scoreOf(basis: Basis): number {
   if (basis.mode === 'hybrid') return fusedScore(basis.fusion, basis);
   return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
 }
 
 /**
- * The nudge of mode boost for the words of the query that a chunk holds, to be added to its cosine: `matched` of the `wanted` distinct tokens of the query stand in the chunk; all of them are worth
- * `weight`.
+ * The amount that mode boost adds to the cosine of a chunk that has `matched` of the `wanted` distinct tokens of the
+ * query. All of them together add `weight`.
  */
 export function boostOf(weight: number, matched: number, wanted: number): number {
   return wanted === 0 ? 0 : (weight * matched) / wanted;
 }
 
 /**
- * The priority in a document's metadata, which scales the final score of its hits: the number in the field that a
- * collection's priority_key names, clamped to [-1, 1]; 0 when the field is absent or neither a number nor a numeric
+ * The priority in a document's metadata, which scales the final score of its hits: the number in the field that the
+ * collection's priority_key names, clamped to [-1, 1]; 0 if the field is absent or neither a number nor a numeric
  * string.
  */
 export function priorityOf(metadata: Record<string, unknown>, priorityKey: string): number {
@@ -96,15 +96,18 @@ export function priorityOf(metadata: Record<string, unknown>, priorityKey: strin
   return Math.min(1, Math.max(-1, value));
 }
 
-/** `score + |score| * priority`: a positive priority always lifts, a negative one always lowers. */
+/**
+ * Applies a priority: `score + |score| * priority`. A positive priority always raises a score, a negative one always
+ * lowers it.
+ */
 export function withPriority(score: number, priority: number): number {
   return priority === 0 ? score : score + Math.abs(score) * priority;
 }
 
 /**
- * How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
- * every query, every embedder and every length of question. Bias, and what nearness and coverage weigh: together and
- * each alone. The constants are fitted and judged by `load quality relevance` over three judged collections and two embedders.
+ * A logistic curve that estimates the probability that a hit is relevant from two numbers that mean the same for every
+ * query, embedder and query length. It has a bias and the weights of nearness and coverage, for both together and for
+ * each alone. `load quality relevance` fits and evaluates the constants on three judged collections and two embedders.
  */
 interface Curve {
   readonly bias: number;
@@ -116,14 +119,17 @@ const BOTH: Curve = { bias: -4.93, nearness: 5.3, coverage: 5.03 };
 const BY_VECTOR: Curve = { bias: -4.09, nearness: 6.48, coverage: 0 };
 const BY_WORDS: Curve = { bias: -3.22, nearness: 0, coverage: 6.7 };
 
-/** Where a cosine stands between that of any chunk, 0, and that of a chunk that is the query itself, 1. */
+/**
+ * The position of a cosine between the mean cosine of the collection's chunks (0) and that of a chunk equal to the
+ * query (1).
+ */
 export function nearnessOf(cosine: number, mean: number): number {
   return mean >= 1 ? 0 : (cosine - mean) / (1 - mean);
 }
 
 /**
- * `coverage`: BM25 over the greatest that a chunk could have. undefined where neither is known. To three places: more
- * would be pretence.
+ * The estimated probability that a hit is relevant, rounded to three places. `coverage` is BM25 divided by the greatest
+ * possible BM25. undefined if both inputs are undefined.
  */
 export function relevanceOf(nearness: number | undefined, coverage: number | undefined): number | undefined {
   if (nearness === undefined && coverage === undefined) return undefined;

@@ -1,16 +1,16 @@
-// The best of a ranking: its k best with ties, the lists of shards merged into one, the best taken one by one, how many
-// of the best a part may have, and recall. Pure.
+// Operations on rankings: the k best with ties, merging the rankings of shards, taking the best items one by one, the
+// expected share of a shard in the k best, and recall. Pure functions.
 import { compareUtf8 } from '../base/bytes.js';
 
 interface Ranked {
   readonly count: number;
-  /** Best first. */
+  /** Sorted best first. */
   readonly scores: Float32Array | Float64Array;
 }
 
 /**
- * The k best with all that equal the k-th: a ranking that goes on to break ties by other means needs every one of them.
- * Asks for more and more until the k-th best and all that equal it are there. `first` cuts an answer.
+ * The k best and all that are equal to the k-th, which a ranking needs that breaks ties by other means later. Calls
+ * `rank` with growing depths until all of these are there. `first` cuts an answer to a number of hits.
  */
 export function withTies<A extends Ranked>(
   k: number,
@@ -25,22 +25,22 @@ export function withTies<A extends Ranked>(
   }
 }
 
-/** Position of a hit in the lists that were merged. */
+/** The position of a hit in the lists that were merged. */
 export interface Place {
   shard: number;
   at: number;
 }
 
-/** Where a tied hit stands in its document. */
+/** The position of a tied hit: its document and the index of its chunk. */
 interface Position {
   docid: string;
   index: number;
 }
 
 /**
- * Merges the ranked lists of the shards into one, with ties broken by document id and chunk order, so that the answer
- * does not depend on the number of shards. Answers the places of the k best of `lists`, best first, and all further ones whose
- * score equals the k-th. Each list is sorted by descending score.
+ * Merges the ranked lists of the shards, each sorted by descending score. Returns the places of the k best, best first,
+ * and all further ones whose score is equal to the k-th. Callers break ties by document id and chunk order
+ * (`comparePositions`), so that the result does not depend on the number of shards.
  */
 export function mergeRanked(lists: readonly ArrayLike<number>[], k: number): Place[] {
   const next = lists.map(() => 0);
@@ -59,7 +59,9 @@ export function mergeRanked(lists: readonly ArrayLike<number>[], k: number): Pla
   }
 }
 
-/** Runs of equal score that reach into the first k and hold hits of more than one shard: [start, end) in `places`. */
+/**
+ * The ranges [start, end) in `places` of equal scores that reach into the first k and have hits of more than one shard.
+ */
 export function crossShardTies(
   lists: readonly ArrayLike<number>[],
   places: readonly Place[],
@@ -85,13 +87,14 @@ export function comparePositions(a: Position, b: Position): number {
 }
 
 /**
- * Takes scored items in descending order of score, one by one: a heap, so that a search which stops early sorts nothing
- * (Williams 1964, Floyd's construction). Equal scores come in no particular order.
+ * A binary heap from which scored items are taken one by one, in descending order of score, so that a search which
+ * stops early does not sort all items (Williams 1964, with Floyd's construction). The order of equal scores is not
+ * defined.
  */
 export class BestFirst {
   private size: number;
 
-  /** Takes `items` and `scores`, of one length, as its own: it changes both. No score may be NaN. */
+  /** Takes ownership of `items` and `scores`, which have the same length, and changes them. No score may be NaN. */
   constructor(
     private readonly items: Uint32Array,
     private readonly scores: Float64Array,
@@ -100,12 +103,12 @@ export class BestFirst {
     for (let at = (this.size >> 1) - 1; at >= 0; at--) this.sink(at);
   }
 
-  /** The best score still here; undefined when there is nothing left. */
+  /** The best remaining score; undefined if there is none. */
   peekScore(): number | undefined {
     return this.size === 0 ? undefined : this.scores[0];
   }
 
-  /** Takes out the item with the best score. Requires that there is one. */
+  /** Removes the item with the best score and returns it. Requires that there is one. */
   pop(): number {
     const best = this.items[0] as number;
     this.size--;
@@ -133,8 +136,8 @@ export class BestFirst {
 }
 
 /**
- * The `k` best items that `admits` lets pass, best first, and all further ones whose score equals the k-th. Asks about
- * an item only when all better ones have been asked about.
+ * The `k` best items for which `admits` is true, best first, and all further ones whose score is equal to the k-th.
+ * `admits` is called in descending order of score, and no more often than necessary.
  */
 export function takeBest(
   source: BestFirst,
@@ -150,13 +153,13 @@ export function takeBest(
   return taken;
 }
 
-/** So many standard deviations above the mean: one search in a hundred finds more in one of two parts. */
+/** A margin in standard deviations above the mean: about one search in a hundred exceeds it in one of two shards. */
 const DEVIATIONS = 2.5;
 
 /**
- * How many of the best of a whole to expect in a part of it: what a search of many shards need not look for in each.
- * The most of the `k` best that a part with `share` (0 to 1) of the rows has, where they are spread by chance (a
- * binomial distribution); at most k.
+ * How many of the `k` best are to be expected at most in a shard with `share` (0 to 1) of the rows, if hits are
+ * distributed by chance (binomial distribution). Never more than `k`. A search of many shards need not look for more in
+ * each.
  */
 export function hitsIn(k: number, share: number): number {
   return Math.min(k, Math.ceil(k * share + DEVIATIONS * Math.sqrt(k * share * (1 - share))));
@@ -169,13 +172,13 @@ interface Scored {
 
 export interface Recalled {
   readonly found: number;
-  /** k, or as many as there are. */
+  /** k, or the number of hits there are if that is less. */
   readonly wanted: number;
 }
 
 /**
- * Recall: how many of the true nearest a search has found. `exact` has the k best, best first. A hit counts where it is
- * among them, or scores as high as the last of them: of equal ones any will do.
+ * Recall: how many of the true nearest neighbours a search has found. `exact` has the k best, best first. A hit counts
+ * if it is among them or scores at least as high as the last of them, since of equal hits any will do.
  */
 export function recalled(found: readonly Scored[], exact: readonly Scored[], k: number): Recalled {
   const best = exact.slice(0, k);
