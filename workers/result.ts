@@ -1,10 +1,10 @@
-// The result of a task as a worker sends it to the front thread: the value with its buffers moved instead of copied, an
-// error for the client, or an internal error for the log.
+// The result of a task as a worker sends it to the front thread: the value with its buffers transferred, a client
+// error, or an internal error for the log.
 import { Piscina, move } from 'piscina';
 import { AppError, type Outcome } from '../src/api/errors.js';
 import { faultOf } from '../src/base/thread.js';
 
-/** `movedIn`: the buffers of a value that are moved. */
+/** Runs `work` and returns its result. `movedIn` lists the buffers of the value to transfer. */
 export async function resultOf<T>(
   work: () => T | Promise<T>,
   movedIn: (value: T) => ArrayBuffer[],

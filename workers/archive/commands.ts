@@ -1,7 +1,7 @@
-// What an archive process does: writes an archive of one collection, or of all, to standard output, or verifies one and
-// hands it over to the server. Before it writes, every record is read once: a collection that is damaged is named
-// before the first byte goes out, and what follows cannot fail of it, for it is read from the same snapshots. Archive
-// process only.
+// The commands of an archive process: write an archive of one collection or of everything to standard output, or verify
+// an archive and hand it over to the server. Before writing, every record is read once from the same snapshots, so
+// damaged collections are known before the first byte is written and cannot fail the archive later. Runs in archive
+// processes only.
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { pipeline } from 'node:stream/promises';
@@ -45,11 +45,11 @@ import { assert } from '../../src/base/assert.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
 import { joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
-// The line to the server that started this process: notes out, orders in. A server that is gone ends the process, and
-// with it the snapshots that would keep pages of the store from being used again. The other end is
-// src/pool/archive-pool.ts.
+// The channel to the server that started this process: notes are sent, orders are received. If the server ends, the
+// channel closes and this process ends too, because its snapshots would keep pages of the stores from being reused. The
+// other end is src/pool/archive-pool.ts.
 
-/** Resolves when the note has left this process. */
+/** Sends a note; resolves when it has left this process. */
 export function tell(note: ArchiveNote): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) return resolve();
@@ -67,12 +67,15 @@ export async function theTask(): Promise<ArchiveTask> {
   return task;
 }
 
-/** From here on the server goes first. Not while it waits for this process with writes held. */
+/**
+ * Lowers the priority of this process below that of the server. Called only when the server no longer blocks writes for
+ * it.
+ */
 export function yieldCpu(): void {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-/** Tells a batch and waits until the server wants the next one. */
+/** Sends a batch and waits until the server requests the next one. */
 async function hand(note: Extract<ArchiveNote, { told: 'documents' | 'queries' }>): Promise<void> {
   const taken = nextOrder();
   await tell(note);
@@ -90,7 +93,7 @@ export async function writeArchive({ directory, shards }: WriteTask): Promise<vo
   await write(take(), order.moment);
 }
 
-/** The server keeps the owner of the store from committing until it is told that it is open. */
+/** Opens a store while the server prevents its owner from committing. */
 async function whenHeld<T>(place: number, open: () => T): Promise<T> {
   const ordered = nextOrder();
   await tell({ told: 'opens', place });
@@ -102,7 +105,7 @@ async function whenHeld<T>(place: number, open: () => T): Promise<T> {
 }
 
 async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise<void> {
-  // However this process ends: a snapshot that is not ended keeps its pages until the server stops.
+  // Snapshots are ended on every exit, because an open one keeps its pages until the server stops.
   process.once('exit', () => snapshot.end());
   await tell({ told: 'opened' });
   yieldCpu();
@@ -151,7 +154,7 @@ async function writeDataset(
   await writer.addJson(MANIFEST, manifest);
 }
 
-/** Resolves when standard output has all of it. */
+/** Resolves when standard output has taken all bytes. */
 async function drained(writer: ArchiveWriter): Promise<void> {
   await pipeline(writer.output, process.stdout, { end: false });
   await new Promise<void>((resolve, reject) =>
@@ -186,12 +189,12 @@ async function damageOf(snapshot: DatasetSnapshot, { collection }: ArchivedSourc
   }
 }
 
-/** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
+/** Maximum number of chunks in a batch, unless a single document has more: the size of one commit of a shard. */
 const BATCH_CHUNKS = 512;
 
 /**
  * Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits
- * after each batch until the server wants more, so that neither side holds more than a few.
+ * after each batch until the server requests the next, so neither side buffers more than a few.
  */
 export async function handOver(
   reader: ArchiveReader,
@@ -211,7 +214,7 @@ export async function handOver(
   await tell({ told: 'handed' });
 }
 
-/** The documents of a segment by shard, in their order. */
+/** Groups the documents of a segment by shard, in their order. */
 function* batchesOf(documents: readonly ArchivedDocument[], shards: number): Generator<DocumentBatch> {
   const groups = Array.from({ length: shards }, (): ArchivedDocument[] => []);
   const sizes = groups.map(() => 0);

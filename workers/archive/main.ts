@@ -1,7 +1,7 @@
-// An archive process: does one task for the server that started it (src/pool/archive-pool.ts) and ends. A process and
-// not a thread, because LMDB lets other processes read along whatever becomes of the owners of its environments, and
-// because what an archive makes of memory and CPU is then its own. It yields the CPU to the server; it ends when the
-// server is gone.
+// The main module of an archive process, which runs one task for the server that started it (src/pool/archive-pool.ts)
+// and exits. It is a process rather than a thread, because LMDB lets other processes read regardless of the threads
+// that own the environments, and because its memory and CPU time are then separate. It runs at lower priority than the
+// server, and exits when the server is gone.
 import { ArchiveFault, type ArchiveCode } from '../../src/archive/format.js';
 import { ArchiveReader } from '../../src/archive/reader.js';
 import { assert, defined } from '../../src/base/assert.js';
@@ -40,7 +40,7 @@ async function run(task: ArchiveTask): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
-// Ctrl-C in a terminal goes to every process of it; the server says when this one is to end.
+// A terminal sends Ctrl-C to all processes of the group; the server decides when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
 void theTask().then(run);

@@ -1,7 +1,7 @@
-// The commands of a batch worker. A body becomes a document cut into chunks: parsed, checked, decoded, chunked. A slice
-// of a batch becomes documents grouped by shard; what is wrong with one item is the result of that item and harms no
-// other. The body of a JSON batch becomes slices. Pure but for the UUID where nothing names a document, and for the
-// file read.
+// The commands of a batch worker. `prepareDocument` parses, validates and chunks one body. `prepareLines` turns a slice
+// of a batch into documents grouped by shard; an invalid item gets an error of its own and does not affect the others.
+// `sliceBatch` cuts the body of a JSON batch into slices. Without side effects, except for reading files and generating
+// UUIDs.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, type ErrorCode, invalidField } from '../../src/api/errors.js';
 import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
@@ -33,10 +33,10 @@ import { priorityOf } from '../../src/ranking/scores.js';
 import { DIGEST_BYTES, textDigest } from '../../src/text/chunking.js';
 import { type PreparedChunk, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
-/** What the text of a document is prepared for: everything in a request but its body. */
+/** The settings of a request, without its body. */
 type PrepareSettings = Omit<PrepareRequest, 'body'>;
 
-/** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
+/** Throws AppError with the code of the contract if the body is invalid. */
 export async function prepareDocument(
   { body, ...settings }: PrepareRequest,
   limits: BatchWorkerStart,
@@ -49,7 +49,7 @@ export async function prepareDocument(
   );
 }
 
-/** The same for a body that has been read: an item of a batch, for one. */
+/** Prepares a body that has been parsed, such as an item of a batch. */
 function prepareInput(input: IngestDocument, request: PrepareSettings): PrepareAnswer {
   const docid = docIdOf(input);
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
@@ -73,7 +73,7 @@ function joinedDigests(chunks: readonly PreparedChunk[]): Uint8Array {
   return digests;
 }
 
-/** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */
+/** An empty id counts as absent; the id then derives from the file name, or is a UUIDv7. */
 function docIdOf({ docid, filename }: IngestDocument): DocId {
   if (docid) return asNewDocId(docid);
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
@@ -90,13 +90,16 @@ function textChunks(
     ({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax,
   );
   if (isTooLarge)
-    throw new AppError('metadata_too_large', `Metadata of a chunk has at most ${metadataBytesMax} bytes of JSON.`);
+    throw new AppError(
+      'metadata_too_large',
+      `The metadata of a chunk must have at most ${metadataBytesMax} bytes of JSON.`,
+    );
   return chunks;
 }
 
 /**
- * Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (`costMax` of its
- * writes in src/pool/shard-pool.ts).
+ * Maximum number of chunks in a group, unless a single document has more. It is a fraction of what a shard commits at a
+ * time (`costMax` of its writes in src/pool/shard-pool.ts).
  */
 const GROUP_CHUNKS_MAX = 32;
 
@@ -106,10 +109,10 @@ interface OpenGroup {
   members: { place: number; prepared: PrepareAnswer }[];
 }
 
-/** Collects the prepared documents of a slice into groups by shard, each in buffers that move to other threads as one. */
+/** Collects the prepared documents of a slice into groups by shard, each in a few buffers that can be transferred. */
 class GroupBuilder {
   private readonly groups: OpenGroup[] = [];
-  /** The group of a shard that still takes documents. */
+  /** The group of each shard that can take more documents. */
   private readonly open = new Map<number, OpenGroup>();
 
   constructor(private readonly dim: number) {}
@@ -124,7 +127,7 @@ class GroupBuilder {
     group.chunkCount += prepared.chunks;
   }
 
-  /** The groups of each shard in the order in which their documents were added. */
+  /** The groups; those of a shard are in the order in which their documents were added. */
   finish(): PreparedGroup[] {
     return this.groups.map((group) => this.pack(group));
   }
@@ -165,7 +168,7 @@ function digestsOfChunks(members: OpenGroup['members'], chunkCount: number): Uin
   return digests;
 }
 
-/** What a document of its own is refused with, in the words of an item. */
+/** Error codes of a document request, translated to those of a batch item. */
 const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
   invalid_json: 'invalid_item',
   invalid_document_json: 'invalid_item',
@@ -173,7 +176,7 @@ const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
   validation_error: 'invalid_item',
 };
 
-/** Throws AppError `invalid_json` for a line that is no JSON, where that refuses the whole batch. */
+/** Prepares the items of a slice. Throws AppError `invalid_json` for a malformed line if `malformed` is `batch`. */
 export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const groups = new GroupBuilder(request.space.dim);
   const faults: string[] = [];
@@ -186,7 +189,7 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   return { items, groups: groups.finish(), faults };
 }
 
-/** A fault of ours is told in `faults`, and fails this item alone. */
+/** Prepares one item. An internal error is reported in `faults`, and fails only this item. */
 function prepareItem(
   line: string | undefined,
   request: PrepareLinesRequest,
@@ -207,7 +210,7 @@ function prepareItem(
   }
 }
 
-/** JSON has no undefined: it stands for what is no JSON. */
+/** Returns undefined for invalid JSON, which has no undefined itself. */
 function parsed(line: string | undefined): unknown {
   try {
     return line === undefined ? undefined : JSON.parse(line);
@@ -216,7 +219,7 @@ function parsed(line: string | undefined): unknown {
   }
 }
 
-/** The id that a refused item gave itself, where it is one. */
+/** The id of a rejected item, if it has a valid one. */
 function docidIn(value: unknown): { docid?: DocId } {
   const docid = (value as { docid?: unknown } | null | undefined)?.docid;
   try {
@@ -226,13 +229,13 @@ function docidIn(value: unknown): { docid?: DocId } {
   }
 }
 
-/** Of a name that the caller has made up, as it is told back. */
+/** Length to which an unknown field name is cut in an error. */
 const NAME_CHARACTERS_MAX = 100;
 
 /**
- * The body of a JSON batch, checked as far as it can be without its items. Its slices are prepared one by one, in turn
- * with what other tenants ask. Throws `invalid_json`, 422 where the body is no `{documents: [at least one]}`, 413 for
- * more than `itemsMax`.
+ * Validates the body of a JSON batch without its items, and cuts the items into slices, which are prepared one by one,
+ * in turn with the requests of other tenants. Throws `invalid_json`, 422 if the body is not `{documents: [at least
+ * one]}`, and 413 for more than `itemsMax` items.
  */
 export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] {
   const { skeleton, count, items } = split(bytes, itemsMax);
@@ -246,7 +249,7 @@ export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] 
   if (!Array.isArray(documents)) throw invalidField(['body', 'documents'], 'Should be a list.', 'list_type');
   if (count === 0) throw invalidField(['body', 'documents'], 'Should have at least one item.', 'too_short');
   if (count > itemsMax) {
-    throw new AppError('request_too_large', `A batch has at most ${itemsMax} documents; NDJSON has no bound.`, {
+    throw new AppError('request_too_large', `A batch must have at most ${itemsMax} documents; NDJSON has no limit.`, {
       details: { limit_items: itemsMax, items: count },
     });
   }

@@ -1,5 +1,5 @@
-// A batch worker parses, extracts and chunks: work that takes longer than the front thread may, one task at a time.
-// Asked by src/pool/batch-pool.ts.
+// The thread module of batch workers, which parse, extract and chunk documents, one task at a time. Tasks come from
+// src/pool/batch-pool.ts.
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
@@ -40,7 +40,7 @@ export function prepareLines({ report, ...request }: PrepareLinesRequest & Repor
   );
 }
 
-/** The pool sees the memory that the task takes while it runs. */
+/** Runs a task while reporting the memory it takes to the pool. */
 async function reported<T>(
   report: SharedArrayBuffer,
   work: () => T | Promise<T>,

@@ -1,6 +1,6 @@
-// Runs the requests of an embed worker: the texts of searches, the chunks of prepared documents that have a text and no
-// vector yet, and pairs of texts. A chunk whose text is longer than the embedder reads is told so in its meta. Embed
-// worker only.
+// Runs the requests of an embed worker: query texts, the chunks of prepared documents that have a text and no vector,
+// and rerank pairs. A chunk whose text exceeds the input length of the embedder is marked in its metadata. Runs in
+// embed workers only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WireError } from '../../src/api/errors.js';
 import type { Models } from '../../src/embedding/load.js';
@@ -45,12 +45,12 @@ function known<T>(models: ReadonlyMap<string, T>, key: string): T {
 }
 
 /**
- * Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are
- * counted.
+ * Number of chunks whose length is checked before other messages get the thread; counting the tokens of a model takes
+ * some milliseconds for so many.
  */
 const TURN_CHUNKS = 16;
 
-/** A chunk to embed: its row, and the document it is of. */
+/** A chunk to embed: its row, and the index of its document. */
 interface Wanted {
   row: number;
   document: number;
@@ -89,7 +89,7 @@ export async function embedDocuments(embedder: Embedder, request: EmbedDocuments
   };
 }
 
-/** An embedder that is asked for nothing may be one that does not answer now. */
+/** Does not call the embedder without texts, because it may be unavailable. */
 async function embedAll(
   embedder: Embedder,
   texts: readonly string[],
@@ -113,7 +113,7 @@ function wantedOf(documents: readonly PreparedDocument[], given: Uint8Array | un
   return wanted;
 }
 
-/** The first failure of each document that has one. */
+/** The first failure of each failed document. */
 function failuresOf(
   wanted: readonly Wanted[],
   failures: NonNullable<Embedded['failures']>,
@@ -126,7 +126,10 @@ function failuresOf(
   return [...first].map(([document, error]) => ({ document, error }));
 }
 
-/** True where any chunk is. `known`: by row, where embedding told it already. */
+/**
+ * Marks the chunks whose text was truncated; returns whether there are any. `known` has the answer by row if embedding
+ * has given it.
+ */
 async function markTruncated(
   embedder: Embedder,
   documents: readonly PreparedDocument[],

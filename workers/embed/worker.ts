@@ -1,5 +1,5 @@
-// An embed worker turns texts into vectors, and pairs of texts into scores. Asked by src/pool/embed-pool.ts, many
-// messages at a time.
+// The thread module of embed workers, which turn texts into vectors, and pairs of texts into scores. Messages come from
+// src/pool/embed-pool.ts, several at a time.
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
@@ -10,7 +10,7 @@ import { resultOf } from '../result.js';
 import { type Answer, answer } from './commands.js';
 
 const start = workerData as EmbedWorkerStart;
-// Before the models load: the threads that they start inherit the priority.
+// The priority is lowered before the models load, because the threads that they start inherit it.
 if (start.role === 'documents') yieldToSearches();
 const models = await loadModels(start, noteForLog);
 noteLoaded();
@@ -19,7 +19,7 @@ export function run(request: EmbedRequest): Promise<Outcome<Answer>> {
   return resultOf(() => answer(models, request), movedIn);
 }
 
-/** Large arrays of documents are shared with the front thread instead. */
+/** The buffers to transfer. Large arrays of documents are put in shared memory instead. */
 function movedIn(made: Answer): ArrayBuffer[] {
   if ('documents' in made) return sharedIn(made);
   return [('scores' in made ? made.scores : made.vectors).buffer as ArrayBuffer];

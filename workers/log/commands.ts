@@ -1,5 +1,5 @@
-// Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that
-// command alone. What goes out of the log goes in the background. Log worker only.
+// Runs the commands of the log worker. Adjacent appends share a commit; an error fails only its own command. Entries
+// are removed in the background. Runs in the log worker only.
 import { AppError, type Outcome } from '../../src/api/errors.js';
 import type { CollectionId } from '../../src/api/ids.js';
 import { AssertionFailed } from '../../src/base/assert.js';
@@ -17,9 +17,9 @@ import type {
 import { QUERY_ID_BYTES } from '../../src/storage/query-log-records.js';
 import type { LogEntry, QueryLogStore } from '../../src/storage/query-log.js';
 
-/** Entries a transaction: about 5 ms. */
+/** Entries removed per transaction, which takes about 5 ms. */
 const STEP = 500;
-/** Collections a turn that are only looked at. */
+/** Collections that are checked per turn of the event loop. */
 const LOOKS_MAX = 200;
 const NOTHING: LogBounds = { entriesMax: 0, bytesMax: 0 };
 
@@ -30,8 +30,8 @@ interface Work {
 }
 
 /**
- * What goes out of the log in the background: logs of dropped collections, and entries beyond the bounds. In short
- * transactions between batches, so that appends and reads get their turn.
+ * Removes logs of deleted collections and entries beyond the bounds, in short transactions between batches, so that
+ * appends and reads are not delayed.
  */
 class Removal {
   private work: Work[] = [];
@@ -40,7 +40,7 @@ class Removal {
   constructor(
     private readonly store: QueryLogStore,
     private readonly bounds: LogBounds,
-    /** Told of faults: nobody waits for this work. */
+    /** Called with internal errors, because no request waits for this work. */
     private readonly report: (error: unknown) => void,
   ) {}
 
@@ -49,7 +49,7 @@ class Removal {
     this.wake();
   }
 
-  /** Looks through all collections; a sweep that is still under way goes on instead. */
+  /** Checks all collections; if a sweep is in progress, that one continues instead. */
   sweep(oldestMs: number): void {
     if (this.work.length === 0)
       this.work = this.store.collections().map((collection) => ({ collection, bounds: this.bounds, oldestMs }));
@@ -70,8 +70,8 @@ class Removal {
   }
 
   /**
-   * One transaction at most; false when there is nothing to do any more, or no room to do it in: removing takes space
-   * too.
+   * Runs at most one transaction. Returns false if nothing is left to do, or if the store is full, because removing
+   * needs space too.
    */
   private turn(): boolean {
     for (let looks = 0; looks < LOOKS_MAX && this.work[0]; looks++) {
@@ -86,14 +86,14 @@ class Removal {
     return this.work.length > 0;
   }
 
-  /** True when something went. */
+  /** Returns true if entries were removed. */
   private step({ collection, bounds, oldestMs }: Work): boolean {
     return this.store.isOver(collection, bounds, oldestMs) && this.store.trim(collection, bounds, oldestMs, STEP) > 0;
   }
 }
 
 /**
- * Takes entries out of the buffers they travel in; the records stay views of the message. Packed by
+ * Unpacks entries from their message without copying the records. The counterpart is `packEntries` in
  * src/service/query-log/query-log.ts.
  */
 function unpackEntries({ collections, ids, lengths, records }: PackedEntries): LogEntry[] {
@@ -170,13 +170,13 @@ export class LogCommands {
   };
 }
 
-/** The run of appends that starts at `at`. */
+/** The adjacent appends that start at index `at`. */
 function appendsFrom(commands: readonly LogCommand[], at: number): LogRequest<'append'>[] {
   const end = commands.findIndex(({ op }, i) => i >= at && op !== 'append');
   return commands.slice(at, end < 0 ? undefined : end) as LogRequest<'append'>[];
 }
 
-/** Only a broken assertion is thrown. */
+/** Returns errors as results, except a failed assertion, which is rethrown. */
 export function attempt(work: () => Answer): Outcome<Answer> {
   try {
     return { value: work() };
@@ -184,7 +184,7 @@ export function attempt(work: () => Answer): Outcome<Answer> {
     if (error instanceof AppError) return { error: error.toWire() };
     if (error instanceof DamagedRecord)
       return {
-        error: new AppError('collection_damaged', 'Entries of the query log are damaged on the disk.').toWire(),
+        error: new AppError('collection_damaged', 'Entries of the query log are damaged on disk.').toWire(),
       };
     if (error instanceof AssertionFailed) throw error;
     return { fault: faultOf(error) };

@@ -1,6 +1,6 @@
-// The log worker owns the LMDB environment of the query log. It runs the batches of commands that the front thread
-// sends (src/pool/log-pool.ts), one at a time and in order. A worker that takes over from a dead one opens the store
-// anew (src/storage/lmdb.ts says why).
+// The thread module of the log worker, which owns the LMDB environment of the query log. It runs the batches of
+// commands that the front thread sends (src/pool/log-pool.ts), one at a time and in order. A worker that replaces a
+// dead one reopens the store (see src/storage/lmdb.ts).
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
@@ -14,7 +14,10 @@ const { directory, bounds, starts, meters, latches } = workerData as LogWorkerSt
 let commands: LogCommands | undefined;
 noteLoaded();
 
-/** The results stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */
+/**
+ * Runs one batch; the results are in the order of the commands. A failed assertion ends this thread and with it the
+ * batch.
+ */
 export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<never> {
   try {
     const opened = attempt(() => ((commands ??= open()), null));
@@ -24,7 +27,10 @@ export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<
   }
 }
 
-/** With the first that is asked, and again where it fails: a thread that fails while it loads is not replaced. */
+/**
+ * Opens the store with the first command, and again after a failure: Piscina does not replace a thread that fails while
+ * loading.
+ */
 function open(): LogCommands {
   const store = QueryLogStore.open(
     directory,

@@ -1,6 +1,7 @@
-// A search worker runs the searches that the front thread sends (src/pool/search-pool.ts), each as a whole, over the
-// shared memories and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write, and
-// its death harms nobody but the searches that it had. Any number of these threads work side by side.
+// The thread module of search workers. A search worker runs each search that the front thread sends
+// (src/pool/search-pool.ts) completely, on the shared memories and stores of all shards. It owns no shard and writes to
+// none, so searches do not wait for writes, and its death affects only the searches it was running. Any number of these
+// threads can run concurrently.
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { endThread, noteLoaded } from '../../src/base/thread.js';
@@ -12,7 +13,7 @@ import { ShardSet } from '../../src/engine/search/snapshot.js';
 const shards = new ShardSet(workerData as SearchWorkerStart);
 noteLoaded();
 
-/** Runs the searches of one message; the results stand in their order. A broken assertion ends this thread. */
+/** Runs the searches of one message; the results are in their order. A failed assertion ends this thread. */
 export function run(searches: readonly CollectionSearch[]): Outcome<SearchResult>[] | Promise<never> {
   try {
     const outcomes = searches.map(attempt);

@@ -1,5 +1,5 @@
-// Dispatches the commands of a shard worker to the owner of its shard: reads run one by one, document writes next to each
-// other share a commit. The worker of shard 0 answers for the catalog too.
+// Dispatches the commands of a shard worker to the owner of its shard. Reads run one by one; adjacent document writes
+// share a commit. The worker of shard 0 also handles the catalog.
 import { join } from 'node:path';
 import type { Outcome } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
@@ -46,7 +46,7 @@ import { ShardStore } from '../../src/storage/shard-store.js';
 
 type CatalogHandlers = { [O in keyof CatalogCommands]: (request: ShardRequest<O>) => CatalogCommands[O]['answer'] };
 
-/** `catalog`: opened when it is first asked for. */
+/** Handlers of the catalog commands; `catalog` opens the store on first use. */
 const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
   loadCatalog: () => catalog().packed(),
   createCollection: ({ collection, collectionsMax }) => catalog().create(collection, collectionsMax),
@@ -68,7 +68,7 @@ const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
   revokeKey: ({ tenant, keyId, revokedAt }) => catalog().tenants.revokeKey(tenant, keyId, revokedAt),
 });
 
-/** `takeOver`: another thread has had the shard in this process. */
+/** `takeOver` is true if another thread of this process has owned the shard before. */
 function openOwner(
   {
     shard: number,
@@ -102,7 +102,7 @@ function openOwner(
   });
 }
 
-/** For the owner of shard 0. */
+/** Opens the catalog; only for the owner of shard 0. */
 function openCatalog({ directory, meters }: ShardWorkerStart, takeOver: boolean): CatalogStore {
   return CatalogStore.open(join(directory, 'catalog'), takeOver, SharedMeters.over(meters).store(CATALOG));
 }
@@ -127,7 +127,7 @@ export class Commands {
     private readonly note: Note,
   ) {}
 
-  /** Runs a batch when what it writes to is ready for it; what comes in other batches is answered meanwhile. */
+  /** Runs a batch once the segments it needs are loaded and it may change memory; other batches can run meanwhile. */
   async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
     await this.owner?.whenReady(refsOf(commands.filter(wantsPart)), commands.some(changesMemory));
     return this.runNow(commands);
@@ -199,7 +199,7 @@ export class Commands {
   }
 }
 
-/** The end of the run of document writes that starts at `from`; `from` itself when there is none. */
+/** The end of the adjacent document writes that start at `from`; `from` itself if there are none. */
 function endOfWrites(commands: readonly ShardCommand[], from: number): number {
   let end = from;
   while (isWrite(commands[end])) end++;

@@ -1,6 +1,7 @@
-// A shard worker owns one shard: it is the only one that opens the shard's LMDB environment and writes its shared
-// memory; the worker of shard 0 owns the catalog too. It runs the batches of commands that the front thread sends
-// (src/pool/shard-pool.ts). An internal error ends it: its successor rebuilds the shard from LMDB.
+// The thread module of shard workers. A shard worker owns one shard: only it opens the shard's LMDB environment and
+// writes to its shared memory; the worker of shard 0 also owns the catalog. It runs the batches of commands that the
+// front thread sends (src/pool/shard-pool.ts). An internal error in a batch ends it, and its successor recovers the
+// shard.
 import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { endThread, noteForLog, noteLoaded, takesOver, yieldToSearches } from '../../src/base/thread.js';
@@ -12,7 +13,7 @@ const start = workerData as ShardWorkerStart;
 const commands = new Commands(start, takesOver(start.starts, start.shard), noteForLog);
 noteLoaded();
 
-/** Runs one batch; the results stand in the order of its commands. A broken assertion ends this thread. */
+/** Runs one batch; the results are in the order of its commands. A failed assertion ends this thread. */
 export async function run(batch: readonly ShardCommand[]): Promise<Outcome<ShardAnswer<ShardOp>>[]> {
   try {
     return await commands.run(batch);
@@ -21,7 +22,7 @@ export async function run(batch: readonly ShardCommand[]): Promise<Outcome<Shard
   }
 }
 
-/** Writes the last checkpoint and closes the environments; nothing may be sent afterwards. */
+/** Writes the final checkpoint and closes the environments; nothing may be sent afterwards. */
 export async function close(): Promise<void> {
   await commands.close();
 }
