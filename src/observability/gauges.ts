@@ -1,21 +1,21 @@
-// Metrics of the worker pools, as the pools count them, and of the process: what waits for the worker threads, in which
-// pool and kind of queue, how busy the threads are, and what Node tells of itself. Front thread.
+// Metrics that are read at each scrape: worker pools (waiting requests, wait times, message sizes, busy threads), HTTP
+// requests in progress, and Node's process metrics. Runs on the front thread.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry as ProcessRegistry, collectDefaultMetrics } from 'prom-client';
 import type { PoolMetrics, PoolUse } from '../pool/pool-metrics.js';
 import type { CountedBuckets, Registry } from './prometheus.js';
 
-/** Of the HTTP server. */
+/** Gauges of the HTTP server. */
 export function registerRequests(
   registry: Registry,
   http: { readonly underWay: number; readonly heldBytes: number },
 ): void {
   registry.gauge(
     'sheaf_requests_under_way',
-    'Requests whose reply is not out yet, or whose work goes on.',
+    'Requests in progress: the reply is not complete, or work for it continues.',
     () => http.underWay,
   );
-  registry.gauge('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
+  registry.gauge('sheaf_request_bodies_bytes', 'Bytes of request bodies in memory.', () => http.heldBytes);
 }
 
 export function registerPools(registry: Registry, pools: PoolMetrics): void {
@@ -36,11 +36,8 @@ export function registerPools(registry: Registry, pools: PoolMetrics): void {
     labels,
     () => counted('waits'),
   );
-  registry.histograms(
-    'sheaf_queue_message_requests',
-    'Requests that travelled to a worker in one message: the size of its batch.',
-    labels,
-    () => counted('messages'),
+  registry.histograms('sheaf_queue_message_requests', 'Number of requests in a message to a worker.', labels, () =>
+    counted('messages'),
   );
   const sums = (of: (use: PoolUse) => number): Iterable<[string[], number]> => {
     const byPool = new Map<string, number>();
@@ -50,21 +47,22 @@ export function registerPools(registry: Registry, pools: PoolMetrics): void {
   registry.gauges('sheaf_pool_threads', 'Threads of the pool.', ['pool'], () => sums(({ threads }) => threads));
   registry.counters(
     'sheaf_pool_busy_seconds_total',
-    'Time that the threads of the pool have worked, added up; of threads that died nothing is left.',
+    'Busy time of the current threads of the pool, summed; the time of threads that died is not included.',
     ['pool'],
     () => sums(({ busyMs }) => busyMs / 1000),
   );
 }
 
-/** How often the delay is looked at; every value has this time in it. */
+/** Sampling interval of the event loop delay; every value includes it. */
 const LAG_RESOLUTION_MS = 10;
-/** The library's own watch, which nobody reads, wakes once an hour. */
+/** Interval of prom-client's own delay monitor, which is not used: once an hour. */
 const NEVER_MS = 3_600_000;
 const LAG = 'nodejs_eventloop_lag';
 
 /**
- * What prom-client tells of every Node process, but for the lag of the event loop: its mean and deviation walk a table
- * of 33,000 places each, a millisecond of the thread whose lag they tell (node dist/load/main.js http observability).
+ * The default metrics of prom-client, without the event loop lag: computing its mean and deviation iterates over 33,000
+ * buckets each, which takes a millisecond of the very thread that is measured (node dist/load/main.js http
+ * observability).
  */
 export function processMetrics(): () => AsyncGenerator<string> {
   const registry = new ProcessRegistry();
@@ -75,7 +73,10 @@ export function processMetrics(): () => AsyncGenerator<string> {
   };
 }
 
-/** The lag since the scrape before, without its mean and deviation; where nothing was looked at since, as it was. */
+/**
+ * The event loop lag since the previous scrape, without mean and deviation; if nothing was sampled since, the previous
+ * values.
+ */
 export function registerLag(registry: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delays.enable();
@@ -89,7 +90,7 @@ export function registerLag(registry: Registry): void {
     told = { min: delays.min, max: delays.max, p50, p90, p99 };
     delays.reset();
   };
-  // This one is read first.
+  // This gauge is read first, so it takes the samples for the others.
   registry.gauge(`${LAG}_seconds`, 'Lag of event loop in seconds.', () => (look(), lagS));
   const gauge = (of: keyof typeof told, help: string): void =>
     registry.gauge(`${LAG}_${of}_seconds`, help, () => told[of] / 1e9);

@@ -1,13 +1,13 @@
-// The log: pino, JSON lines on standard error, known by this file alone; and the lines of finished requests. A request
-// has one where it was slow, where its turn has come, or where everything is logged; no line holds the text of a search
-// or a key. Front thread.
+// The log: JSON lines on standard error by pino, which only this file uses; and the log lines of finished requests. A
+// request is logged if it was slow, if it is sampled, or at level debug; no line contains the text of a search or a
+// key. Runs on the front thread.
 import { pino } from 'pino';
 import { roundTo } from '../base/numbers.js';
 import type { Log } from '../base/log.js';
 import type { RequestEvent } from '../base/trace.js';
 import type { Config } from '../config/config.js';
 
-/** Every so many-th request by share: no random number decides, so that a share of 0.1 is a tenth of any thousand. */
+/** Samples deterministically: a share of 0.1 selects exactly every tenth request. */
 function createSampler(share: number): () => boolean {
   let credit = 0;
   return () => {
@@ -18,7 +18,7 @@ function createSampler(share: number): () => boolean {
   };
 }
 
-/** What takes each request that is over: it is counted, and logged where it has a line. */
+/** Returns a function that counts each finished request, and logs it if it was slow or sampled, or at level debug. */
 export function createRecorder(
   metrics: { finished(event: RequestEvent): void },
   { level, requestShare, slowMs }: Config['log'],
@@ -68,7 +68,7 @@ function lineOf({
   };
 }
 
-/** `level`: `log.level` of the configuration. */
+/** `level` is `log.level` of the configuration. */
 export function createLogger(level: string): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

@@ -1,6 +1,5 @@
-// What the server counts: requests, searches, ingests, calls of embedders, recall. The values are plain numbers on the way
-// of a request, and Prometheus reads them when it scrapes. No label names a tenant, but those of TenantMetrics. Front
-// thread.
+// The counters of the server: requests, searches, ingests, embedder calls and recall. Counting changes plain numbers,
+// which a scrape reads. Only the metrics of TenantMetrics have labels that name tenants. Runs on the front thread.
 import type { SearchTiming } from '../api/search.js';
 import type { IngestTiming } from '../api/documents.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';
@@ -11,39 +10,39 @@ import type { EmbedCall } from '../pool/embed-pool.js';
 import { Counter, Histogram, Registry } from './prometheus.js';
 
 const COUNTERS = {
-  requests: ['sheaf_requests_total', 'Requests that are over.'],
-  errors: ['sheaf_errors_total', 'Requests that were answered with an error, of the client or of the server.'],
+  requests: ['sheaf_requests_total', 'Finished requests.'],
+  errors: ['sheaf_errors_total', 'Requests answered with a client or server error.'],
   searches: ['sheaf_searches_total', 'Searches of a collection that succeeded.'],
   searchesDegraded: [
     'sheaf_searches_degraded_total',
-    'Searches that were answered by words alone, because the embedder did not answer.',
+    'Searches ranked by terms alone, because the embedder did not answer.',
   ],
-  matches: ['sheaf_search_matches_total', 'Hits in the answers of searches.'],
+  matches: ['sheaf_search_matches_total', 'Hits returned by searches.'],
   documentsIndexed: ['sheaf_documents_indexed_total', 'Documents stored, new and replaced.'],
   chunksIndexed: ['sheaf_chunks_indexed_total', 'Chunks of the documents stored.'],
   chunksReused: [
     'sheaf_chunks_reused_total',
-    'Chunks that were not embedded, since the stored document of the same id had their text.',
+    'Chunks that were not embedded, because the stored document with the same id had their text.',
   ],
   documentsDeleted: ['sheaf_documents_deleted_total', 'Documents deleted, without those of deleted collections.'],
-  collectionsCreated: ['sheaf_collections_created_total', 'Collections made, by ingest too.'],
+  collectionsCreated: ['sheaf_collections_created_total', 'Collections created, including those created by ingest.'],
   collectionsDeleted: ['sheaf_collections_deleted_total', 'Collections deleted.'],
 } as const;
 
 type Counts = Record<keyof typeof COUNTERS, number>;
 
-/** A search that has its hits. */
+/** A search whose hits are complete. */
 interface FinishedSearch {
   readonly timing: SearchTiming;
   readonly hits: readonly unknown[];
   readonly degraded?: true;
 }
 
-/** Half a millisecond to a minute: from the built-in embedder to an endpoint that is tried again. */
+/** From half a millisecond, for the built-in embedder, to a minute, for an endpoint with retries. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
 
-/** Calls of embedders and rerankers, by instance: the operator has configured how many there are. */
+/** Calls of embedders and rerankers. The label `embedder` is bounded, because instances are configured. */
 class EmbedderMetrics {
   private readonly seconds: Histogram;
   private readonly texts: Histogram;
@@ -61,7 +60,7 @@ class EmbedderMetrics {
     this.texts = new Histogram(
       registry,
       'sheaf_embedder_call_texts',
-      'Texts that a call which succeeded embedded or scored.',
+      'Texts embedded or scored per successful call.',
       labelNames,
       TEXTS,
     );
@@ -73,7 +72,7 @@ class EmbedderMetrics {
     );
   }
 
-  /** A call is over. */
+  /** Records a completed call. */
   called({ key, kind, texts, ms, failed }: EmbedCall): void {
     this.seconds.add(ms / 1000, key, kind);
     if (texts > 0) this.texts.add(texts, key, kind);
@@ -85,14 +84,14 @@ class EmbedderMetrics {
   }
 }
 
-/** Collections that are remembered: those checked last. */
+/** Maximum number of collections with recall data; those checked last are kept. */
 const COLLECTIONS_MAX = 256;
-/** With so many checks the older ones count half. */
+/** After this many checks of a collection, the older ones are halved in weight. */
 const CHECKS_MAX = 64;
-/** A collection with fewer neighbours looked for says nothing of the worst. */
+/** Minimum number of expected neighbours for a collection to count for the lowest recall. */
 const WANTED_MIN = 50;
 
-/** Of the true nearest, how many were found. */
+/** Number of true nearest neighbours, and how many of them were found. */
 interface Recall {
   readonly found: number;
   readonly wanted: number;
@@ -104,8 +103,8 @@ interface Window extends Recall {
 }
 
 /**
- * Recall of the searches that were checked: over all collections of a precision, and of the worst of them. Of a
- * collection the latest checks count most.
+ * Recall of the sampled searches: over all collections of a precision, and of the collection with the lowest. Recent
+ * checks of a collection weigh more.
  */
 export class RecallMetrics {
   private readonly windows = new Map<CollectionId, Window>();
@@ -115,17 +114,20 @@ export class RecallMetrics {
     this.checks = new Counter(
       registry,
       'sheaf_recall_checks_total',
-      'Searches that were made again exactly, to see what they had found.',
+      'Searches that were repeated exactly to measure recall.',
       ['precision'],
     );
     this.gauge(
       registry,
       'sheaf_recall_at_k',
-      'Share of the true k nearest that searches found, by the latest checks; k is that of each search.',
+      'Share of the true k nearest neighbours that searches found, in the latest checks; k is that of each search.',
       (windows) => share(added(windows)),
     );
-    this.gauge(registry, 'sheaf_recall_at_k_lowest', 'The same of the collection that has least.', (windows) =>
-      Math.min(...windows.filter(({ wanted }) => wanted >= WANTED_MIN).map(share)),
+    this.gauge(
+      registry,
+      'sheaf_recall_at_k_lowest',
+      'Recall at k of the collection with the lowest recall.',
+      (windows) => Math.min(...windows.filter(({ wanted }) => wanted >= WANTED_MIN).map(share)),
     );
   }
 
@@ -149,7 +151,7 @@ export class RecallMetrics {
     this.windows.clear();
   }
 
-  /** Has no value for a precision that nothing was checked of. */
+  /** Yields no value for a precision without checks. */
   private gauge(registry: Registry, name: string, help: string, read: (windows: Window[]) => number): void {
     const { windows } = this;
     registry.gauges(name, help, ['precision'], function* () {
@@ -168,18 +170,18 @@ const added = (windows: readonly Recall[]): Recall =>
     wanted: 0,
   });
 
-/** No tenant is called so: it is no slug. */
+/** Label of all other tenants; it is not a valid slug, so no tenant can have it. */
 const OTHERS = '(others)';
 
 /**
- * Requests of single tenants, where the operator wants labels that name them: those that come first have one each, all
- * others share one, so that no number of tenants makes the metrics grow beyond bounds.
+ * Requests per tenant, if the operator enables such labels: the first `namedMax` tenants get a label each, all others
+ * share one, so the number of series is bounded.
  */
 class TenantMetrics {
   private readonly named = new Set<string>();
   private readonly requests: Counter | undefined;
 
-  /** `namedMax`: 0 for no metric at all. */
+  /** `namedMax` of 0 disables the metric. */
   constructor(
     registry: Registry,
     private readonly namedMax: number,
@@ -193,7 +195,7 @@ class TenantMetrics {
     );
   }
 
-  /** `tenant`: '' where the request has none. */
+  /** `tenant` is '' if the request has none. */
   finished({ tenant, status }: { readonly tenant: string; readonly status: number }): void {
     if (!this.requests || tenant === '') return;
     if (this.named.size < this.namedMax) this.named.add(tenant);
@@ -205,7 +207,7 @@ class TenantMetrics {
   }
 }
 
-/** Half a millisecond to half a minute. */
+/** From half a millisecond to half a minute. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export class Metrics {
@@ -226,7 +228,7 @@ export class Metrics {
     new Counter(
       this.registry,
       'sheaf_http_requests_total',
-      'Requests by route and status; status 0: the client had gone.',
+      'Requests by route and status; status 0 if the client disconnected before the reply.',
       ['method', 'route', 'status'],
     ),
   );
@@ -234,29 +236,29 @@ export class Metrics {
     new Counter(
       this.registry,
       'sheaf_refusals_total',
-      'Requests that were answered with an error, by its code: limits and quotas among them.',
+      'Requests answered with an error, by error code, including limits and quotas.',
       ['code'],
     ),
   );
   private readonly durations = this.histogram(
     'sheaf_http_request_duration_seconds',
-    'Time from the head of a request to the end of its reply.',
+    'Time from the request head to the end of the reply.',
     'route',
   );
   private readonly phases = this.histogram('sheaf_search_phase_seconds', 'Time of the phases of searches.', 'phase');
-  private readonly searches = this.histogram('sheaf_search_duration_seconds', 'Time of whole searches, without HTTP.');
+  private readonly searches = this.histogram('sheaf_search_duration_seconds', 'Time of searches, without HTTP.');
   private readonly ingests = this.histogram(
     'sheaf_ingest_duration_seconds',
-    'Time of ingests of one document, from its body to the disk.',
+    'Time of ingesting one document, from the complete body to the commit.',
   );
   private readonly ingestPhases = this.histogram(
     'sheaf_ingest_phase_seconds',
-    'Time of the phases of ingests: of a document, or of a part of a batch.',
+    'Time of the phases of ingest, of a document or a group of a batch.',
     'phase',
   );
   private readonly tenants: TenantMetrics;
 
-  /** `tenantsMax`: how many tenants have labels of their own. */
+  /** `tenantsMax` is the number of tenants with labels of their own. */
   constructor(tenantsMax = 0) {
     this.tenants = this.kept(new TenantMetrics(this.registry, tenantsMax));
     const { counted } = this;
@@ -270,7 +272,7 @@ export class Metrics {
     return this.counted;
   }
 
-  /** A request is over. */
+  /** Records a finished request. */
   finished(request: Pick<RequestEvent, 'method' | 'route' | 'status' | 'latencyMs' | 'code' | 'tenant'>): void {
     const { method, route, status, latencyMs, code } = request;
     this.counted.requests++;
@@ -282,7 +284,7 @@ export class Metrics {
     this.tenants.finished(request);
   }
 
-  /** A search of a collection has its hits. */
+  /** Records a completed search of a collection. */
   searched({ timing, hits, degraded }: FinishedSearch, latencyMs: number): void {
     this.counted.searches++;
     this.counted.matches += hits.length;
@@ -292,7 +294,7 @@ export class Metrics {
     addPhases(this.phases, timing);
   }
 
-  /** A document is on disk and searchable. */
+  /** Records a document that is on disk and searchable. */
   ingested(chunks: number, latencyMs: number, timing: IngestTiming): void {
     this.indexed(1, chunks);
     this.ingestLatency.add(latencyMs);
@@ -300,7 +302,7 @@ export class Metrics {
     addPhases(this.ingestPhases, timing);
   }
 
-  /** Measures a phase of a part of a batch: parts overlap in time, and count each by itself. */
+  /** Measures a phase of a group of a batch. Groups overlap in time; each is counted by itself. */
   async inPhase<T>(phase: keyof IngestTiming, work: () => Promise<T>): Promise<T> {
     const timing: IngestTiming = {};
     try {
@@ -310,13 +312,13 @@ export class Metrics {
     }
   }
 
-  /** Documents of a batch are. */
+  /** Records documents of a batch that are on disk and searchable. */
   indexed(documents: number, chunks: number): void {
     this.counted.documentsIndexed += documents;
     this.counted.chunksIndexed += chunks;
   }
 
-  /** Chunks of a document that comes again have their vectors from the stored one. */
+  /** Records chunks whose vectors were reused from the stored document. */
   reused(chunks: number): void {
     this.counted.chunksReused += chunks;
   }
@@ -325,7 +327,7 @@ export class Metrics {
     this.counted[what]++;
   }
 
-  /** Everything that counts events starts again at 0. */
+  /** Resets all event counters to 0. */
   reset(): void {
     for (const key in this.counted) this.counted[key as keyof Counts] = 0;
     for (const metric of this.resettable) metric.reset();
@@ -346,7 +348,7 @@ function addPhases(phases: Histogram, timing: SearchTiming | IngestTiming): void
     phases.add((timing[phase as keyof typeof timing] as number) / 1000, PHASE_NAMES.get(phase) ?? phase);
 }
 
-/** Cut once: a phase is counted many times a second. */
+/** Names are computed once, because phases are counted many times a second. */
 const PHASE_NAMES: ReadonlyMap<string, string> = new Map(
   [...PHASES, ...PHASES_WITHIN_SEARCH].map((phase) => [`${phase}_ms`, phase]),
 );

@@ -1,20 +1,20 @@
-// The metrics in the text format of Prometheus (version 0.0.4). Values are plain numbers until a scrape reads them, and
-// what stands before a value is made once. prom-client finds each value by a hash of its labels and makes the text of
-// each label anew at each scrape: counting took more of a search than the search of a small collection
-// (node dist/load/main.js http observability). It is used for what Node tells of its process, in gauges.ts. Front thread.
+// Metrics in the Prometheus text format (version 0.0.4). Values are plain numbers until a scrape reads them, and the
+// text before each value is built once. prom-client hashes the labels for each value and rebuilds label texts at each
+// scrape; counting with it took longer than searching a small collection (node dist/load/main.js http observability).
+// It is only used for Node's process metrics, in gauges.ts. Runs on the front thread.
 import { assert } from '../base/assert.js';
 import { Buckets } from '../base/histogram.js';
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** The values of the labels of a line, in the order of their names, and the number. */
+/** The label values of a line, in the order of the label names, and the value. */
 type Sample = readonly [labels: readonly string[], value: number];
 
-/** A histogram for some labels. */
+/** The histogram of one combination of label values. */
 export interface CountedBuckets {
   readonly labels: readonly string[];
   readonly bounds: readonly number[];
-  /** Of each bucket by itself; one more than bounds. */
+  /** Count of each bucket, not cumulative; one more than bounds. */
   readonly counts: ArrayLike<number>;
   readonly sum: number;
 }
@@ -29,12 +29,12 @@ export interface MetricFamily {
   readonly labels: readonly string[];
 }
 
-/** Metrics by name, each with HELP, TYPE and its lines as of the moment of a scrape. */
+/** Metrics by name, each with its HELP and TYPE lines and its values as of the scrape. */
 export class Registry {
   readonly described: MetricFamily[] = [];
   private readonly families = new Map<string, () => string>();
 
-  /** The text of each metric, which is made when it is asked for. */
+  /** The text of each metric, built on demand. */
   *texts(): Generator<string> {
     for (const text of this.families.values()) yield text();
   }
@@ -55,7 +55,7 @@ export class Registry {
     this.add({ type: 'counter', name, help, labels }, () => linesOf(name, labels, read()));
   }
 
-  /** A child has the same bounds at each scrape. */
+  /** The bounds of a combination of labels must be the same at each scrape. */
   histograms(name: string, help: string, labelNames: readonly string[], read: () => Iterable<CountedBuckets>): void {
     const known = new Map<string, HistogramText>();
     const textOf = (child: CountedBuckets): string => {
@@ -76,7 +76,9 @@ export class Registry {
   }
 }
 
-/** A counter with labels. Each combination is there from when it is met first: whoever counts keeps them bounded. */
+/**
+ * A counter with labels. A combination of label values exists once it is counted; callers keep their number bounded.
+ */
 export class Counter {
   private readonly children = new Map<string, { start: string; value: number }>();
 
@@ -94,7 +96,7 @@ export class Counter {
     this.add(1, ...labels);
   }
 
-  /** 0 makes the child: one that is not there has no rate when it is counted for the first time. */
+  /** A count of 0 creates the combination, so that its first increment is visible as a rate. */
   add(count: number, ...labels: readonly string[]): void {
     const key = keyOf(labels);
     const known = this.children.get(key);
@@ -107,7 +109,7 @@ export class Counter {
   }
 }
 
-/** A histogram. Without labels it is there before anything is counted. */
+/** A histogram. Without labels it exists before anything is counted. */
 export class Histogram {
   private readonly children = new Map<string, { labels: readonly string[]; buckets: Buckets }>();
 
@@ -145,9 +147,9 @@ export class Histogram {
   }
 }
 
-/** The lines of a histogram's child, made once but for their numbers. */
+/** The lines of one histogram, built once except for the numbers. */
 class HistogramText {
-  /** What stands before the number of each bucket, of the sum and of the count, with the end of the line before. */
+  /** The text before the number of each bucket, the sum and the count, including the preceding line break. */
   private readonly starts: readonly string[];
 
   constructor(name: string, labels: readonly string[], bounds: readonly number[]) {

@@ -1,6 +1,6 @@
-// Tracing by OpenTelemetry: a span for each request, one below it for each of its phases, sent by OTLP over HTTP as
-// JSON. Loaded only where tracing is enabled. Phases are told when the request is over, so that one which
-// is not sampled costs no more than the look at its header. The one place that knows OpenTelemetry; front thread.
+// Tracing by OpenTelemetry: a span per request with a child span per phase, sent by OTLP over HTTP as JSON. Loaded only
+// if tracing is enabled. Phases are recorded when the request ends, so a request that is not sampled costs only the
+// parsing of its header. Only this file uses OpenTelemetry. Runs on the front thread.
 import {
   ROOT_CONTEXT,
   SpanKind,
@@ -77,7 +77,7 @@ export function createTracer(
   };
 }
 
-/** The library drops what it could not send without a word: the log is told, once a while. */
+/** Wraps an exporter, which drops spans silently, to log its failures, at most once a minute. */
 function telling(exporter: SpanExporter, log: Log): SpanExporter {
   let toldAtMs = -Infinity;
   return {
@@ -98,7 +98,7 @@ function telling(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** By the clock of the wall, in milliseconds: what the library takes for a time in the past. */
+/** Wall-clock time in milliseconds, which the library accepts for times in the past. */
 const wallMs = (ms: number): number => performance.timeOrigin + ms;
 
 function begin(tracer: OtelTracer, caller: Context, startedAtMs: number): RequestTrace {
@@ -132,7 +132,7 @@ function tell(
   if (tenant !== '') attributes['sheaf.tenant'] = tenant;
   if (code !== undefined) attributes['error.type'] = code;
   span.updateName(route === '' ? method : `${method} ${route}`).setAttributes(attributes);
-  // A server answers for its own failures alone: what the client does wrong is no error of the span.
+  // By convention, a client error is not an error of a server span.
   if (status >= 500 || outcome === 'failed')
     span.setStatus({ code: SpanStatusCode.ERROR, ...(code !== undefined && { message: code }) });
   if (phases) tellPhases(tracer, own, phases);
@@ -152,7 +152,7 @@ function tellPhases(tracer: OtelTracer, own: Context, { startedAtMs, timing }: P
   }
 }
 
-/** Its context, for what is below it. */
+/** Returns the context of the span, for its children. */
 function child(tracer: OtelTracer, below: Context, name: string, fromMs: number, ms: number): Context {
   const span = tracer.startSpan(name, { startTime: fromMs }, below);
   span.end(fromMs + ms);
