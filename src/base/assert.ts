@@ -1,16 +1,17 @@
-// Assertions for our own faults. A failed one ends the worker it happens in (its shard is then rebuilt from LMDB), or
-// on the front thread the request it happens in; it never travels to a client. Callers' faults are AppError instead.
+// Assertions about the program itself. A failed one in a worker ends the worker, whose shard is then recovered; on the
+// front thread it fails the current request. Its message never reaches a client. Errors of callers are AppError
+// instead. Any thread.
 
 export class AssertionFailed extends Error {
   override readonly name = 'AssertionFailed';
 }
 
-/** Throws AssertionFailed with `message` when `condition` is false. */
+/** Throws AssertionFailed with `message` if `condition` is falsy. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailed(message);
 }
 
-/** Returns `value`, asserting that it is there: for look-ups that cannot miss unless we have a bug. */
+/** Returns `value`, asserting that it exists: for look-ups that can only fail because of a bug. */
 export function defined<T>(value: T | null | undefined, what: string): T {
   assert(value !== undefined && value !== null, `missing: ${what}`);
   return value;

@@ -1,22 +1,24 @@
-// Bytes: how they travel between threads, how they are put together, and the order of texts by them; and strings that
-// are kept. Small bytes are moved where they come from and copied where they go on; large ones lie in shared memory
-// from the first thread on, so that whoever hands them on, the front thread above all, copies none of them.
+// Byte arrays and strings: passing them between threads, concatenation, ordering by UTF-8, and strings without a
+// parent. Small arrays are transferred or copied; large ones are put in shared memory by the thread that creates them,
+// so that no thread that passes them on has to copy them. Any thread.
 
-/** From so many bytes on a copy takes longer than a thread that serves others may spend. */
+/** Copying more bytes than this would block a thread that serves other requests for too long. */
 const SHARED_BYTES_MIN = 256 * 1024;
 
 type Bytes = Uint8Array | Float32Array;
 
 /**
- * The bytes as a view whose whole buffer may be moved to another thread. Copied only where they fill less than half of
- * it: then it may be Buffer's pool, which holds others' bytes too and does not move.
+ * Returns a view whose whole buffer may be transferred to another thread. Copies if the view fills less than half of
+ * its buffer, which may then be Node's buffer pool: that holds other data and cannot be transferred.
  */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const isOwner = bytes.buffer instanceof ArrayBuffer && bytes.byteLength * 2 >= bytes.buffer.byteLength;
   return isOwner ? (bytes as Uint8Array<ArrayBuffer>) : Uint8Array.from(bytes);
 }
 
-/** Lets the large arrays of an answer lie in shared memory, and answers the buffers of the others, which can be moved. */
+/**
+ * Moves the large arrays of an answer to shared memory, in place, and returns the buffers of the others for transfer.
+ */
 export function sharedIn<T extends object>(answer: T): ArrayBuffer[] {
   const moved: ArrayBuffer[] = [];
   for (const [name, value] of Object.entries(answer) as [keyof T, unknown][]) {
@@ -36,11 +38,13 @@ function sharedBytes(view: Bytes): Bytes {
   return shared;
 }
 
-/** The bytes in memory of this thread alone: native libraries (msgpackr, LMDB) take no others. */
+/**
+ * Returns the bytes in unshared memory, copied if necessary: native libraries (msgpackr, LMDB) accept no shared memory.
+ */
 export const unshared = <T extends Bytes>(view: T): T =>
   (view.buffer instanceof SharedArrayBuffer ? view.slice() : view) as T;
 
-/** One after the other, in what `make` gives for their whole length. */
+/** Concatenates arrays into the one that `make` creates for the total length. */
 export function concat<T extends Bytes>(parts: readonly T[], make: (length: number) => T): T {
   const all = make(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -51,7 +55,7 @@ export function concat<T extends Bytes>(parts: readonly T[], make: (length: numb
   return all;
 }
 
-/** Order of texts by their bytes in UTF-8, which is that of their code points: the order in which the store lists. */
+/** Compares texts by their UTF-8 bytes, which is the order of their code points and the order of keys in the store. */
 export function compareUtf8(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
   let at = 0;
@@ -59,11 +63,8 @@ export function compareUtf8(a: string, b: string): number {
   return at === end ? a.length - b.length : inUtf8(a.charCodeAt(at)) - inUtf8(b.charCodeAt(at));
 }
 
-/** Surrogates stand for what comes behind all other characters. */
+/** Surrogates encode code points that sort after all others. */
 const inUtf8 = (unit: number): number => ((unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit);
 
-/**
- * A copy of a string that is kept: a slice would keep the whole string that it was cut out of. By way of UTF-16, so
- * that a lone surrogate stays.
- */
+/** Copies a string, because a slice keeps its whole parent alive. Uses UTF-16, so that lone surrogates survive. */
 export const ownString = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le');

@@ -1,15 +1,15 @@
-// Statistics of what is measured, for the metrics: counts by bucket, and quantiles of the latest values.
+// Statistics for the metrics: counts by bucket, and quantiles of recent values. Not shared between threads.
 
 /**
- * Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a
- * fraction of what the metrics library takes (node dist/load/main.js http observability).
+ * Counts values by bucket in plain numbers, which costs a fraction of what the metrics library needs (node
+ * dist/load/main.js http observability).
  */
 export class Buckets {
-  /** One a bound, and one for what is beyond the last. */
+  /** One count per bound, and one for values beyond the last bound. */
   readonly counts: Float64Array;
   private total = 0;
 
-  /** `bounds`: upper ones, inclusive, in ascending order. */
+  /** `bounds` are inclusive upper bounds in ascending order. */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Float64Array(bounds.length + 1);
   }
@@ -30,7 +30,9 @@ export class Buckets {
   }
 }
 
-/** The place of the first bound that is not below `value`. Bounds are few: a search by halves would not be faster. */
+/**
+ * The index of the first bound that is not less than `value`. The bounds are few, so binary search would not be faster.
+ */
 export function bucketOf(bounds: readonly number[], value: number): number {
   let place = 0;
   while (place < bounds.length && value > (bounds[place] as number)) place++;
@@ -39,12 +41,12 @@ export function bucketOf(bounds: readonly number[], value: number): number {
 
 const LATEST = 2048;
 
-/** The latencies of the last while, for quantiles that tell how it goes now: a ring of the latest, of fixed size. */
+/** A ring of the latest latencies, for current quantiles; its size is fixed. */
 export class LatencyWindow {
   private readonly ring = new Float64Array(LATEST);
   private added = 0;
 
-  /** How many have been added since the start or the last reset. */
+  /** The number of values since the start or the last reset. */
   get count(): number {
     return this.added;
   }
@@ -53,7 +55,7 @@ export class LatencyWindow {
     this.ring[this.added++ % LATEST] = ms;
   }
 
-  /** Quantiles (0 to 1) of the latest 2,048, by the nearest rank; undefined while there is none. */
+  /** Quantiles (0 to 1) of the latest 2,048 values by the nearest-rank method; undefined if there are none. */
   quantiles<Q extends readonly number[]>(...wanted: Q): { [I in keyof Q]: number } | undefined {
     if (this.added === 0) return undefined;
     const sorted = this.ring.slice(0, Math.min(this.added, LATEST)).sort();

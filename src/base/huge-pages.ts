@@ -1,8 +1,8 @@
-// Shared memory on huge pages, where the system gives them. A search of a graph touches a row here and a row there, and
-// with pages of 4 KiB each touch is a miss of the TLB too.
+// Shared memory on huge pages, if the system supports them. A graph search accesses rows at random, and with pages of 4
+// KiB nearly every access also misses the TLB.
 import { createRequire } from 'node:module';
 
-/** A page of WebAssembly. */
+/** The size of a WebAssembly page. */
 export const PAGE_BYTES = 65_536;
 
 interface Addon {
@@ -10,12 +10,15 @@ interface Addon {
   giveBack(view: Uint8Array): boolean;
 }
 
-/** Built by scripts/build.mjs where there is a compiler; without it pages are as the system makes them, and stay. */
+/**
+ * Built by scripts/build.mjs if there is a compiler. Without it, the system chooses the page size, and memory cannot be
+ * returned.
+ */
 const addon = loadAddon();
 
 /**
- * `initial` and `maximum`: pages of 64 KiB. Its address space is reserved whole, so the advice holds for what it grows
- * to.
+ * Creates a memory; `initial` and `maximum` are in pages of 64 KiB. The whole address space is reserved at once, so the
+ * advice also covers what the memory grows to.
  */
 export function createArenaMemory(initial: number, maximum: number): WebAssembly.Memory {
   const memory = new WebAssembly.Memory({ initial, maximum, shared: true });
@@ -24,8 +27,8 @@ export function createArenaMemory(initial: number, maximum: number): WebAssembly
 }
 
 /**
- * Gives the pages of a part of such a memory back to the system: zeros until they are written to. Requires whole pages
- * of the system that nobody uses. False where it cannot.
+ * Returns the memory of a view to the system; it reads as zeros until it is written. The view must consist of whole
+ * system pages that are not in use. Returns false if this is not possible.
  */
 export function giveBack(view: Uint8Array): boolean {
   return addon?.giveBack(view) ?? false;

@@ -1,22 +1,25 @@
-// Reads a JSON list of numbers straight into float32, without a string, a list or a double for each. Every number comes
-// out as JSON.parse and Math.fround would make it; what is no such list, or has a number that float32 cannot hold, is
-// left to them. Most numbers are read in WebAssembly (assembly/json-floats.ts), in half the time that a loop here took;
-// those of other forms one by one. A reader keeps nothing between two lists, and belongs to one thread.
+// Parses a JSON list of numbers directly into float32, without a string, list element or double per number. Every value
+// equals what JSON.parse and Math.fround give; other lists, and lists with a number that exceeds float32, are left to
+// those. WebAssembly parses most numbers (assembly/json-floats.ts), in half the time of a loop in JavaScript; numbers
+// of other forms are parsed one by one. A reader has no state between lists and belongs to one thread.
 import { readFileSync } from 'node:fs';
 
 const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;
 const COMMA = 0x2c;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/;
-/** Of most numbers, and of any that is read here; a list with a longer one is left to JSON.parse. */
+/**
+ * Length of most numbers, and maximum length of a number that is parsed here; a list with a longer one is left to
+ * JSON.parse.
+ */
 const CHARACTERS_USUAL = 48;
 const CHARACTERS_MAX = 1024;
 
-/** The memory of the module: its constants, the text, the numbers. */
+/** Layout of the module's memory: constants, text, numbers. */
 const PAGE_BYTES = 65_536;
 const TEXT_AT = PAGE_BYTES;
 const NUMBERS_AT = 2 * PAGE_BYTES;
-/** What it looks at beyond the text. */
+/** Number of bytes that the module reads beyond the text. */
 const BEYOND_BYTES = 32;
 const TEXT_BYTES = NUMBERS_AT - TEXT_AT - BEYOND_BYTES;
 
@@ -29,16 +32,16 @@ interface Calls {
 const compiled = new WebAssembly.Module(readFileSync(new URL('json-floats.wasm', import.meta.url)));
 
 export class JsonFloats {
-  /** Behind what was read last. */
+  /** The offset after the last parsed byte. */
   end = 0;
   private readonly calls = new WebAssembly.Instance(compiled).exports as unknown as Calls;
   private readonly text: Uint8Array;
   private readonly numbers: Float32Array;
-  /** Which bytes are the text now. */
+  /** The range of the input that is in the module's memory. */
   private textStart = 0;
   private textEnd = 0;
 
-  /** Longer lists are not read. */
+  /** `countMax` is the maximum length of a list. */
   constructor(private readonly countMax: number) {
     const { memory } = this.calls;
     memory.grow(Math.max(0, Math.ceil((NUMBERS_AT + 4 * countMax - memory.buffer.byteLength) / PAGE_BYTES)));
@@ -46,7 +49,7 @@ export class JsonFloats {
     this.numbers = new Float32Array(memory.buffer, NUMBERS_AT, countMax);
   }
 
-  /** The list that begins with the bracket at `start`; undefined where it is to be read in another way. */
+  /** Parses the list whose bracket is at `start`; returns undefined if it must be parsed in another way. */
   read(bytes: Buffer, start: number): Float32Array | undefined {
     const { numbers, countMax } = this;
     if (bytes[start] !== BRACKET_OPEN) return undefined;
@@ -67,7 +70,7 @@ export class JsonFloats {
     return undefined;
   }
 
-  /** Reads on as long as numbers are plain; how many they are. */
+  /** Parses numbers with WebAssembly as long as they have the usual form; returns their count. */
   private plainNumbers(bytes: Buffer, count: number): number {
     const { calls, countMax } = this;
     if (this.end >= this.textEnd) this.putText(bytes.subarray(this.end, this.end + TEXT_BYTES));
@@ -78,29 +81,29 @@ export class JsonFloats {
 
   private putText(bytes: Buffer): void {
     this.text.set(bytes);
-    // What stood there before would go on with the last number.
+    // Clears what follows the text, which could otherwise continue the last number.
     this.text.fill(0, bytes.length, bytes.length + BEYOND_BYTES);
     this.textStart = this.end;
     this.textEnd = this.end + bytes.length;
   }
 
-  /** One of any form; NaN for what is none. */
+  /** Parses a number of any form; NaN if there is none. */
   private number(bytes: Buffer, start: number): number {
     let digits = digitsAt(bytes, start, CHARACTERS_USUAL);
-    // A sign and an exponent that were cut off are up to two characters.
+    // A sign and an exponent that were cut off take up to two characters.
     if (digits.length > CHARACTERS_USUAL - 3) digits = digitsAt(bytes, start, CHARACTERS_MAX);
     this.end = start + digits.length;
     return digits === '' ? NaN : Math.fround(Number(digits));
   }
 }
 
-/** The number that begins at `start`, as far as `charactersMax` go; '' for what is none. */
+/** The text of the number at `start`, cut to `charactersMax`; '' if there is none. */
 function digitsAt(bytes: Buffer, start: number, charactersMax: number): string {
   const [digits = ''] = NUMBER.exec(bytes.toString('latin1', start, start + charactersMax)) ?? [];
   return digits;
 }
 
-/** The first place from `start` on that is no white space of JSON. */
+/** The first offset from `start` on that is not JSON white space. */
 export function afterSpace(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;

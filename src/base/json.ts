@@ -1,8 +1,8 @@
-// What has to be known of JSON that comes in, and JSON.parse does not tell. Numbers that it would change without a word:
-// whole numbers that a double does not hold, such as many 64-bit ids, and those that are too large or too small for any;
-// the parsed value no longer tells, so the text is looked at. And how deep lists and objects stand in each other. Pure.
+// Checks of JSON texts that JSON.parse does not make. Finds numbers that parsing would change silently: integers that a
+// double cannot hold, such as many 64-bit ids, and numbers that are too large or too small; the parsed value does not
+// show this, so the text is scanned. Also measures the nesting depth. Pure functions.
 
-/** Fewer digits always come back as they were written, unless the exponent is large. */
+/** Numbers with fewer digits always survive parsing, unless the exponent is large. */
 const SUSPECT = /\d[\d.]{15}|[eE][+-]?\d{3}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -12,15 +12,15 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 
 /**
- * The first number of a good JSON text that would not be told again as it was written. A fraction may be rounded, as
- * everywhere. `names`: looks below keys of these names alone, however deep they stand.
+ * The first number of a valid JSON text that would not be serialized as it was written. Rounded fractions do not count.
+ * With `names`, only values under keys of these names are checked, at any depth.
  */
 export function changedNumber(json: string, names?: ReadonlySet<string>): string | undefined {
   for (const { token } of changedNumbers(json, names)) return token;
   return undefined;
 }
 
-/** The same text with these numbers as strings of their digits. */
+/** The text with these numbers replaced by strings of their digits. */
 export function withLongNumbersQuoted(json: string): string {
   let quoted = '';
   let end = 0;
@@ -34,7 +34,7 @@ export function withLongNumbersQuoted(json: string): string {
 function* changedNumbers(json: string, names?: ReadonlySet<string>): Generator<{ at: number; token: string }> {
   if (!SUSPECT.test(json)) return;
   let depth = 0;
-  /** The depth of the object whose named value this is; Infinity outside of any. */
+  /** The depth of the object that has the named key; Infinity outside of any. */
   let namedAt = names ? Infinity : -1;
   for (let at = 0; at < json.length; ) {
     const code = json.charCodeAt(at);
@@ -58,7 +58,7 @@ function* changedNumbers(json: string, names?: ReadonlySet<string>): Generator<{
   }
 }
 
-/** Whether what a number is parsed to is told in other digits, its zeros aside. */
+/** Whether the number would be serialized with other digits, apart from zeros. */
 function isChanged(token: string): boolean {
   const value = Number(token);
   const written = digitsOf(token);
@@ -69,11 +69,11 @@ function isChanged(token: string): boolean {
   return written.digits !== told.digits || (written.digits !== '' && written.exponent !== told.exponent);
 }
 
-/** A number as whole digits without zeros at either end, times ten to the exponent. */
+/** The number as an integer without zeros at either end, and a power of ten. */
 function digitsOf(token: string): { digits: string; exponent: number } {
   const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(token) ?? [];
   const all = whole + fraction;
-  // Not by an expression: one that looks for zeros at the end begins anew at each of them.
+  // A loop instead of a regular expression, which would take quadratic time to find trailing zeros.
   let [start, end] = [0, all.length];
   while (all[start] === '0') start++;
   while (end > start && all[end - 1] === '0') end--;
@@ -82,7 +82,7 @@ function digitsOf(token: string): { digits: string; exponent: number } {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** `start` is the opening quote; the answer is behind the closing one. */
+/** `start` is the opening quote; returns the offset after the closing one. */
 function endOfString(json: string, start: number): number {
   for (let quote = json.indexOf('"', start + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -92,7 +92,7 @@ function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** Whether a colon stands behind a string. */
+/** Whether a colon follows the string. */
 function isKey(json: string, end: number): boolean {
   let at = end;
   while (json.charCodeAt(at) <= 0x20) at++;
@@ -100,9 +100,8 @@ function isKey(json: string, end: number): boolean {
 }
 
 /**
- * Whether more than `levels` lists and objects stand in each other; a scalar has none. Looks no deeper than that.
- * JSON.parse takes any depth, but JSON.stringify, a structured clone and whatever walks a value by calling itself end
- * with the stack.
+ * Whether lists and objects are nested deeper than `levels`; a scalar has depth 0. Does not descend further. JSON.parse
+ * accepts any depth, but JSON.stringify, structured clones and recursive functions overflow the stack.
  */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

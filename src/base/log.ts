@@ -1,4 +1,4 @@
-// What the parts of the server need of a logger; levels as in pino. Types only.
+// The logger interface, with the levels of pino, and the messages by which workers log. Types only.
 
 export interface Log {
   debug(fields: Record<string, unknown>, message: string): void;
@@ -7,12 +7,12 @@ export interface Log {
   error(fields: Record<string, unknown>, message: string): void;
 }
 
-/** What each worker tells of itself when it has loaded: its thread id. */
+/** Sent by each worker when it has loaded: its thread id. */
 export interface LoadedNote {
   loaded: number;
 }
 
-/** What a worker wants logged, though it goes on. */
+/** A log line that a worker sends to the front thread. */
 export interface LogNote {
   level: 'info' | 'warn' | 'error';
   fields: Record<string, unknown>;

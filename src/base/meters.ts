@@ -1,12 +1,11 @@
-// What worker threads count in shared memory, where the front thread reads it when the metrics are scraped: commits of
-// each store, what the hit caches had, and calls of each endpoint. A block of cells belongs to one store or endpoint; the
-// layout is nowhere but here. Any thread.
+// Counters that worker threads keep in shared memory and the front thread reads at each scrape: commits of each store,
+// hits of the payload caches, and calls of each endpoint. Each store or endpoint has a block of cells, whose layout
+// only this file knows. Any thread.
 import { bucketOf } from './histogram.js';
 
 /**
- * Whole numbers in shared memory that every thread may add to, and that outlast the thread which added: the front
- * thread reads what workers count without asking them, however busy they are. Each cell is changed atomically; several
- * together are not.
+ * Integers in shared memory that any thread may change and that survive the thread; the front thread reads them without
+ * asking busy workers. Each cell is atomic; several cells together are not.
  */
 export class SharedCells {
   private readonly cells: BigInt64Array;
@@ -15,7 +14,7 @@ export class SharedCells {
     this.cells = new BigInt64Array(memory);
   }
 
-  /** `count` cells, all 0. */
+  /** Creates `count` cells with value 0. */
   static create(count: number): SharedCells {
     return new SharedCells(new SharedArrayBuffer(count * BigInt64Array.BYTES_PER_ELEMENT));
   }
@@ -33,37 +32,40 @@ export class SharedCells {
   }
 }
 
-/** From a disk with a battery to one that stalls. */
+/** From a disk with a battery-backed cache to one that stalls. */
 export const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
 
 const HIT_CACHE = { hits: 0, misses: 1 } as const;
 const HIT_CACHE_CELLS = 2;
-/** Within the block of a store; behind them a cell for each bucket, and one for what is beyond the last. */
+/**
+ * Cells within the block of a store; they are followed by one cell per bucket, and one for values beyond the last
+ * bound.
+ */
 const STORE = { micros: 0, usedBytes: 1, failures: 2, buckets: 3 } as const;
 const STORE_CELLS = STORE.buckets + COMMIT_SECONDS.length + 1;
 
-/** Places of the stores that are no shards; shard n is behind them. */
+/** Indexes of the stores that are not shards; the shards follow. */
 export const CATALOG = 0;
 export const QUERY_LOG = 1;
 const OTHER_STORES = 2;
 export const placeOfShard = (shard: number): number => OTHER_STORES + shard;
 
 export interface Commits {
-  /** Of each bucket, not added up. */
+  /** Count of each bucket, not cumulative. */
   counts: number[];
   seconds: number;
   failures: number;
   usedBytes: number;
 }
 
-/** Of one store; its owner alone writes. */
+/** The counters of one store; only its owner writes. */
 export class StoreMeter {
   constructor(
     private readonly cells: SharedCells,
     private readonly at: number,
   ) {}
 
-  /** A commit has been synced. `usedBytes`: how far into the file pages have been used. */
+  /** Records a commit that has been synced. `usedBytes` is the used part of the file. */
   committed(ms: number, usedBytes: number): void {
     this.cells.add(this.at + STORE.micros, ms * 1000);
     this.cells.add(this.at + STORE.buckets + bucketOf(COMMIT_SECONDS, ms / 1000), 1);
@@ -109,7 +111,7 @@ export class SharedMeters {
     return new StoreMeter(this.cells, HIT_CACHE_CELLS + place * STORE_CELLS);
   }
 
-  /** Hits of one search whose chunks were told of before, and those that were read. */
+  /** Records the hits of one search whose payloads were cached, and those that were read. */
   hydrated(hits: number, misses: number): void {
     if (hits > 0) this.cells.add(HIT_CACHE.hits, hits);
     if (misses > 0) this.cells.add(HIT_CACHE.misses, misses);
@@ -124,7 +126,7 @@ const CELLS = ['calls', 'tokens', 'refused', 'rests', 'waiting'] as const;
 
 export type EndpointCounts = Record<(typeof CELLS)[number], number>;
 
-/** Of one endpoint, in the order in which the worker is given them; one thread writes. */
+/** The counters of one endpoint, indexed as in the worker's start data; one thread writes. */
 export class EndpointMeter {
   private constructor(
     private readonly cells: SharedCells,

@@ -1,2 +1,5 @@
-/** What keeps a server from running here, in a line for the operator. Nothing is wrong with the program. */
+/**
+ * An error in the environment or configuration that prevents the server from running; its message is one line for the
+ * operator.
+ */
 export class OperatorError extends Error {}

@@ -1,5 +1,5 @@
-// A small seeded random number generator for tests, loads and jitter: the same seed gives the same numbers on every
-// machine. Algorithm: mulberry32 by Tommy Ettinger (public domain), 32 bits of state, period 2^32.
+// A seeded random number generator for tests, load generators and jitter: a seed gives the same numbers on every
+// machine. Algorithm: mulberry32 by Tommy Ettinger (public domain), with 32 bits of state and period 2^32.
 
 export interface Prng {
   /** Uniform in [0, 1). */

@@ -1,13 +1,13 @@
-// A gate between a worker thread and those that keep it from its work for a moment: they wait until the worker is not at
-// it, and the worker waits meanwhile, blocked. Two words in shared memory for each place. `run` is for the worker, of
-// which a place has one at a time; `hold` is for any other thread, several of them too.
+// A gate between one worker thread and the threads that block its work for a short time. Holders wait until the worker
+// is not busy; then the worker blocks until they are done. Each gate consists of two words in shared memory. Only the
+// one worker of a gate calls `run`; any number of other threads may call `hold`.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Words of a place: how many hold it; 1 while the worker is at work. */
+/** The words of a gate: the number of holders; 1 while the worker is busy. */
 const HELD = 0;
 const BUSY = 1;
 const WORDS = 2;
-/** Between two looks at a worker that is at work. */
+/** Interval at which a holder checks whether the worker is still busy. */
 const RECHECK_MS = 1;
 
 export class Latch {
@@ -21,14 +21,14 @@ export class Latch {
     return new Latch(new Int32Array(memory, place * WORDS * Int32Array.BYTES_PER_ELEMENT, WORDS));
   }
 
-  /** By a worker before its first `run`: the one before it may have died at work. */
+  /** Called by a worker before its first `run`, because its predecessor may have died while busy. */
   reset(): void {
     Atomics.store(this.words, BUSY, 0);
   }
 
   /**
-   * It says that it is at work before it looks whether it may: so does whoever holds, the other way round, and never
-   * both go on.
+   * The worker sets its flag before it checks the holders, and holders do the reverse, so the two never proceed
+   * together.
    */
   run<T>(work: () => T): T {
     for (;;) {
@@ -45,7 +45,7 @@ export class Latch {
     }
   }
 
-  /** Does `work` while the worker is not at its own; or, where that does not end, once it is not wanted any more. */
+  /** Runs `work` while the worker is not busy. If the worker stays busy, runs it once `isWanted` returns false. */
   async hold<T>(work: () => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
     Atomics.add(this.words, HELD, 1);
     try {
@@ -58,5 +58,5 @@ export class Latch {
   }
 }
 
-/** Of a place that nobody holds there is no latch. */
+/** Runs `work` through the gate, if there is one. */
 export const passing = <T>(latch: Latch | undefined, work: () => T): T => (latch ? latch.run(work) : work());

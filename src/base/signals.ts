@@ -1,6 +1,6 @@
-// Signals within one thread: that the caller of some work has gone, and that shared state has changed.
+// Signals within one thread: cancellation of work, and notification that shared state has changed.
 
-/** An AbortSignal is one too. */
+/** A cancellation signal; an AbortSignal is one. */
 export interface Leaving {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
@@ -8,8 +8,8 @@ export interface Leaving {
 }
 
 /**
- * A minimal cancellation signal: `aborted` and listeners that are called once. An AbortController costs 18 µs for each
- * request to make, watch and abort; this one costs next to nothing.
+ * A minimal cancellation signal: `aborted` and one-shot listeners. Creating, observing and aborting an AbortController
+ * costs 18 µs per request; this costs next to nothing.
  */
 export class Departure implements Leaving {
   private hasGone = false;
@@ -19,7 +19,7 @@ export class Departure implements Leaving {
     return this.hasGone;
   }
 
-  /** `listener` is called once, unless it has gone already. */
+  /** Calls `listener` once when the signal is triggered; not if it has been already. */
   addEventListener(_type: 'abort', listener: () => void): void {
     (this.listeners ??= []).push(listener);
   }
@@ -28,7 +28,7 @@ export class Departure implements Leaving {
     this.listeners = this.listeners?.filter((one) => one !== listener);
   }
 
-  /** It has gone. Telling it again changes nothing. */
+  /** Triggers the signal. Further calls have no effect. */
   tell(): void {
     if (this.hasGone) return;
     this.hasGone = true;
@@ -39,14 +39,16 @@ export class Departure implements Leaving {
 }
 
 /**
- * Wakes those who wait for something to have changed; they look again for themselves. For asynchronous loops that share
- * state, such as the reader and the writer of a stream.
+ * Wakes asynchronous loops that share state, such as the reader and the writer of a stream; each checks the state again
+ * itself.
  */
 export class Signal {
   private wake: () => void = () => {};
   private promise = this.renew();
 
-  /** Resolves at the next `send`. Nothing is missed by one who looks and then waits without an await between. */
+  /**
+   * Resolves at the next `send`. Nothing is missed if there is no await between checking the state and calling this.
+   */
   next(): Promise<void> {
     return this.promise;
   }

@@ -1,39 +1,41 @@
-// What a worker thread says of itself, and does for itself: that it has loaded, what is to be logged, the memory it
-// takes, its priority, its end. The front thread uses createMemoryReport and reportedBytes alone.
+// Functions that worker threads call on their own behalf: reporting that they have loaded, logging, reporting memory,
+// lowering their priority, ending. Only createMemoryReport, reportedBytes and faultOf are for the front thread too.
 import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, threadId } from 'node:worker_threads';
 import type { LoadedNote, LogNote } from './log.js';
 
-/** The last thing that a worker does while it loads: a thread that loads must not be ended (src/pool/worker-pool.ts). */
+/**
+ * Must be the last step of loading a worker: a thread must not be terminated while it loads (src/pool/worker-pool.ts).
+ */
 export function noteLoaded(): void {
   parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 }
 
-/** Logs by the front thread's log. */
+/** Writes a line to the log of the front thread. */
 export function noteForLog(level: LogNote['level'], fields: LogNote['fields'], message: string): void {
   parentPort?.postMessage({ level, fields, message } satisfies LogNote);
 }
 
-/** Whether another thread of this process has had the store at `place` before. To be called once by each. */
+/** Whether another thread of this process has owned the store at `place` before. Each thread must call it once. */
 export const takesOver = (starts: SharedArrayBuffer, place: number): boolean =>
   Atomics.add(new Int32Array(starts), place, 1) > 0;
 
-// The memory of a thread's isolate while a task runs: its heap and what its objects hold outside of it, and nothing of
-// other threads. It is a number in shared memory: whoever watches does not wait for an answer.
+// Memory of a thread's isolate while a task runs: its heap and external memory, without that of other threads. It is a
+// number in shared memory, so that the watchdog can read it without asking the thread.
 
 const EVERY_MS = 50;
 const BYTES_PER_UNIT = 1024;
 
-/** To be sent with the task. */
+/** Creates the report, which is sent with the task. */
 export const createMemoryReport = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 
-/** How much more the isolate takes than when the task began, as it was told last. */
+/** Growth of the isolate since the task began, as last reported. */
 export const reportedBytes = (report: SharedArrayBuffer): number =>
   Atomics.load(new Int32Array(report), 0) * BYTES_PER_UNIT;
 
-/** Tells it from now on, whenever the thread comes round to it, until the function that is answered is called. */
+/** Starts periodic reports, whenever the thread is free to run a timer; returns a function that stops them. */
 export function reportMemory(report: SharedArrayBuffer): () => void {
   const cell = new Int32Array(report);
   const before = ownBytes();
@@ -49,12 +51,12 @@ function ownBytes(): number {
   return heap + outside;
 }
 
-/** A tenth of what a thread of normal priority gets, where both want the same core (`man 7 sched`). */
+/** With this niceness, a thread gets about a tenth of the CPU time of a normal one on the same core (`man 7 sched`). */
 const NICENESS = 10;
 
 /**
- * Lowers the priority of this thread at the operating system. On Linux it is a property of each thread, and the threads
- * it starts inherit it; elsewhere it would be that of the whole process, and stays as it is.
+ * Lowers the priority of this thread. On Linux, priority is a property of a thread and inherited by the threads it
+ * starts; on other systems it would affect the whole process, so it is not changed.
  */
 export function yieldToSearches(): void {
   if (platform() !== 'linux') return;
@@ -62,11 +64,13 @@ export function yieldToSearches(): void {
   setPriority(thread, NICENESS);
 }
 
-/** For the log: the stack, where there is one. */
+/** The stack of an error, if it has one, for the log. */
 export const faultOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
-/** Ends this thread as what nobody catches does. Never resolves: what was under way is answered by its end. */
+/**
+ * Ends this thread by an uncaught exception. Never resolves; the pool rejects the running tasks when the thread ends.
+ */
 export function endThread(error: unknown): Promise<never> {
   setImmediate(() => {
     throw error;

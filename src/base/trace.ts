@@ -1,72 +1,72 @@
-// The event of a finished request, the phases of its work, and the interface of tracing: a trace for each request, which
-// takes the event when the request is over and is named to the machines that are called for it. A tracer exists only
-// where tracing is configured; the terms are those of W3C Trace Context.
+// The event of a finished request, the phases of its work, and the tracing interface: a trace per request, which
+// receives the event at the end, and whose context is passed to other services. A tracer exists only if tracing is
+// configured. The terms are those of W3C Trace Context.
 
-/** As they follow each other, in a search and in an ingest. */
+/** In the order in which they run, in a search and in an ingest. */
 export const PHASES = ['prepare', 'embed', 'filter', 'search', 'hydrate', 'rerank', 'store'] as const;
-/** Side by side within the phase `search`. */
+/** These run concurrently within the phase `search`. */
 export const PHASES_WITHIN_SEARCH = ['vector_search', 'lexical_search'] as const;
 
 type PhaseName = (typeof PHASES | typeof PHASES_WITHIN_SEARCH)[number];
 
-/**
- * How long the phases of some work took, in milliseconds by `<phase>_ms`. They follow each other; `startedAtMs` is by
- * performance.now().
- */
+/** Durations of sequential phases, in milliseconds by `<phase>_ms`. `startedAtMs` is a value of performance.now(). */
 export interface Phases {
   readonly startedAtMs: number;
   readonly timing: { readonly [P in PhaseName as `${P}_ms`]?: number | undefined };
 }
 
 /**
- * How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body,
- * or by a failure after the reply had begun.
+ * How a request ended: answered completely; aborted by the client before that; cut off because its body stalled; or
+ * failed after the reply had begun.
  */
 export type RequestOutcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
 
-/** One finished request, for the log, the metrics and its trace. */
+/** A finished request, for the log, the metrics and its trace. */
 export interface RequestEvent {
   readonly id: string;
-  /** OTHER stands for every method that is not in use: clients may invent as many as they like. */
+  /** OTHER for unknown methods, so that clients cannot create arbitrary values. */
   readonly method: string;
-  /** Path template of the route; '' where none was found. */
+  /** The path template of the route; '' if no route matched. */
   readonly route: string;
-  /** 0 when the client was gone before a reply was made. */
+  /** 0 if the client disconnected before there was a reply. */
   readonly status: number;
   readonly latencyMs: number;
-  /** Name of who called; '' before authentication. */
+  /** The name of the actor; '' before authentication. */
   readonly actor: string;
-  /** Of the path; '' where it has none, or who called is not known. */
+  /** The tenant of the path; '' if there is none or the caller is not authenticated. */
   readonly tenant: string;
-  /** Bytes of the reply's body. */
+  /** Size of the body of the reply in bytes. */
   readonly bytes: number;
   readonly outcome: RequestOutcome;
-  /** Takes its time by nature: an archive, or a streamed reply. */
+  /** True for requests that take long by nature, such as archives and streams; they are not logged as slow. */
   readonly isLong: boolean;
-  /** Of an error. */
+  /** The error code, if there was an error. */
   readonly code?: string;
-  /** Of a search or an ingest that succeeded. */
+  /** Present for a successful search or ingest. */
   readonly phases?: Phases;
   readonly traceId?: string;
 }
 
 export interface RequestTrace {
-  /** 32 hexadecimal digits. */
+  /** The trace id: 32 hexadecimal digits. */
   readonly id: string;
-  /** Header for calls of other machines. */
+  /** The header for calls to other services. */
   readonly traceparent: string;
-  /** Once, when the request is over. */
+  /** Must be called once, when the request ends. */
   end(event: RequestEvent): void;
 }
 
 export interface Tracer {
-  /** Goes on with the trace of the caller, where its headers name one. `startedAtMs` is by performance.now(). */
+  /**
+   * Begins a trace; continues the caller's trace if its headers name one. `startedAtMs` is a value of
+   * performance.now().
+   */
   begin(header: (name: string) => string, startedAtMs: number): RequestTrace;
-  /** Sends what waits. Never rejects. */
+  /** Sends the buffered spans. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Adds the milliseconds of `work` to its phase, whether it succeeds or not. */
+/** Adds the duration of `work` in milliseconds to the phase, whether it succeeds or fails. */
 export async function timed<P extends string, T>(
   timing: Partial<Record<P, number>>,
   phase: P,

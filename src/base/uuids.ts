@@ -1,11 +1,11 @@
-// Ids as UUIDv7s that grow, also within a millisecond and when the clock is set back: the order of the ids is the order in
-// which they were made.
+// UUIDv7 ids that strictly increase, also within a millisecond and when the clock is set back, so that sorting them
+// gives the order of creation.
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 /**
- * Time and sequence tell the ids of one server apart; the random bytes, those of several. A draw for each took 2 of 2.3
- * µs.
+ * Ids per draw of random bytes. Time and sequence distinguish the ids of one server, random bytes those of different
+ * servers. Drawing them for each id took 2 of 2.3 µs.
  */
 const IDS_PER_DRAW = 256;
 
@@ -25,5 +25,5 @@ export class GrowingIds {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The id as it is stored; undefined for what can be none. */
+/** Normalizes a UUID to lower case; undefined if it is not valid. */
 export const asUuid = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined);

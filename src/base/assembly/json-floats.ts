@@ -1,13 +1,13 @@
-// AssemblyScript: reads numbers of a JSON list into float32, those of the form that vectors are made of: one digit, or
-// one and up to 22 more behind a point. No digit is looked at alone: what ends a number is found in 32 bytes at once,
-// and its digits come from the 16 before that, and the 16 before those, which are right-aligned then. Loaded by
-// ../json-floats.ts, which reads what this leaves; one instance, one thread.
+// AssemblyScript: parses the numbers of a JSON list into float32, if they have the usual form in vectors: one digit,
+// optionally a point and up to 22 digits. Instead of looping over digits, SIMD finds the end of a number within 32
+// bytes, and converts the (up to 16 + 16) digits before the end, which are right-aligned. ../json-floats.ts loads this
+// module and parses all other numbers. Each instance belongs to one thread.
 
 const POWERS = memory.data<f64>([
   1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
   1e21, 1e22,
 ]);
-/** Vectors that are loaded: V8 makes a constant anew wherever it stands. */
+/** SIMD constants in memory, because V8 rebuilds a constant wherever it is used. */
 const ZEROS = memory.data<u8>(
   [0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30],
   16,
@@ -16,12 +16,12 @@ const NINES = memory.data<u8>([9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], 
 const EVEN = memory.data<u16>([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 16);
 const TENS = memory.data<u16>([10, 10, 10, 10, 10, 10, 10, 10], 16);
 const HUNDREDS = memory.data<u16>([100, 1, 100, 1, 100, 1, 100, 1], 16);
-/** From an offset on, so many of the last places. */
+/** Loaded at offset n, a mask of the last n bytes. */
 const PLACES = memory.data<u64>([0, 0, -1, -1], 16);
 const SCALE_MAX: u32 = 22;
-/** Up to here integers are exact. */
+/** Up to this value, integers are exact in a double. */
 const EXACT_MAX: f64 = 9007199254740991;
-/** More, in proportion, than the roundings of so many digits add up to: 2^-48. */
+/** 2^-48, which is more than the accumulated relative rounding error of so many digits. */
 const DOUBT: f64 = 3.552713678800501e-15;
 const SPACE = 0x20;
 const COMMA = 0x2c;
@@ -30,13 +30,12 @@ const DOT = 0x2e;
 const ZERO: i8 = 0x30;
 const BRACKET_CLOSE = 0x5d;
 
-/** How many numbers the last call has read. */
+/** The number of values that the last call of `read` has parsed. */
 export let count: i32 = 0;
 
 /**
- * Reads up to `max` numbers from `at` on, each with the comma or bracket behind it, to the first that has another form,
- * or to the end of the list or the text. Answers where it has stopped. The text may be looked at 32 bytes beyond both
- * ends.
+ * Parses up to `max` numbers from `at` on, each with the comma or bracket after it, until one has another form or the
+ * list or text ends. Returns where it stopped. Reads up to 32 bytes beyond both ends of the text.
  */
 export function read(at: usize, end: usize, out: usize, max: i32): usize {
   count = 0;
@@ -55,7 +54,7 @@ export function read(at: usize, end: usize, out: usize, max: i32): usize {
       scale <= SCALE_MAX;
     const value = isPlain ? valueOf(first, behind, scale) : <f32>NaN;
     if (value != value) break;
-    // The sign bit, and no branch: signs of vectors cannot be foretold.
+    // Sets the sign bit without a branch, because the signs of vectors are unpredictable.
     store<u32>(out + ((<usize>count) << 2), reinterpret<u32>(value) | (u32(isNegative) << 31));
     at = behind + 1;
   }
@@ -68,25 +67,23 @@ function isDigit(at: usize): bool {
 }
 
 /**
- * What ends the digits of a fraction, where the number begins at `at`: it stands behind its first three bytes, which
- * are not looked at, for the next number waits for this one's end. 32 further on where there is none.
- * @inline
+ * Returns the end of the digits of a fraction whose number begins at `at`, or 32 bytes further on if there is none. The
+ * first three bytes are skipped, because this result is on the critical path of the next number. @inline
  */
 function fractionEnd(at: usize): usize {
   const low = nonDigits(at) & ~7;
   return at + <usize>(low != 0 ? ctz(low) : ctz((nonDigits(at + 16) << 16) | 0x100000000));
 }
 
-/** A bit for each of 16 bytes that is no digit. @inline */
+/** A bit for each of 16 bytes that is not a digit. @inline */
 function nonDigits(at: usize): u64 {
   return <u64>(~i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(at), v128.load(ZEROS)), v128.load(NINES))) & 0xffff);
 }
 
 /**
- * The float32 nearest to a digit and `scale` digits behind its point, as JSON.parse and Math.fround make it: a mantissa
- * that is exact is rounded once, as Number does it (Clinger, 1990). One that is not may be off by a little: NaN where
- * that little decides.
- * @inline
+ * The float32 nearest to a digit and `scale` fraction digits, equal to JSON.parse followed by Math.fround. An exact
+ * mantissa is rounded once, as Number does it (Clinger, 1990). Otherwise the result may be slightly off, and NaN is
+ * returned if that could change the float32. @inline
  */
 function valueOf(first: usize, behind: usize, scale: u32): f32 {
   const power = load<f64>(POWERS + ((<usize>scale) << 3));

@@ -1,7 +1,7 @@
-// What the kernel is told of the pages of a shared memory. Node-API, so one build serves every Node.
-// adviseHugePages(view, bytes): it may use huge pages from the view's first byte on, for `bytes` of address space that
-// the memory has or will grow to. giveBack(view): what the view shows is wanted no more; it reads as zeros, and takes
-// no memory until it is written to. Both answer whether the kernel took it.
+// Advises the operating system about pages of shared memory. Uses Node-API, so one build works with every Node version.
+// adviseHugePages(view, bytes) allows huge pages from the first byte of the view on, for `bytes` of address space, which
+// the memory may not have grown to yet. giveBack(view) discards the content of the view: it reads as zeros and takes no
+// memory until it is written. Both return whether the system accepted the advice.
 #include <node_api.h>
 #ifdef __linux__
 #include <sys/mman.h>
