@@ -1,5 +1,5 @@
-// Writes a collection into an archive, out of one snapshot of the data directory: its documents, shard by shard, its
-// logged searches, and the manifest that vouches for them. Archive process only.
+// Writes a collection into an archive from one snapshot of the data directory: its documents, shard by shard, its
+// logged searches, and its manifest. Archive process only.
 import { join } from 'node:path';
 import type { CollectionRef } from '../api/collections.js';
 import { refOf } from '../storage/catalog-commands.js';
@@ -20,9 +20,8 @@ import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, faultOfR
 import { type ArchiveWriter, writeRecords } from './writer.js';
 
 /**
- * Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other
- * processes read along, whatever becomes of the server meanwhile. It has to be ended, or the pages it sees are never
- * used again.
+ * A snapshot of a whole data directory in a process other than the server, which LMDB allows whatever happens to the
+ * server meanwhile. It must be ended; until then LMDB cannot reuse the pages that it sees.
  */
 export class DatasetSnapshot {
   private constructor(
@@ -32,8 +31,8 @@ export class DatasetSnapshot {
   ) {}
 
   /**
-   * Opens the stores, each within `held`, which runs it while nothing is committed to the store at a place. What it
-   * answers takes the snapshot; whoever calls that sees to it that nothing is written meanwhile.
+   * Opens the stores, each within `held`, which runs its function while nothing is committed to the store at that
+   * place. Returns a function that takes the snapshot; the caller must make sure that nothing is written meanwhile.
    */
   static async prepare(
     directory: string,
@@ -58,8 +57,8 @@ export class DatasetSnapshot {
   }
 
   /**
-   * The logged searches of a collection, the oldest first: ids of 16 bytes and records as the store has them, undefined
-   * where they are damaged.
+   * The logged searches of a collection, oldest first: ids of 16 bytes and records as stored, undefined for damaged
+   * records.
    */
   *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
     for (const { key, value } of this.log.queries.inspect(collectionPrefix(logId)))
@@ -72,8 +71,8 @@ export class DatasetSnapshot {
 }
 
 /**
- * The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
- * or is not there though another leads to it, is a DamagedRecord.
+ * The documents of a collection in the form for archives, from the snapshot of one shard. Throws DamagedRecord for a
+ * record that does not decode, or that is missing though another one refers to it.
  */
 export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<ArchivedDocument> {
   let [documents, chunks] = [0, 0];
@@ -106,7 +105,7 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
   return { docid, version, ingested_at_ms: ingestedAtMs, metadata: metadataJson, priority, chunks, vectors };
 }
 
-/** The entry of its manifest. */
+/** Writes a collection into `folder` and returns the entry of its manifest. */
 export async function writeCollection(
   writer: ArchiveWriter,
   snapshot: DatasetSnapshot,
@@ -135,7 +134,7 @@ function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef): Generato
   for (const txn of shards) yield* storedDocuments(txn, ref);
 }
 
-/** undefined for one that is damaged. */
+/** The logged searches, with undefined for each damaged one. */
 function* soundQueries(snapshot: DatasetSnapshot, logId: CollectionId): Generator<ArchivedQuery | undefined> {
   for (const { id, record } of snapshot.queries(logId))
     yield record && faultOfRecord(record) === undefined ? { id, record } : undefined;

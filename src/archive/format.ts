@@ -1,5 +1,5 @@
-// What stands in the manifests of archives, the names of their entries, and why an archive is refused: the one
-// description of the layout. docs/reference/archive-format.md has it in words. Pure.
+// The layout of archives: the manifests, the names of entries, and the reasons for which an archive is rejected.
+// docs/reference/archive-format.md describes the format. Pure functions.
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { Collection } from '../api/collections.js';
@@ -36,8 +36,8 @@ type ArchiveReason =
 export type ArchiveCode = 'archive_invalid' | 'collection_archive_invalid';
 
 /**
- * Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Who knows
- * what the archive was to be gives it the code.
+ * The reason for which an archive is rejected: a code, which becomes `details.reason`, and a message. The caller knows
+ * what kind of archive was expected and adds the error code.
  */
 export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault';
@@ -49,7 +49,7 @@ export class ArchiveFault extends Error {
     super(message);
   }
 
-  /** As it is told to the client. */
+  /** The client error for this reason. */
   refusal(code: ArchiveCode): AppError {
     return new AppError(code, this.message, { details: { reason: this.reason } });
   }
@@ -58,18 +58,18 @@ export class ArchiveFault extends Error {
 const FORMAT_VERSION = 1;
 export const MANIFEST = 'manifest.json';
 export const TENANTS = 'tenants.json';
-/** Of the manifests and of the list of tenants, which are read whole. */
+/** The maximum size of manifests and of the list of tenants, which are read whole. */
 export const WHOLE_ENTRY_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Far more than any of ours has, and far fewer than a stack takes. */
+/** The maximum nesting of a manifest: far more than manifests have, and far less than what overflows the stack. */
 const LEVELS_MAX = 100;
-/** They travel to the server, and stay in its catalog. */
+/** The maximum length of a collection's settings, which the server receives and keeps in its catalog. */
 const SETTINGS_CHARACTERS_MAX = 64 * 1024;
 
 type Count = number & tags.Type<'uint64'>;
 type Digest = string & tags.Pattern<'^[0-9a-f]{64}$'>;
 
-/** An entry of the zip, as the manifest vouches for it. */
+/** An entry of the zip with its size and digest, as a manifest lists it. */
 export interface EntryRecord {
   name: string;
   bytes: Count;
@@ -87,27 +87,24 @@ export interface CollectionManifest extends Heading {
   format: 'sheaf-collection';
   collection: ArchivedSettings;
   counts: ArchiveCounts;
-  /**
-   * Logged searches whose records are damaged; absent where there are none. The collection is worth its archive without
-   * them.
-   */
+  /** The number of logged searches that were left out because their records were damaged; absent if there are none. */
   queries_left_out?: Count;
-  /** All others of the folder, in the order they stand in. */
+  /** All other entries of the folder, in their order. */
   entries: EntryRecord[];
 }
 
 export interface DatasetManifest extends Heading {
   format: 'sheaf-dataset';
-  /** Their manifests are entries, which vouch for the rest. */
+  /** The collections. Each manifest is an entry that lists the other entries of its collection. */
   collections: {
     tenant: string;
     name: string;
     folder: string & tags.Pattern<'^collections/[0-9]{1,10}/$'>;
     manifest: EntryRecord;
   }[];
-  /** Collections that are not in the archive, though they are in the dataset. */
+  /** Collections of the dataset that are not in the archive. */
   left_out: { tenant: string; name: string; reason: string }[];
-  /** The tenants and keys that were made at run time: `tenants.json`. */
+  /** The tenants and keys that were created at run time, in `tenants.json`. */
   tenants: EntryRecord;
 }
 
@@ -129,7 +126,7 @@ export const headingAt = (createdAt: string): Heading => ({
   created_at: createdAt,
 });
 
-/** The settings of a collection as an archive has them, and nothing else that it may have. */
+/** The settings of a collection that belong in an archive, without other fields. */
 export function settingsOf(collection: Collection | ArchivedSettings): ArchivedSettings {
   const {
     tenant,
@@ -168,13 +165,13 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
 const isHeading = typia.createIs<Heading & { format: string }>();
 const isManifest = typia.createIs<CollectionManifest | DatasetManifest>();
 
-/** Throws ArchiveFault where it is no manifest of ours, or one of another version. */
+/** Parses a manifest. Throws ArchiveFault if it is not a Sheaf manifest, or one of another version. */
 export function parseManifest(bytes: Buffer): Manifest {
   const manifest = parsedJson(bytes);
   if (isDeeperThan(LEVELS_MAX, manifest))
     throw new ArchiveFault('manifest_invalid', `The manifest has more than ${LEVELS_MAX} levels.`);
   if (!isHeading(manifest) || !manifest.format.startsWith('sheaf-'))
-    throw new ArchiveFault('manifest_invalid', 'The manifest is none of a Sheaf archive.');
+    throw new ArchiveFault('manifest_invalid', 'The manifest is not that of a Sheaf archive.');
   if (manifest.format_version !== FORMAT_VERSION)
     throw new ArchiveFault(
       'format_unknown',
@@ -192,11 +189,11 @@ export function parseManifest(bytes: Buffer): Manifest {
     );
   if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'The manifest has a wrong shape.');
   if ('collection' in manifest && JSON.stringify(settingsOf(manifest.collection)).length > SETTINGS_CHARACTERS_MAX)
-    throw new ArchiveFault('settings_invalid', 'The settings of the collection are longer than any can be.');
+    throw new ArchiveFault('settings_invalid', 'The settings of the collection are too long.');
   return manifest;
 }
 
-/** The value of an entry that is JSON. */
+/** Parses an entry that contains JSON. */
 export function parsedJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -1,5 +1,6 @@
-// The messages between the front thread and an archive process: a task, then what the process has to tell, step by
-// step. Types only; plain data. The bytes of an archive that is written come by the process's standard output.
+// The messages between the main thread and an archive process: the main thread sends a task, and the process reports
+// its progress. Types of plain data only. The bytes of an archive being written go through the standard output of the
+// process.
 import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from '../api/archives.js';
 import type { WireError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
@@ -9,39 +10,43 @@ import type { StoredTenants } from '../api/tenants.js';
 
 export interface ArchivedSource {
   collection: Collection;
-  /** The id that its query log is kept under. */
+  /** The id under which the collection's query log is kept. */
   logId: CollectionId;
 }
 
-/** Opens the stores, each when the process is told so, to write an archive of what they hold when it is told that. */
+/**
+ * Writes an archive of the stores. The process opens each store when it is ordered to, and takes its snapshots when it
+ * is ordered to.
+ */
 export interface WriteTask {
   op: 'write';
   directory: string;
   shards: number;
 }
 
-/** What is written, as it is now. */
+/** What is to be written, as of the moment of the snapshots. */
 export interface ArchivedMoment {
   createdAtMs: number;
   sources: ArchivedSource[];
   /**
-   * Of an archive of the whole dataset; null for one of a collection. `leftOut`: what is known to be damaged already.
+   * For an archive of the whole dataset; null for one of a collection. `leftOut` lists the collections already known to
+   * be damaged.
    */
   dataset: { tenants: StoredTenants; leftOut: LeftOut[] } | null;
 }
 
 /**
- * Reads an archive from a file: all of it is verified before `verified` is told, then its collections are handed over,
- * one when asked.
+ * Reads an archive from a file. The whole archive is verified before `verified` is reported; its collections are then
+ * handed over one by one, when asked for.
  */
 export interface ReadTask {
   op: 'read';
   path: string;
-  /** A dataset, or one collection: the one of the archive, or `from` out of an archive of everything. */
+  /** A dataset, or a single collection: that of the archive, or the collection `from` in an archive of a dataset. */
   kind: 'dataset' | { from: CollectionPlace; isNamed: boolean };
   shards: number;
   unpackedBytesMax: number;
-  /** What an ingest allows. */
+  /** The same limit as for an ingest. */
   metadataBytesMax: number;
 }
 
@@ -54,47 +59,47 @@ export interface VerifiedCollection {
 
 export interface VerifiedArchive {
   collections: VerifiedCollection[];
-  /** Of an archive of the whole dataset. */
+  /** For an archive of the whole dataset; null for one of a collection. */
   tenants: StoredTenants | null;
   leftOut: LeftOut[];
 }
 
-/** Documents for one shard, as `putStaged` takes them. */
+/** Documents for one shard, in the form that `putStaged` takes. */
 export interface DocumentBatch extends PackedDocuments {
   shard: number;
   versions: number[];
 }
 
 export interface QueryBatch {
-  /** 16 bytes each. */
+  /** The query ids, 16 bytes each. */
   ids: Uint8Array;
-  /** Of each record in `records`. */
+  /** The length of each record in `records`, in bytes. */
   lengths: Uint32Array;
   records: Uint8Array;
 }
 
-/** What the process tells. The last of it is `done`, or why there is no more. */
+/** What the process reports. The last message is `done`, `refused` or `failed`. */
 export type ArchiveNote =
-  /** It waits to open the store at this place (base/meters.ts); and has opened it. */
+  /** The process waits to open the store at this place (base/meters.ts), and has opened it. */
   | { told: 'opens'; place: number }
   | { told: 'open' }
   | { told: 'ready' }
-  /** The snapshots are there: writes may go on. */
+  /** The snapshots have been taken, so writes may continue. */
   | { told: 'opened' }
-  /** Every record that will be written has been read; the bytes follow. */
+  /** All records have been read, and the bytes of the archive follow. */
   | { told: 'begun'; leftOut: LeftOut[] }
   | { told: 'verified'; archive: VerifiedArchive }
   | { told: 'documents'; batch: DocumentBatch }
   | { told: 'queries'; batch: QueryBatch }
-  /** What was asked for has been handed over. */
+  /** The requested data has been handed over. */
   | { told: 'handed' }
   | { told: 'done' }
   | { told: 'refused'; error: WireError }
   | { told: 'failed'; fault: string };
 
 /**
- * What it is told: to open the store that it waits for, to take its snapshots, to hand over what a collection has by
- * its place, to go on after a batch.
+ * The orders to the process: to open the store that it waits for, to take its snapshots, to hand over data of the
+ * collection at a place in the archive, and to continue after a batch.
  */
 export type ArchiveOrder =
   | { order: 'open' }

@@ -1,6 +1,6 @@
-// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the SQLite database
-// `meta.db`, and a flat FAISS index of vectors with the ids of the chunks in it. Its documents and logged searches are
-// told as an archive of Sheaf has them; vectors and texts stay as they are. Throws ArchiveFault.
+// Reads a collection archive of PaveDB 0.9.7: a zip with `manifest.json`, `collection.json`, the SQLite database
+// `meta.db`, and a flat FAISS index of vectors with an id map of its chunks. It converts documents and logged searches
+// to the records of Sheaf archives; vectors and texts stay unchanged. Throws ArchiveFault.
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite from 'node-sqlite3-wasm';
@@ -15,7 +15,10 @@ import { ArchiveFault, WHOLE_ENTRY_BYTES_MAX, parsedJson } from './format.js';
 import { ArchiveReader } from './reader.js';
 import { type ArchivedDocument, type ArchivedQuery, faultOfQuery } from './records.js';
 
-/** Of the file format, for who writes and who reads: 1 without a write-ahead log, 2 with it. */
+/**
+ * Offset of the two version bytes of an SQLite header, one for writing and one for reading: 1 without a write-ahead
+ * log, 2 with one.
+ */
 const VERSIONS_AT = 18;
 const LEGACY_VERSIONS = Buffer.from([1, 1]);
 
@@ -35,7 +38,7 @@ interface PaveDocument {
   chunks: PaveChunk[];
 }
 
-/** As the table has it; JSON columns are texts. */
+/** A row of the table. JSON columns are texts. */
 interface PaveQuery {
   query_id: string;
   actor: string;
@@ -53,18 +56,18 @@ interface PaveQuery {
   executed_at: string;
   content_filter_json: string | null;
   mode: string;
-  /** Of the search that this one replays. */
+  /** The time of the search that this one replays. */
   replayed_at: string | null;
 }
 
 /**
- * The database, read where it lies. The library is SQLite compiled to WebAssembly, with access to files: nothing is built
- * when it is installed, and no database is read whole.
+ * The SQLite database, read from its file. The library is SQLite compiled to WebAssembly with access to files, so
+ * nothing is compiled at installation and the database is not read whole.
  */
 class MetaDatabase {
   private constructor(private readonly database: InstanceType<typeof sqlite.Database>) {}
 
-  /** Of a copy: it is changed. */
+  /** `path` must be a copy, because opening changes the file. */
   static open(path: string): MetaDatabase {
     leaveWal(path);
     return new MetaDatabase(guarded(() => new sqlite.Database(path, { readOnly: true, fileMustExist: true })));
@@ -86,7 +89,7 @@ class MetaDatabase {
     );
   }
 
-  /** In the order of their ids; chunks in the order they came. */
+  /** The documents in the order of their ids, with their chunks in the order of insertion. */
   *documents(): Generator<PaveDocument> {
     const chunks = guarded(() =>
       this.database.prepare('SELECT rid, meta_json AS meta, text FROM chunks WHERE docid = ? ORDER BY rowid'),
@@ -110,7 +113,7 @@ class MetaDatabase {
     }
   }
 
-  /** The oldest first. */
+  /** The logged searches, oldest first. */
   *queries(): Generator<PaveQuery> {
     yield* this.each(
       'SELECT q.*, r.executed_at AS replayed_at FROM query_log q LEFT JOIN query_log r ON r.query_id = q.replay_of ORDER BY q.executed_at',
@@ -136,8 +139,8 @@ class MetaDatabase {
 }
 
 /**
- * In its header a database says that it has a write-ahead log, which an archive never has: all is in it. The library
- * opens none that says so.
+ * Clears the mark of a write-ahead log in the database header. The library does not open a database with this mark, and
+ * an archive never has such a log.
  */
 function leaveWal(path: string): void {
   const file = openSync(path, 'r+');
@@ -148,10 +151,10 @@ function leaveWal(path: string): void {
   }
 }
 
-/** ISO 8601, with or without milliseconds. */
+/** The milliseconds since 1970 of an ISO 8601 time with or without milliseconds. */
 export function timeOf(time: unknown): number {
   const ms = Date.parse(String(time));
-  if (Number.isNaN(ms)) throw new ArchiveFault('document_invalid', `${String(time).slice(0, 40)} is no time.`);
+  if (Number.isNaN(ms)) throw new ArchiveFault('document_invalid', `${String(time).slice(0, 40)} is not a time.`);
   return ms;
 }
 
@@ -167,8 +170,8 @@ function guarded<T>(work: () => T): T {
 }
 
 /**
- * A name of four letters, dimension (4), vectors (8), two words of no meaning (16), whether it is trained (1), the
- * metric (4).
+ * The header of a FAISS index: a name of four letters, the dimension (4 bytes), the number of vectors (8), two unused
+ * numbers (16), whether the index is trained (1), and the metric (4).
  */
 const HEADER_BYTES = 37;
 const AT = { dim: 4, vectors: 8, metric: 33 } as const;
@@ -176,14 +179,14 @@ const INNER_PRODUCT = 0;
 const COUNT_BYTES = 8;
 
 /**
- * A flat index of FAISS with an id map (`IndexIDMap2` over `IndexFlatIP`): the vectors in the order they came, then the id
- * of each. Read from its file, a vector at a time.
+ * A flat FAISS index with an id map (`IndexIDMap2` over `IndexFlatIP`): the vectors in the order of insertion, followed
+ * by the id of each. Vectors are read from the file one at a time.
  */
 class FlatIndex {
   private constructor(
     private readonly file: number,
     readonly dim: number,
-    /** Where the vector of each id begins in the file. */
+    /** The offset in the file of the vector with each id. */
     private readonly places: ReadonlyMap<number, number>,
   ) {}
 
@@ -200,7 +203,7 @@ class FlatIndex {
         count(file, from - COUNT_BYTES) === vectors * dim &&
         fstatSync(file).size === idsAt + vectors * 8 &&
         count(file, idsAt - COUNT_BYTES) === vectors;
-      if (!isWhole) throw new ArchiveFault('document_invalid', 'The index of vectors is not whole.');
+      if (!isWhole) throw new ArchiveFault('document_invalid', 'The vector index is not complete.');
       const ids = new BigInt64Array(new Uint8Array(bytesAt(file, idsAt, vectors * 8)).buffer);
       return new FlatIndex(file, dim, new Map(Array.from(ids, (id, place) => [Number(id), from + place * dim * 4])));
     } catch (error) {
@@ -217,7 +220,7 @@ class FlatIndex {
   vector(id: number): Buffer {
     const place = this.places.get(id);
     if (place === undefined)
-      throw new ArchiveFault('document_invalid', `The index of vectors has none with the id ${id}.`);
+      throw new ArchiveFault('document_invalid', `The vector index has no vector with the id ${id}.`);
     return bytesAt(this.file, place, this.dim * 4);
   }
 
@@ -229,7 +232,7 @@ class FlatIndex {
 function header(file: number, at: number, name: string): { dim: number; vectors: number } {
   const bytes = bytesAt(file, at, HEADER_BYTES);
   if (bytes.toString('latin1', 0, 4) !== name || bytes.readInt32LE(AT.metric) !== INNER_PRODUCT)
-    throw new ArchiveFault('format_unknown', 'The index of vectors is no flat one of inner products with an id map.');
+    throw new ArchiveFault('format_unknown', 'The vector index is not a flat index of inner products with an id map.');
   return { dim: bytes.readInt32LE(AT.dim), vectors: Number(bytes.readBigInt64LE(AT.vectors)) };
 }
 
@@ -238,7 +241,7 @@ const count = (file: number, at: number): number => Number(bytesAt(file, at, COU
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   if (readSync(file, bytes, 0, length, at) !== length)
-    throw new ArchiveFault('document_invalid', 'The index of vectors is cut off.');
+    throw new ArchiveFault('document_invalid', 'The vector index is cut off.');
   return bytes;
 }
 
@@ -262,21 +265,22 @@ export class PaveArchive {
   private constructor(
     readonly manifest: PaveManifest,
     private readonly database: MetaDatabase,
-    /** Undefined where the collection is empty and never had one. */
+    /** Undefined if the collection is empty and never had a vector. */
     private readonly index: FlatIndex | undefined,
     private readonly ids: ReadonlyMap<string, number>,
   ) {}
 
-  /** What is read at random is unpacked into `folder`, which is empty. */
+  /** Opens an archive. The files that need random access are unpacked into `folder`, which must be empty. */
   static async open(path: string, folder: string): Promise<PaveArchive> {
     const reader = await ArchiveReader.open(path, Number.MAX_SAFE_INTEGER);
     try {
       const manifest = parsedJson(await reader.whole('manifest.json', WHOLE_ENTRY_BYTES_MAX));
-      if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'This is no collection archive of PaveDB.');
+      if (!isManifest(manifest))
+        throw new ArchiveFault('manifest_invalid', 'This is not a collection archive of PaveDB.');
       if (manifest.pavedb_version !== PAVEDB_VERSION)
         throw new ArchiveFault(
           'service_version',
-          `The archive is of PaveDB ${manifest.pavedb_version}; those of ${PAVEDB_VERSION} can be read.`,
+          `The archive is of PaveDB ${manifest.pavedb_version}; only archives of PaveDB ${PAVEDB_VERSION} can be read.`,
         );
       await reader.extract('meta.db', join(folder, 'meta.db'));
       const hasIndex = reader.names().includes(INDEX);
@@ -293,7 +297,7 @@ export class PaveArchive {
     }
   }
 
-  /** Of its vectors; undefined where there are none. */
+  /** The dimension of the vectors; undefined if there are none. */
   get dim(): number | undefined {
     return this.index?.dim;
   }
@@ -302,13 +306,16 @@ export class PaveArchive {
     return this.database.settings();
   }
 
-  /** In the order of their ids. PaveDB keeps none without chunks; one that was interrupted may have some. */
+  /**
+   * The documents in the order of their ids. Those without chunks, which an interrupted PaveDB may leave behind, are
+   * skipped.
+   */
   *documents(priorityKey: string): Generator<ArchivedDocument> {
     for (const document of this.database.documents())
       if (document.chunks.length > 0) yield this.archived(document, priorityKey);
   }
 
-  /** The oldest first; undefined for one that cannot be told in an archive of Sheaf. */
+  /** The logged searches, oldest first; undefined for one that a Sheaf archive cannot contain. */
   *queries(): Generator<ArchivedQuery | undefined> {
     for (const query of this.database.queries()) yield archivedQuery(query);
   }
@@ -363,8 +370,8 @@ async function readIds(reader: ArchiveReader): Promise<Map<string, number>> {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * A search of Sheaf is found by the time in its id, so its id is made of
- * its time and of the id it had.
+ * Converts a logged search. Sheaf finds a search by the time in its id, so the new id combines the time of the search
+ * with its old id.
  */
 function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
   const executedAtMs = timeOf(query.executed_at);
@@ -402,7 +409,7 @@ function restOf(query: PaveQuery): LoggedRest {
   };
 }
 
-/** A UUIDv7 of this time, with the random part of another UUID. */
+/** A UUIDv7 of this time, with the random part of another UUID. Undefined if that is not a UUID. */
 function timedId(uuid: string, ms: number): Buffer | undefined {
   if (!UUID.test(uuid)) return undefined;
   const id = queryIdBytes(uuid);

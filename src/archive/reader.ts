@@ -1,7 +1,6 @@
-// Reads a zip from a file that nobody vouches for. Opening looks at its directory alone, and refuses what could do
-// harm: paths that lead elsewhere, links, names that stand there twice, entries that share bytes or unpack to far more
-// than they are. An entry is unpacked as far as its manifest says, and not a byte farther. Throws ArchiveFault. Archive
-// process only.
+// Reads an untrusted zip file. Opening it reads only its directory and rejects what could do harm: paths outside the
+// archive, links, duplicate names, overlapping entries, and entries that unpack to far more than their size. No entry
+// is unpacked beyond the size that its directory record states. Throws ArchiveFault. Archive process and command line.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -14,14 +13,13 @@ import { ArchiveFault, type EntryRecord } from './format.js';
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for:
- * the rest is asked for again. What the file cannot give though it is within its length is the disk's fault, and said
- * to be: the archive is not judged by it.
+ * Random access to an uploaded file for the zip library. Short reads by the operating system are continued. A failure
+ * to read within the length of the file is reported as an error of the disk, not of the archive.
  */
 export class FileReader extends RandomAccessReader {
   private constructor(
     private readonly handle: FileHandle,
-    /** Of the file when it was opened. */
+    /** The size of the file when it was opened. */
     readonly size: number,
   ) {
     super();
@@ -70,7 +68,7 @@ export class FileReader extends RandomAccessReader {
     }
   }
 
-  /** As many bytes as there are. */
+  /** Reads as many bytes as there are. */
   private async fill(target: Buffer, position: number): Promise<number> {
     let filled = 0;
     while (filled < target.length) {
@@ -85,15 +83,15 @@ export class FileReader extends RandomAccessReader {
   }
 }
 
-const failure = (): AppError => new AppError('storage_failed', 'The disk does not give back what was uploaded.');
+const failure = (): AppError => new AppError('storage_failed', 'The uploaded file cannot be read back from the disk.');
 
 function failed(): never {
   throw failure();
 }
 
-/** Deflate comes to 1032 at most; texts hardly ever to 50. */
+/** The maximum compression ratio of an entry. Deflate reaches at most 1032, and texts hardly ever reach 50. */
 const RATIO_MAX = 200;
-/** Below that a ratio means nothing. */
+/** The ratio of smaller entries is not checked. */
 const SMALL_BYTES = 1024 * 1024;
 const ENTRIES_MAX = 4_000_000;
 const FILE_TYPE = 0o170000;
@@ -106,7 +104,7 @@ export class ArchiveReader {
     private readonly entries: ReadonlyMap<string, Entry>,
   ) {}
 
-  /** `unpackedBytesMax`: of all entries together. */
+  /** `unpackedBytesMax` limits the unpacked size of all entries together. */
   static async open(path: string, unpackedBytesMax: number): Promise<ArchiveReader> {
     const file = await FileReader.open(path);
     const zip = await fromRandomAccessReaderPromise(file, file.size, {
@@ -130,26 +128,26 @@ export class ArchiveReader {
     return [...this.entries.keys()];
   }
 
-  /** An entry that no manifest vouches for. */
+  /** Reads an entry that is not listed in a manifest. */
   async whole(name: string, bytesMax: number): Promise<Buffer> {
     return this.unpack(this.entry(name), bytesMax);
   }
 
-  /** An entry as its manifest has it. */
+  /** Reads an entry and checks its size and digest against the manifest. */
   async checked({ name, bytes, sha256 }: EntryRecord, bytesMax: number): Promise<Buffer> {
     const entry = this.entry(name);
     if (entry.uncompressedSize !== bytes)
       throw new ArchiveFault(
         'size_mismatch',
-        `${name} has ${entry.uncompressedSize} bytes, the manifest says ${bytes}.`,
+        `${name} has ${entry.uncompressedSize} bytes, but the manifest says ${bytes}.`,
       );
     const content = await this.unpack(entry, bytesMax);
     if (createHash('sha256').update(content).digest('hex') !== sha256)
-      throw new ArchiveFault('digest_mismatch', `${name} is not what the manifest says: its digest is another one.`);
+      throw new ArchiveFault('digest_mismatch', `${name} does not have the digest that the manifest states.`);
     return content;
   }
 
-  /** Writes an entry to a file, a piece at a time: for what is too large to be read whole. */
+  /** Unpacks an entry to a file, for entries that are too large to be read whole. */
   async extract(name: string, path: string): Promise<void> {
     const source = await this.zip.openReadStreamPromise(this.entry(name));
     await pipeline(source, createWriteStream(path, { mode: 0o600 })).catch((error: Error) => {
@@ -181,7 +179,7 @@ export class ArchiveReader {
       for await (const piece of await this.zip.openReadStreamPromise(entry)) {
         const bytes = piece as Buffer;
         if (filled + bytes.length > content.length)
-          throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more than it says.`);
+          throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more bytes than it states.`);
         filled += bytes.copy(content, filled);
       }
     } catch (error) {
@@ -190,7 +188,7 @@ export class ArchiveReader {
         : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
     }
     if (filled !== content.length)
-      throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to less than it says.`);
+      throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to fewer bytes than it states.`);
     return content;
   }
 }
@@ -204,7 +202,7 @@ async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: 
     for await (const entry of zip.eachEntry()) {
       checkEntry(entry);
       const key = entry.fileName.toLowerCase();
-      if (entries.has(key)) throw new ArchiveFault('duplicate_entry', `${entry.fileName} stands in the archive twice.`);
+      if (entries.has(key)) throw new ArchiveFault('duplicate_entry', `${entry.fileName} is in the archive twice.`);
       entries.set(key, entry);
       packed += entry.compressedSize + LOCAL_HEADER_BYTES;
       unpacked += entry.uncompressedSize;
@@ -212,7 +210,7 @@ async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: 
   } catch (error) {
     throw error instanceof ArchiveFault ? error : faultOf(error as Error);
   }
-  if (packed > fileBytes) throw new ArchiveFault('overlapping_entries', 'Entries of the archive share their bytes.');
+  if (packed > fileBytes) throw new ArchiveFault('overlapping_entries', 'Entries of the archive overlap.');
   if (unpacked > unpackedBytesMax)
     throw new ArchiveFault(
       'too_large',
@@ -227,7 +225,7 @@ function checkEntry(entry: Entry): void {
     throw new ArchiveFault('symlink', `${fileName} is a link.`);
   if (entry.isEncrypted()) throw new ArchiveFault('encrypted_entry', `${fileName} is encrypted.`);
   if (fileName.split('/').includes('..') || fileName.startsWith('/'))
-    throw new ArchiveFault('unsafe_path', `${fileName} leads out of the archive.`);
+    throw new ArchiveFault('unsafe_path', `${fileName} is a path outside the archive.`);
   if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX)
     throw new ArchiveFault(
       'compression_ratio',
@@ -235,15 +233,15 @@ function checkEntry(entry: Entry): void {
     );
 }
 
-/** A disk that cannot be read says nothing of the archive. */
+/** True for an error of the disk, which says nothing about the archive. */
 const isOfTheDisk = (error: unknown): boolean =>
   error instanceof AppError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
-/** The library refuses paths that lead elsewhere by itself. */
+/** The zip library itself rejects paths outside the archive. */
 function faultOf(error: Error): Error {
   const { message } = error;
   if (isOfTheDisk(error)) return error;
   if (/absolute path|relative path|invalid characters/.test(message))
-    return new ArchiveFault('unsafe_path', `An entry leads out of the archive: ${message}.`);
-  return new ArchiveFault('not_a_zip', `The archive is no whole zip: ${message}.`);
+    return new ArchiveFault('unsafe_path', `An entry has a path outside the archive: ${message}.`);
+  return new ArchiveFault('not_a_zip', `The archive is not a complete zip file: ${message}.`);
 }

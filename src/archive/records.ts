@@ -1,6 +1,6 @@
-// The records of an archive: documents with their chunks, and logged searches, packed in segments and unpacked from
-// them; and what is wrong with one: whatever an ingest or a search would not have left, for whoever wrote the archive
-// may have written anything, with digests that fit. Pure.
+// The records of an archive, documents with their chunks and logged searches: how they are packed into segments and
+// unpacked, and the checks of their contents. A record is invalid if no ingest or search could have produced it,
+// because an archive may contain anything under valid digests. Pure functions.
 import { Packr, Unpackr } from 'msgpackr';
 import typia, { type tags } from 'typia';
 import { parseFilter } from '../api/filter.js';
@@ -30,48 +30,48 @@ export interface ArchivedDocument {
   metadata: string;
   priority: number & tags.Minimum<-1> & tags.Maximum<1>;
   chunks: ArchivedChunk[] & tags.MinItems<1>;
-  /** Float32, little-endian, a row for each chunk. */
+  /** Float32, little-endian, one row for each chunk. */
   vectors: Uint8Array;
 }
 
-/** `record` is the server's own encoding of a logged search. */
+/** `record` is a logged search in the server's own encoding. */
 export interface ArchivedQuery {
   id: Uint8Array;
   record: Uint8Array;
 }
 
-/** The numbers of the bytes, copied: those of a segment are not aligned. */
+/** Copies the numbers out of the bytes, which are not aligned in a segment. */
 export function vectorsOf(bytes: Uint8Array): Float32Array {
   return new Float32Array(new Uint8Array(bytes).buffer);
 }
 
-/** What the collection, and this server, allow. */
+/** The limits that the collection and this server set for documents. */
 export interface DocumentRules {
   dim: number;
-  /** False in a collection of vectors alone. */
+  /** False in a collection of vectors only. */
   takesTexts: boolean;
-  /** As of an ingest: of the caller's fields of a document, and of the fields of a chunk. */
+  /** The limits of an ingest: for the caller's fields of a document, and for the fields of a chunk. */
   metadataBytesMax: number;
 }
 
 const PATH_CHARACTERS_MAX = 512;
-/** The id of a document and its time, and what an embedder says of a chunk. */
+/** The size of fields that the server adds: the id and time of a document, and what an embedder adds to a chunk. */
 const OWN_FIELDS_BYTES = 4096;
-/** Servers that this one imports from tell times without milliseconds. */
+/** Tolerance for times without milliseconds, from servers whose archives are imported. */
 const TIME_ROUNDED_MS = 1000;
 
 type Json = Record<string, unknown>;
 
-/** The end of a sentence that begins with the document; undefined where nothing is wrong. */
+/** What is wrong with a document, as the end of a sentence that begins with the document; undefined if it is valid. */
 export function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
   const { docid, ingested_at_ms: timeMs, chunks, vectors } = document;
-  if (!isDocId(docid)) return 'its id is none';
-  if (timeMs > TIME_MAX_MS) return 'its time is none';
+  if (!isDocId(docid)) return 'its id is invalid';
+  if (timeMs > TIME_MAX_MS) return 'its time is invalid';
   const ofMetadata = faultOfMetadata(document, rules.metadataBytesMax);
   if (ofMetadata !== undefined) return ofMetadata;
   if (vectors.length !== chunks.length * rules.dim * 4)
     return `${chunks.length} chunks of ${rules.dim} dimensions have ${vectors.length} bytes of vectors`;
-  if (new Set(chunks.map(({ path }) => path)).size !== chunks.length) return 'two of its chunks have one path';
+  if (new Set(chunks.map(({ path }) => path)).size !== chunks.length) return 'two of its chunks have the same path';
   for (const chunk of chunks) {
     const why = faultOfChunk(chunk, rules);
     if (why !== undefined) return why;
@@ -94,9 +94,9 @@ function faultOfMetadata(
   const metadata = parsedFields(json, 2 * bytesMax + OWN_FIELDS_BYTES);
   if (typeof metadata === 'string') return `its metadata ${metadata}`;
   const { docid: ownDocid, ingested_at: ownTime, filename, ...fields } = metadata;
-  if (ownDocid !== undefined && ownDocid !== docid) return 'its metadata has another docid';
+  if (ownDocid !== undefined && ownDocid !== docid) return 'its metadata has a different docid';
   if (ownTime !== undefined && !(Math.abs(Date.parse(String(ownTime)) - timeMs) <= TIME_ROUNDED_MS))
-    return 'its metadata has another ingested_at';
+    return 'its metadata has a different ingested_at';
   return [fields, filename].some((part) => bytesOf(part) > bytesMax)
     ? `its metadata has more than ${bytesMax} bytes of JSON`
     : undefined;
@@ -107,26 +107,26 @@ function faultOfChunk(
   { takesTexts, metadataBytesMax }: DocumentRules,
 ): string | undefined {
   if (path.length > PATH_CHARACTERS_MAX || path.includes('::') || CONTROL_CHARACTERS.test(path) || !isWellFormed(path))
-    return 'the path of a chunk is none';
+    return 'the path of a chunk is invalid';
   const fields = parsedFields(meta, metadataBytesMax + OWN_FIELDS_BYTES);
   if (typeof fields === 'string') return `metadata of a chunk ${fields}`;
   if (text === undefined) return undefined;
-  if (!takesTexts) return 'a chunk has a text, and the collection holds vectors only';
+  if (!takesTexts) return 'a chunk has a text, but the collection holds vectors only';
   return isTooLong(text) ? `a chunk has more than ${CHUNK_SIZE_MAX} characters` : undefined;
 }
 
-/** The end of a sentence where it is no JSON object that may be stored. */
+/** The fields of a JSON object that may be stored, or what is wrong with it as the end of a sentence. */
 function parsedFields(json: string, bytesMax: number): Json | string {
   if (Buffer.byteLength(json) > bytesMax) return `has more than ${bytesMax} bytes of JSON`;
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    return 'is no JSON';
+    return 'is not JSON';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is no JSON object';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object';
   if (isDeeperThan(METADATA_LEVELS_MAX, value)) return `has more than ${METADATA_LEVELS_MAX} levels`;
-  return changedNumber(json) === undefined ? (value as Json) : 'has a number that a 64-bit float does not hold';
+  return changedNumber(json) === undefined ? (value as Json) : 'has a number that a 64-bit float cannot represent';
 }
 
 const bytesOf = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
@@ -134,18 +134,18 @@ const bytesOf = (value: unknown): number => (value === undefined ? 0 : Buffer.by
 const isTooLong = (text: string): boolean =>
   text.length > 2 * CHUNK_SIZE_MAX || (text.length > CHUNK_SIZE_MAX && [...text].length > CHUNK_SIZE_MAX);
 
-/** What an embedder gave may be zero; the caller may give no such vector. */
+/** An embedder may have produced a zero vector; a caller may not supply one. */
 function faultOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[], dim: number): string | undefined {
   if (!vectors.every(Number.isFinite)) return 'a vector is not finite';
   const isZero = (row: number): boolean => vectors.subarray(row * dim, (row + 1) * dim).every((value) => value === 0);
   return chunks.some(({ text }, row) => text === undefined && isZero(row)) ? 'a vector is zero' : undefined;
 }
 
-// Segments: records in msgpack, one behind the other. Documents are checked as an ingest checks them.
+// A segment is a sequence of records in msgpack. Documents are checked when a segment is unpacked.
 
-/** A segment is full when it has so much; a document larger than that has one for itself. */
+/** The size at which a segment is full. A larger document has a segment of its own. */
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
-/** No reader takes a larger one: the largest document, with its vectors. */
+/** The maximum size of a segment that is read, which is large enough for the largest document with its vectors. */
 export const SEGMENT_BYTES_MAX = 2 ** 31 - 1;
 
 const packr = new Packr({ useRecords: false });
@@ -156,7 +156,7 @@ const isQuery = typia.createIs<ArchivedQuery>();
 export const packDocument = (document: ArchivedDocument): Buffer => packr.pack(document);
 export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
 
-/** The documents of a segment, checked; their vectors are views of `bytes`. Throws ArchiveFault. */
+/** Unpacks and checks the documents of a segment. Their vectors are views of `bytes`. Throws ArchiveFault. */
 export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): ArchivedDocument[] {
   return unpacked(bytes).map((value, place) => {
     const why = !isDocument(value) ? 'it has a wrong shape' : faultOfDocument(value, rules);
@@ -166,7 +166,7 @@ export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): Archiv
   });
 }
 
-/** By its id, where it has one that can be told. */
+/** The id of a document if it has a usable one, else its place. */
 function nameOf(value: unknown, place: number): string {
   const docid: unknown = (value as { docid?: unknown } | null)?.docid;
   return typeof docid === 'string' && docid !== '' && docid.length <= DOCID_BYTES_MAX
@@ -174,7 +174,7 @@ function nameOf(value: unknown, place: number): string {
     : `${place} of its segment`;
 }
 
-/** The logged searches of a segment; what is in their records is checked by whoever decodes them. Throws ArchiveFault. */
+/** Unpacks the logged searches of a segment. Their records are checked by `faultOfRecord`. Throws ArchiveFault. */
 export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   return unpacked(bytes).map((value) => {
     if (!isQuery(value) || !isUuid7(value.id))
@@ -183,7 +183,7 @@ export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   });
 }
 
-/** The log finds its entries by the time in their ids. */
+/** True for a UUIDv7. The query log orders its entries by the time in their ids. */
 const isUuid7 = (id: Uint8Array): boolean =>
   id.length === 16 && (id[6] as number) >> 4 === 7 && (id[8] as number) >> 6 === 2;
 
@@ -191,11 +191,11 @@ function unpacked(bytes: Uint8Array): unknown[] {
   try {
     return unpackr.unpackMultiple(bytes as Buffer) as unknown[];
   } catch {
-    throw new ArchiveFault('document_invalid', 'A segment is no msgpack.');
+    throw new ArchiveFault('document_invalid', 'A segment is not valid msgpack.');
   }
 }
 
-/** What a search takes, as far as its log entry has it. */
+/** The parameters of a search, as a log entry has them. */
 interface Asked {
   k: K;
   replayOf: '' | (string & tags.Format<'uuid'>);
@@ -215,15 +215,15 @@ interface Asked {
 const isAsked = typia.createIs<Asked>();
 
 /**
- * What is wrong with a logged search: whatever no search can have left, for it will be listed, shown and replayed as
- * one. The end of a sentence that begins with the search; undefined where nothing is wrong.
+ * What is wrong with a logged search, as the end of a sentence that begins with the search; undefined if it is valid.
+ * It is invalid if no search could have produced it, since it will be listed, shown and replayed as a search.
  */
 export function faultOfQuery(query: LoggedQuery): string | undefined {
-  if (!isAsked(query)) return 'no search asks for this';
+  if (!isAsked(query)) return 'no search has these parameters';
   const { vector, rest } = query;
-  if (vector && (vector.length > DIM_MAX || !vector.every(Number.isFinite))) return 'its vector is none';
+  if (vector && (vector.length > DIM_MAX || !vector.every(Number.isFinite))) return 'its vector is invalid';
   for (const filters of [rest.filters, rest.embedded_filters])
-    if (filters && !areFilters(filters)) return 'its filters are none';
+    if (filters && !areFilters(filters)) return 'its filters are invalid';
   return undefined;
 }
 
@@ -237,8 +237,8 @@ function areFilters(filters: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * What is wrong with the record of a logged search, before it goes into an archive and when it comes out of one. The
- * end of a sentence that begins with the search; undefined where nothing is wrong.
+ * What is wrong with the record of a logged search, before it goes into an archive and after it comes out of one. The
+ * end of a sentence that begins with the search; undefined if it is valid.
  */
 export function faultOfRecord({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined {
   try {

@@ -1,6 +1,6 @@
-// Verifies all of an archive before anything is made of it: every entry by its digest, every record by its shape, every
-// count, the manifest of each collection by the one above it, and that nothing else is in it. Throws ArchiveFault.
-// Archive process only.
+// Verifies a whole archive before anything is made of it: every entry by its digest, every record by its shape, all
+// counts, the manifest of each collection by that of the dataset, and that there are no other entries. Throws
+// ArchiveFault. Archive process only.
 import { createHash } from 'node:crypto';
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/archives.js';
@@ -55,8 +55,8 @@ const isOfShape = typia.createIs<ArchivedTenants>();
 const prune = typia.misc.createPrune<ArchivedTenants>();
 
 /**
- * The tenants and keys of an archive: checked as those are that the admin makes. Whether it is tenants and keys; what
- * is none of their fields goes.
+ * True for a valid list of tenants and keys, which must satisfy the rules for those made through the API. Removes
+ * unknown fields.
  */
 function areTenants(value: unknown): value is StoredTenants {
   if (!isOfShape(value) || isDeeperThan(METADATA_LEVELS_MAX, value)) return false;
@@ -82,21 +82,21 @@ const CAPACITY_MIN = 1024;
 const NOTHING = 0n;
 
 /**
- * Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an
- * open hash table that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000.
+ * A set of document ids that takes little memory for millions of them: an open hash table with 64 bits of the digest of
+ * each id. With ten million ids, about one archive in 400,000 has two ids that are taken for the same by chance.
  */
 class DocidSet {
   private table: BigUint64Array;
   private count = 0;
 
-  /** `expected`: ids that it makes room for; more are taken. */
+  /** `expected` is the number of ids for which memory is allocated at first. */
   constructor(expected: number) {
     this.table = new BigUint64Array(
       CAPACITY_MIN << Math.max(0, Math.min(16, Math.ceil(Math.log2(Math.max(1, expected) / CAPACITY_MIN)) + 1)),
     );
   }
 
-  /** False where it is in already. */
+  /** Adds an id. False if it is in the set already. */
   add(docid: string): boolean {
     if (this.count * 2 > this.table.length) this.grow();
     const digest = createHash('sha256').update(docid).digest().readBigUInt64LE(0) || 1n;
@@ -114,14 +114,14 @@ class DocidSet {
   }
 }
 
-/** Where the digest is, or the free place where it goes. */
+/** The place of a digest, or the free place where it belongs. */
 function placeOf(table: BigUint64Array, digest: bigint): number {
   let place = Number(digest & BigInt(table.length - 1));
   while (table[place] !== NOTHING && table[place] !== digest) place = (place + 1) % table.length;
   return place;
 }
 
-/** The manifests of the collections in it, by the places that `verified` tells. */
+/** The verified archive. `manifests` are in the order of the collections that are reported. */
 interface Verified {
   manifests: CollectionManifest[];
   archive: VerifiedArchive;
@@ -135,14 +135,17 @@ export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Ver
   for (const each of top.collections) manifests.push(await manifestOf(reader, each));
   const names = new Set(top.collections.map(({ tenant, name }) => `${tenant}/${name}`));
   if (names.size !== manifests.length)
-    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have one name.');
+    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have the same name.');
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest, task);
   const tenants = await readTenants(reader, top);
   return { manifests, archive: { ...toldOf(manifests), tenants, leftOut: leftOutOf(top) } };
 }
 
-/** Of an archive of everything no more is looked at than the collection that is wanted: others may be damaged. */
+/**
+ * Verifies a single collection. In an archive of a dataset, nothing else is checked, since other collections may be
+ * damaged.
+ */
 async function verifyOne(
   reader: ArchiveReader,
   top: Manifest,
@@ -169,13 +172,13 @@ function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPl
   if (leftOut)
     return new ArchiveFault(
       'not_in_archive',
-      `${from.tenant}/${from.name} was left out of the archive: it was damaged.`,
+      `${from.tenant}/${from.name} was left out of the archive because it was damaged.`,
     );
   const names = held.slice(0, NAMED_MAX).map(({ tenant, name }) => `${tenant}/${name}`);
   const more = held.length > names.length ? ` and ${held.length - names.length} more` : '';
   return new ArchiveFault(
     'not_in_archive',
-    `The archive has no collection ${from.tenant}/${from.name}. It has: ${names.join(', ') || 'none'}${more}. Say which one with \`from\`.`,
+    `The archive has no collection ${from.tenant}/${from.name}. It has: ${names.join(', ') || 'none'}${more}. Choose one with \`from\`.`,
   );
 }
 
@@ -188,7 +191,9 @@ const toldOf = (manifests: readonly CollectionManifest[]): Pick<VerifiedArchive,
 
 type DatasetEntry = DatasetManifest['collections'][number];
 
-/** The manifest of a collection in an archive of everything, as the one above it vouches for it. */
+/**
+ * The manifest of a collection in an archive of a dataset, checked against the record in the manifest of the dataset.
+ */
 async function manifestOf(
   reader: ArchiveReader,
   { tenant, name, folder, manifest: record }: DatasetEntry,
@@ -203,17 +208,20 @@ async function manifestOf(
   return manifest;
 }
 
-/** The archive has what the manifests name, each once, and nothing else; folders may have entries of their own. */
+/**
+ * Checks that the archive has no entry that the manifests do not list, and that none is listed twice. Entries for
+ * folders are allowed.
+ */
 function checkEntries(reader: ArchiveReader, top: Manifest, manifests: readonly CollectionManifest[]): void {
   const own = top.format === 'sheaf-dataset' ? [TENANTS, ...top.collections.map(({ manifest }) => manifest.name)] : [];
   const named = [MANIFEST, ...own, ...manifests.flatMap(({ entries }) => entries.map(({ name }) => name))];
   const wanted = new Set(named);
   if (wanted.size !== named.length) throw new ArchiveFault('duplicate_entry', 'The manifests name an entry twice.');
   const stranger = reader.names().find((name) => !wanted.has(name) && !name.endsWith('/'));
-  if (stranger !== undefined) throw new ArchiveFault('unexpected_entry', `${stranger} is in no manifest.`);
+  if (stranger !== undefined) throw new ArchiveFault('unexpected_entry', `${stranger} is not listed in any manifest.`);
 }
 
-/** What a document of the collection may be. */
+/** The rules for documents of the collection. */
 export const rulesOf = (
   { dim, embedder_type: type }: ArchivedSettings,
   { metadataBytesMax }: ReadTask,
@@ -238,13 +246,13 @@ async function verifyCollection(
       }
       if (found.documents > counts.documents) break;
     } else if (isQueriesEntry(entry.name)) found.queries += checkQueries(segment);
-    else throw new ArchiveFault('unexpected_entry', `${entry.name} is none that an archive has.`);
+    else throw new ArchiveFault('unexpected_entry', `${entry.name} is not an entry that an archive may have.`);
   }
   for (const what of ['documents', 'chunks', 'queries'] as const) {
     if (found[what] !== counts[what])
       throw new ArchiveFault(
         'count_mismatch',
-        `The archive has ${found[what]} ${what}, its manifest says ${counts[what]}.`,
+        `The archive has ${found[what]} ${what}, but its manifest says ${counts[what]}.`,
       );
   }
 }

@@ -1,6 +1,6 @@
-// Writes an archive: a zip, entry by entry, as fast as its reader takes it, and the records of a collection in
-// segments. Nothing but the entry under way is in memory. Size and digest of each entry are told, for the manifest,
-// which comes last. Archive process, and the command line.
+// Writes an archive as a zip, entry by entry, at the speed of its reader, with the records of a collection in segments.
+// Only the current entry is in memory. The manifest, which is written last, lists the size and digest of each entry.
+// Used by the archive process and the command line.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -9,24 +9,24 @@ import type { ArchiveCounts } from '../api/archives.js';
 import { type EntryRecord, documentsEntry, queriesEntry } from './format.js';
 import { type ArchivedDocument, type ArchivedQuery, SEGMENT_BYTES, packDocument, packQuery } from './records.js';
 
-/** Vectors are most of an archive, and do not get smaller by it. */
+/** Entries are not compressed: vectors are most of an archive, and compression does not make them smaller. */
 const STORED = { compress: false, mode: 0o100644 } as const;
 
 export class ArchiveWriter {
   private readonly zip = new ZipFile();
 
-  /** `mtime`: of every entry. */
+  /** `mtime` is the modification time of every entry. */
   constructor(private readonly mtime: Date) {}
 
-  /** The zip, to be read while it is written. */
+  /** The zip as a stream, to be read while it is written. */
   get output(): Readable {
     return this.zip.outputStream as Readable;
   }
 
-  /** Resolves when the entry has been taken by whoever reads the output. */
+  /** Adds an entry. Resolves when the reader of the output has taken it. */
   async add(name: string, bytes: Buffer): Promise<EntryRecord> {
     const source = givenAway(bytes);
-    // Not addBuffer: the library keeps what it is given until the end.
+    // The library's addBuffer would keep every buffer until the end.
     this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) =>
       give(null, source),
     );
@@ -45,8 +45,8 @@ export class ArchiveWriter {
 }
 
 /**
- * A stream of these bytes that has nothing of them once they are read: the zip keeps the streams of all its entries,
- * and one of Readable.from what it gave.
+ * A stream of these bytes that drops its reference to them once they are read. The zip library keeps the streams of all
+ * entries, and one from Readable.from would keep its bytes.
  */
 function givenAway(bytes: Buffer): Readable {
   let left: Buffer | undefined = bytes;
@@ -59,7 +59,7 @@ function givenAway(bytes: Buffer): Readable {
   });
 }
 
-/** Gathers records into segments and adds each as an entry. */
+/** Collects records into segments and adds each segment as an entry. */
 class SegmentWriter {
   readonly entries: EntryRecord[] = [];
   private records: Buffer[] = [];
@@ -67,18 +67,18 @@ class SegmentWriter {
 
   constructor(
     private readonly writer: ArchiveWriter,
-    /** The name of a segment by its place. */
+    /** The name of the segment at a place. */
     private readonly nameOf: (place: number) => string,
   ) {}
 
-  /** Resolves when there is room for more. */
+  /** Adds a record. Resolves when the next one can be added. */
   async add(record: Buffer): Promise<void> {
     if (this.bytes > 0 && this.bytes + record.length > SEGMENT_BYTES) await this.end();
     this.records.push(record);
     this.bytes += record.length;
   }
 
-  /** Writes what is gathered. */
+  /** Writes the segment collected so far. */
   async end(): Promise<void> {
     if (this.bytes === 0) return;
     const segment = Buffer.concat(this.records);
@@ -91,11 +91,14 @@ class SegmentWriter {
 interface WrittenRecords {
   counts: ArchiveCounts;
   entries: EntryRecord[];
-  /** Logged searches that were undefined. */
+  /** The number of logged searches that were undefined. */
   leftOut: number;
 }
 
-/** Writes the records of a collection, as entries below `folder`, which is '' or ends with a slash. */
+/**
+ * Writes the records of a collection as entries in `folder`, which is '' or ends with a slash. Logged searches that are
+ * undefined are counted and left out.
+ */
 export async function writeRecords(
   writer: ArchiveWriter,
   folder: string,

@@ -150,7 +150,7 @@ test('an archive of PaveDB with a time that is none is refused in a line, and le
   const file = join(folder, 'yesterday.zip');
   writeFileSync(file, await zip.generateAsync({ type: 'nodebuffer' }));
   const { code, stderr } = await sheaf(server.url, 'import', file, '-t', 'acme', '-c', 'yesterday');
-  assert.deepEqual([code, /^sheaf: .*yesterday\.zip: .*yesterday is no time\.\n$/.test(stderr)], [2, true], stderr);
+  assert.deepEqual([code, /^sheaf: .*yesterday\.zip: .*yesterday is not a time\.\n$/.test(stderr)], [2, true], stderr);
   assert.equal(
     (await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) =>
       name.startsWith('import-'),

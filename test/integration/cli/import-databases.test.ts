@@ -138,7 +138,7 @@ test('records without texts become a collection of vectors; numbers keep their d
   assert.match(stdout, /: 2 documents, 4 records left out, /);
   assert.match(
     stderr,
-    /Left out: 3: it has no vector\.\n.*Left out: 4: 1 chunks of 8 dimensions have 8 bytes of vectors\.\n.*Left out: 5: .*vectors only\.\n.*Left out: \.\.: its id is none\.\n/s,
+    /Left out: 3: it has no vector\.\n.*Left out: 4: 1 chunks of 8 dimensions have 8 bytes of vectors\.\n.*Left out: 5: .*vectors only\.\n.*Left out: \.\.: its id is invalid\.\n/s,
   );
   assert.match(stderr, /is compared by Euclid, and here by cosine/);
   const { json } = await server.call('GET', '/v1/collections/default/vectors/documents/18446744073709551615');
