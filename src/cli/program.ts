@@ -1,13 +1,24 @@
 // The command line: its commands in groups, what all of them share in their help, and exit codes; and the commands about
 // this machine, which talk to no server. What only one command wants is loaded when that runs.
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
+import { PRECISIONS } from '../api/choices.js';
 import { SERVICE_VERSION } from '../api/common.js';
 import { AppError } from '../api/errors.js';
+import { DIM_MAX } from '../api/limits.js';
 import { SheafUnreachable } from '../client/errors.js';
 import { UnaddressableId } from '../client/url.js';
 import { addArchiveCommands } from './archive.js';
+import type { Plan } from './capacity.js';
 import { addCollectionCommands } from './collections.js';
-import { type CommandLine, EXIT, URL_DEFAULT, examples, gathered, integerBetween } from './command-line.js';
+import {
+  type CommandLine,
+  EXIT,
+  URL_DEFAULT,
+  examples,
+  gathered,
+  integerBetween,
+  numberBetween,
+} from './command-line.js';
 import { SHELLS, type Shell, completionScript } from './completion.js';
 import { addDocumentCommands } from './documents.js';
 import { UsageError, explainError } from './errors.js';
@@ -111,6 +122,7 @@ function addMachineCommands(cli: CommandLine): void {
   addServe(cli);
   addInit(cli);
   addDoctor(cli);
+  addCapacity(cli);
   addCheck(cli);
   addCompletion(cli);
 }
@@ -177,6 +189,51 @@ function addDoctor({ program, env, output, ended }: CommandLine): void {
     .action(async ({ json }: { json?: true }) => {
       const { doctor } = await import('./doctor.js');
       ended(await doctor(env, { json: json === true, style: styleOf(output.stdout, env) }, output));
+    });
+}
+
+const COUNT_MAX = 1e12;
+/** Of the built-in embedder, and what it takes for the text of a query (node dist/load/main.js embed builtin). */
+const EMBEDDER_DEFAULT = { dim: 512, queryMs: 0.06 } as const;
+
+interface CapacityFlags extends Omit<Plan, 'hybridShare' | 'terms'> {
+  hybrid: number;
+  terms?: number;
+  json?: true;
+}
+
+function addCapacity({ program, output, ended }: CommandLine): void {
+  const count = integerBetween(0, COUNT_MAX);
+  program
+    .command('capacity')
+    .description('reckon the memory, disk and cores that a server needs, from measured figures')
+    .requiredOption('--chunks <n>', 'chunks of all collections together', integerBetween(1, COUNT_MAX))
+    .option('--dim <n>', 'dimensions of a vector', integerBetween(1, DIM_MAX), EMBEDDER_DEFAULT.dim)
+    .addOption(new Option('--precision <name>', 'of the vectors in memory').choices(PRECISIONS).default('int16'))
+    .option('--words <n>', 'words of a chunk; 0 if no search looks at words', count, 150)
+    .option('--terms <n>', 'distinct words of all texts; default: as many as English texts of that length have', count)
+    .option('--metadata-bytes <n>', 'metadata of a document, as JSON', count, 200)
+    .option('--unique-fields <n>', 'metadata fields whose value differs in nearly every document', count, 0)
+    .option('--searches <n>', 'searches a second', numberBetween(0, COUNT_MAX), 10)
+    .option('--hybrid <share>', 'share of the searches that are hybrid, from 0 to 1', numberBetween(0, 1), 0.5)
+    .option(
+      '--embed-ms <n>',
+      'processor time of the embedder for a query, in ms',
+      numberBetween(0, COUNT_MAX),
+      EMBEDDER_DEFAULT.queryMs,
+    )
+    .option('--writes <n>', 'chunks written a second', numberBetween(0, COUNT_MAX), 0)
+    .option('--json', 'print JSON, in bytes and cores')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf capacity --chunks 1000000',
+        'sheaf capacity --chunks 1000000 --dim 384 --words 200 --searches 200 --writes 20',
+      ),
+    )
+    .action(async ({ json, hybrid, terms, ...plan }: CapacityFlags) => {
+      const { capacity } = await import('./capacity.js');
+      ended(capacity({ ...plan, terms, hybridShare: hybrid }, json === true, output));
     });
 }
 

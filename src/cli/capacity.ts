@@ -1,0 +1,146 @@
+// `sheaf capacity`: memory, disk and cores that a server needs. The constants are measured; the command beside each prints
+// its figure, and docs/operations/capacity.md has them in words. Talks to no server.
+import { EXIT } from './command-line.js';
+import { type Output, line, table } from './output.js';
+
+export interface Plan {
+  /** Chunks, of all collections together. */
+  chunks: number;
+  dim: number;
+  precision: 'int16' | 'int8';
+  /** Words of a chunk; 0 where no search looks at words. */
+  words: number;
+  /** Distinct words of all texts together; undefined: as many as texts of that length have. */
+  terms: number | undefined;
+  /** Metadata of a document, as JSON. */
+  metadataBytes: number;
+  /** Fields whose value is another one in nearly every document, such as a title or a time. */
+  uniqueFields: number;
+  /** Searches a second. */
+  searches: number;
+  /** Of the searches, the share of mode hybrid, from 0 to 1. */
+  hybridShare: number;
+  /** Processor time that the embedder takes for the text of a query. */
+  embedMs: number;
+  /** Chunks written a second. */
+  writes: number;
+}
+
+export interface Need {
+  memory: { vectors: number; textIndex: number; metadataIndex: number; process: number };
+  disk: { store: number; checkpoints: number; queryLog: number };
+  /** Busy cores, without room for bursts. */
+  cores: { searches: number; writes: number };
+}
+
+/** Bytes of a vector beside its numbers: node dist/load/main.js vectors bytes. */
+const VECTOR_FIELDS_BYTES = { int16: 230, int8: 225 } as const;
+/** Of a word where it stands, and of each distinct word: test/integration/cli/capacity.test.ts. */
+const TEXT_INDEX_BYTES = { word: 4, term: 80 } as const;
+/** Distinct words of English texts by their length (Heaps' law; Manning et al., Introduction to Information Retrieval, 5.1.1). */
+const termsOf = (words: number): number => 44 * words ** 0.49;
+/** Of a chunk whose fields have few values: node dist/load/main.js shard filters. */
+const METADATA_INDEX_BYTES = 50;
+/** Of a value that one document has alone: test/integration/cli/capacity.test.ts. */
+const UNIQUE_VALUE_BYTES = 110;
+/** VmRSS of a server after its first search, the payload cache of two search workers, and room for requests. */
+const PROCESS_BYTES = 300e6;
+/** query_log.max_entries and max_age_days bound it earlier in most cases. */
+const QUERY_LOG_BYTES_MAX = 268e6;
+
+/** What LMDB takes for a value: test/integration/cli/capacity.test.ts. Pages are not full, and a longer value has its own. */
+const PAGE_BYTES = 4096;
+const SHARED_PAGE_VALUE_BYTES_MAX = 1300;
+const SHARED_PAGE_OVERHEAD = 1.45;
+/** Records of a document beside its vector, its text and its metadata. */
+const DOCUMENT_BYTES = 320;
+const TEXT_BYTES_A_WORD = 6;
+const VECTOR_NUMBER_BYTES = 4;
+
+/** CPU of a search by vector over HTTP at k 10, without the walk: npm run load -- search-vectors. */
+const SEARCH_MS = 0.25;
+/** Of the walk through the graph at 60,000 × 384: npm run bench:vectors -- --sets windows. */
+const WALK = { ms: 0.09, dim: 384, chunks: 60_000 } as const;
+/** Of a hybrid search of 10,000 chunks, above that by vector: npm run load -- search-hybrid; it doubles up to 1,000,000. */
+const HYBRID = { ms: 0.45, chunks: 10_000 } as const;
+/** Of a written vector, linked: npm run load -- peers (filling). */
+const WRITE = { ms: 0.38, dim: 384 } as const;
+/** Busier threads make requests wait. */
+const BUSY_SHARE_MAX = 0.7;
+/** A large search waits for no checkpoint then, and for no linking. */
+const CORES_MIN = 2;
+
+export function needOf(plan: Plan): Need {
+  const { chunks, dim, precision, words, metadataBytes, uniqueFields } = plan;
+  const { terms = termsOf(chunks * words) } = plan;
+  const vectors = chunks * (dim * (precision === 'int8' ? 1 : 2) + VECTOR_FIELDS_BYTES[precision]);
+  const textIndex = words === 0 ? 0 : chunks * words * TEXT_INDEX_BYTES.word + terms * TEXT_INDEX_BYTES.term;
+  const metadataIndex = chunks * (METADATA_INDEX_BYTES + uniqueFields * UNIQUE_VALUE_BYTES);
+  const chunkOnDisk =
+    pagedBytes(dim * VECTOR_NUMBER_BYTES) +
+    pagedBytes(words * TEXT_BYTES_A_WORD) +
+    pagedBytes(metadataBytes) +
+    DOCUMENT_BYTES;
+  return {
+    memory: { vectors, textIndex, metadataIndex, process: PROCESS_BYTES },
+    disk: {
+      store: chunks * chunkOnDisk,
+      checkpoints: 2 * (vectors + textIndex + metadataIndex),
+      queryLog: QUERY_LOG_BYTES_MAX,
+    },
+    cores: {
+      searches: (plan.searches * searchMs(plan)) / 1000,
+      writes: (plan.writes * WRITE.ms * dim) / WRITE.dim / 1000,
+    },
+  };
+}
+
+function pagedBytes(bytes: number): number {
+  if (bytes <= SHARED_PAGE_VALUE_BYTES_MAX) return bytes * SHARED_PAGE_OVERHEAD;
+  return Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
+}
+
+/** Of the processor, on the mean of all searches. */
+function searchMs({ chunks, dim, hybridShare, embedMs }: Plan): number {
+  const walk = (WALK.ms * (dim / WALK.dim) * Math.log(Math.max(chunks, 2))) / Math.log(WALK.chunks);
+  const growth = Math.max(1, 1 + Math.log10(chunks / HYBRID.chunks) / 2);
+  return SEARCH_MS + embedMs + walk + hybridShare * HYBRID.ms * growth;
+}
+
+const sum = (values: object): number =>
+  Object.values(values as Record<string, number>).reduce((all, one) => all + one, 0);
+const bytes = (value: number): string =>
+  value >= 1e9 ? `${(value / 1e9).toFixed(1)} GB` : `${Math.ceil(value / 1e6).toLocaleString('en-US')} MB`;
+const coresFor = (cores: Need['cores']): number => Math.max(CORES_MIN, Math.ceil(sum(cores) / BUSY_SHARE_MAX));
+
+/** Prints what is needed, as a table or as JSON in bytes and cores. */
+export function capacity(plan: Plan, json: boolean, { stdout }: Output): number {
+  const need = needOf(plan);
+  const { memory, disk, cores } = need;
+  if (json) {
+    const total = { memory_bytes: sum(memory), disk_bytes: sum(disk), cores: coresFor(cores) };
+    line(stdout, JSON.stringify({ plan, need, total }));
+    return EXIT.done;
+  }
+  line(
+    stdout,
+    table(
+      ['need', 'for', 'amount'],
+      [
+        ['memory', 'vectors and graph', bytes(memory.vectors)],
+        ['', 'text index', bytes(memory.textIndex)],
+        ['', 'metadata index', bytes(memory.metadataIndex)],
+        ['', 'process and caches', bytes(memory.process)],
+        ['', 'all', bytes(sum(memory))],
+        ['disk', 'store', bytes(disk.store)],
+        ['', 'checkpoints, while one is written', bytes(disk.checkpoints)],
+        ['', 'query log of a collection, at most', bytes(disk.queryLog)],
+        ['', 'all', bytes(sum(disk))],
+        ['cores', 'searches', cores.searches.toFixed(2)],
+        ['', 'writes', cores.writes.toFixed(2)],
+        ['', `all, ${BUSY_SHARE_MAX * 100} % busy, at least ${CORES_MIN}`, String(coresFor(cores))],
+      ],
+    ),
+  );
+  return EXIT.done;
+}
