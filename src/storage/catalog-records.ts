@@ -1,6 +1,6 @@
-// The records of the catalog and their bytes: a version byte, then the record in msgpack. One that does not decode to
-// its shape is damage: it is told, never served. And what is done with the tables of the catalog inside any transaction
-// of it. The owner of shard 0 alone.
+// The records of the catalog and their encoding (a version byte, then msgpack), and operations on the catalog's tables
+// inside a transaction. A record that does not decode to its shape throws DamagedRecord and is never served. Encoding
+// and decoding: any thread. Operations on tables: the owner of shard 0 only.
 import { Packr } from 'msgpackr';
 import typia from 'typia';
 import type {
@@ -48,7 +48,8 @@ export const encodeCatalogRecord = (
 export const decodeCollection = (bytes: Buffer): StoredCollection =>
   decode(bytes, isCollection, 'collection') as StoredCollection;
 /**
- * Of a whole catalog; it travels between threads as the store has it, which takes a fifth of what its objects would.
+ * Decodes all collections of a catalog. Between threads a catalog travels in its stored form, which takes a fifth of
+ * the time that its objects would.
  */
 export function decodeCollections({ bytes, ends }: PackedRecords): StoredCollection[] {
   const records = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -67,21 +68,24 @@ function decode(bytes: Buffer, fits: (value: unknown) => boolean, what: string):
   return value;
 }
 
-// What is done with the tables inside a transaction: the next collection id, a collection that is still what the caller
-// found, what is staged beside one.
+// Operations on tables inside a transaction: assigning a collection id, checking that a collection is still what the
+// caller found, and shadow collections.
 
 export type CatalogTables = Tables<CatalogTable>;
 
 const NEXT_ID = settingKey('next_collection_id');
 
-/** Ids start at 1, are never reused, and so a dropped collection's leftovers can never show in a new one. */
+/**
+ * Assigns a collection id. Ids start at 1 and are never reused, so leftovers of a dropped collection can never appear
+ * in a new one.
+ */
 export function nextId(settings: Table): CollectionId {
   const id = readNextId(settings);
   writeNextId(settings, id + 1);
   return id as CollectionId;
 }
 
-/** No id below `least` is given from now on. */
+/** Ensures that no id below `least` is assigned from now on. */
 export function raiseNextId(settings: Table, least: number): void {
   writeNextId(settings, Math.max(least, readNextId(settings)));
 }
@@ -95,8 +99,8 @@ function writeNextId(settings: Table, id: number): void {
 }
 
 /**
- * The collection that still has this name and id: another request may have renamed or deleted it since the caller
- * looked.
+ * The collection that has this name and id. Throws AppError `collection_not_found` if another request has renamed or
+ * deleted it since the caller looked.
  */
 export function present(collections: Table, { tenant, name, id }: CollectionKey): StoredCollection {
   const bytes = collections.get(catalogKey(tenant, name));
@@ -105,7 +109,7 @@ export function present(collections: Table, { tenant, name, id }: CollectionKey)
   return collection;
 }
 
-/** Gives what is to be staged its id. */
+/** Creates a shadow collection and gives it an id. */
 export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged): StagedRecord {
   const id = nextId(settings);
   const record: StagedRecord = { ...wanted, id, collection: { ...wanted.collection, id } };
@@ -113,12 +117,15 @@ export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged):
   return record;
 }
 
-/** Without those that are damaged: what is staged is never all there is of anything, so it is given up. */
+/**
+ * All shadow collections. Damaged ones are left out and thereby given up, since a shadow collection is never the only
+ * copy of its documents.
+ */
 export const allStaged = (staged: Table): StagedRecord[] => Array.from(wholeValues(staged), decodeStaged);
 export const putStaged = (staged: Table, record: StagedRecord): void =>
   staged.put(collectionPrefix(record.id), encodeCatalogRecord(record));
 export const removeStaged = (staged: Table, id: CollectionId): boolean => staged.delete(collectionPrefix(id));
 
-/** What is staged beside collections and is nothing without them. What is restored stands for itself. */
+/** The shadow collections that depend on the given collections. Those of a restore do not depend on any. */
 export const besides = (staged: Table, ids: ReadonlySet<CollectionId>): StagedRecord[] =>
   allStaged(staged).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');

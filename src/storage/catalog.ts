@@ -1,5 +1,5 @@
-// The catalog in LMDB: every collection of every tenant, the counter that gives each its storage id, what is staged
-// beside them, reindex jobs, tenants and keys. The owner of shard 0 alone; the front thread works on a copy in memory.
+// The catalog in LMDB: every collection of every tenant, the counter of collection ids, shadow collections, reindex
+// jobs, tenants and access keys. Used by the owner of shard 0 only; the front thread works on a copy in memory.
 import {
   type CollectionChange,
   type CollectionKey,
@@ -42,19 +42,21 @@ import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
 
-/** Reindex jobs: a record each, changed with what is staged for it where that belongs together. */
+/**
+ * Reindex jobs, one record each. A job and its shadow collection change in one transaction where they belong together.
+ */
 class JobStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
   /**
-   * In the order of their ids, which is that of their beginnings. Of a damaged one nothing is left but what it had
-   * staged, which goes.
+   * All jobs in the order of their ids, which is the order in which they began. A job with a damaged record is left
+   * out; its shadow collection is given up elsewhere.
    */
   all(): StoredJob[] {
     return this.env.read(({ jobs }) => Array.from(wholeValues(jobs), decodeJob));
   }
 
-  /** A new job with what is staged for it: there are both or neither. */
+  /** Creates a job and its shadow collection in one transaction. */
   create({ job, ...others }: JobChange, staged: NewStaged): { job: StoredJob; staged: StagedRecord } {
     return this.env.write((tables) => {
       const record = stageIn(tables, staged);
@@ -69,7 +71,7 @@ class JobStore {
   }
 }
 
-/** In a transaction that does more. */
+/** Writes a job inside a larger transaction. */
 const putJob = ({ jobs }: CatalogTables, job: StoredJob): void => jobs.put(jobKey(job.job_id), encode(job));
 
 const jobKey = settingKey;
@@ -81,19 +83,19 @@ function change(tables: CatalogTables, { job, unstage = [], forget = [] }: JobCh
 }
 
 /**
- * The whole catalog changed at once, for the restore of a dataset: one transaction, so that there is the old dataset or
- * the new one, whatever ends the process meanwhile.
+ * Replaces the whole catalog when a dataset is restored. It does so in one transaction, so that after a crash there is
+ * either the old dataset or the new one.
  */
 class DatasetStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
   /**
-   * The staged collections get their names, everything else goes, tenants and keys too. Throws `collection_changed`
-   * where one of them is not staged.
+   * Gives the shadow collections `wanted` their names and removes everything else, tenants and access keys included.
+   * Throws AppError `collection_changed` if one of them does not exist.
    */
   replace(wanted: readonly CollectionId[], { tenants, keys }: StoredTenants): ReplacedDataset {
     return this.env.write((tables) => {
-      // What is damaged goes too: a restore is how it is mended.
+      // Damaged records are removed too: a restore is a way to repair them.
       const gone = Array.from(wholeValues(tables.collections), decodeCollection);
       const staged = allStaged(tables.staged);
       const isWanted = new Set(wanted);
@@ -111,8 +113,8 @@ class DatasetStore {
 }
 
 /**
- * Staged collections. A switch is one transaction: the name stands for the old space or for the new one, whatever ends
- * the process meanwhile. What a staged id holds in the shards is not its concern.
+ * Shadow collections. A switch is one transaction, so that after a crash the name stands for the old collection or for
+ * the new one. Documents in the shards are not handled here.
  */
 class StagedStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
@@ -125,12 +127,15 @@ class StagedStore {
     return this.env.write((tables) => stageIn(tables, wanted));
   }
 
-  /** Nothing where it is gone already. */
+  /** Removes a shadow collection; does nothing if it does not exist. */
   unstage(id: CollectionId): void {
     this.env.write(({ staged }) => void removeStaged(staged, id));
   }
 
-  /** Throws `collection_changed` where the name stands for another collection than `expect`, or `id` is not staged. */
+  /**
+   * Gives a shadow collection its name. Throws AppError `collection_changed` if the name does not stand for `expect`,
+   * or if there is no shadow collection `id`.
+   */
   switchTo({ id, expect, nowIso, keptUntilMs, job }: SwitchRequest): Switched {
     return this.env.write((tables) => {
       const { collections, staged } = tables;
@@ -154,8 +159,8 @@ class StagedStore {
 }
 
 /**
- * What is restored comes with its own settings; another space of the same documents takes those of today, and goes on
- * with the log.
+ * The record of a collection after a switch. A restored collection keeps its own settings; a reindexed one takes the
+ * current settings and continues the query log.
  */
 function switched({ purpose, collection }: StagedRecord, live: StoredCollection | undefined): StoredCollection {
   if (purpose === 'restore' || !live) return collection;
@@ -174,13 +179,14 @@ function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: stri
   };
 }
 
+/** The catalog as its owner has it. */
 export class CatalogStore {
-  /** Tenants and keys, in the same environment. */
+  /** Tenants and access keys, which are in the same environment. */
   readonly tenants: TenantStore;
-  /** What is staged beside collections. */
+  /** Shadow collections. */
   readonly staged: StagedStore;
   readonly jobs: JobStore;
-  /** All of it at once. */
+  /** Replacement of the whole catalog. */
   readonly dataset: DatasetStore;
 
   private constructor(private readonly env: Environment<CatalogTable>) {
@@ -198,7 +204,7 @@ export class CatalogStore {
     return decodeCollections(this.packed());
   }
 
-  /** All collections, for `decodeCollections`; and the keys of those whose record is damaged. */
+  /** All collections in the form that `decodeCollections` takes, and the keys of damaged records. */
   packed(): PackedRecords & { damaged: string[] } {
     const found = this.env.read(({ collections }) => [...collections.inspect(ALL)]);
     const records = found.flatMap(({ value }) => value ?? []);
@@ -212,9 +218,9 @@ export class CatalogStore {
   }
 
   /**
-   * Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there.
-   * Throws `collection_limit_reached` where the tenant has `collectionsMax` already: two at a time cannot both be the
-   * last.
+   * Adds a collection and gives it an id. If its name is taken, changes nothing and returns the existing collection.
+   * Throws AppError `collection_limit_reached` if the tenant already has `collectionsMax`; the check is part of the
+   * transaction, so concurrent requests cannot exceed the limit.
    */
   create(collection: Omit<StoredCollection, 'id'>, collectionsMax = Infinity): StoredCollection {
     return this.env.write(({ collections, settings }) => {
@@ -230,7 +236,7 @@ export class CatalogStore {
   }
 
   /**
-   * Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`,
+   * Changes a collection, possibly its name, since documents refer to its id. Throws AppError `collection_not_found` or
    * `collection_conflict`.
    */
   update(found: CollectionKey, change: CollectionChange): StoredCollection {
@@ -247,7 +253,7 @@ export class CatalogStore {
     });
   }
 
-  /** What is staged beside it goes too. Throws `collection_not_found`. */
+  /** Deletes a collection and its shadow collections. Throws AppError `collection_not_found`. */
   delete(found: CollectionKey): void {
     this.env.write(({ collections, staged }) => {
       present(collections, found);

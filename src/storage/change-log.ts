@@ -1,7 +1,7 @@
-// What has changed in the rows of a shard since its checkpoint: one record a commit, written in the transaction that it
-// tells of. A shard that is opened brings what its checkpoint holds up to date by it (src/engine/checkpoint). It begins
-// with a checkpoint, is trimmed behind the next one, and ends where it grows too large: then there is nothing to be
-// brought up to date, and all is loaded from the other tables. Owner only.
+// The log of changes: which rows of a shard have changed since its checkpoint, one record for each commit, written in
+// that commit's transaction. When the shard is opened, the log is replayed on the checkpoint (src/engine/checkpoint).
+// The log begins with a checkpoint and is trimmed by the next one. If it grows too large it ends, and the next start
+// loads everything from the other tables. Owner only.
 import { randomBytes } from 'node:crypto';
 import typia from 'typia';
 import { AppError } from '../api/errors.js';
@@ -12,9 +12,9 @@ import { decode, encode } from './records.js';
 import type { SHARD_TABLES } from './shard-reader.js';
 import { ALL, type Table, removeAll } from './table.js';
 
-// The keys: numbers, in order, and a head behind them; what is found and removed by them alone.
+// Keys of the table: ascending numbers, and a head after them.
 
-/** Behind every number: those begin with zeros. */
+/** It sorts after every number, since numbers begin with zero bytes. */
 const HEAD_KEY = Buffer.from('head');
 const NUMBER_BYTES = 8;
 
@@ -35,32 +35,35 @@ function firstNumbers(table: Table, max: number): number[] {
   return numbers;
 }
 
-/** Rows of one part of a collection that one transaction takes out and puts in. */
+/** Rows of one segment that one transaction removes and adds. */
 export interface PartChange {
   id: CollectionId;
   removed: Ordinal[];
-  /** What was indexed of each of the removed: its text, null where it has none. null: words were not indexed then. */
+  /**
+   * The text of each removed row, null for a row without text. null instead of the list: the texts are not known or
+   * were not indexed.
+   */
   texts: (string | null)[] | null;
-  /** The terms of the metadata of each of them. null: metadata was not indexed then. */
+  /** The metadata terms of each removed row. null: the terms are not known or were not indexed. */
   terms: (readonly string[])[] | null;
   added: Ordinal[];
 }
 
-/** Where the log stands. */
+/** State of the log. */
 export interface LogState {
-  /** Names the log from its beginning to its end; undefined while none is kept. */
+  /** Id of the log, from its beginning to its end; undefined if no log is kept. */
   readonly id: string | undefined;
-  /** Number of the last change. It goes up as long as a log is kept. */
+  /** Number of the last change. It increases as long as a log is kept. */
   readonly last: number;
-  /** Of the records that are not to be trimmed. */
+  /** Bytes of the records that must be kept. */
   readonly bytes: number;
-  /** Records up to this number may go. */
+  /** Records up to this number may be deleted. */
   readonly trimTo: number;
 }
 
-/** More takes longer to make again than to load. */
+/** Maximum size of the log in bytes. Replaying more takes longer than loading everything. */
 export const CHANGES_BYTES_MAX = 64 * 1024 * 1024;
-/** A commit adds one record and takes out so many at most. */
+/** A commit adds one record and deletes at most this many. */
 const TRIM_STEP = 8;
 const ID_BYTES = 16;
 const NO_LOG: LogState = { id: undefined, last: 0, bytes: 0, trimTo: 0 };
@@ -69,8 +72,9 @@ type ShardEnvironment = Environment<(typeof SHARD_TABLES)[number]>;
 type Packed = [number, number[], (string | null)[] | null, string[][] | null, number[]];
 const isPacked = typia.createIs<Packed[]>();
 
+/** The log of changes of one shard. */
 export class ChangeLog {
-  /** As of the last commit. */
+  /** The state after the last commit. */
   state: LogState;
 
   constructor(
@@ -80,7 +84,7 @@ export class ChangeLog {
     this.state = readState(env);
   }
 
-  /** Begins a log where none is kept. */
+  /** Begins a log if none is kept. */
   begin(): void {
     if (this.state.id !== undefined) return;
     const id = randomBytes(ID_BYTES);
@@ -92,8 +96,8 @@ export class ChangeLog {
   }
 
   /**
-   * Ends the log. Requires that no checkpoint goes on from it: where the disk is full its records stay until there is
-   * another log.
+   * Ends the log. Requires that no checkpoint depends on it. If the disk is full, its records stay until the next log
+   * begins.
    */
   end(): void {
     const { state } = this;
@@ -106,13 +110,14 @@ export class ChangeLog {
     }
   }
 
-  /** All up to `at`, a state of before, stands in a checkpoint. */
+  /** Allows deletion of all records up to `at`, an earlier state, because a checkpoint contains their changes. */
   trim(at: LogState): void {
     if (at.id === this.state.id) this.state = { ...this.state, trimTo: at.last, bytes: this.state.bytes - at.bytes };
   }
 
   /**
-   * Changes behind a number, in order. Throws DamagedRecord where some are missing, as those that have been trimmed.
+   * The changes after a number, in order. Throws DamagedRecord if some are missing, for instance because they were
+   * trimmed.
    */
   after(number: number): PartChange[] {
     const records = this.env.read(({ changes }) =>
@@ -124,7 +129,7 @@ export class ChangeLog {
     return records.flatMap(({ value }) => decodeChanges(value));
   }
 
-  /** Within a transaction: adds what it changes, and answers the state of after its commit. */
+  /** Appends the changes of a transaction, within it. Returns the state to set after its commit. */
   append(table: Table, changes: readonly PartChange[]): LogState {
     const { state } = this;
     if (state.id === undefined || changes.length === 0) return state;
@@ -137,7 +142,10 @@ export class ChangeLog {
   }
 }
 
-/** A log that is damaged is none: the checkpoint is of no use then, and nothing else is concerned. */
+/**
+ * The state of the stored log. A damaged log counts as none: the checkpoint is then unusable, and nothing else is
+ * affected.
+ */
 function readState(env: ShardEnvironment): LogState {
   try {
     return env.read(({ changes }) => stateIn(changes));

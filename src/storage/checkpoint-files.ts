@@ -1,6 +1,7 @@
-// The files of a shard's checkpoint: an image for each arena, with a header and regions that have a checksum each, and
-// a manifest that names them. Bytes and names alone: what an image holds is the business of src/engine/checkpoint;
-// docs/internals/checkpoints.md has the layout. The owner of the shard, and `sheaf check`.
+// The files of a shard's checkpoint: an image for each arena, with a header and one checksum for each region, and a
+// manifest that names the images. This file knows bytes and names only; src/engine/checkpoint defines what an image
+// contains, and docs/internals/checkpoints.md describes the layout. Used by the owner of the shard, and by command-line
+// processes on a data directory that no server uses.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,17 +14,17 @@ const CHECKPOINT_VERSION = 1;
 const MANIFEST_MAGIC = 'sheaf checkpoint';
 const MANIFEST = 'manifest.json';
 
-/** A checkpoint that is not what was written, or not for this server. */
+/** A checkpoint that is damaged, or not usable by this server. */
 export class DamagedCheckpoint extends Error {
   override readonly name = 'DamagedCheckpoint';
 }
 
 export interface ImageEntry {
   arena: number;
-  /** Its name in the directory. */
+  /** File name in the checkpoint directory. */
   file: string;
   bytes: number;
-  /** See ArenaPlan. */
+  /** `end` and `scratch` are described at ArenaPlan. */
   end: number;
   scratch: number;
 }
@@ -31,16 +32,19 @@ export interface ImageEntry {
 export interface Manifest {
   magic: typeof MANIFEST_MAGIC;
   version: number;
-  /** Names this checkpoint; its images repeat it. */
+  /** Id of the checkpoint, which its images repeat. */
   id: string;
   shard: number;
-  /** Of the kernel whose memory it is. */
+  /** Format of the images (engine/checkpoint/format.ts). */
   kernel: string;
-  /** The log of changes that goes on from it, and the last change that it has. */
+  /**
+   * `log`: id of the log of changes that continues from the checkpoint; `number`: the last change that the checkpoint
+   * contains.
+   */
   log: string;
   number: number;
   images: ImageEntry[];
-  /** The collections that are in the images. */
+  /** The collections that have segments in the images. */
   parts: (Omit<CollectionRef, 'id'> & { id: number })[];
 }
 
@@ -58,7 +62,7 @@ export class CheckpointFiles {
     for (const path of [this.directory, join(this.directory, '..'), join(this.directory, '../..')]) syncDirectory(path);
   }
 
-  /** undefined where there is none. Throws DamagedCheckpoint. */
+  /** Reads the manifest; undefined if there is none. Throws DamagedCheckpoint. */
   readManifest(): Manifest | undefined {
     const path = this.pathOf(MANIFEST);
     if (!existsSync(path)) return undefined;
@@ -70,7 +74,10 @@ export class CheckpointFiles {
     return manifest;
   }
 
-  /** From now on it is the checkpoint, whole, and what was before is not: requires that its images are synced. */
+  /**
+   * Replaces the manifest atomically, which makes the new checkpoint valid and the previous one obsolete. Requires that
+   * the images are synced.
+   */
   async writeManifest(manifest: Omit<Manifest, 'magic' | 'version'>): Promise<void> {
     const text = JSON.stringify({ magic: MANIFEST_MAGIC, version: CHECKPOINT_VERSION, ...manifest } satisfies Manifest);
     const file = await open(this.pathOf(`${MANIFEST}.tmp`), 'w', 0o644);
@@ -80,17 +87,17 @@ export class CheckpointFiles {
     } finally {
       await file.close();
     }
-    // The names of the images are synced before the manifest names them.
+    // The names of the images must be durable before the manifest refers to them.
     syncDirectory(this.directory);
     await rename(this.pathOf(`${MANIFEST}.tmp`), this.pathOf(MANIFEST));
     syncDirectory(this.directory);
   }
 
-  /** Removes all files but those of a checkpoint: all, where there is none. */
+  /** Deletes all files except those of the given checkpoint. */
   clear(kept?: Pick<Manifest, 'images'>): void {
     if (!existsSync(this.directory)) return;
     const names = new Set(kept ? [MANIFEST, ...kept.images.map(({ file }) => file)] : []);
-    // Images go last: a manifest without its images would only be told as damage.
+    // The manifest is deleted first, because a manifest without its images would be reported as damage.
     const gone = readdirSync(this.directory).filter((name) => !names.has(name));
     for (const name of gone.sort((a, b) => Number(b === MANIFEST) - Number(a === MANIFEST)))
       rmSync(this.pathOf(name), { force: true, recursive: true });
@@ -99,25 +106,25 @@ export class CheckpointFiles {
 
 const sumOf = (text: string): string => crc32(text).toString(16).padStart(8, '0');
 
-// The header of an image, and how the image is cut into regions.
+// The header of an image, and its division into regions.
 
-/** Bytes of memory under one checksum. */
+/** Bytes of memory that one checksum covers. */
 export const REGION_BYTES = 2 ** 20;
-/** Room for the checksums of 4 GiB. */
+/** Size of the header: enough for the checksums of 4 GiB. */
 export const HEADER_BYTES = 32_768;
 const IMAGE_MAGIC = 0x53484649;
 const SUMS_AT = 64;
 const REGIONS_MAX = 4096;
 
 export interface ImageHeader {
-  /** Of the checkpoint, 16 bytes in hexadecimal. */
+  /** Id of the checkpoint: 16 bytes in hexadecimal. */
   id: string;
   shard: number;
   arena: number;
-  /** The last change that the image has. */
+  /** The last change that the image contains. */
   number: number;
   bytes: number;
-  /** Of each region. */
+  /** CRC-32 of each region. */
   sums: readonly number[];
 }
 
@@ -134,7 +141,7 @@ export function encodeHeader({ id, shard, arena, number, bytes, sums }: ImageHea
   return header;
 }
 
-/** Throws DamagedCheckpoint where it is not a header of this version. */
+/** Decodes a header. Throws DamagedCheckpoint if it is damaged or of another version. */
 function decodeHeader(header: Buffer): ImageHeader {
   if (header.length !== HEADER_BYTES || header.readUInt32LE(0) !== crc32(header.subarray(4)))
     throw new DamagedCheckpoint('image: wrong checksum of the header');
@@ -157,7 +164,7 @@ function decodeHeader(header: Buffer): ImageHeader {
   return { id: header.toString('hex', 32, 48), shard, arena, number: Number(header.readBigUInt64LE(24)), bytes, sums };
 }
 
-/** An image as a file: its header, and its regions, each compared with its checksum as it is read. */
+/** An image file. Each region is compared with its checksum when it is read. */
 export class ImageFile {
   private constructor(
     private readonly handle: number,
@@ -165,8 +172,8 @@ export class ImageFile {
   ) {}
 
   /**
-   * Throws DamagedCheckpoint where it is not the image that the manifest names, or what opening and reading it fails
-   * with.
+   * Opens an image and checks its header. Throws DamagedCheckpoint if it is not the image that the manifest names, or a
+   * file system error.
    */
   static open(path: string, manifest: Pick<Manifest, 'id' | 'shard' | 'number'>, entry: ImageEntry): ImageFile {
     const handle = openSync(path, 'r');
@@ -184,12 +191,12 @@ export class ImageFile {
     return this.header.sums.length;
   }
 
-  /** How many bytes a region has: all have as many, but for the last. */
+  /** Size of a region. All regions have the same size except the last. */
   bytesOf(region: number): number {
     return Math.min(REGION_BYTES, this.header.bytes - region * REGION_BYTES);
   }
 
-  /** Fills `into`, which is as long as the region is. Throws DamagedCheckpoint, or what reading the file fails with. */
+  /** Reads a region into `into`, which must have the region's size. Throws DamagedCheckpoint or a file system error. */
   read(region: number, into: Buffer): void {
     readWhole(this.handle, into, HEADER_BYTES + region * REGION_BYTES);
     if (crc32(into) !== this.header.sums[region])

@@ -1,7 +1,7 @@
-// How many documents and chunks each collection has in a shard, kept in the store itself: what there is can be told
-// without loading anything. Changed in the transaction that changes the documents, so that no crash makes them wrong.
-// The counts of neighbouring ids share a record: those of ten thousand collections are read in a millisecond when a
-// shard is opened. The owner writes; any thread that reads the environment reads them.
+// The number of documents and chunks of each collection in a shard, kept in the store so that it is known without
+// loading anything. Counts change in the transaction that changes the documents, so no crash makes them wrong.
+// Neighbouring collection ids share a record: the counts of ten thousand collections are read in a millisecond when a
+// shard is opened. The owner writes; any thread that reads the environment may read them.
 import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
@@ -11,28 +11,28 @@ import { ALL, type Table, isWhole, removeAll } from './table.js';
 export interface PartCounts {
   documents: number;
   chunks: number;
-  /** Documents whose priority is not 0. */
+  /** Number of documents whose priority is not 0. */
   prioritized: number;
 }
 
 const NAMES = ['documents', 'chunks', 'prioritized'] as const;
-/** Collections whose counts stand in one record: it fits into half a page of LMDB. */
+/** Collections that share a record, which then fits into half a page of LMDB. */
 const PER_RECORD = 64;
 const COUNT_BYTES = 6;
 const ENTRY_BYTES = NAMES.length * COUNT_BYTES;
 const RECORD_BYTES = 1 + PER_RECORD * ENTRY_BYTES;
 
-/** Shorter than the key of any record, and before them all: there once every collection is counted. */
+/** The key of a marker that says that every collection is counted. It sorts before all records. */
 const COMPLETE = Buffer.from([0]);
 const FIRST_RECORD = Buffer.alloc(4);
 
-/** Zeros for a collection without documents. */
+/** The counts of a collection; zeros if it has no documents. */
 export function readCounts(counts: Table, id: CollectionId): PartCounts {
   const record = counts.get(keyOf(id));
   return record ? countsIn(checked(record), id % PER_RECORD) : { documents: 0, chunks: 0, prioritized: 0 };
 }
 
-/** Of every collection that has documents, in the order of ids. */
+/** The counts of every collection that has documents, in ascending order of ids. */
 export function* allCounts(counts: Table): Generator<PartCounts & { id: CollectionId }> {
   for (const { key, value } of counts.entries(ALL, FIRST_RECORD)) {
     const record = checked(value);
@@ -43,7 +43,7 @@ export function* allCounts(counts: Table): Generator<PartCounts & { id: Collecti
   }
 }
 
-/** What one transaction changes, written once at its end. */
+/** The count changes of one transaction, written once at its end. */
 export class CountChanges {
   private readonly changes = new Map<CollectionId, PartCounts>();
 
@@ -75,18 +75,18 @@ export class CountChanges {
   }
 }
 
-/** Of a collection that is gone with all of its documents. */
+/** Resets the counts of a collection whose documents have all been removed. */
 export function clearCounts(counts: Table, id: CollectionId): void {
   if (counts.has(keyOf(id))) writeCounts(counts, id, { documents: 0, chunks: 0, prioritized: 0 });
 }
 
 /**
- * Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be
- * counted first.
+ * Whether every collection is counted and no record is damaged. A store from before there were counts has to be counted
+ * first.
  */
 export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && isWhole(counts);
 
-/** Counts all documents there are, by walking them; damaged ones are left out. */
+/** Counts all documents by reading them; damaged ones are left out. */
 export function countAll({ documents, counts }: Record<'documents' | 'counts', Table>): void {
   const found = new CountChanges();
   removeAll(counts);

@@ -1,19 +1,19 @@
-// What is damaged on the disk, and the checksum that shows it. Damage is a record that does not fit its checksum or
-// does not decode, or pages of LMDB itself that make no sense. It is an error of its own kind: it is told by name, and
-// never served. Any thread.
+// Damage on disk, and the checksums that detect it. A record is damaged if its checksum does not fit or it does not
+// decode; pages of LMDB are damaged if they are malformed. Damage has an error class of its own, names the record, and
+// is never served. Any thread.
 import { crc32 } from 'node:zlib';
 import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey } from './keys.js';
 
-/** Where a damaged record stands. */
+/** The place of a damaged record. */
 export interface RecordPlace {
-  /** Folder of the environment below the data directory, such as `shard-0`. */
+  /** Folder of the environment inside the data directory, such as `shard-0`. */
   environment: string;
   table: string;
   key: Buffer;
 }
 
-/** Tables whose keys begin with the id of a collection. */
+/** Tables whose keys begin with a collection id. */
 const BY_COLLECTION: ReadonlySet<string> = new Set([
   'documents',
   'members',
@@ -26,6 +26,7 @@ const BY_COLLECTION: ReadonlySet<string> = new Set([
 ]);
 const ID_BYTES = 4;
 
+/** Thrown when stored data is damaged. `place` is known if a checksum detected the damage. */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord';
 
@@ -36,7 +37,7 @@ export class DamagedRecord extends Error {
     super(message);
   }
 
-  /** Whose record it is, where the place tells. */
+  /** The collection that the record belongs to, if the place tells. */
   get collection(): CollectionId | undefined {
     if (!this.place || !BY_COLLECTION.has(this.place.table) || this.place.key.length < ID_BYTES) return undefined;
     return collectionOfKey(this.place.key);
@@ -49,9 +50,8 @@ const placeText = ({ environment, table, key }: RecordPlace): string =>
 const CHECKSUM_BYTES = 4;
 
 /**
- * The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
- * last four bytes. So a bit that has flipped in a value shows when the value is read, and so does a value that stands
- * under another key or in another table than it was written to.
+ * The checksum after every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
+ * last four bytes. It detects flipped bits, and values under another key or in another table than they were written to.
  */
 export class Checksum {
   private readonly seed: number;
@@ -79,7 +79,7 @@ export class Checksum {
     throw new DamagedRecord(`a record does not fit its checksum: ${placeText(place)}`, place);
   }
 
-  /** undefined where it does not fit. */
+  /** Like `open`, but returns undefined if the checksum does not fit. */
   valueIn(key: Buffer, sealed: Buffer): Buffer | undefined {
     const end = sealed.length - CHECKSUM_BYTES;
     if (end < 0) return undefined;

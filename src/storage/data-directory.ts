@@ -1,6 +1,6 @@
-// The data directory: the names of what it holds, and how it is made, checked for whether this server can use it, and
-// held for one process. It remembers what is fixed when it is made (layout version, number of shards). Names: any
-// thread. The directory itself: the front thread, or a command line.
+// The data directory: the names of its contents, its creation, the check that this server can use it, and its lock
+// against other processes. It stores what is fixed at creation (layout version, number of shards). Names: any thread.
+// The directory itself: the front thread, or a command-line process.
 import {
   closeSync,
   existsSync,
@@ -22,40 +22,40 @@ import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../api/limits.js';
 import { OperatorError } from '../base/operator-error.js';
 import { syncDirectory } from './disk.js';
-// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
-// library first and collect what was made by it after. Without this, test/unit/service/query-log.test.ts crashed in
-// every third run.
+// The front thread keeps node-lmdb loaded for the lifetime of the process. Otherwise the last worker to end would
+// unload the library before its objects are collected; without this import, test/unit/service/query-log.test.ts crashed
+// in every third run.
 import './lmdb.js';
 
 export const CATALOG = 'catalog';
 export const QUERY_LOG = 'query-log';
 export const CHECKPOINTS = 'checkpoints';
 
-/** Of the environment of a shard, and of its folder of checkpoints. */
+/** Name of a shard's environment, and of its folder of checkpoints. */
 export const shardName = (shard: number): string => `shard-${shard}`;
 export const shardNames = (shards: number): string[] => Array.from({ length: shards }, (_, shard) => shardName(shard));
 
 export const shardPath = (directory: string, shard: number): string => join(directory, shardName(shard));
-/** Of a shard. */
+/** Folder of a shard's checkpoints. */
 export const checkpointPath = (directory: string, shard: number): string =>
   join(directory, CHECKPOINTS, shardName(shard));
 
 const IDENTITY = 'sheaf.json';
-/** 2: checksums behind all values. */
+/** Version 2 added checksums to all values. */
 const LAYOUT_VERSION = 2;
 
 interface Identity {
   magic: 'sheaf';
   layout: number;
   shards: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<64>;
-  /** CRC-32 of the others. */
+  /** CRC-32 of the other fields. */
   checksum: number;
 }
 
 const checksumOf = ({ magic, layout, shards }: Omit<Identity, 'checksum'>): number =>
   crc32(`${magic} ${layout} ${shards}`);
 
-/** A reason why the directory cannot be used. */
+/** The data directory cannot be used; the message says why. */
 export class DataDirectoryError extends OperatorError {
   override readonly name = 'DataDirectoryError';
 }
@@ -63,13 +63,14 @@ export class DataDirectoryError extends OperatorError {
 export interface DataDirectory {
   readonly path: string;
   readonly shards: number;
-  /** Lets another process have it. */
+  /** Releases the lock, so that another process can use the directory. */
   release(): void;
 }
 
 /**
- * Opens or makes the directory. A new one gets `shards` shards, and is not made where that is undefined; an old one
- * keeps its number. Throws DataDirectoryError, with nothing changed in a folder that is not ours.
+ * Opens or creates the data directory. A new one gets `shards` shards; if that is undefined, none is created. An
+ * existing one keeps its number of shards. Throws DataDirectoryError; a folder that is not a data directory is left
+ * unchanged.
  */
 export async function openDataDirectory(path: string, shards?: number): Promise<DataDirectory> {
   assertOurs(path, shards === undefined);
@@ -90,10 +91,16 @@ export async function openDataDirectory(path: string, shards?: number): Promise<
   }
 }
 
-/** What may lie in a folder that is to become a data directory: of an operator, a file system, a start cut short. */
+/**
+ * Names that a folder may contain before it becomes a data directory: from an operator, a file system, or an
+ * interrupted start.
+ */
 const BEFORE_IDENTITY = /^(admin\.key|lost\+found|sheaf\.json\.new|\.probe-\d+)$/;
 
-/** Why a folder cannot be a data directory, as a sentence: it holds what no server of ours has put there. */
+/**
+ * Why a folder cannot be a data directory, as a sentence; undefined if it can. A folder with contents that no Sheaf
+ * server has written is rejected.
+ */
 export function whyForeign(path: string, mustBeThere = false): string | undefined {
   const entries = entriesOf(path);
   if (entries?.includes(IDENTITY)) return undefined;
@@ -105,7 +112,7 @@ export function whyForeign(path: string, mustBeThere = false): string | undefine
   return `${path} is not empty, and no data directory: choose an empty folder, or one that is not there yet, by SHEAF_DATA_DIR or data_dir in sheaf.yaml`;
 }
 
-/** undefined where there is no folder that can be read: making it writable says why. */
+/** undefined if the folder cannot be read; `makeWritable` then reports the reason. */
 function entriesOf(path: string): string[] | undefined {
   try {
     return readdirSync(path);
@@ -121,7 +128,7 @@ function assertOurs(path: string, mustBeThere: boolean): void {
 
 function makeWritable(path: string): void {
   try {
-    // Not always recursive: where the file system says ENOENT below an existing directory (/proc), Node 20 tries for
+    // Not always recursive: if the file system reports ENOENT below an existing directory (/proc), Node 20 retries for
     // ever.
     if (!existsSync(path)) mkdirSync(path, { recursive: !existsSync(dirname(resolve(path))) });
     const probe = join(path, `.probe-${process.pid}`);
@@ -135,8 +142,8 @@ function makeWritable(path: string): void {
 }
 
 /**
- * An abstract socket (Linux) named after the directory's inode: the kernel frees it however the process ends, so it is
- * never stale.
+ * Locks the directory by an abstract socket (Linux) named after its inode. The kernel releases it however the process
+ * ends, so the lock is never stale.
  */
 function hold(path: string): Promise<Server> {
   const { dev, ino } = statSync(path);
@@ -153,7 +160,10 @@ function hold(path: string): Promise<Server> {
   });
 }
 
-/** The catalog is made before any shard. Without it ids would be given again that shards have documents of. */
+/**
+ * The catalog is created before any shard. Without it, collection ids would be assigned again that shards still have
+ * documents of.
+ */
 function assertCatalog(path: string, shards: number): void {
   const has = (environment: string): boolean => existsSync(join(path, environment, 'data.mdb'));
   const present = shardNames(shards).filter(has);

@@ -1,8 +1,8 @@
-// What a failed write says of the disk. Full: the write is refused, the next one is tried like any other. Anything else
-// (EIO of a write or of a sync, EROFS): the environment takes no more writes. A kernel that could not write pages takes
-// them for clean, and a later sync says nothing of them; so no commit after a failed one is believed in the same
-// environment. When the disk takes writes again, the owner ends itself, and the next one opens anew. And names in
-// directories that survive a power cut. The state: the thread that owns the environment. Names: any thread.
+// How failed writes are classified, and how names in directories become durable. If the disk is full, the write fails
+// and the next one is tried as usual. After any other failure (EIO of a write or a sync, EROFS) the environment accepts
+// no more writes: a kernel that could not write pages marks them clean, and a later sync reports nothing, so no later
+// commit in the same environment can be trusted. When the disk accepts writes again, the owner ends, and the next one
+// opens the environment again. DiskState: on the thread that owns the environment. Functions for names: any thread.
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { AppError } from '../api/errors.js';
 import { AssertionFailed } from '../base/assert.js';
 import { DamagedRecord } from './damage.js';
 
-/** Between two looks at a disk that has failed. */
+/** Minimum pause between two probes of a failed disk, in milliseconds. */
 const PROBE_PAUSE_MS = 1000;
-/** LMDB tells a write that found room for a part of it as EIO: below so much free space it is taken for what it is. */
+/** LMDB reports a partial write as EIO. If less than this is free, EIO is taken for a full disk. */
 const LITTLE_SPACE_BYTES = 16 << 20;
 const PROBE_BYTES = 4096;
 const { ENOSPC, EDQUOT, EIO } = constants.errno;
@@ -27,8 +27,8 @@ const MDB = {
   BAD_TXN: -30782,
 };
 /**
- * What LMDB notices of pages that make no sense. The map of an environment is never made larger: a meta page that says
- * so is damaged.
+ * LMDB errors that malformed pages cause. The map of an environment is never enlarged, so MAP_RESIZED means a damaged
+ * meta page.
  */
 const DAMAGE: ReadonlySet<number> = new Set([
   MDB.PAGE_NOTFOUND,
@@ -38,25 +38,26 @@ const DAMAGE: ReadonlySet<number> = new Set([
   MDB.MAP_RESIZED,
 ]);
 
-/** As node-lmdb throws it: an errno, or one of LMDB's own. */
+/** The error code that node-lmdb sets: an errno, or one of LMDB's own. */
 const codeOf = (error: unknown): number | undefined =>
   error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
     ? (error as unknown as { code: number }).code
     : undefined;
 
+/** Whether the disk of one environment accepts writes. */
 export class DiskState {
   private hasFailed = false;
   private probedAtMs = 0;
 
-  /** `environment`: as it is told of. */
+  /** `environment`: the name for error messages. */
   constructor(
     private readonly directory: string,
     private readonly environment: string,
   ) {}
 
   /**
-   * Throws `storage_failed` while writes are not taken; AssertionFailed, which ends the owner, when they could be
-   * again.
+   * Call it before a write. Throws AppError `storage_failed` while writes are not accepted. Once the disk accepts them
+   * again it throws AssertionFailed, which ends the owner.
    */
   admit(): void {
     if (!this.hasFailed) return;
@@ -69,7 +70,7 @@ export class DiskState {
     throw new AppError('storage_failed', undefined, { retryAfterS: 1 });
   }
 
-  /** Runs `work`, and tells what it fails with. */
+  /** Runs `work`, mapping its errors with `told`. */
   guard<T>(work: () => T): T {
     try {
       return work();
@@ -78,13 +79,13 @@ export class DiskState {
     }
   }
 
-  /** No writes until it has been opened anew. */
+  /** Refuses writes until the environment is opened again. */
   fail(): void {
     this.hasFailed = true;
     this.probedAtMs = performance.now();
   }
 
-  /** The error to tell in place of one that a transaction has failed with. */
+  /** Maps an error of a transaction to the error to throw instead. */
   told(error: unknown): unknown {
     const code = codeOf(error);
     if (code === undefined) return error;
@@ -101,8 +102,8 @@ export class DiskState {
   }
 
   /**
-   * The same within a transaction that nothing has failed in before: where the page that names the tables is damaged,
-   * LMDB takes it for a bad one.
+   * The same for an error inside a transaction without earlier failures. If the page with the table names is damaged,
+   * LMDB reports a bad transaction.
    */
   toldWithin(error: unknown): unknown {
     return codeOf(error) === MDB.BAD_TXN ? this.damaged() : this.told(error);
@@ -148,12 +149,12 @@ function syncAndClose(handle: number): void {
   }
 }
 
-/** Makes names in a directory durable: a new file survives a power cut only when its directory has been synced too. */
+/** Syncs a directory. A new file survives a power failure only if its directory has been synced too. */
 export function syncDirectory(path: string): void {
   syncAndClose(openSync(path, 'r'));
 }
 
-/** False where one of them could not be. */
+/** Syncs directories. Returns false if that failed for any of them. */
 export function areSynced(paths: readonly string[]): boolean {
   try {
     for (const path of paths) syncDirectory(path);
@@ -164,8 +165,8 @@ export function areSynced(paths: readonly string[]): boolean {
 }
 
 /**
- * Makes a directory and what `fill` puts into it, under another name until that is synced: LMDB cannot open files whose
- * first pages a power cut has torn.
+ * Creates a directory with the contents that `fill` writes. It has a temporary name until it is synced, because LMDB
+ * cannot open files whose first pages a power failure has torn.
  */
 export function makeWhole(directory: string, fill: (path: string) => void): void {
   const making = `${directory}.making`;

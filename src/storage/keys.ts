@@ -1,10 +1,13 @@
-// Keys of the LMDB tables. All numbers are big-endian, so that key order is number order and a collection is one range.
-// The table of all keys is in docs/internals/lmdb.md.
+// Keys of the LMDB tables. All numbers are big-endian, so key order is numeric order and a collection is one contiguous
+// range. docs/internals/lmdb.md lists all keys.
 import { createHash } from 'node:crypto';
 import type { CollectionId, CollectionName, DocId, Ordinal, Tenant } from '../api/ids.js';
 import { compareUtf8 } from '../base/bytes.js';
 
-/** LMDB takes keys up to 511 bytes: a longer document id keeps this many bytes, then a separator and its SHA-256. */
+/**
+ * LMDB keys have at most 511 bytes. A document id of more than 500 bytes is cut to this many, followed by a separator
+ * and its SHA-256.
+ */
 const DOCID_PREFIX_BYTES = 440;
 const DOCID_KEY_BYTES = 500;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
@@ -17,7 +20,7 @@ const u32 = (value: number): Buffer => {
 
 export const collectionPrefix = (id: CollectionId): Buffer => u32(id);
 
-/** A zero byte cannot occur in a document id (no control characters), so long and short forms never collide. */
+/** A document id has no control characters, so the zero byte keeps long and short forms apart. */
 export function documentKey(id: CollectionId, docid: DocId | string): Buffer {
   const bytes = Buffer.from(docid);
   if (bytes.length <= DOCID_KEY_BYTES) return Buffer.concat([u32(id), bytes]);
@@ -26,7 +29,7 @@ export function documentKey(id: CollectionId, docid: DocId | string): Buffer {
 }
 
 /**
- * The order of documents in the store: that of their keys, which is that of the ids' bytes but for ids of more than 500
+ * Compares documents in the order of their keys, which is the byte order of their ids, except for ids of more than 500
  * bytes.
  */
 export function compareDocumentKeys(a: string, b: string): number {
@@ -58,10 +61,10 @@ export function vectorKey(id: CollectionId, generation: number, ordinal: Ordinal
 export const ordinalOfVectorKey = (key: Buffer): Ordinal => key.readUInt32BE(8) as Ordinal;
 export const collectionOfKey = (key: Buffer): CollectionId => key.readUInt32BE(0) as CollectionId;
 
-/** Slugs have no zero byte: the two parts stay apart. */
+/** Slugs have no zero byte, so it separates the two parts. */
 export const catalogKey = (tenant: Tenant, name: CollectionName): Buffer => Buffer.from(`${tenant}\0${name}`);
 export const tenantKey = (tenant: Tenant): Buffer => Buffer.from(tenant);
-/** Everything that is keyed by a tenant and something else: its collections, its keys. */
+/** Prefix of everything that is keyed by a tenant and something else: its collections, its access keys. */
 export const tenantPrefix = (tenant: Tenant): Buffer => Buffer.from(`${tenant}\0`);
 export const accessKeyKey = (tenant: Tenant, keyId: string): Buffer => Buffer.from(`${tenant}\0${keyId}`);
 export const settingKey = (name: string): Buffer => Buffer.from(name);

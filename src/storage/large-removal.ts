@@ -1,26 +1,26 @@
-// Documents on their way out. To remove the chunks of a large one takes seconds, for which no other write of the shard
-// should wait: so it is gone with one small commit, which moves its ordinals to the table `leaving`, and its chunks go
-// block by block in later ones. Nothing but this table knows them meanwhile; their ordinals are not given out before
-// they are free. The owner writes; any thread that reads the environment reads the table.
+// Removal of large documents. Deleting the chunks of a large document takes seconds, during which other writes of the
+// shard should not wait. One small commit therefore removes the document and moves its ordinals to the table `leaving`;
+// its chunks are deleted block by block in later commits. Meanwhile only this table knows them, and their ordinals are
+// not assigned again before they are free. The owner writes; any thread that reads the environment may read the table.
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import type { CollectionRef } from '../api/collections.js';
 import { chunkKey, collectionOfKey, collectionPrefix } from './keys.js';
 import { decode, encode, type DocumentRecord } from './records.js';
 import { ALL, type Table } from './table.js';
 
-/** A smaller document goes at once. */
+/** A document with fewer chunks is removed in one commit. */
 export const LEAVING_CHUNKS_MIN = 2048;
-/** Chunks that go in one commit: some ten milliseconds. */
+/** Chunks that one commit deletes, which takes some ten milliseconds. */
 const BLOCK_CHUNKS = 256;
 
-/** Chunks of one document. The first of their ordinals is the key: an ordinal stands in one block only. */
+/** A block of chunks of one removed document. Its first ordinal is part of its key, and no ordinal is in two blocks. */
 export interface LeavingBlock {
   id: CollectionId;
   generation: number;
   ordinals: Ordinal[];
 }
 
-/** As its owner keeps it until the last block has gone. */
+/** A document under removal, as its owner tracks it until the last block is deleted. */
 export interface LeavingDocument {
   ref: CollectionRef;
   record: DocumentRecord;
@@ -39,7 +39,7 @@ export function putBlocks(table: Table, { id, generation, ordinals }: LeavingBlo
 
 export const blockKey = ({ id, ordinals }: LeavingBlock): Buffer => chunkKey(id, ordinals[0] as Ordinal);
 
-/** Of all collections, up to `max`. Throws DamagedRecord. */
+/** The first blocks of all collections, up to `max`. Throws DamagedRecord. */
 export function firstBlocks(table: Table, max: number): LeavingBlock[] {
   const blocks: LeavingBlock[] = [];
   for (const { key, value } of table.entries(ALL)) {

@@ -1,5 +1,6 @@
-// Compiles LMDB's binding where it does not load: npm was told to run no scripts, or Node has been replaced. The script
-// that does it is the package's own, and tells what is missing. Before anything else of the store is loaded.
+// Compiles LMDB's native binding if it does not load, because npm ran no install scripts or Node was replaced. The
+// package's own script compiles it and reports what is missing. This must run before any other module of the store is
+// loaded.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('../../../scripts/postinstall.mjs', import.meta.url));
 
-/** True where the store can be loaded now. */
+/** Returns whether the binding can be loaded now. */
 export function compileMissingStore(): boolean {
   if (loads()) return true;
   if (existsSync(SCRIPT)) spawnSync(process.execPath, [SCRIPT], { stdio: 'inherit' });

@@ -1,8 +1,8 @@
-// LMDB's file without the library, which trusts what it reads and may crash where a page is damaged: the pages of its
-// trees, read one by one, with every page number, length and offset checked before it is followed; the entries that can
-// be read; and what is wrong, told of each page that makes no sense, of keys out of order, of pages used twice and of
-// entries that are missing. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian (struct MDB_meta,
-// MDB_page, MDB_node of mdb.c). Reads only, but for coverPages; on a directory that no server has open.
+// Reads LMDB's file without the library, which trusts what it reads and may crash on a damaged page. Pages of the trees
+// are read one by one, and every page number, length and offset is checked before it is followed. The result is every
+// readable entry, and a report of damage: malformed pages, keys out of order, pages used twice, missing entries. The
+// layout is that of LMDB 0.9.70 on 64-bit little-endian machines (struct MDB_meta, MDB_page, MDB_node of mdb.c). Only
+// coverPages writes. Use it on a directory that no server has open.
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,11 +12,11 @@ const MAGIC = 0xbeefc0de;
 const VERSIONS = [1, 999];
 const NO_PAGE = 0xffffffffffffffffn;
 
-/** A tree of pages: a table, or the list of free pages. */
+/** A B-tree of pages: a table, or the list of free pages. */
 interface Tree {
   depth: number;
   entries: number;
-  /** undefined for an empty one. */
+  /** undefined for an empty tree. */
   root: number | undefined;
 }
 
@@ -37,7 +37,7 @@ class PageFile {
     this.bytes = fstatSync(this.handle).size;
   }
 
-  /** Both of them; undefined for one that makes no sense. */
+  /** Both meta pages; undefined for one that is malformed. */
   metas(): (Meta | undefined)[] {
     const first = this.read(0, PAGE_HEAD_BYTES + META_BYTES);
     const meta = metaIn(first);
@@ -45,7 +45,7 @@ class PageFile {
     return [meta, metaIn(this.read(pageBytes, PAGE_HEAD_BYTES + META_BYTES))];
   }
 
-  /** Pages in a row; shorter where the file ends. */
+  /** Consecutive pages; fewer bytes if the file ends before. */
   pages(number: number, count: number, pageBytes: number): Buffer {
     return this.read(number * pageBytes, count * pageBytes);
   }
@@ -80,7 +80,7 @@ function metaIn(page: Buffer): Meta | undefined {
 
 const TREE_BYTES = 48;
 
-/** Of a `struct MDB_db`. */
+/** Decodes a `struct MDB_db`. */
 function treeIn(bytes: Buffer): Tree {
   const root = bytes.readBigUInt64LE(40);
   return {
@@ -90,17 +90,17 @@ function treeIn(bytes: Buffer): Tree {
   };
 }
 
-/** The one that the last whole commit wrote. */
+/** The meta page of the last complete commit. */
 function newestOf(metas: readonly (Meta | undefined)[]): Meta | undefined {
   return metas.filter((meta) => meta !== undefined).sort((a, b) => (a.txn < b.txn ? 1 : -1))[0];
 }
 
-// What stands in a page (struct MDB_node): of a branch the pages below it, of a leaf its entries. Every offset is
-// checked against the page.
+// Contents of a page (struct MDB_node): child pages of a branch, entries of a leaf. Every offset is checked against the
+// page.
 
 const BRANCH = 1;
 const LEAF = 2;
-/** Dirty pages and pages to keep are marks in memory; on the disk they say nothing. */
+/** Mask of the page kind. The flags for dirty and kept pages have a meaning in memory only. */
 const KINDS = 0x0f;
 const BIG = 1;
 const NODE_HEAD_BYTES = 8;
@@ -109,12 +109,12 @@ const KEY_BYTES_MAX = 511;
 interface Leaf {
   key: Buffer;
   value: Buffer;
-  /** Where the value stands, if not here. */
+  /** Number of the page that holds the value, if it is not in the leaf. */
   overflow?: number;
   bytes: number;
 }
 
-/** The pages below, or what is wrong. */
+/** The child pages, or a description of the damage. */
 function parseBranch(page: Buffer): number[] | string {
   const nodes = nodesOf(page, BRANCH);
   if (typeof nodes === 'string') return nodes;
@@ -123,7 +123,7 @@ function parseBranch(page: Buffer): number[] | string {
   );
 }
 
-/** Its entries, or what is wrong. */
+/** The entries, or a description of the damage. */
 function parseLeaf(page: Buffer): Leaf[] | string {
   const nodes = nodesOf(page, LEAF);
   if (typeof nodes === 'string') return nodes;
@@ -144,7 +144,7 @@ function parseLeaf(page: Buffer): Leaf[] | string {
   return leaves;
 }
 
-/** Where the nodes of a page of that kind begin. */
+/** Offsets of the nodes of a page of the given kind, or a description of the damage. */
 function nodesOf(page: Buffer, kind: number): number[] | string {
   if ((page.readUInt16LE(10) & KINDS) !== kind) return kind === BRANCH ? 'is no branch' : 'is no leaf';
   const lower = page.readUInt16LE(12);
@@ -165,22 +165,23 @@ function nodesOf(page: Buffer, kind: number): number[] | string {
   return nodes;
 }
 
-/** Of a tree of pages; LMDB goes no deeper. */
+/** Maximum depth of a tree in LMDB. */
 const DEPTH_MAX = 32;
 const FREE_LIST = 'free pages';
 
 export interface WalkedEntry {
   table: string;
   key: Buffer;
-  /** As it is stored, with its checksum. */
+  /** The value as stored, with its checksum. */
   sealed: Buffer;
 }
 
-/** Something that is wrong with the file itself. */
+/** Damage of the file itself. */
 interface PageDamage {
   damage: string;
 }
 
+/** A walk through all pages of a file. */
 export class PageWalk {
   private readonly seen = new Set<number>();
 
@@ -189,7 +190,7 @@ export class PageWalk {
     private readonly meta: Meta,
   ) {}
 
-  /** Everything in the file at `path`. */
+  /** Yields every entry of the file at `path`, and all damage that is found. */
   static *over(path: string): Generator<WalkedEntry | PageDamage> {
     const file = new PageFile(path);
     try {
@@ -217,7 +218,7 @@ export class PageWalk {
     yield* this.freePages();
   }
 
-  /** A page that is free and in use would be overwritten by the next commit. */
+  /** Checks the list of free pages. A page that is both free and in use would be overwritten by the next commit. */
   private *freePages(): Generator<PageDamage> {
     for (const found of this.tree(this.meta.free, FREE_LIST)) {
       if ('damage' in found) yield found;
@@ -246,7 +247,7 @@ export class PageWalk {
         yield found;
         continue;
       }
-      // Keys of the list of free pages are numbers.
+      // Keys of the free list are native numbers, so their byte order says nothing.
       if (before && name !== FREE_LIST && Buffer.compare(before, found.key) >= 0)
         yield { damage: `${name}: keys are out of order at ${found.key.toString('hex')}` };
       before = found.key;
@@ -280,7 +281,7 @@ export class PageWalk {
     return { key, value: page.subarray(PAGE_HEAD_BYTES, PAGE_HEAD_BYTES + bytes) };
   }
 
-  /** Its bytes, or what is wrong with it. */
+  /** The bytes of a page, or a description of the damage. */
   private page(number: number, count = 1): Buffer | string {
     const { lastPage, pageBytes } = this.meta;
     if (number < 2 || number + count - 1 > lastPage) return 'is none of the file';
@@ -293,10 +294,10 @@ export class PageWalk {
 }
 
 /**
- * Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page
- * behind its end is read; zeros there are damage that LMDB and the checksums notice. LMDB itself leaves out free pages
- * at the end, so a short file alone tells nothing. `bytesMax`: what no file comes to; a damaged count of pages is not
- * believed.
+ * Extends LMDB's file to the length that its page count requires. Reading a page beyond the end of a truncated file
+ * would end the process (SIGBUS); zeros are damage that LMDB and the checksums detect. LMDB itself may leave out free
+ * pages at the end, so a short file alone is no sign of damage. `bytesMax`: upper bound of a file's size, beyond which
+ * the page count is considered damaged and ignored.
  */
 export function coverPages(directory: string, bytesMax: number): void {
   const path = join(directory, 'data.mdb');

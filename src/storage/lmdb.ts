@@ -1,10 +1,10 @@
-// The one door to node-lmdb: environments, tables of byte keys and byte values, transactions.
-// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an
-// environment that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes
-// over from a dead one opens, closes and opens again: what the dead one left (a half-written transaction, reader slots)
-// goes with the first handle. Another process opens one only while its owner is kept from committing, by the latch
-// (docs/internals/lmdb.md says why). Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is
-// never used. Values stand behind checksums.
+// The only module that uses node-lmdb: environments, tables of byte keys and byte values, transactions. Thread rule:
+// one thread owns an environment and alone writes to it; other threads may attach to read. node-lmdb (0.10.1) shares an
+// environment that is opened twice in a process, and the first close frees it for all. A worker that takes over from a
+// dead one therefore opens, closes and opens again: whatever the dead one left (a half-written transaction, reader
+// slots) is released with the first handle. Another process may open an environment only while its owner is kept from
+// committing by the read gate (see docs/internals/lmdb.md). Every commit is synced to disk before it returns; noSync,
+// which can corrupt the file at a power failure, is never used. Values are protected by checksums.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ interface Measured {
   stat(): { pageSize: number };
 }
 
-/** Returns when it is on the disk. Throws what the library throws, and has counted that. */
+/** Commits and returns when the data is on disk. Counts failures, and throws what the library throws. */
 function commit(txn: Ending, env: Measured, meter: StoreMeter | undefined): void {
   const startedAtMs = performance.now();
   try {
@@ -38,31 +38,33 @@ function commit(txn: Ending, env: Measured, meter: StoreMeter | undefined): void
   meter?.committed(performance.now() - startedAtMs, usedBytes(env));
 }
 
-/** How far into the file pages have been used; those that fell free since are among them. */
+/** Bytes of the file up to the last page ever used, including pages that are free again. */
 const usedBytes = (env: Measured): number => (env.info().lastPageNumber + 1) * env.stat().pageSize;
 
 /**
- * A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo.
+ * Aborts a transaction. A failed commit has already closed it; aborting it again throws, and there is nothing left to
+ * undo.
  */
 function abort(txn: Ending): void {
   try {
     txn.abort();
   } catch {
-    // Closed by the failed commit.
+    // The failed commit has closed the transaction.
   }
 }
 
-// node-lmdb is CommonJS without static exports: an import statement would only give its default.
+// node-lmdb is CommonJS without static exports, so an import statement would only give its default export.
 const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');
 type LmdbTxn = import('node-lmdb').Txn;
 type LmdbDbi = import('node-lmdb').Dbi;
 
-/** Address space, not disk: the file grows with what is written. */
+/** Size of the memory map: address space, not disk. The file grows with its contents. */
 export const MAP_BYTES = 2 ** 39;
 
-/** The library would read freed memory. */
+/** Using a closed environment would make the library read freed memory. */
 const CLOSED = 'a closed environment is not used';
 
+/** An open LMDB environment with named tables. */
 export class Environment<Names extends string> {
   private isClosed = false;
   private readonly checksums: Record<Names, Checksum>;
@@ -84,8 +86,8 @@ export class Environment<Names extends string> {
   }
 
   /**
-   * Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open.
-   * `latch`: where other processes read along.
+   * Opens or creates the environment in `directory` with the named tables. `takeOver`: a thread that has died had it
+   * open. `latch`: the read gate, if other processes may read the environment.
    */
   static open<Names extends string>(
     directory: string,
@@ -101,25 +103,25 @@ export class Environment<Names extends string> {
     const env = openEnv(directory, names.length);
     const opened = new Environment(directory, env, openTables(env, names, true), meter, latch);
     meter?.opened(usedBytes(env));
-    // A disk that does not take it may have what is to be read.
+    // A disk that does not take writes can still be read from.
     if (!areSynced([directory, dirname(directory)])) opened.disk.fail();
     return opened;
   }
 
   /**
-   * Reads along in an environment that its owner has open in this process, and will not close before this thread has
-   * stopped reading. It is never closed by the one that attached: the library keeps a handle until then, and frees
-   * nothing when the thread ends.
+   * Attaches to read an environment that its owner has open in this process, and does not close before this thread has
+   * stopped reading. The attached environment is never closed: the library keeps its handle until the owner closes, and
+   * frees nothing when the thread ends.
    */
   static attach<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length);
-    // Open already: a read transaction finds it and changes nothing.
+    // The tables are open already, so a read transaction finds them and changes nothing.
     return new Environment(directory, env, openTables(env, names, false));
   }
 
   /**
-   * Reads along in an environment of another process, which may close it or die meanwhile. It makes no commit while
-   * this runs: see `latch`.
+   * Opens an environment of another process for reading. That process may close it or die meanwhile; the read gate
+   * keeps it from committing while this one reads.
    */
   static openToRead<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length, true);
@@ -127,9 +129,9 @@ export class Environment<Names extends string> {
   }
 
   /**
-   * Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. Throws
-   * `storage_full`, and `storage_failed` (disk.ts) from a commit that failed on until the environment has been opened
-   * anew.
+   * Runs `work` in one write transaction and commits it with sync. An exception aborts the whole transaction. Throws
+   * AppError `storage_full`; after a commit has failed, throws `storage_failed` (disk.ts) until the environment has
+   * been opened again.
    */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
@@ -157,14 +159,14 @@ export class Environment<Names extends string> {
     }
   }
 
-  /** What was committed before; to be ended once. */
+  /** A snapshot of what has been committed. `end` must be called exactly once. */
   snapshot(): { tables: Tables<Names>; end: () => void } {
     assert(!this.isClosed, CLOSED);
     const txn = this.disk.guard(() => this.env.beginTxn({ readOnly: true }));
     return { tables: this.tables(txn), end: () => txn.abort() };
   }
 
-  /** Exactly once, by the owner, when nothing runs on it any more. */
+  /** Closes the environment. The owner calls it exactly once, when no transaction is open any more. */
   close(): void {
     assert(!this.isClosed, 'an environment is closed once');
     this.isClosed = true;

@@ -1,18 +1,18 @@
-// The messages between the front thread and the log worker: plain data. A logged search travels as the bytes of its
-// record, which the front thread makes and only a reader opens (query-log-records.ts). The worker reads no clock: what
-// is too old comes with each message.
+// The commands between the front thread and the log worker, as plain data. A logged search travels as an encoded
+// record, which only readers decode (query-log-records.ts). The worker reads no clock: each message says which entries
+// are too old.
 import type { CollectionId } from '../api/ids.js';
 import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings, SearchTiming } from '../api/search.js';
 import type { SearchMode } from '../api/choices.js';
 
-/** One search, as it is stored. Its collection and its id are the key. */
+/** A logged search as it is stored. Its collection and id are in the key. */
 export interface LoggedQuery {
-  /** '' for a search by vector. */
+  /** Empty for a search by vector. */
   text: string;
   k: number;
   executedAtMs: number;
   latencyMs: number;
-  /** The query that this one is a replay of; '' for none. */
+  /** Id of the query of which this one is a replay; empty if it is none. */
   replayOf: string;
   requestId: string;
   actor: string;
@@ -20,17 +20,17 @@ export interface LoggedQuery {
   /** Chunk ids in rank order. */
   resultIds: string[];
   rest: LoggedRest;
-  /** Of a search by vector. */
+  /** Present for a search by vector. */
   vector?: Float32Array | undefined;
 }
 
 /**
- * What most searches have little of, under the names of the body of a search (api/search.ts): a replay gives them back
- * as a body.
+ * The less frequent parameters, under the names they have in a search body (api/search.ts), so that a replay can send
+ * them again.
  */
 export interface LoggedRest extends LoggedParams {
   filters?: Readonly<Record<string, unknown>>;
-  /** Of the caller's key: a replay has them too, whoever asks for it. Not shown. */
+  /** Filters of the caller's access key. A replay applies them whoever asks for it. They are not shown. */
   embedded_filters?: Readonly<Record<string, unknown>>;
   content_filter?: ContentFilter;
   include_common?: boolean;
@@ -38,7 +38,7 @@ export interface LoggedRest extends LoggedParams {
   common_collection?: string;
   rerank?: RerankSettings;
   fusion?: FusionSettings;
-  /** Ranked by words alone. */
+  /** Whether the search ranked by terms alone because it had no vector. */
   degraded?: true;
   timing: SearchTiming;
 }
@@ -48,7 +48,10 @@ export interface FoundQuery extends LoggedQuery {
   collection: CollectionId;
 }
 
-/** Many entries in four buffers: entry i has collections[i], ids[16 i …] and lengths[i] bytes of `records`. */
+/**
+ * Many entries in four buffers: entry i has collections[i], 16 bytes of `ids` from 16 i on, and lengths[i] bytes of
+ * `records`.
+ */
 export interface PackedEntries {
   collections: Uint32Array;
   ids: Uint8Array;
@@ -56,35 +59,36 @@ export interface PackedEntries {
   records: Uint8Array;
 }
 
-/** Every command the log worker takes, with what it answers. It runs them in the order they come in. */
+/** Every command of the log worker, with its answer. The worker runs them in the order of arrival. */
 export interface LogCommands {
   append: { request: { entries: PackedEntries }; answer: null };
-  /** Entries of an archive wait, unseen, until the collection that is staged has its name. */
+  /** Stores entries of an archive, invisible, until the shadow collection has its name. */
   hold: { request: { staged: CollectionId; entries: Omit<PackedEntries, 'collections'> }; answer: null };
   /**
-   * Some of what waits goes to the log `to`, whose own entries stay as they are, or away where that is null; how many,
-   * 0 when none is left. An id that a live collection has is left to it: the entry gets another, of the same time.
+   * Moves some of the waiting entries to the log `to`, or deletes them if that is null. The log's own entries stay as
+   * they are. Answers the number of entries, 0 when none is left. If a live collection has the same id, the entry gets
+   * another id with the same time.
    */
   release: { request: { staged: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
-  /** For which staged collections entries wait. */
+  /** The shadow collections for which entries wait. */
   held: { request: Record<never, never>; answer: CollectionId[] };
   /**
-   * Newest first, below the entry `before` where given, leaving out `offset` of them; entries of before `oldestMs` are
-   * not seen.
+   * Entries, newest first, older than the entry `before` if given, skipping `offset` of them. Entries older than
+   * `oldestMs` are not shown.
    */
   list: {
     request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number };
     answer: FoundQuery[];
   };
-  /** In one collection, or in any. */
+  /** One entry by id, from the given collection or from any. */
   get: { request: { id: string; collection?: CollectionId; oldestMs: number }; answer: FoundQuery | null };
-  /** The logs of these collections go, in the background. */
+  /** Deletes the logs of these collections in the background. */
   drop: { request: { collections: CollectionId[] }; answer: null };
-  /** The logs of all other collections go, in the background. */
+  /** Deletes the logs of all other collections in the background. */
   retain: { request: { collections: Uint32Array }; answer: null };
-  /** What is too much or too old goes, in the background. */
+  /** Deletes entries beyond the bounds or too old, in the background. */
   sweep: { request: { oldestMs: number }; answer: null };
-  /** The last one: closes the store. */
+  /** Must be the last command; closes the store. */
   close: { request: Record<never, never>; answer: null };
 }
 
@@ -93,17 +97,17 @@ export type LogRequest<O extends LogOp> = { op: O } & LogCommands[O]['request'];
 export type LogCommand = { [O in LogOp]: LogRequest<O> }[LogOp];
 export type LogAnswer<O extends LogOp> = LogCommands[O]['answer'];
 
-/** How much a collection's log may hold; the oldest entries go first. */
+/** Limits of a collection's log; the oldest entries are removed first. */
 export interface LogBounds {
   entriesMax: number;
   bytesMax: number;
 }
 
-/** Given to the log worker when it starts. */
+/** Start message of the log worker. */
 export interface LogWorkerStart {
   directory: string;
   bounds: LogBounds;
-  /** One word: how often the store was opened in this process. */
+  /** One u32 that counts how often the store was opened in this process. */
   starts: SharedArrayBuffer;
   /** As in SharedShards. */
   meters: SharedArrayBuffer;

@@ -1,5 +1,5 @@
-// The record of a logged search, and the key it stands under: its bytes, and back. Pure. Encoded by the front thread
-// (service/query-log.ts), decoded by the log worker; the layout stands in docs/internals/lmdb.md.
+// Encoding of the records and keys of logged searches. The front thread encodes, the log worker decodes;
+// docs/internals/lmdb.md describes the layout. Pure functions.
 import typia from 'typia';
 import type { CollectionId } from '../api/ids.js';
 import type { LoggedQuery, LoggedRest } from './query-log-commands.js';
@@ -25,7 +25,7 @@ const TYPES = [
   'object',
 ] as const;
 const NO_VECTOR = Buffer.alloc(0);
-/** Filters have at most eight levels, each a list in an object. */
+/** Limit of nesting. Filters have at most eight levels, each a list in an object. */
 const REST_LEVELS_MAX = 32;
 const isRest = typia.createIs<LoggedRest>();
 const prune = typia.misc.createPrune<LoggedRest>();
@@ -50,7 +50,7 @@ export function encodeQuery(query: LoggedQuery): Buffer {
   ]);
 }
 
-/** Throws DamagedRecord. */
+/** Decodes a record. Throws DamagedRecord. */
 export function decodeQuery(bytes: Buffer): LoggedQuery {
   const fields = decode(bytes, TYPES, 'query') as [
     string,
@@ -85,10 +85,10 @@ export function decodeQuery(bytes: Buffer): LoggedQuery {
 }
 
 const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
-/** What an ISO 8601 time can be made of. */
+/** Whether the value can be shown as an ISO 8601 time. */
 const isTime = (ms: number): boolean => ms >= 0 && ms <= TIME_MAX_MS;
 
-/** Without what is none of its fields. */
+/** Decodes the parameters and drops unknown fields. */
 function decodeRest(json: string): LoggedRest {
   let rest: unknown;
   try {
@@ -96,14 +96,14 @@ function decodeRest(json: string): LoggedRest {
   } catch {
     rest = undefined;
   }
-  // Deeper ones cannot be handed to another thread.
+  // More deeply nested values cannot be passed to another thread.
   if (!isRest(rest) || isDeeperThan(REST_LEVELS_MAX, rest))
     throw new DamagedRecord('query: the rest is no JSON of its shape');
   prune(rest);
   return rest;
 }
 
-/** UUIDs in lower case with dashes; 16 bytes. Their order is the order of the time in them. */
+/** The 16 bytes of a UUID in lower case with dashes. The order of UUIDv7 is the order of their times. */
 export const queryIdBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
 
 export function queryIdOf(bytes: Uint8Array): string {
@@ -114,5 +114,5 @@ export function queryIdOf(bytes: Uint8Array): string {
 export const queryKey = (collection: CollectionId, id: Uint8Array): Buffer =>
   Buffer.concat([collectionPrefix(collection), id]);
 export const idOfQueryKey = (key: Buffer): Buffer => key.subarray(4);
-/** Milliseconds since 1970, from the UUIDv7 in the key. */
+/** The time in a key's UUIDv7, in milliseconds since 1970. */
 export const timeOfQueryKey = (key: Buffer): number => key.readUIntBE(4, 6);

@@ -1,5 +1,6 @@
-// The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection
-// has. Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
+// The query log in LMDB: the searches of each collection by time, an index from query id to collection, and the size of
+// each collection's log. An append and the removals it causes are one commit; larger changes run in bounded steps. Used
+// by the log worker only.
 import { createHash } from 'node:crypto';
 import type { CollectionId } from '../api/ids.js';
 import type { StoreMeter } from '../base/meters.js';
@@ -13,7 +14,7 @@ import { decode, encode } from './records.js';
 import { ALL, type Table, type Tables, isWhole } from './table.js';
 
 export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
-/** Beyond what it brings itself, a commit pushes out at most so many entries of a collection. */
+/** Besides as many entries as it adds, a commit removes at most this many old entries of a collection. */
 const PUSHED_OUT_MAX = 64;
 type LogTables = Tables<(typeof LOG_TABLES)[number]>;
 
@@ -25,11 +26,11 @@ export interface LogEntry {
 
 interface LogSize {
   entries: number;
-  /** Of the records. */
+  /** Total bytes of the records. */
   bytes: number;
 }
 
-/** Puts an entry in, and the size of its collection's log with it. False where an entry of this id is there already. */
+/** Adds an entry; the caller updates the size of the log. Returns false if an entry with this id exists. */
 function add({ queries, places }: LogTables, { collection, id, record }: LogEntry): boolean {
   const place = Buffer.from(id);
   if (places.has(place)) return false;
@@ -39,7 +40,8 @@ function add({ queries, places }: LogTables, { collection, id, record }: LogEntr
 }
 
 /**
- * Removes up to `max` of the oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went.
+ * Removes up to `max` of the oldest entries while the log exceeds its bounds or they are older than `oldestMs`. Returns
+ * how many were removed.
  */
 function removeOldest(
   { queries, places, sizes }: LogTables,
@@ -54,7 +56,7 @@ function removeOldest(
     if (gone.length === max || !(isBeyond(left, bounds) || timeOfQueryKey(key) < oldestMs)) break;
     gone.push(key);
     left.entries--;
-    // Of a damaged one the length is not known, and the sum is a bound, no more.
+    // The length of a damaged record is not known, so the sum of bytes is an approximation.
     left.bytes -= Math.min(left.bytes, value?.length ?? 0);
   }
   for (const key of gone) {
@@ -75,13 +77,13 @@ function sizeOf(sizes: Table, collection: CollectionId): LogSize {
   return { entries: count, bytes: total };
 }
 
-/** A collection without entries has no size: it is in no list. */
+/** A collection without entries has no size record. */
 export function setSize(sizes: Table, collection: CollectionId, { entries, bytes }: LogSize): void {
   if (entries === 0) sizes.delete(collectionPrefix(collection));
   else sizes.put(collectionPrefix(collection), encode([entries, bytes]));
 }
 
-/** Counts the logs again whose size is damaged. */
+/** Counts the logs again whose size record is damaged. */
 function mendSizes({ queries, sizes }: LogTables): void {
   const damaged = [...sizes.inspect(ALL)].filter(({ value }) => !value).map(({ key }) => key);
   for (const key of damaged) {
@@ -96,16 +98,16 @@ function mendSizes({ queries, sizes }: LogTables): void {
 
 type AdoptedLogTables = Tables<(typeof LOG_TABLES)[number]>;
 
-/** Of a UUIDv7, at the head of it. */
+/** Bytes of the timestamp at the start of a UUIDv7. */
 const TIME_BYTES = 6;
 
-/** One that is damaged has no record. */
+/** An entry that waits for its collection; a damaged one has no record. */
 interface HeldEntry {
   id: Buffer;
   record: Buffer | undefined;
 }
 
-/** Takes out up to `max` of what waits for a collection. */
+/** Removes and returns up to `max` of the entries that wait for a collection. */
 function takeHeld(held: Table, staged: LogEntry['collection'], max: number): HeldEntry[] {
   const taken: HeldEntry[] = [];
   for (const { key, value } of held.inspect(collectionPrefix(staged))) {
@@ -116,7 +118,7 @@ function takeHeld(held: Table, staged: LogEntry['collection'], max: number): Hel
   return taken;
 }
 
-/** `live`: the collections that keep what they have. */
+/** Adds held entries to the log of `collection`. `live`: the collections whose entries must stay as they are. */
 function adoptAll(
   tables: AdoptedLogTables,
   collection: LogEntry['collection'],
@@ -135,9 +137,9 @@ function adoptAll(
 }
 
 /**
- * An entry of an archive keeps its id unless a collection of this server has it: then it gets one that follows from
- * both, so that the same archive restored twice gives the same entries. Until its collection has the name it waits in a
- * table of its own: what a crash interrupts goes on from there. False where the entry is there already.
+ * Adds an entry of an archive. It keeps its id unless a live collection of this server has that id. It then gets an id
+ * derived from the collection and its own id, so that restoring the same archive twice gives the same entries. Returns
+ * false if the entry exists.
  */
 function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<number>): boolean {
   const id = Buffer.from(entry.id);
@@ -150,7 +152,7 @@ function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<numb
   return add(tables, entry);
 }
 
-/** What is left of a collection that is no more, before it is removed in the background. */
+/** Removes an entry of a dropped collection whose log has not been removed in the background yet. */
 function removeFrom({ queries, places, sizes }: AdoptedLogTables, owner: LogEntry['collection'], id: Buffer): void {
   const key = queryKey(owner, id);
   const record = queries.get(key);
@@ -169,7 +171,7 @@ function otherId({ collection, id }: LogEntry): Buffer {
   return other;
 }
 
-/** Entries that are released in one commit: about 5 ms. */
+/** Entries released in one commit, which takes about 5 ms. */
 const RELEASED_MAX = 500;
 const ABOVE_ALL_IDS = Buffer.alloc(17, 0xff);
 
@@ -178,10 +180,11 @@ interface Page {
   before?: string;
   offset: number;
   limit: number;
-  /** Entries of before are not seen. */
+  /** Older entries are not shown. */
   oldestMs: number;
 }
 
+/** The query log as the log worker has it. */
 export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
@@ -192,8 +195,8 @@ export class QueryLogStore {
   }
 
   /**
-   * Adds entries in one commit, and removes the oldest where a collection has too many. One that is there is left
-   * alone.
+   * Adds entries in one commit, and removes the oldest ones of collections that exceed their bounds. Entries whose id
+   * exists are skipped.
    */
   append(entries: readonly LogEntry[], bounds: LogBounds): void {
     this.env.write((tables) => {
@@ -211,7 +214,10 @@ export class QueryLogStore {
     });
   }
 
-  /** Entries of an archive wait for their collection: nobody sees them. */
+  /**
+   * Stores entries of an archive until their collection has its name. Until then they are not visible, and a crash does
+   * not lose them.
+   */
   hold(entries: readonly LogEntry[]): void {
     this.env.write(({ held }) => {
       for (const { collection, id, record } of entries) held.put(queryKey(collection, id), Buffer.from(record));
@@ -219,8 +225,8 @@ export class QueryLogStore {
   }
 
   /**
-   * Some of what waits for `staged` goes to `to`, or away, in one commit; how many. `live`: the collections that keep
-   * what they have.
+   * Moves some of the entries that wait for `staged` to the log of `to`, or deletes them if `to` is null, in one
+   * commit. Returns their number. `live`: the collections whose entries must stay as they are.
    */
   release(staged: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
     return this.env.write((tables) => {
@@ -230,12 +236,12 @@ export class QueryLogStore {
     });
   }
 
-  /** Every collection that entries wait for. */
+  /** The collections for which entries wait. */
   held(): CollectionId[] {
     return this.env.read(({ held }) => [...new Set(Array.from(held.keys(ALL), collectionOfKey))]);
   }
 
-  /** Newest first, without those that no search can have left. Throws DamagedRecord. */
+  /** Entries, newest first, without malformed ones. Throws DamagedRecord. */
   list(collection: CollectionId, { before, offset, limit, oldestMs }: Page): FoundQuery[] {
     return this.env.read(({ queries, sizes }) => {
       const found: FoundQuery[] = [];
@@ -254,7 +260,7 @@ export class QueryLogStore {
     });
   }
 
-  /** Throws DamagedRecord. */
+  /** One entry by id; undefined if there is none or it is older than `oldestMs`. Throws DamagedRecord. */
   get(id: string, oldestMs: number): FoundQuery | undefined {
     return this.env.read(({ queries, places }) => {
       const place = places.get(queryIdBytes(id));
@@ -264,7 +270,7 @@ export class QueryLogStore {
     });
   }
 
-  /** Every collection that has a log. */
+  /** The collections that have a log. */
   collections(): CollectionId[] {
     return this.env.read(({ sizes }) => [...sizes.keys(ALL)].map(collectionOfKey));
   }
@@ -273,7 +279,7 @@ export class QueryLogStore {
     return this.env.read(({ sizes }) => sizeOf(sizes, collection));
   }
 
-  /** True where something is beyond the bounds or from before `oldestMs`. */
+  /** Whether a log exceeds its bounds or has entries older than `oldestMs`. */
   isOver(collection: CollectionId, bounds: LogBounds, oldestMs: number): boolean {
     return this.env.read(({ queries, sizes }) => {
       if (isBeyond(sizeOf(sizes, collection), bounds)) return true;
@@ -283,8 +289,8 @@ export class QueryLogStore {
   }
 
   /**
-   * Removes up to `max` of a collection's oldest entries, while they are beyond the bounds or from before `oldestMs`;
-   * how many went.
+   * Removes up to `max` of a collection's oldest entries while the log exceeds its bounds or they are older than
+   * `oldestMs`. Returns how many were removed.
    */
   trim(collection: CollectionId, bounds: LogBounds, oldestMs: number, max: number): number {
     return this.env.write((tables) => removeOldest(tables, collection, bounds, oldestMs, max));
@@ -302,8 +308,8 @@ const foundQuery = (key: Buffer, value: Buffer): FoundQuery => ({
 });
 
 /**
- * undefined for a record that is as it was written, but is none: archives have been restored with such. It takes no
- * others of its log with it.
+ * Decodes an entry. Returns undefined for a record with a valid checksum that is malformed, which a restored archive
+ * may contain, so that the rest of the log stays readable.
  */
 function readable(key: Buffer, value: Buffer): FoundQuery | undefined {
   try {

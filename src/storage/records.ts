@@ -1,13 +1,13 @@
-// The records of a shard in LMDB and their bytes (msgpack arrays behind one version byte), and the metadata that a
-// client sees on a chunk. A record that does not decode to its shape is damage, an error of its own kind: it is told,
-// never served. Pure.
+// The records of a shard in LMDB and their encoding (msgpack arrays after a version byte), and the metadata that a
+// client sees on a chunk. A record that does not decode to its shape throws DamagedRecord and is never served. Pure
+// functions.
 import { Packr, RESERVE_START_SPACE } from 'msgpackr';
 import type { DocId } from '../api/ids.js';
 import { DamagedRecord } from './damage.js';
 
 /**
- * The metadata that a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are
- * texts of JSON objects; unless a key occurs in both they are joined as text, without being parsed.
+ * The metadata that a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both
+ * arguments are JSON texts of objects; they are joined as text without parsing unless a key may occur in both.
  */
 export function mergedMetaJson(documentJson: string, chunkJson: string): string {
   if (chunkJson === '{}') return documentJson;
@@ -21,8 +21,8 @@ const joinedJson = (documentJson: string, chunkJson: string): string =>
   documentJson === '{}' ? chunkJson : `${documentJson.slice(0, -1)},${chunkJson.slice(1)}`;
 
 /**
- * undefined for metadata nested too deep to be written again, which archives were restored with: joined, a key may stand
- * there twice, and readers take the second.
+ * Returns undefined for metadata that is nested too deeply to be serialized, which a restored archive may contain. The
+ * texts are then joined, so a key may occur twice, and parsers take the second one.
  */
 function overlaid(documentJson: string, chunk: Record<string, unknown>): string | undefined {
   try {
@@ -35,18 +35,18 @@ function overlaid(documentJson: string, chunk: Record<string, unknown>): string 
 
 export const RECORD_VERSION = 1;
 
-/** One revision of a document, without its chunks. */
+/** One version of a document, without its chunks. */
 export interface DocumentRecord {
   docid: DocId;
   version: number;
   ingestedAtMs: number;
   metadataJson: string;
-  /** Clamped to [-1, 1]; 0 for none. */
+  /** In [-1, 1]; 0 means none. */
   priority: number;
   chunkCount: number;
 }
 
-/** The chunks of a document in order: their ordinals, and the path of each. */
+/** The chunks of a document in order: the ordinal and the path of each. */
 export interface MembersRecord {
   ordinals: number[];
   paths: string[];
@@ -55,14 +55,14 @@ export interface MembersRecord {
 export interface ChunkRecord {
   docid: DocId;
   path: string;
-  /** Position in the document. */
+  /** Index of the chunk in its document. */
   index: number;
   metaJson: string;
 }
 
 const packr = new Packr({ useRecords: false });
 
-/** A record of these fields, behind its version byte. */
+/** Encodes fields as a record with a version byte. */
 export function encode(fields: unknown[]): Buffer {
   const bytes = packr.pack(fields, RESERVE_START_SPACE + 1);
   bytes[0] = RECORD_VERSION;
@@ -70,8 +70,8 @@ export function encode(fields: unknown[]): Buffer {
 }
 
 /**
- * The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what`
- * names the record.
+ * Decodes the fields of a record. Throws DamagedRecord unless they have the given types (as by `typeof`, or `array`).
+ * `what` names the record in the error.
  */
 export function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
   if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
@@ -136,7 +136,7 @@ export function decodeChunk(bytes: Buffer): ChunkRecord {
 export const encodeVector = (vector: Float32Array): Buffer =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 
-/** A copy: LMDB's bytes are not aligned. */
+/** Decodes a copy, because LMDB's bytes are not aligned. */
 export function decodeVector(bytes: Buffer): Float32Array {
   if (bytes.length === 0 || bytes.length % 4 !== 0) throw new DamagedRecord('vector: wrong length');
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));

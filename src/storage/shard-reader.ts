@@ -1,5 +1,5 @@
-// What can be read of a shard: one snapshot of its tables, and the environment that a thread reads in without owning
-// it. Any thread that has the environment or attaches to it.
+// Read access to a shard: a snapshot of its tables, and the environment that a thread reads without owning it. Any
+// thread that has the environment or attaches to it.
 import type { CollectionRef } from '../api/collections.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { type PartCounts, allCounts, readCounts } from './counts.js';
@@ -37,16 +37,16 @@ export const SHARD_TABLES = [
   'leaving',
 ] as const;
 
-/** What can be read of a shard's part of every collection, in one snapshot of its tables. */
+/** One snapshot of a shard's tables, with what the shard has of every collection. */
 export class ShardTxn {
-  /** Of the collections that were asked for. */
+  /** Cache of `leaving`, by collection. */
   protected readonly leavingIn = new Map<CollectionId, ReadonlySet<number>>();
 
   constructor(protected readonly tables: Tables<(typeof SHARD_TABLES)[number]>) {}
 
   /**
-   * Ordinals of documents that are gone and whose chunks are still being removed (large-removal.ts): nothing here shows
-   * these chunks any more.
+   * Ordinals of chunks that belong to removed documents and are still being deleted (large-removal.ts). No other method
+   * shows these chunks.
    */
   leaving(id: CollectionId): ReadonlySet<number> {
     let ordinals = this.leavingIn.get(id);
@@ -59,32 +59,32 @@ export class ShardTxn {
     return bytes && decodeDocument(bytes);
   }
 
-  /** The chunks of a document; empty when it does not exist. */
+  /** The chunks of a document; empty if it does not exist. */
   members(id: CollectionId, docid: string): MembersRecord {
     const bytes = this.tables.members.get(documentKey(id, docid));
     return bytes ? decodeMembers(bytes) : { ordinals: [], paths: [] };
   }
 
-  /** Of a chunk that must be there. */
+  /** A chunk that must exist. Throws DamagedRecord if it does not. */
   chunk(id: CollectionId, ordinal: Ordinal): ChunkRecord {
     const chunk = this.findChunk(id, ordinal);
     if (!chunk) throw new DamagedRecord(`chunk ${id}/${ordinal} is missing`);
     return chunk;
   }
 
-  /** Of a chunk that may have gone since its ordinal was known. */
+  /** A chunk that may have been removed since its ordinal was read. */
   findChunk(id: CollectionId, ordinal: Ordinal): ChunkRecord | undefined {
     if (this.leaving(id).has(ordinal)) return undefined;
     const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
     return bytes && decodeChunk(bytes);
   }
 
-  /** The text of a chunk as its UTF-8 bytes; undefined for chunks of vector documents. */
+  /** The text of a chunk in UTF-8; undefined for chunks of vector documents. */
   text(id: CollectionId, ordinal: Ordinal): Buffer | undefined {
     return this.tables.texts.get(chunkKey(id, ordinal));
   }
 
-  /** All texts of a collection from an ordinal on, in the order of ordinals. */
+  /** All texts of a collection from an ordinal on, in ascending order. */
   *texts(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; source: string }> {
     const entries = this.tables.texts.entries(collectionPrefix(id), chunkKey(id, from));
     const leaving = this.leaving(id);
@@ -94,7 +94,7 @@ export class ShardTxn {
     }
   }
 
-  /** All chunks of a collection from an ordinal on, in the order of ordinals. */
+  /** All chunks of a collection from an ordinal on, in ascending order. */
   *chunks(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; chunk: ChunkRecord }> {
     const entries = this.tables.chunks.entries(collectionPrefix(id), chunkKey(id, from));
     const leaving = this.leaving(id);
@@ -104,14 +104,14 @@ export class ShardTxn {
     }
   }
 
-  /** The ordinal of the chunk with this path; undefined when there is none. */
+  /** The ordinal of the chunk with this path; undefined if there is none. */
   ordinalOf(id: CollectionId, docid: string, path: string): Ordinal | undefined {
     const members = this.members(id, docid);
     const at = members.paths.indexOf(path);
     return at < 0 ? undefined : (members.ordinals[at] as Ordinal);
   }
 
-  /** In the order of their keys; those behind the document `after` where given, which need not exist. */
+  /** Documents in the order of their keys, from the first one after the document `after` on, which need not exist. */
   *documents(id: CollectionId, after?: string): Generator<DocumentRecord> {
     const from = after === undefined ? collectionPrefix(id) : documentKey(id, after);
     for (const { value } of this.tables.documents.entries(collectionPrefix(id), from)) {
@@ -120,13 +120,13 @@ export class ShardTxn {
     }
   }
 
-  /** The vector of a chunk in the collection's generation; undefined where it has none. */
+  /** The vector of a chunk in the collection's generation; undefined if it has none. */
   vector(ref: CollectionRef, ordinal: Ordinal): Float32Array | undefined {
     const bytes = this.tables.vectors.get(vectorKey(ref.id, ref.generation, ordinal));
     return bytes && vectorOf(ref, ordinal, bytes);
   }
 
-  /** In the order of ordinals, from one on. */
+  /** Vectors from an ordinal on, in ascending order of ordinals. */
   *vectors(ref: CollectionRef, from = 0 as Ordinal): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
     const prefix = generationPrefix(ref.id, ref.generation);
     const leaving = this.leaving(ref.id);
@@ -137,12 +137,12 @@ export class ShardTxn {
     }
   }
 
-  /** Documents and chunks of a collection. */
+  /** Counts of documents and chunks of a collection. */
   counts(id: CollectionId): PartCounts {
     return readCounts(this.tables.counts, id);
   }
 
-  /** Of every collection that has anything here. */
+  /** Counts of every collection that has documents in this shard. */
   allCounts(): Generator<PartCounts & { id: CollectionId }> {
     return allCounts(this.tables.counts);
   }
@@ -153,7 +153,10 @@ function vectorOf(ref: CollectionRef, ordinal: Ordinal, bytes: Buffer): Float32A
   return decodeVector(bytes);
 }
 
-/** Throws DamagedRecord where it is missing: chunks and their document are written in one transaction. */
+/**
+ * The document of a chunk. Throws DamagedRecord if it is missing, since chunks and their document are written in one
+ * transaction.
+ */
 export function readDocument(txn: ShardTxn, id: CollectionId, docid: string): DocumentRecord {
   const document = txn.document(id, docid);
   if (!document) throw new DamagedRecord(`document of a chunk is missing in collection ${id}`);
@@ -162,19 +165,22 @@ export function readDocument(txn: ShardTxn, id: CollectionId, docid: string): Do
 
 type State = Pick<DocumentRecord, 'version' | 'ingestedAtMs'>;
 
-/** Versions begin anew after a deletion: then the time tells them apart. */
+/**
+ * Whether both records are the same version of a document. Versions start again after a deletion, so the time of ingest
+ * is compared too.
+ */
 export const isSameDocument = (record: State, other: State | undefined): boolean =>
   record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;
 
-/** All that was committed before it was taken. It is ended once, by whoever took it. */
+/** A snapshot of all that was committed before it was taken. Whoever takes it must call `end` once. */
 export interface Snapshot {
   readonly txn: ShardTxn;
   readonly end: () => void;
 }
 
 /**
- * Reads in the environment of a shard that another thread owns. The owner opens and closes it; between the two it keeps
- * the shard's memory open to readers, and these read here within that time only (Kernel.read).
+ * Reads the environment of a shard that another thread owns. The owner opens and closes it, and keeps the shard's
+ * memory open to readers only in between; all reads here happen within that time (Kernel.read).
  */
 export class ShardReader {
   private env: Environment<(typeof SHARD_TABLES)[number]> | undefined;
@@ -183,8 +189,8 @@ export class ShardReader {
   constructor(private readonly directory: string) {}
 
   /**
-   * `incarnation` names the owner who has the environment open now. The handle of an earlier one is left as it is: what
-   * it led to was closed by the owner that came next.
+   * Takes a snapshot. `incarnation` names the owner that has the environment open now. The handle to an earlier owner's
+   * environment is abandoned without closing it, since the next owner has closed that environment.
    */
   snapshot(incarnation: number): Snapshot {
     if (!this.env || incarnation !== this.incarnation) {

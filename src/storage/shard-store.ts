@@ -1,5 +1,5 @@
-// A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and
-// the log of changes. Owned by one shard worker. Everything about one document changes in one transaction.
+// The store of one shard in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors, counts, and the
+// log of changes. Everything about one document changes in one transaction. Owner only.
 import type { Latch } from '../base/read-gate.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../api/ids.js';
@@ -25,7 +25,7 @@ import type { Table } from './table.js';
 
 const BLOCKS_PER_COMMIT = 32;
 
-/** A document as one transaction writes it. `vectors` holds one row of `ref.dim` floats a chunk. */
+/** A document as one transaction writes it. `vectors` holds `ref.dim` floats for each chunk. */
 export interface StoredDocument {
   record: DocumentRecord;
   ordinals: Ordinal[];
@@ -33,8 +33,9 @@ export interface StoredDocument {
   vectors: Float32Array;
 }
 
+/** The store of a shard as its owner has it. */
 export class ShardStore {
-  /** Of the rows that commits have changed since the last checkpoint. */
+  /** The log of rows changed since the last checkpoint. */
   readonly changes: ChangeLog;
 
   private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {
@@ -43,7 +44,7 @@ export class ShardStore {
 
   static open(directory: string, takeOver: boolean, meter?: StoreMeter, latch?: Latch): ShardStore {
     const env = Environment.open(directory, SHARD_TABLES, takeOver, meter, latch);
-    // Counts can be made again, so damage in them stops nobody.
+    // Counts can be computed again, so damage in them does not keep the store from opening.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
     return new ShardStore(env);
   }
@@ -52,7 +53,7 @@ export class ShardStore {
     return this.env.read((tables) => work(new ShardTxn(tables)));
   }
 
-  /** One synced commit; what `work` throws aborts it whole. */
+  /** Runs `work` in one synced commit. An exception aborts the whole transaction. */
   write<T>(work: (txn: ShardWriteTxn) => T): T {
     const { result, changed } = this.env.write((tables) => {
       const txn = new ShardWriteTxn(tables);
@@ -65,8 +66,8 @@ export class ShardStore {
   }
 
   /**
-   * Removes the chunks of documents that were leaving when their owner ended. Requires that no part is in memory. A
-   * block that is damaged stays, and is told by whoever asks for its collection.
+   * Deletes the chunks of removed documents that the previous owner had not finished. Requires that no segment is in
+   * memory. A damaged block stays, and is reported when its collection is used.
    */
   finishLeaving(): void {
     try {
@@ -76,7 +77,7 @@ export class ShardStore {
         this.write((txn) => blocks.forEach((block) => txn.removeBlock(block)));
       }
     } catch (error) {
-      // A full disk takes no removals either: they wait for the next start.
+      // A full disk does not accept deletions either; they wait for the next start.
       if (!(error instanceof DamagedRecord) && !(error instanceof AppError)) throw error;
     }
   }
@@ -86,13 +87,14 @@ export class ShardStore {
   }
 }
 
+/** A write transaction of a shard. */
 export class ShardWriteTxn extends ShardTxn {
-  /** Of the documents that this transaction writes and removes. */
+  /** Count changes by the documents that this transaction writes and removes. */
   readonly countChanges = new CountChanges();
-  /** Of the rows that it changes: for the log. */
+  /** Rows that this transaction changes, for the log. */
   readonly partChanges: PartChange[] = [];
 
-  /** Writes a document whose older revision, if any, has been removed in the same transaction. */
+  /** Writes a document. Its previous version, if any, must have been removed in the same transaction. */
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {
     const key = documentKey(ref.id, record.docid);
     this.countChanges.put(ref.id, record);
@@ -110,7 +112,7 @@ export class ShardWriteTxn extends ShardTxn {
     });
   }
 
-  /** Removes a document with all of its chunks, if it is there; answers the ordinals that fall free. */
+  /** Removes a document with all its chunks, if it exists. Returns the ordinals that become free. */
   removeDocument(ref: CollectionRef, docid: DocId): Ordinal[] {
     const record = this.document(ref.id, docid);
     if (!record) return [];
@@ -127,8 +129,8 @@ export class ShardWriteTxn extends ShardTxn {
   }
 
   /**
-   * Takes a document out as removeDocument does, but for its chunks: they go with `removeBlock`. Requires that it is
-   * there.
+   * Removes a document like `removeDocument`, except for its chunks, which are deleted by `removeBlock`. Requires that
+   * the document exists.
    */
   leaveDocument(ref: CollectionRef, record: DocumentRecord): LeavingBlock[] {
     const key = documentKey(ref.id, record.docid);
@@ -140,13 +142,13 @@ export class ShardWriteTxn extends ShardTxn {
     return putBlocks(this.tables.leaving, { id: ref.id, generation: ref.generation, ordinals });
   }
 
-  /** Chunk and text of an ordinal that leaves, for the indexes that have it. */
+  /** Chunk and text of an ordinal under removal, for the indexes that contain it. */
   leavingChunk(id: CollectionId, ordinal: Ordinal): { chunk: ChunkRecord | undefined; text: string | undefined } {
     const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
     return { chunk: bytes && decodeChunk(bytes), text: this.text(id, ordinal)?.toString() };
   }
 
-  /** Its chunks are no more. */
+  /** Deletes the chunks of a block. */
   removeBlock(block: LeavingBlock): void {
     const { id, generation, ordinals } = block;
     for (const ordinal of ordinals) {
@@ -158,7 +160,10 @@ export class ShardWriteTxn extends ShardTxn {
     this.leavingIn.delete(id);
   }
 
-  /** Gives chunks other ordinals, which are free: [from, to]. Nothing else of their documents changes. */
+  /**
+   * Gives chunks other ordinals, which must be free. `moves` maps old to new ordinals. Nothing else of their documents
+   * changes.
+   */
   moveChunks(ref: CollectionRef, moves: ReadonlyMap<Ordinal, Ordinal>): void {
     const docids = new Set<string>();
     for (const [from, to] of moves) {
@@ -177,8 +182,8 @@ export class ShardWriteTxn extends ShardTxn {
   }
 
   /**
-   * Removes up to `max` entries of a collection; true when none is left. Its counts go last: until then a restart finds
-   * the rest.
+   * Deletes up to `max` entries of a collection. Returns true when none is left. The counts are cleared last, so that
+   * until then a restart finds the rest.
    */
   purgeSome(id: CollectionId, max: number): boolean {
     let left = max;

@@ -1,10 +1,10 @@
-// A table of byte keys and byte values inside a transaction, in three layers: as node-lmdb has it, with what fails told
-// to the disk state and named as damage, and with values behind checksums. Walks over its entries, and what is done
-// with all of a table at once. On the thread that has the transaction; lmdb.ts alone knows the library.
+// A table of byte keys and byte values inside a transaction, in three layers: as node-lmdb has it; with failures
+// reported to the disk state and turned into DamagedRecord; and with checksums on values. Also iteration over entries,
+// and operations on whole tables. Used on the thread that has the transaction; only lmdb.ts knows the library.
 import { type Checksum, DamagedRecord } from './damage.js';
 import type { DiskState } from './disk.js';
 
-/** As far as a walk needs it. */
+/** The part of an LMDB cursor that iteration needs. */
 export interface ByteCursor {
   goToFirst(): Buffer | null;
   goToLast(): Buffer | null;
@@ -35,7 +35,7 @@ const entriesBelow = (open: CursorMaker, prefix: Buffer, before: Buffer): Genera
 
 type CursorMaker = () => ByteCursor;
 type Step = 'goToNext' | 'goToPrev';
-/** Of a key and the next. */
+/** Expected order of a key and the next one, as Buffer.compare returns it. */
 const ORDER: Readonly<Record<Step, number>> = { goToNext: -1, goToPrev: 1 };
 type Start = (cursor: ByteCursor) => Buffer | null;
 
@@ -48,19 +48,19 @@ const firstFrom = (cursor: ByteCursor, from: Buffer): Buffer | null =>
 const lastBelow = (cursor: ByteCursor, before: Buffer): Buffer | null =>
   cursor.goToRange(before) === null ? cursor.goToLast() : cursor.goToPrev();
 
-/** Without a view of the key, which a walk over a whole table would make for every entry. */
+/** Compares without creating a view of the key, which iteration over a whole table would do for every entry. */
 const startsWith = (key: Buffer, prefix: Buffer): boolean =>
   prefix.length === 0 || (key.length >= prefix.length && key.compare(prefix, 0, prefix.length, 0, prefix.length) === 0);
 
-/** What the library makes of a key without bytes is none. */
+/** The library returns something other than a buffer for an empty key. */
 const isNext = (before: Buffer | undefined, key: Buffer, step: Step): boolean =>
   key instanceof Uint8Array && (!before || Buffer.compare(before, key) === ORDER[step]);
 
 /**
- * Goes over entries in the order of their keys, forwards or backwards, within a prefix. The walk begins when the first
- * entry is asked for, and its cursor is closed when it ends, however it ends. LMDB goes from page to page without a
- * look at them: keys that do not go on in their order are of a damaged one, which would end a walk early and hide what
- * is behind it.
+ * Iterates over entries in key order, forwards or backwards, within a prefix. Iteration starts when the first entry is
+ * requested, and its cursor is closed in every case when it ends. LMDB follows pages without checking them: keys out of
+ * order come from a damaged page, which would otherwise end the iteration early and hide what follows. Throws
+ * DamagedRecord.
  */
 function* walk<T>(
   open: CursorMaker,
@@ -83,36 +83,37 @@ function* walk<T>(
   }
 }
 
-/** A table inside a transaction, with its bytes as they are stored. Keys are 1 to 511 bytes. */
+/** A table inside a transaction, with bytes as they are stored. Keys have 1 to 511 bytes. */
 interface RawTable {
   get(key: Buffer): Buffer | undefined;
   has(key: Buffer): boolean;
   put(key: Buffer, value: Buffer): void;
   delete(key: Buffer): boolean;
   /**
-   * Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile.
+   * Entries whose key starts with `prefix`, in key order, from `from` on if given. Nothing may be written during
+   * iteration.
    */
   entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
   /** Like `entries`, without reading the values. */
   keys(prefix: Buffer): Generator<Buffer>;
-  /** Entries whose key starts with `prefix`, from the last one below `before` backwards. */
+  /** Entries whose key starts with `prefix`, in descending order from the last one below `before`. */
   entriesBelow(prefix: Buffer, before: Buffer): Generator<{ key: Buffer; value: Buffer }>;
 }
 
-/** A table inside a transaction, behind checksums: what reads a value throws DamagedRecord where it does not fit. */
+/** A table inside a transaction, with checksums: reading a value throws DamagedRecord if its checksum does not fit. */
 export interface Table extends RawTable {
-  /** Like `entries`, without throwing: a damaged entry has no value. */
+  /** Like `entries`, but yields a damaged entry without a value instead of throwing. */
   inspect(prefix: Buffer): Generator<{ key: Buffer; value: Buffer | undefined }>;
 }
 
 export type Tables<Names extends string> = Record<Names, Table>;
 
-/** Of tables and cursors, when they are made. */
+/** Options for opening tables and cursors. */
 export const BYTE_KEYS = { keyIsBuffer: true } as const;
 
 /**
- * As far as a table needs it. Without options: a key that is a buffer is taken for one, and to look for each option by
- * its name was a third of what logging a search took (`load search vectors`).
+ * The part of an LMDB transaction that a table needs. No options are passed: a key that is a buffer is recognized as
+ * such, and looking up each option by name took a third of the time of logging a search (`load search vectors`).
  */
 export interface ByteTxn<Handle> {
   getBinary(handle: Handle, key: Buffer): Buffer | null;
@@ -120,7 +121,7 @@ export interface ByteTxn<Handle> {
   del(handle: Handle, key: Buffer): void;
 }
 
-/** A table as node-lmdb has it, bytes as they are stored. */
+/** A table as node-lmdb has it, with bytes as they are stored. */
 export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCursor: () => ByteCursor): RawTable {
   return {
     get: (key) => txn.getBinary(handle, key) ?? undefined,
@@ -134,7 +135,8 @@ export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCurs
 }
 
 /**
- * Looked for first: where there is nothing the library throws, and an error takes a hundred times as long as the look.
+ * Looks the key up first: the library throws if there is none, and an exception takes a hundred times as long as a
+ * lookup.
  */
 function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): boolean {
   if (txn.getBinary(handle, key) === null) return false;
@@ -143,8 +145,8 @@ function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): bool
 }
 
 /**
- * A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was
- * asked for, not a fault of ours, whoever reads or writes, in whatever transaction.
+ * A table that reports its failures: malformed pages of LMDB become damage of the collection that was asked for instead
+ * of an internal error, in any transaction.
  */
 export function toldTable(raw: RawTable, disk: DiskState): RawTable {
   return {
@@ -166,7 +168,7 @@ function told<T>(disk: DiskState, work: () => T): T {
   }
 }
 
-/** Whatever those who take the entries throw goes by: it ends the walk, and is not thrown into it. */
+/** Maps errors of the iteration only. An exception in the consumer's loop ends the generator and is not mapped. */
 function* toldEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
   try {
     yield* walk;
@@ -175,10 +177,7 @@ function* toldEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
   }
 }
 
-/**
- * A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown,
- * never answered.
- */
+/** A table with checksums on its values: `put` seals them, reads check them, and damage is thrown, never returned. */
 export function checkedTable(raw: RawTable, checksum: Checksum): Table {
   return {
     has: raw.has,
@@ -206,15 +205,15 @@ function* inspected(
   for (const { key, value } of entries) yield { key, value: checksum.valueIn(key, value) };
 }
 
-/** The prefix of every key. */
+/** The empty prefix, which every key has. */
 export const ALL = Buffer.alloc(0);
 
-/** The values that fit their checksums, in the order of their keys. */
+/** The values with valid checksums, in key order. */
 export function* wholeValues(table: Table): Generator<Buffer> {
   for (const { value } of table.inspect(ALL)) if (value) yield value;
 }
 
-/** Whether all of its values fit their checksums. */
+/** Whether all values have valid checksums. */
 export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(({ value }) => value !== undefined);
 
 export function removeAll(table: Table): void {

@@ -1,6 +1,6 @@
-// Tenants and keys made at run time, in the catalog's environment beside the collections: what concerns a tenant with
-// its collections or keys is one transaction. Owned by the worker of shard 0; the front thread works on a copy in
-// memory.
+// Tenants and access keys created at run time. They are stored in the catalog's environment, so that a change of a
+// tenant together with its collections or keys is one transaction. Used by the owner of shard 0 only; the front thread
+// works on a copy in memory.
 import { AppError } from '../api/errors.js';
 import type { Tenant } from '../api/ids.js';
 import { TENANT_KEYS_MAX } from '../api/limits.js';
@@ -20,10 +20,11 @@ import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
 import { wholeValues } from './table.js';
 
+/** The records of tenants and access keys. */
 export class TenantStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
-  /** But for damaged ones: a key that cannot be read opens nothing, and the others do. */
+  /** All tenants and keys whose records are not damaged. A damaged key gives no access; the others still do. */
   all(): StoredTenants {
     return this.env.read(({ tenants, keys }) => ({
       tenants: Array.from(wholeValues(tenants), decodeTenant),
@@ -31,7 +32,7 @@ export class TenantStore {
     }));
   }
 
-  /** Throws `tenant_exists`. A tenant that only has collections so far gets its record. */
+  /** Creates a tenant, or gives a record to one that so far only has collections. Throws AppError `tenant_exists`. */
   create(tenant: TenantRecord, key: KeyRecord): void {
     this.env.write((tables) => {
       if (tables.tenants.has(tenantKey(tenant.tenant))) throw new AppError('tenant_exists');
@@ -40,7 +41,10 @@ export class TenantStore {
     });
   }
 
-  /** The record as it is then; `tenant` where there was none yet. Throws `tenant_not_found`. */
+  /**
+   * Changes a tenant and returns its record; `tenant` is the record to start from if there is none yet. Throws AppError
+   * `tenant_not_found`.
+   */
   update(tenant: TenantRecord, change: TenantChange): TenantRecord {
     return this.env.write((tables) => {
       assertThere(tables, tenant.tenant);
@@ -51,7 +55,10 @@ export class TenantStore {
     });
   }
 
-  /** The collections that went with it. Throws `tenant_not_found`, and `tenant_not_empty` where not `force`. */
+  /**
+   * Deletes a tenant and returns the collections that were deleted with it. Throws AppError `tenant_not_found`, and
+   * `tenant_not_empty` unless `force`.
+   */
   delete(tenant: Tenant, force: boolean): StoredCollection[] {
     return this.env.write((tables) => {
       assertThere(tables, tenant);
@@ -69,8 +76,8 @@ export class TenantStore {
   }
 
   /**
-   * Adds a key, and `tenant` where there is no record yet. Answers the revoked key that made room. Throws
-   * `tenant_not_found`, `key_limit_reached`.
+   * Adds an access key, and the record `tenant` if the tenant has none yet. Returns the revoked key that was deleted to
+   * stay within the limit. Throws AppError `tenant_not_found` or `key_limit_reached`.
    */
   createKey(tenant: TenantRecord, key: KeyRecord): KeyRecord | null {
     return this.env.write((tables) => {
@@ -82,7 +89,7 @@ export class TenantStore {
     });
   }
 
-  /** Throws `key_not_found`. */
+  /** Revokes a key. Throws AppError `key_not_found`. */
   revokeKey(tenant: Tenant, keyId: string, revokedAt: string): KeyRecord {
     return this.env.write((tables) => {
       const bytes = keyId.length <= 64 ? tables.keys.get(accessKeyKey(tenant, keyId)) : undefined;
@@ -100,14 +107,17 @@ const putTenant = ({ tenants }: CatalogTables, record: TenantRecord): void =>
 const putKey = ({ keys }: CatalogTables, record: KeyRecord): void =>
   keys.put(accessKeyKey(record.tenant, record.key_id), encodeCatalogRecord(record));
 
-/** A tenant is there when it was made, or has a collection. */
+/** Throws AppError `tenant_not_found` unless the tenant has a record or a collection. */
 function assertThere({ tenants, collections }: CatalogTables, tenant: Tenant): void {
   if (tenants.has(tenantKey(tenant))) return;
   const [collection] = collections.keys(tenantPrefix(tenant));
   if (!collection) throw new AppError('tenant_not_found');
 }
 
-/** Where the tenant has all the keys it may, the one that was revoked first goes. */
+/**
+ * If the tenant has its maximum of keys, deletes the one that was revoked first. Throws AppError `key_limit_reached` if
+ * none is revoked.
+ */
 function makeRoom({ keys }: CatalogTables, tenant: Tenant): KeyRecord | null {
   const present = Array.from(keys.entries(tenantPrefix(tenant)), ({ value }) => decodeKey(value));
   if (present.length < TENANT_KEYS_MAX) return null;

@@ -1,6 +1,6 @@
-// `sheaf check`: looks through all that a stopped server keeps, and names what is damaged. First the pages of each
-// environment without the library, then, where these are whole, the records against each other, and in the end the
-// checkpoints. Reads only. A process of its own.
+// `sheaf check`: examines everything that a stopped server keeps, and reports damage. It first walks the pages of each
+// environment without the library, then, if the pages are intact, compares the records with each other, and at last
+// reads the checkpoints. It only reads. Runs in a process of its own.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CollectionId } from '../../api/ids.js';
@@ -32,18 +32,18 @@ import { SHARD_TABLES } from '../shard-reader.js';
 import { ALL } from '../table.js';
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
-/** What `sheaf check` finds or `sheaf repair` does, for the operator. */
+/** A finding of `sheaf check`, or an action of `sheaf repair`, for the operator. */
 export interface Finding {
   /** Folder of the environment, such as `shard-0`. */
   environment: string;
-  /** Tenant and name, or the number of one that the catalog does not know. */
+  /** Tenant and name; the id if the catalog does not have the collection. */
   collection?: string;
-  /** Document id, where it is known. */
+  /** Document id, if it is known. */
   document?: string;
   what: string;
 }
 
-/** Tenant/name by id. */
+/** `tenant/name` by collection id. */
 export type CollectionNames = ReadonlyMap<CollectionId, string>;
 
 export const nameOf = (names: CollectionNames, id: CollectionId): string => names.get(id) ?? `number ${id}`;
@@ -60,9 +60,9 @@ export function findingLine({ environment, collection, document, what }: Finding
 const NOTHING_LOST = 'a cache, which repair removes and the next start makes again';
 
 /**
- * Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing,
- * for it is a cache: the next start would tell, remove it and load all from the store. What belongs to no checkpoint is
- * what one that was cut off has left, and no damage.
+ * Checks the checkpoints of all shards: manifest, headers, and every region of every image. A damaged checkpoint loses
+ * nothing, since it is a cache: the next start would log it, remove it and load everything from the store. Files of no
+ * checkpoint are left from an interrupted one and are not damage.
  */
 export function* checkCheckpoints({ path, shards }: DataDirectory): Generator<Finding> {
   for (let shard = 0; shard < shards; shard++) {
@@ -95,7 +95,7 @@ function readAll(path: string, manifest: Manifest, entry: ImageEntry): undefined
   }
 }
 
-/** What `work` answers; the message of damage, or of a disk that cannot be read. */
+/** The result of `work`, or the message of its error if a checkpoint is damaged or a file cannot be read. */
 function attempt<T>(work: () => T): T | string {
   try {
     return work();
@@ -108,19 +108,19 @@ function attempt<T>(work: () => T): T | string {
 }
 
 interface PagesFound {
-  /** What is wrong with the file itself: LMDB may not be let near it. */
+  /** Damage of the file itself. LMDB must not open such a file. */
   damage: string[];
-  /** Records that do not fit their checksums. */
+  /** Records whose checksums do not fit. */
   records: RecordPlace[];
-  /** Records that do, by table. */
+  /** Records with valid checksums, by table. */
   whole: Map<string, { key: Buffer; value: Buffer }[]>;
 }
 
 const DAMAGE_TOLD_MAX = 100;
 
 /**
- * The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages
- * is told at once; damaged records are handed on by table and key. `kept`: tables whose whole records are wanted.
+ * First pass over an environment: every page of its file, and the checksum of every record. `kept`: tables whose intact
+ * records are returned.
  */
 export function checkPages(dataDir: string, environment: string, kept: readonly string[] = []): PagesFound {
   const found: PagesFound = { damage: [], records: [], whole: new Map(kept.map((table) => [table, []])) };
@@ -145,7 +145,7 @@ export function checkPages(dataDir: string, environment: string, kept: readonly 
 const BY_COLLECTION = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
 const DOCUMENT_TABLES: ReadonlySet<string> = new Set(BY_COLLECTION);
 
-/** Every collection that has anything here. */
+/** Every collection that has any record here, in ascending order. */
 export function collectionsIn(tables: ShardTables): CollectionId[] {
   const ids = new Set<CollectionId>();
   for (const table of BY_COLLECTION)
@@ -154,8 +154,8 @@ export function collectionsIn(tables: ShardTables): CollectionId[] {
 }
 
 /**
- * Looks at the records of a shard whose pages are whole: every collection in it, and the counts. What belongs to no
- * collection of the catalog is what a dropped one has left, and no damage.
+ * Checks the records of a shard whose pages are intact: every collection, and its counts. Records that belong to no
+ * collection of the catalog are left from a dropped one and are not damage.
  */
 function* checkShard(environment: string, tables: ShardTables, names: CollectionNames): Generator<Finding> {
   for (const id of collectionsIn(tables)) {
@@ -175,7 +175,7 @@ function* checkShard(environment: string, tables: ShardTables, names: Collection
 function wrongCounts(tables: ShardTables, { id, documents, chunks, broken }: CollectionState): string | undefined {
   try {
     const counted = readCounts(tables.counts, id);
-    // Damaged documents are counted, as they were.
+    // Damaged documents are still included in the counts.
     if (broken.length > 0 || (counted.documents === documents && counted.chunks === chunks)) return undefined;
     return `it counts ${counted.documents} documents and ${counted.chunks} chunks, and there are ${documents} and ${chunks}`;
   } catch {
@@ -183,7 +183,7 @@ function wrongCounts(tables: ShardTables, { id, documents, chunks, broken }: Col
   }
 }
 
-/** Throws DataDirectoryError where there is none, or a server has it. */
+/** Checks a data directory. Throws DataDirectoryError if it is not one, or a server uses it. */
 export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
   const directory = await openDataDirectory(path);
   try {
@@ -204,7 +204,7 @@ function* findings(directory: DataDirectory): Generator<Finding> {
 
 function* findingsInShard({ path }: DataDirectory, environment: string, names: CollectionNames): Generator<Finding> {
   const pages = checkPages(path, environment);
-  // Records that belong to documents are looked at together, and named by these.
+  // Damaged records that belong to documents are reported with their document by `checkShard`.
   if (pages.damage.length > 0) return yield* told(environment, pages);
   yield* told(environment, { ...pages, records: pages.records.filter(({ table }) => !DOCUMENT_TABLES.has(table)) });
   const env = Environment.open(join(path, environment), SHARD_TABLES, false);
@@ -215,7 +215,7 @@ function* findingsInShard({ path }: DataDirectory, environment: string, names: C
   }
 }
 
-/** Tenant/name by id, of the collections whose records are whole. */
+/** `tenant/name` by id, of the collections whose records are intact. */
 export function namesIn({ whole }: PagesFound): CollectionNames {
   const collections = (whole.get(CATALOG_TABLES[0]) ?? []).map(({ value }) => decodeCollection(value));
   return new Map(collections.map(({ id, tenant, name }) => [id as CollectionId, `${tenant}/${name}`]));
@@ -227,7 +227,7 @@ function* told(environment: string, { damage, records }: PagesFound): Generator<
     yield { environment, what: `a record of table ${table} is damaged, key ${printable(key)}` };
 }
 
-/** A text where it is one, else its bytes in hexadecimal digits. */
+/** A key as text if it is printable, otherwise in hexadecimal. */
 export function printable(key: Buffer): string {
   const text = key.toString('utf8').replace('\0', '/');
   return /^[\w/.-]+$/.test(text) ? text : key.toString('hex');

@@ -1,5 +1,6 @@
-// Looks at one collection in one shard as a whole: documents against members, members against chunks, chunks against
-// vectors and texts. Damaged records take part as damaged, so that what is lost by them can be named. Reads only.
+// Examines one collection in one shard as a whole: documents against members, members against chunks, chunks against
+// vectors and texts. Damaged records are included as damaged, so that what they lose can be reported. It only reads.
+// Runs in a command-line process.
 import type { CollectionId } from '../../api/ids.js';
 import { collectionPrefix } from '../keys.js';
 import { decodeBlock } from '../large-removal.js';
@@ -17,12 +18,12 @@ import type { Tables } from '../table.js';
 export type ShardTables = Tables<(typeof SHARD_TABLES)[number]>;
 type ChunkTable = 'chunks' | 'texts' | 'vectors';
 
-/** A document that is not as it was written. */
+/** A document with missing or damaged records. */
 interface BrokenDocument {
   key: Buffer;
   docid?: string;
   why: string;
-  /** Its members, made anew from its chunks, where nothing else of it is missing. */
+  /** Its members, reconstructed from its chunks; present if nothing else is missing. */
   members?: MembersRecord;
 }
 
@@ -32,11 +33,11 @@ export interface CollectionState {
   chunks: number;
   prioritized: number;
   broken: BrokenDocument[];
-  /** Keys of what belongs to no whole document, by table. */
+  /** Keys of records that belong to no intact document, by table. */
   stray: Record<ChunkTable | 'documents' | 'members', Buffer[]>;
 }
 
-/** A record by its ordinal; null for a damaged one. */
+/** Records by ordinal; null for a damaged one. */
 type Found<T> = Map<number, { key: Buffer; record: T | null }>;
 
 export function inspectCollection(tables: ShardTables, id: CollectionId): CollectionState {
@@ -73,7 +74,7 @@ class Inspection {
         { key, record: value ? attempt(() => decodeMembers(value)) : null },
       ]),
     );
-    // What leaves is no damage: the next start goes on with it.
+    // Chunks under removal are not damage; the next start deletes them.
     for (const { value } of this.tables.leaving.inspect(collectionPrefix(this.id)))
       for (const ordinal of value ? (attempt(() => decodeBlock(value))?.ordinals ?? []) : []) this.claimed.add(ordinal);
     for (const { key, value } of this.tables.documents.inspect(collectionPrefix(this.id))) {
@@ -87,7 +88,7 @@ class Inspection {
     return state;
   }
 
-  /** `members`: undefined where there are none, null where they are damaged. */
+  /** Judges one document. `members` is undefined if the record is missing, null if it is damaged. */
   private judge(
     state: CollectionState,
     key: Buffer,
@@ -125,7 +126,7 @@ class Inspection {
     return undefined;
   }
 
-  /** From the chunks themselves: each says whose it is. */
+  /** Reconstructs the members from the chunks, since each chunk names its document. */
   private membersOf({ docid }: DocumentRecord): MembersRecord {
     const own = [...this.chunks].flatMap(([ordinal, { record }]) =>
       record?.docid === docid && !this.claimed.has(ordinal) ? [{ ordinal, ...record }] : [],
@@ -134,7 +135,7 @@ class Inspection {
     return { ordinals: own.map(({ ordinal }) => ordinal), paths: own.map(({ path }) => path) };
   }
 
-  /** Ordinals are the last four bytes of these keys. */
+  /** Reads a table by ordinal, which is in the last four bytes of these keys. */
   private read<T>(table: ChunkTable, decode: (bytes: Buffer) => T): Found<T> {
     const found: Found<T> = new Map();
     for (const { key, value } of this.tables[table].inspect(collectionPrefix(this.id))) {
@@ -144,7 +145,7 @@ class Inspection {
   }
 }
 
-/** null where it does not decode. */
+/** Returns null if `decode` throws. */
 function attempt<T>(decode: () => T): T | null {
   try {
     return decode();

@@ -1,6 +1,6 @@
-// `sheaf repair`: mends what `sheaf check` finds, as far as there is anything to mend it from, and names what was taken
-// out because there is not. An environment whose pages are damaged is made anew from what can be read of it; the old
-// one is kept. A process of its own.
+// `sheaf repair`: repairs the damage that `sheaf check` reports if the data for it exists, and removes and reports what
+// cannot be repaired. An environment with damaged pages is rebuilt from its readable entries, and the old one is kept.
+// Runs in a process of its own.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CollectionId } from '../../api/ids.js';
@@ -37,9 +37,8 @@ import {
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
 /**
- * Mends the records of a shard whose pages are whole: lists of chunks are made again from the chunks, counts from the
- * documents; a document of which anything else is missing is taken out whole and named. One transaction. Answers
- * what was done.
+ * Repairs the records of a shard whose pages are intact, in one transaction: members are reconstructed from chunks,
+ * counts from documents. A document with any other loss is removed as a whole. Returns what was done.
  */
 function repairShard(environment: string, tables: ShardTables, names: CollectionNames): Finding[] {
   const done: Finding[] = [];
@@ -61,7 +60,7 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
   }
   for (const { key, value } of [...tables.leaving.inspect(ALL)]) if (!value) tables.leaving.delete(key);
   countAll(tables);
-  // It goes on from a checkpoint, and these have gone.
+  // The log depends on a checkpoint, and all checkpoints have been removed.
   removeAll(tables.changes);
   return done;
 }
@@ -85,14 +84,14 @@ const ENTRIES_A_COMMIT = 2000;
 
 interface Salvaged {
   entries: number;
-  /** Entries that did not fit their checksums. */
+  /** Entries whose checksums do not fit. */
   damaged: number;
   keptAs: string;
 }
 
 /**
- * Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
- * The old one is kept beside it under another name, for whoever wants to look.
+ * Rebuilds an environment with damaged pages from every entry whose checksum fits. The old one is kept beside it under
+ * another name.
  */
 function salvage<Names extends string>(directory: string, environment: string, names: readonly Names[]): Salvaged {
   const made = `${directory}.new`;
@@ -132,8 +131,8 @@ function exchange(directory: string, made: string, entries: number): string {
 }
 
 /**
- * What was done, as it is done. Throws DataDirectoryError where there is no directory, a server has it, or nothing of
- * an environment can be read.
+ * Repairs a data directory, yielding each action when it is done. Throws DataDirectoryError if there is no directory, a
+ * server uses it, or nothing of an environment can be read.
  */
 export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
   const directory = await openDataDirectory(path);
@@ -147,7 +146,7 @@ export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
 function* repairAll(directory: DataDirectory): Generator<Finding> {
   const { path } = directory;
   for (const { environment, what } of checkCheckpoints(directory)) yield { environment, what: `taken out: ${what}` };
-  // Whole ones go too: what is in memory is made again from the store, which may be another one in a moment.
+  // Intact checkpoints are removed too, since the store they are based on may change.
   rmSync(join(path, CHECKPOINTS), { recursive: true, force: true });
   yield* repairPages(path, CATALOG, CATALOG_TABLES);
   const names = namesIn(checkPages(path, CATALOG, ['collections']));
@@ -178,7 +177,7 @@ function* repairPages<Names extends string>(
   };
 }
 
-/** Opened, changed in one transaction, closed. */
+/** Opens an environment, changes it in one transaction, and closes it. */
 function changed<Names extends string>(
   path: string,
   environment: string,
@@ -193,7 +192,7 @@ function changed<Names extends string>(
   }
 }
 
-/** A damaged record goes; ids that anything was ever stored under are not given again. */
+/** Removes damaged records, and ensures that no id is assigned again under which anything was ever stored. */
 function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: number): Finding[] {
   const done: Finding[] = [];
   for (const table of CATALOG_TABLES) {
@@ -207,7 +206,7 @@ function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: 
   return done;
 }
 
-/** Damaged entries go, with their places; sizes are counted again. */
+/** Removes damaged entries with their places, and counts the sizes again. */
 function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
   const sizes = new Map<CollectionId, { entries: number; bytes: number }>();
   const gone = { queries: 0, places: 0 };
