@@ -1,19 +1,19 @@
-// Archives, as `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either
-// may take as long as it takes.
+// Archives, as `client.archives`. A download is a stream, and an upload reads its file as the server takes it. Neither
+// has a time limit.
 import type { RestoredCollection, RestoredDataset } from '../api/archives.js';
 import { type Answered, type CallOptions, type Transport, collectionPath } from './transport.js';
 
 export interface ArchiveOptions extends CallOptions {
-  /** Asks by the admin's routes, which take archives of any size. */
+  /** Uses the admin's routes, which accept archives of any size. */
   asAdmin?: boolean;
 }
 
 export interface RestoreOptions extends ArchiveOptions {
-  /** In place of a collection that is there; without it there must be none. */
+  /** Replaces an existing collection. Without it, the collection must not exist. */
   replace?: boolean;
   /**
-   * The collection in an archive of everything, as `tenant/name`, or a name of the same tenant; left out, the one of the
-   * names that it is restored under.
+   * The collection to restore from an archive of everything, as `tenant/name`, or a name of the same tenant. Default:
+   * the collection with the tenant and name that it is restored as.
    */
   from?: string;
   /** Only verifies the archive. */
@@ -21,21 +21,23 @@ export interface RestoreOptions extends ArchiveOptions {
 }
 
 export interface Download {
-  /** One that ends with an error is not whole: SheafUnreachable where the connection broke. */
+  /**
+   * The archive. A stream that ends with an error is incomplete; the error is SheafUnreachable if the connection broke.
+   */
   bytes: ReadableStream<Uint8Array>;
-  /** Collections that are not in it, as `tenant/name`. */
+  /** Collections that are not in the archive, as `tenant/name`. */
   leftOut: string[];
 }
 
 export class ArchiveCalls {
   constructor(private readonly transport: Transport) {}
 
-  /** An archive of a collection. */
+  /** Downloads an archive of a collection. */
   dumpCollection(tenant: string, name: string, { asAdmin, ...call }: ArchiveOptions = {}): Promise<Download> {
     return this.download(archivePath(tenant, name, asAdmin), call);
   }
 
-  /** `archive`: its bytes, such as `fs.openAsBlob` gives. */
+  /** Restores a collection from the bytes of an archive, for example from `fs.openAsBlob`. */
   restoreCollection(
     tenant: string,
     name: string,
@@ -51,12 +53,12 @@ export class ArchiveCalls {
     });
   }
 
-  /** An archive of everything. Wants the admin key. */
+  /** Downloads an archive of everything. Requires the admin key. */
   dump(call?: CallOptions): Promise<Download> {
     return this.download(DATASET, call);
   }
 
-  /** Puts an archive in the place of everything. Wants the admin key. */
+  /** Replaces everything by an archive. Requires the admin key. */
   restore(
     archive: Blob,
     { dryRun, ...call }: Pick<RestoreOptions, 'dryRun' | keyof CallOptions> = {},
@@ -71,7 +73,7 @@ export class ArchiveCalls {
   }
 }
 
-/** The same bytes; a connection that breaks is the client's error, and not one of the platform's. */
+/** The same bytes; a broken connection becomes SheafUnreachable instead of an error of the platform. */
 function watched(
   body: ReadableStream<Uint8Array>,
   transport: Transport,

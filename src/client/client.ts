@@ -1,5 +1,5 @@
-// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Every method rejects with
-// SheafError (the server refused or failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
+// A typed client of the HTTP API, one method per endpoint, exported as `sheaf/client`. Every method rejects with
+// SheafError (the server returned an error), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type {
   CollectionDetail,
   CollectionList,
@@ -72,19 +72,19 @@ export type * from '../api/tenants.js';
 
 /** A file to ingest. */
 export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
-  /** File name; its extension tells the type. */
+  /** File name; its extension determines the type. */
   name: string;
   content: Blob;
-  /** Of CSV and TSV files. */
+  /** Options for CSV and TSV files. */
   csv?: CsvOptions;
 }
 
-/** Columns by name or by number from 1. */
+/** CSV options. Columns are given by name or by number from 1. */
 export interface CsvOptions {
   hasHeader?: 'auto' | 'yes' | 'no';
   /** Columns that become metadata. */
   metaColumns?: readonly (string | number)[];
-  /** Columns that become text; all but those of the metadata where it is absent. */
+  /** Columns that become text. Default: all columns that are not metadata. */
   includeColumns?: readonly (string | number)[];
 }
 
@@ -95,7 +95,9 @@ export class SheafClient {
   readonly reindex: ReindexCalls;
   private readonly transport: Transport;
 
-  /** Throws TypeError when `options.url` is no http address, or `options.key` no key. Opens no connection. */
+  /**
+   * Throws TypeError if `options.url` is not an http address or `options.key` is not a valid key. Opens no connection.
+   */
   constructor(options: TransportOptions) {
     this.transport = new Transport(options);
     this.queries = new QueryCalls(this.transport);
@@ -112,7 +114,7 @@ export class SheafClient {
     return this.transport.get(['health', 'live'], { retriesMax: 0, ...call });
   }
 
-  /** Rejects with status 503 until storage and embeddings are usable. */
+  /** Rejects with status 503 until storage and embedders are ready. */
   ready(call?: CallOptions): Promise<Answered<Readiness>> {
     return this.transport.get(['health', 'ready'], { retriesMax: 0, ...call });
   }
@@ -121,7 +123,7 @@ export class SheafClient {
     return this.transport.get(['health', 'metrics'], call);
   }
 
-  /** In Prometheus exposition text. */
+  /** Metrics in the Prometheus text format. */
   metricsText(call?: CallOptions): Promise<string> {
     return this.transport.text({ method: 'GET', path: ['metrics'], ...call });
   }
@@ -135,7 +137,7 @@ export class SheafClient {
     return this.transport.post(collectionPath(tenant, name), options, call);
   }
 
-  /** All collections by name, or a page of them. */
+  /** All collections by name, or one page of them. */
   listCollections(tenant: string, options?: PageOptions): Promise<Answered<CollectionList>> {
     return this.transport.page(['v1', 'collections', tenant], options);
   }
@@ -192,7 +194,7 @@ export class SheafClient {
     return this.transport.post(documentsPath(tenant, collection), body, call);
   }
 
-  /** Sends a file as multipart form data; the content is streamed, not held, where its Blob comes from a file. */
+  /** Sends a file as multipart form data. Content is streamed if its Blob comes from a file. */
   ingestFile(tenant: string, collection: string, file: IngestFile, call?: CallOptions): Promise<Answered<Ingested>> {
     const body = new FormData();
     if (file.docid != null) body.set('docid', file.docid);
@@ -207,7 +209,7 @@ export class SheafClient {
     return this.transport.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...call });
   }
 
-  /** A result for each document, in order; one that fails does not make the call fail. */
+  /** Returns a result for each document, in order. A failed document does not reject the call. */
   ingestBatch(
     tenant: string,
     collection: string,
@@ -217,7 +219,9 @@ export class SheafClient {
     return this.transport.post(collectionPath(tenant, collection, 'documents:batch'), { documents }, call);
   }
 
-  /** Any number of documents, as their source gives them; results come back meanwhile. Sent once, without retries. */
+  /**
+   * Ingests any number of documents as the source yields them; results arrive meanwhile. Sent once, without retries.
+   */
   ingestStream(
     tenant: string,
     collection: string,
@@ -227,7 +231,7 @@ export class SheafClient {
     return ingestStream(this.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
   }
 
-  /** All documents by id, or a page of them. */
+  /** All documents by id, or one page of them. */
   listDocuments(tenant: string, collection: string, options?: PageOptions): Promise<Answered<DocumentList>> {
     return this.transport.page(documentsPath(tenant, collection), options);
   }
@@ -259,7 +263,7 @@ export class SheafClient {
     return this.transport.delete(documentsPath(tenant, collection, docid), call);
   }
 
-  /** Chunks in document order. */
+  /** The chunks of a document, in document order. */
   listChunks(tenant: string, collection: string, docid: string, options?: PageOptions): Promise<Answered<ChunkList>> {
     return this.transport.page(documentsPath(tenant, collection, docid, 'chunks'), options);
   }
@@ -281,7 +285,7 @@ export class SheafClient {
     return this.transport.get(collectionPath(tenant, collection, 'chunks', rid), call);
   }
 
-  /** The text of a chunk; 404 `chunk_content_not_found` for one that came as a vector. */
+  /** The text of a chunk. Rejects with 404 `chunk_content_not_found` for a chunk that was ingested as a vector. */
   chunkContent(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<string> {
     return this.transport.text({
       method: 'GET',
@@ -294,7 +298,7 @@ export class SheafClient {
     return this.transport.post(collectionPath(tenant, collection, 'search'), body, call);
   }
 
-  /** By query string, which a cache can keep. */
+  /** Searches by query string, so that an HTTP cache can store the answer. */
   searchByQuery(
     tenant: string,
     collection: string,
@@ -309,7 +313,7 @@ export class SheafClient {
     });
   }
 
-  /** Empty while the server's shared scope is switched off. */
+  /** Searches the shared scope, which has no hits while it is switched off. */
   searchShared(body: SearchBody & { q: string }, call?: CallOptions): Promise<Answered<SearchAnswer>> {
     return this.transport.post(['v1', 'search'], body, call);
   }
@@ -318,7 +322,7 @@ export class SheafClient {
     return this.transport.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
   }
 
-  /** Compares searches of the collection with exact ones; takes up to ten seconds. */
+  /** Measures recall by comparing searches of the collection with exact ones; takes up to ten seconds. */
   recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'recall'), body, call);
   }
@@ -332,18 +336,18 @@ const documentsPath = (tenant: string, collection: string, ...rest: string[]): s
   collectionPath(tenant, collection, 'documents', ...rest);
 
 interface QueryPageOptions extends PageOptions {
-  /** How many of the latest are left out. */
+  /** How many of the latest entries to skip. */
   offset?: number;
 }
 
-/** Entries that the iterator asks for at a time: what the server gives at most. */
+/** Page size of the iterator: the server's maximum. */
 const QUERIES_PAGE_LENGTH = 500;
 
 /** Logged searches, as `client.queries`. */
 class QueryCalls {
   constructor(private readonly transport: Transport) {}
 
-  /** The latest first; 50 of them where there is no `limit`. */
+  /** Logged searches, latest first. Default of `limit`: 50. */
   list(
     tenant: string,
     collection: string,
@@ -357,7 +361,7 @@ class QueryCalls {
     });
   }
 
-  /** All of them, the latest first, page by page. */
+  /** All logged searches, latest first, page by page. */
   each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
     return this.transport.each(
       (page) => this.list(tenant, collection, page),
@@ -370,27 +374,27 @@ class QueryCalls {
     return this.transport.get(collectionPath(tenant, collection, 'queries', queryId), call);
   }
 
-  /** Searches again, on the documents of now; a new entry is logged. */
+  /** Repeats a logged search on today's documents; the log gets a new entry. */
   replay(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'queries', queryId, 'replay'), undefined, call);
   }
 }
 
-/** Reindex jobs, and going back, as `client.reindex`. Pausing, resuming and the list of all want the admin key. */
+/** Reindex jobs and rollback, as `client.reindex`. `pause`, `resume` and `listAll` require the admin key. */
 class ReindexCalls {
   constructor(private readonly transport: Transport) {}
 
-  /** Answers when the job is there, not when it is done. */
+  /** Starts a job. Resolves when the job exists, not when it is complete. */
   start(tenant: string, collection: string, body: ReindexBody, call?: CallOptions): Promise<Answered<ReindexJob>> {
     return this.transport.post(collectionPath(tenant, collection, 'reindex'), body, call);
   }
 
-  /** Newest first. */
+  /** The jobs of a collection, newest first. */
   list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
     return this.transport.get(collectionPath(tenant, collection, 'reindex'), call);
   }
 
-  /** Of all tenants and collections, those that are gone too. Wants the admin key. */
+  /** The jobs of all tenants and collections, including deleted ones. Requires the admin key. */
   listAll(call?: CallOptions): Promise<Answered<ReindexJobList>> {
     return this.transport.get(['v1', 'admin', 'reindex'], call);
   }
@@ -411,18 +415,18 @@ class ReindexCalls {
     return this.transport.post(['v1', 'admin', 'reindex', jobId, 'resume'], undefined, call);
   }
 
-  /** Back to the space before, while it is kept. */
+  /** Switches back to the previous vector space, while it is kept. */
   rollBack(tenant: string, collection: string, call?: CallOptions): Promise<Answered<RolledBack>> {
     return this.transport.post(collectionPath(tenant, collection, 'rollback'), undefined, call);
   }
 }
 
 interface DeleteTenantOptions extends CallOptions {
-  /** Whether its collections go with it; without it a tenant that has some is not deleted. */
+  /** Whether to delete the tenant's collections too. Without it, a tenant with collections is not deleted. */
   force?: boolean;
 }
 
-/** What wants the admin key, as `client.admin`. */
+/** Calls that require the admin key, as `client.admin`. */
 class AdminCalls {
   constructor(private readonly transport: Transport) {}
 
@@ -430,7 +434,7 @@ class AdminCalls {
     return this.transport.get(adminPath('tenants'), call);
   }
 
-  /** The answer has the tenant's first key, which is shown this once. */
+  /** Creates a tenant. The answer has its first key, which is returned only this once. */
   createTenant(body: CreateTenantBody, call?: CallOptions): Promise<Answered<CreatedTenant>> {
     return this.transport.post(adminPath('tenants'), body, call);
   }
@@ -439,7 +443,7 @@ class AdminCalls {
     return this.transport.get(adminPath('tenants', tenant), call);
   }
 
-  /** What is absent stays as it is. */
+  /** Changes a tenant. Absent fields keep their values. */
   updateTenant(tenant: string, body: UpdateTenantBody, call?: CallOptions): Promise<Answered<TenantProfile>> {
     return this.transport.patch(adminPath('tenants', tenant), body, call);
   }
@@ -452,7 +456,7 @@ class AdminCalls {
     return this.transport.get(adminPath('tenants', tenant, 'keys'), call);
   }
 
-  /** The answer has the key, which is shown this once. */
+  /** Creates a key. It is returned only this once. */
   createKey(tenant: string, body: CreateKeyBody = {}, call?: CallOptions): Promise<Answered<CreatedKey>> {
     return this.transport.post(adminPath('tenants', tenant, 'keys'), body, call);
   }
@@ -483,7 +487,7 @@ class AdminCalls {
     return this.transport.get(adminPath('embedders'), call);
   }
 
-  /** Sets the request counters to zero. */
+  /** Resets the request counters. */
   resetMetrics(call?: CallOptions): Promise<Answered<MetricsReset>> {
     return this.transport.delete(adminPath('metrics'), call);
   }

@@ -1,22 +1,19 @@
-// What a call of the client can fail with: an answer that refuses, or no answer.
+// Errors of the client: an error answer of the server, or no answer.
 import type { ErrorEnvelope } from '../api/common.js';
 import type { ErrorType, ValidationDetail } from '../api/errors.js';
 import { parseRetryAfterMs } from '../base/http-headers.js';
 
-/** What an error envelope has beside code and message. */
+/** Fields of an error envelope besides code and message. */
 interface Circumstances {
   requestId?: string;
   details?: Record<string, unknown>;
-  /** Of a 422: what is wrong, field by field. */
+  /** With status 422: an entry for each invalid field. */
   detail?: ValidationDetail[];
-  /** What `Retry-After` said. */
+  /** The value of `Retry-After` in seconds. */
   retryAfterS?: number;
 }
 
-/**
- * The server refused the request, or failed at it: its error envelope. Its subclasses are for those that programs act
- * on.
- */
+/** The server rejected the request or failed: its error envelope. Subclasses exist for errors that programs handle. */
 export class SheafError extends Error {
   override readonly name: string = 'SheafError';
   readonly requestId?: string;
@@ -26,9 +23,7 @@ export class SheafError extends Error {
 
   constructor(
     readonly status: number,
-    /**
-     * Stable, machine-readable code of the interface; `http_error` where the answer was no envelope (a proxy's page).
-     */
+    /** Stable, machine-readable error code; `http_error` if the answer is not an error envelope (a proxy's page). */
     readonly code: string,
     message: string,
     circumstances: Circumstances = {},
@@ -38,22 +33,25 @@ export class SheafError extends Error {
   }
 }
 
-/** There is no such collection, document, chunk, logged search, tenant or key. */
+/** The collection, document, chunk, logged search, tenant or key does not exist. */
 export class SheafNotFound extends SheafError {
   override readonly name = 'SheafNotFound';
 }
 
-/** What is there already is in the way. */
+/** The request conflicts with something that already exists. */
 export class SheafConflict extends SheafError {
   override readonly name = 'SheafConflict';
 }
 
-/** Not now: a rate limit, a quota, an overload. Retries, where they help, have been made. */
+/** Temporarily refused: a rate limit, a quota or an overload. Useful retries have already been made. */
 export class SheafUnavailable extends SheafError {
   override readonly name = 'SheafUnavailable';
 }
 
-/** No answer: nothing listens there, the connection broke, or the time was up. A write may or may not have happened. */
+/**
+ * No answer: the server is not reachable, the connection broke, or the request timed out. A write may or may not have
+ * happened.
+ */
 export class SheafUnreachable extends Error {
   override readonly name = 'SheafUnreachable';
   constructor(
@@ -65,14 +63,14 @@ export class SheafUnreachable extends Error {
   }
 }
 
-/** The class for a kind of error. */
+/** The error class for an error type. */
 function classOf(type: ErrorType | undefined): typeof SheafError {
   if (type === 'not_found') return SheafNotFound;
   if (type === 'conflict') return SheafConflict;
   return type === 'unavailable' ? SheafUnavailable : SheafError;
 }
 
-/** What is wanted of a Response; an XMLHttpRequest can give it too. */
+/** What is needed of a Response; an XMLHttpRequest can provide it too. */
 interface Refusal {
   readonly status: number;
   readonly statusText: string;
@@ -80,8 +78,8 @@ interface Refusal {
 }
 
 /**
- * The error that an answer becomes which refuses. Its code is `http_error` for a body that is no envelope; the request id
- * is that of the header then.
+ * Converts an error answer to an error. If the body is not an error envelope, the code is `http_error` and the request
+ * id comes from the header.
  */
 export function errorOf(response: Refusal, text: string): SheafError {
   const {
@@ -102,7 +100,7 @@ export function errorOf(response: Refusal, text: string): SheafError {
   });
 }
 
-/** For answers of others than Sheaf: proxies, older servers. */
+/** The error type by status, for answers that Sheaf did not write (proxies, older servers). */
 function typeOf(status: number): ErrorType | undefined {
   if (status === 404) return 'not_found';
   if (status === 409) return 'conflict';

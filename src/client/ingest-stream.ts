@@ -1,10 +1,10 @@
-// Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being
-// sent. Neither the body nor the answer is ever held whole.
+// Batch ingest as NDJSON. Documents are sent as their source yields them, and results arrive meanwhile. Neither body
+// nor answer is ever held whole.
 import type { BatchItemResult, BatchSummary, IngestBody } from '../api/documents.js';
 import { SheafError, SheafUnreachable } from './errors.js';
 import { type CallOptions, type Transport, causeOf } from './transport.js';
 
-/** A time limit on silence: it is not the whole of a stream that must end in time, but each wait for the other side. */
+/** Idle timeout: limits each wait for the other side rather than the duration of the whole stream. */
 class IdleTimeout {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
@@ -14,7 +14,7 @@ class IdleTimeout {
     this.restart();
   }
 
-  /** Aborted when it was quiet for too long. */
+  /** Aborted after too long a silence. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
@@ -28,7 +28,7 @@ class IdleTimeout {
     );
   }
 
-  /** While one's own side is waited for. Each pause wants its `resume`. */
+  /** Stops the timeout while this side is the slow one. Each `pause` needs a `resume`. */
   pause(): void {
     this.pauses += 1;
     clearTimeout(this.timer);
@@ -45,10 +45,7 @@ class IdleTimeout {
   }
 }
 
-/**
- * The lines of an answer as they come, without their ends; empty ones are left out. Each piece that comes starts the
- * timeout anew.
- */
+/** The non-empty lines of an answer as they arrive, without line ends. Each received piece restarts the timeout. */
 async function* linesOf(response: Response, idle: IdleTimeout): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -63,15 +60,16 @@ async function* linesOf(response: Response, idle: IdleTimeout): AsyncGenerator<s
 
 export type DocumentSource = Iterable<IngestBody> | AsyncIterable<IngestBody>;
 
-/** About so much of the source is sent at a time. */
+/** The approximate size of the pieces that are sent. */
 const PIECE_CHARACTERS = 64 * 1024;
 const LATER = Symbol('later');
 
 /**
- * The results in the order of the documents; the generator's own result is the summary. Rejects with what the source
- * throws, SheafError where the server refuses, SheafUnreachable where the connection breaks or is silent for the
- * client's time limit while neither the source nor the taker of the results is waited for. It is sent once: a source
- * cannot be asked again. A taker who stops early ends the request; documents that have gone out may have been stored.
+ * Yields results in the order of the documents and returns the summary. Sent once, because a source cannot be read
+ * twice. A consumer that stops early ends the request; documents already sent may have been stored.
+ *
+ * Rejects with what the source throws, with SheafError if the server rejects the request, and with SheafUnreachable if
+ * the connection breaks or is silent for the client's timeout while neither the source nor the consumer is slow.
  */
 export async function* ingestStream(
   transport: Transport,
@@ -97,7 +95,7 @@ export async function* ingestStream(
       yield result;
       idle.resume();
     }
-    throw new Error('the results broke off');
+    throw new Error('the results ended early');
   } catch (error) {
     if (source.failure !== undefined) throw source.failure.error;
     call.signal?.throwIfAborted();
@@ -110,12 +108,12 @@ export async function* ingestStream(
   }
 }
 
-/** Documents as pieces of NDJSON, made when they are wanted. */
+/** Documents as pieces of NDJSON, read from the source on demand. */
 class LineSource {
-  /** What the source has thrown. */
+  /** The error that the source has thrown. */
   failure: { readonly error: unknown } | undefined;
   private readonly documents: AsyncIterator<IngestBody> | Iterator<IngestBody>;
-  /** A document that was asked for, and had not come when a piece went out. */
+  /** A document that has been requested but had not arrived when the last piece was sent. */
   private pending: Promise<string | undefined> | undefined;
 
   constructor(
@@ -131,14 +129,14 @@ class LineSource {
     return new ReadableStream<Uint8Array>({ pull: (controller) => this.pull(controller) });
   }
 
-  /** Lets the source tidy up. Not waited for: it may hang in the middle of a document. */
+  /** Closes the source. Not awaited, because the source may hang in the middle of a document. */
   close(): void {
     void Promise.resolve(this.documents.return?.()).catch(() => undefined);
   }
 
-  /** Sends what the source has at once, up to a piece; a source that has nothing is waited for. */
+  /** Sends what the source yields at once, up to one piece. Waits if the source has nothing yet. */
   private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    // A turn of the event loop lies between two pieces: the socket of the answer is read meanwhile.
+    // Yields to the event loop between two pieces, so that the answer is read meanwhile.
     const turn = new Promise<typeof LATER>((resolve) => setImmediate(resolve, LATER));
     let piece = '';
     let line: string | undefined | typeof LATER;

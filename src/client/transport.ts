@@ -1,5 +1,5 @@
-// The exchanges of a client with its server: address, key, time limits, retries of refusals, errors as classes. Over
-// fetch, but for archives. A transport holds no state but its options, so calls may share it.
+// HTTP transport of the client: address, key, timeouts, retries, and error classes. Uses fetch, except for archives.
+// Calls may share a transport, because its only state is its options.
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
@@ -13,16 +13,17 @@ import { SheafError, SheafUnreachable, errorOf } from './errors.js';
 import { type Query, encodePath, encodeQuery, parseBase } from './url.js';
 
 const RETRIES_MAX = 5;
-/** No single wait is longer, whatever the server asks for. */
+/** The longest wait between retries, whatever the server asks for. */
 export const WAIT_MAX_MS = 30_000;
 const WAIT_FIRST_MS = 250;
 
 /**
- * True for the answers that mean "not now": rate limits, overload, a shard being rebuilt. Nothing has been done then.
+ * Whether a status means "try again later": rate limits, overload, a shard being rebuilt. The request has had no
+ * effect.
  */
 export const isRefusal = (status: number): boolean => status === 429 || status === 503;
 
-/** Quotas are refusals with status 429 too, but no waiting makes room; nor does it mend what is damaged. */
+/** Errors that a retry does not help despite their status: exhausted quotas and damaged records. */
 const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
   'collection_limit_reached',
   'chunk_limit_reached',
@@ -33,9 +34,9 @@ const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
 const isWorthRetry = (status: number, code: string): boolean => isRefusal(status) && !LASTING.has(code);
 
 /**
- * Milliseconds to wait before retry number `attempt` (from 0): what `Retry-After` asks for (seconds or an HTTP date),
- * else doubling from 250 ms; up to a quarter is added by `random` in [0, 1), so that refused clients do not come back
- * together.
+ * Milliseconds to wait before retry `attempt` (from 0): the value of `Retry-After` (seconds or an HTTP date), else
+ * doubling from 250 ms. `random` in [0, 1) adds up to a quarter, so that rejected clients do not return at the same
+ * time.
  */
 export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: number, random: number): number {
   const askedMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, nowMs);
@@ -58,8 +59,9 @@ const HEAD = Buffer.from(
 const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
 
 /**
- * The answer, whole. Over node:http, as fetch gives up when an answer takes five minutes to begin, and a restore may take
- * longer. The file is read as the server takes it; a server that refuses need not take the whole of it.
+ * Uploads a file and returns the whole answer. Uses node:http, because fetch gives up if an answer takes five minutes
+ * to begin, which a restore may exceed. The file is read as the server takes it; a server that rejects the request may
+ * not read all of it.
  */
 async function upload({ url, method, headers, file, signal }: Upload): Promise<Response> {
   const length = HEAD.length + file.size + TAIL.length;
@@ -97,33 +99,34 @@ async function readAll(response: IncomingMessage): Promise<string> {
 }
 
 export interface TransportOptions {
-  /** Such as `http://127.0.0.1:8080`; a path before `/v1` is kept. */
+  /** Base address, such as `http://127.0.0.1:8080`; a path before `/v1` is kept. */
   url: string;
   key?: string;
-  /** How often a refusal (429, 503) is tried again, after the wait the server asks for; default 5. */
+  /** Maximum number of retries after 429 and 503, each after the wait that the server asks for. Default: 5. */
   retriesMax?: number;
   /**
-   * For one exchange, without the waits between; of a stream, without a byte in either direction. Default 5 minutes.
+   * Timeout of one HTTP request, not counting waits between retries; for a stream, of silence in both directions.
+   * Default: 5 minutes.
    */
   timeoutMs?: number;
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Overrides the client's: health checks want none. */
+  /** Overrides the client's setting; health checks use 0. */
   retriesMax?: number;
 }
 
 interface Exchange extends CallOptions {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Segments, encoded here. */
+  /** Path segments; the transport percent-encodes them. */
   path: readonly string[];
   query?: Query;
-  /** Plain objects are sent as JSON. */
+  /** A plain object is sent as JSON. */
   body?: FormData | object;
 }
 
-/** A file as a form; it is sent once, and its answer may take any time. */
+/** A file sent as a form. Sent once, and without a timeout. */
 interface UploadExchange extends CallOptions {
   method: 'POST' | 'PUT';
   path: readonly string[];
@@ -131,7 +134,7 @@ interface UploadExchange extends CallOptions {
   file: Blob;
 }
 
-/** A request whose body is a stream; it is sent once. */
+/** A request with a streamed body. Sent once. */
 interface StreamedExchange {
   path: readonly string[];
   contentType: string;
@@ -139,17 +142,17 @@ interface StreamedExchange {
   signal: AbortSignal;
 }
 
-/** An answer with the fields that all have. */
+/** An answer with the fields that all answers have. */
 export type Answered<T> = T & CommonFields;
 
 export interface PageOptions extends CallOptions {
-  /** Entries of a page at most. Without it a listing is whole. */
+  /** Page size. Without it, a listing returns everything. */
   limit?: number;
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   cursor?: string;
 }
 
-/** Entries that are asked for at a time by the iterators. */
+/** Page size of the iterators. */
 const PAGE_LENGTH = 1000;
 
 export class Transport {
@@ -158,10 +161,10 @@ export class Transport {
   private readonly headers: Record<string, string>;
   private readonly retriesMax: number;
 
-  /** Throws TypeError when `url` is no http or https address, or `key` can stand in no header. */
+  /** Throws TypeError if `url` is not an http or https address, or if `key` cannot be sent in a header. */
   constructor({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions) {
     this.base = parseBase(url);
-    if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has characters that no key has.');
+    if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has invalid characters.');
     this.headers = key ? { authorization: `Bearer ${key}` } : {};
     this.retriesMax = retriesMax;
     this.timeoutMs = timeoutMs;
@@ -205,7 +208,7 @@ export class Transport {
     return this.json({ method: 'GET', path, query: { limit, cursor }, ...call });
   }
 
-  /** The entries of all pages; the next page is asked for when it is wanted. `limit` is the length of a page. */
+  /** The entries of all pages; the next page is requested on demand. `limit` is the page size. */
   async *each<T, P extends { next_cursor?: string }>(
     ask: (options: PageOptions) => Promise<P>,
     entries: (page: P) => readonly T[],
@@ -219,21 +222,21 @@ export class Transport {
     } while (cursor !== undefined);
   }
 
-  /** A successful answer whose body is still to come. It may take any time. */
+  /** A successful answer whose body is still to be read. No timeout. */
   open({ method, path, query, signal }: Exchange): Promise<Response> {
     const request = { method, headers: this.headers, ...(signal && { signal }) };
     return this.accepted(signal, fetch(this.target(path, query), request));
   }
 
-  /** Sends a file as a form. */
+  /** Uploads a file as a form. */
   async upload<T>({ method, path, query, file, signal }: UploadExchange): Promise<Answered<T>> {
     const request = { url: this.target(path, query), method, headers: this.headers, file, signal };
     return parsed<T>(await (await this.accepted(signal, upload(request))).text());
   }
 
-  /** A successful answer to a stream, whose body is still to come. */
+  /** Sends a stream and returns a successful answer whose body is still to be read. */
   stream({ path, contentType, body, signal }: StreamedExchange): Promise<Response> {
-    // fetch wants to be told that the answer may begin before the request has ended; its types do not know the word.
+    // `duplex` permits the answer to begin before the request ends; the type declarations of fetch lack it.
     const request: RequestInit & { duplex: 'half' } = {
       method: 'POST',
       headers: { ...this.headers, 'content-type': contentType },
@@ -244,10 +247,7 @@ export class Transport {
     return this.accepted(signal, fetch(this.target(path), request));
   }
 
-  /**
-   * What `answered` resolves with. Rejects with SheafUnreachable in place of what it rejects with, unless the caller has
-   * ended it.
-   */
+  /** Awaits `answered` and converts its rejection to SheafUnreachable, unless the caller has aborted the call. */
   async reached<T>(signal: AbortSignal | undefined, answered: Promise<T>): Promise<T> {
     try {
       return await answered;
@@ -269,7 +269,7 @@ export class Transport {
     return this.reached(signal, fetch(this.target(path, query), request));
   }
 
-  /** The answer, where it is a success. */
+  /** The answer if it is a success; rejects with its error otherwise. */
   private async accepted(signal: AbortSignal | undefined, answer: Promise<Response>): Promise<Response> {
     const response = await this.reached(signal, answer);
     if (!response.ok) throw errorOf(response, await this.reached(signal, response.text()));
@@ -281,7 +281,7 @@ export class Transport {
   }
 }
 
-/** fetch says "fetch failed"; the cause beneath names the socket's error. */
+/** The reason of a network error. fetch only says "fetch failed"; its cause names the socket error. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause as { code?: string; message?: string } | undefined;
@@ -291,12 +291,12 @@ export function causeOf(error: unknown): string {
 function parsed<T>(text: string): Answered<T> {
   try {
     const answer = JSON.parse(text) as Partial<Answered<T>> | null;
-    // All of Sheaf's have it.
+    // All answers of Sheaf have `ok`.
     if (typeof answer?.ok === 'boolean') return answer as Answered<T>;
   } catch {
-    // Told below, like what is JSON and no answer of Sheaf.
+    // Reported below, like JSON that is not an answer of Sheaf.
   }
-  throw new SheafError(200, 'http_error', 'The answer is none of Sheaf: another program listens there.');
+  throw new SheafError(200, 'http_error', 'The answer is not from Sheaf: another program listens at this address.');
 }
 
 export const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => [

@@ -1,34 +1,34 @@
-// Addresses of the server's resources: the base a client was given, path segments, query strings. Pure.
+// Addresses of the API: base address, path segments, query strings. Pure.
 
-/** Undefined and null are left out. */
+/** Undefined and null values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Throws TypeError when `url` is no http or https address. */
+/** Throws TypeError if `url` is not an http or https address. */
 export function parseBase(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`"${url}" is not an http address.`);
   return (parsed.origin + parsed.pathname).replace(/\/+$/, '');
 }
 
-/** An id that no address can name. */
+/** An id that cannot be addressed in a URL. */
 export class UnaddressableId extends TypeError {}
 
-/** Throws UnaddressableId for a segment that cannot stand in a path. */
+/** Encodes path segments. Throws UnaddressableId for a segment that cannot occur in a path. */
 export const encodePath = (segments: readonly string[]): string =>
   segments.map((segment) => `/${encodeSegment(segment)}`).join('');
 
-/** A URL takes `.` and `..` for folders even when percent-encoded, so that a request would reach another resource. */
+/** URL parsers resolve `.` and `..` even if percent-encoded, so such a request would reach another resource. */
 function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..')
-    throw new UnaddressableId(`"${segment}" cannot stand in an address.`);
+    throw new UnaddressableId(`"${segment}" cannot be part of an address.`);
   try {
     return encodeURIComponent(segment);
   } catch {
-    throw new UnaddressableId('Half a character cannot stand in an address.');
+    throw new UnaddressableId('A lone surrogate cannot be part of an address.');
   }
 }
 
-/** With its question mark; '' where nothing is asked. */
+/** A query string with its question mark; '' if all values are absent. */
 export function encodeQuery(query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;

@@ -1,12 +1,12 @@
-// Where the user is, as the part of the address behind #: `#/tenant/collection/view?name=value`. So every view can be
-// linked to, and the browser's buttons work. Pure; state.ts keeps the present one.
+// The place in the console, stored in the address fragment: `#/tenant/collection/view?name=value`. Every view can be
+// linked to, and the browser's history works. Pure.
 
 export const VIEWS = ['documents', 'search', 'compare', 'queries', 'reindex', 'map', 'settings'] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Place {
   readonly tenant: string;
-  /** Absent: the overview. */
+  /** Absent in the overview. */
   readonly collection?: string;
   readonly view: View;
   readonly params: Readonly<Record<string, string>>;
@@ -39,8 +39,7 @@ export function hrefOf({ tenant, collection, view, params }: Place): string {
   return `#/${path}${query && `?${query}`}`;
 }
 
-// The two halves of a chunk id, `document::path`. A document id may have `::` in it, a path has none.
-// Pure; used by whatever links to chunks.
+// The two halves of a chunk id, `document::path`. A document id may contain `::`, a path cannot. Pure.
 
 export const docidOf = (rid: string): string => rid.slice(0, rid.lastIndexOf('::'));
 

@@ -1,5 +1,5 @@
-// The endpoints that the console uses, typed by the contract. A function an endpoint; the views call them.
-// Each takes a signal where a view may lose interest.
+// The endpoints that the console uses, one typed function each. A function takes a signal if a view may cancel the
+// call.
 import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection } from '../api/collections.js';
 import type { CommonFields } from '../api/common.js';
 import type {
@@ -22,8 +22,8 @@ import { SheafUnreachable, errorOf } from '../client/errors.js';
 import { type Query, encodePath, encodeQuery } from '../client/url.js';
 import { apiKey, askForKey, breaks, judgeKey } from './state.js';
 
-// One exchange with the server that the page came from, with the key of the session. A refusal becomes the client's
-// SheafError. Used by api.ts; relative to the page, so that a path before /ui is kept.
+// One HTTP exchange with the server of this page, with the key of the session. Error answers become the client's
+// SheafError. Addresses are relative to the page, so that a path before /ui is kept.
 
 interface Exchange {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -33,7 +33,7 @@ interface Exchange {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `round_ms`: what the exchange took as the page saw it. */
+/** `round_ms` is the time of the exchange as measured by the page. */
 export type Told<T> = T & CommonFields & { readonly round_ms: number };
 
 export const addressOf = (path: readonly string[], query?: Query): string =>
@@ -53,7 +53,7 @@ async function callText(path: readonly string[], signal?: AbortSignal): Promise<
   return (await open(path, { signal })).text();
 }
 
-/** A successful answer whose body is still to come. */
+/** A successful answer whose body is still to be read. */
 export async function open(
   path: readonly string[],
   { method = 'GET', query, body, signal }: Exchange,
@@ -76,7 +76,7 @@ export async function open(
   throw errorOf(response, await response.text());
 }
 
-/** A page that anybody may have says nothing of a key. */
+/** Learns from a status whether the key is valid. A public page says nothing about it. */
 function judge({ status, url }: Response, key: string): void {
   if (status === 401) judgeKey(key, false);
   else if (key && (status < 300 || status === 403) && new URL(url).pathname.includes('/v1/')) judgeKey(key, true);

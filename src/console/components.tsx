@@ -1,5 +1,4 @@
-// A labelled field of a form, with a hint below it.
-// A part of every form.
+// A labelled form field with a hint.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SheafError, SheafUnreachable } from '../client/errors.js';
@@ -24,12 +23,12 @@ export function Field({ label, hint, children }: FieldProps) {
 interface ChoiceProps {
   readonly label: string;
   readonly value: string;
-  /** Value and words. */
+  /** Values and labels. */
   readonly choices: readonly (readonly [string, string])[];
   readonly onChoice: (value: string) => void;
 }
 
-/** One of a few. */
+/** A choice from a list. */
 export function Choice({ label, value, choices, onChoice }: ChoiceProps) {
   return (
     <Field label={label}>
@@ -59,8 +58,7 @@ export function Tick({ label, isOn, onTurn }: TickProps) {
   );
 }
 
-// A modal dialog: the browser's own, which keeps the focus inside, closes with Esc, and gives the focus back.
-// A part of the shell and of views.
+// A modal dialog. The browser's `dialog` element keeps the focus inside, closes on Esc, and restores the focus.
 
 interface DialogProps {
   readonly title: string;
@@ -71,7 +69,7 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, isWide, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the page is painted: who types at once types into the dialog.
+  // Opens before the page is painted, so that keys pressed at once reach the dialog.
   useLayoutEffect(() => {
     const dialog = element.current as HTMLDialogElement;
     dialog.showModal();
@@ -90,52 +88,51 @@ export function Dialog({ title, onClose, isWide, children }: DialogProps) {
   );
 }
 
-// What to do next, by the code of an error: a sentence for the user, where there is something to do.
+// Advice for the user by error code, where there is something to do.
 
 const BY_CODE: Readonly<Record<string, string>> = {
   auth_invalid: 'Press “Key” at the top right and enter a key of this server.',
   auth_forbidden:
     'This key is for another tenant, or lacks the scope. Change the tenant at the top, or use another key.',
   admin_required: 'Only the admin key may do this. Press “Key” at the top right to use it.',
-  collection_not_found: 'It may have been deleted or renamed. Choose another in the list on the left, or make it.',
+  collection_not_found: 'It may have been deleted or renamed. Choose another in the list on the left, or create it.',
   collection_damaged:
-    'Stop the server and run “sheaf check” on its data directory; other collections are not concerned.',
+    'Stop the server and run “sheaf check” on its data directory. Other collections are not affected.',
   embedder_unavailable: 'The embedder does not answer. See /health/ready, and try again once it does.',
   vectors_only:
-    'This collection holds vectors of your own, not texts. Search it by a vector, such as [0.1, 0.2]; for texts make another collection.',
-  dim_mismatch: 'Give a vector of as many numbers as the collection’s embedder has: its settings tell how many.',
-  invalid_rerank: 'Name a reranker of the configuration (“rerank.instances”), or leave the field empty.',
+    'This collection holds your own vectors, not texts. Search it by a vector, such as [0.1, 0.2], or create another collection for texts.',
+  dim_mismatch: 'Use a vector with the dimensions of the collection, which its settings show.',
+  invalid_rerank: 'Enter the key of a configured reranker (“rerank.instances”), or leave the field empty.',
   reranker_unavailable: 'Leave the reranker empty, or try again once it answers.',
-  search_mode_requires_text: 'Search by a vector in mode vector.',
+  search_mode_requires_text: 'Use mode vector to search by a vector.',
   collection_conflict: 'Choose another name.',
-  file_too_large: 'Cut it, or raise “limits.file_bytes” of the configuration.',
-  collection_limit_reached: 'The tenant has as many collections as it may: delete one, or have its quota raised.',
-  chunk_limit_reached: 'The collection has as many chunks as it may: delete documents, or have the quota raised.',
-  not_ready: 'The server is starting. Try again in some seconds.',
+  file_too_large: 'Split the file, or raise “limits.file_bytes_max” in the configuration.',
+  collection_limit_reached: 'The tenant has reached its limit of collections: delete one, or ask for a higher quota.',
+  chunk_limit_reached: 'The collection has reached its limit of chunks: delete documents, or ask for a higher quota.',
+  not_ready: 'The server is starting. Try again in a few seconds.',
   unsupported_or_invalid_document:
     'Files may be txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub or eml.',
   file_encrypted: 'Save the file without its password and drop it again.',
-  file_unreadable: 'The file seems to be cut off or broken: open and save it in its program, then drop it again.',
-  no_text_extracted: 'There is no text in it. A scan has to go through text recognition first.',
-  reindex_conflict: 'Wait for the job that is under way, or cancel it.',
-  reindex_invalid: 'Choose another embedder than the present one, or “the same”, which builds memory and graph anew.',
+  file_unreadable: 'The file seems to be truncated or broken: open and save it in its program, then drop it again.',
+  no_text_extracted: 'The file contains no text. A scan needs text recognition first.',
+  reindex_conflict: 'Wait for the current job, or cancel it.',
+  reindex_invalid: 'Choose a different embedder, or “the same” to rebuild memory and graph.',
   tenant_rate_limited: 'Wait a moment and try again.',
   overloaded: 'The server is busy. Wait a moment and try again.',
-  shard_unavailable: 'A part of the collection is being loaded. Try again in some seconds.',
-  storage_full: 'The disk of the server is full: make room, then try again. Reading goes on meanwhile.',
-  storage_failed: 'The disk of the server takes no writes: see its log.',
-  validation_error: 'Mend the field that is named and try again.',
-  search_mode_disabled: 'Choose another mode; “search.modes” of the configuration says which are served.',
+  shard_unavailable: 'A part of the collection is being loaded. Try again in a few seconds.',
+  storage_full: 'The disk of the server is full: free some space, then try again. Reads still work.',
+  storage_failed: 'The disk of the server fails to write: see the server log.',
+  validation_error: 'Correct the named field and try again.',
+  search_mode_disabled: 'Choose another mode. “search.modes” in the configuration lists the enabled ones.',
 };
 
 function adviceFor(error: unknown): string | undefined {
   if (error instanceof SheafUnreachable)
-    return 'See whether the server is running (“npm start”), then try again, or reload the page.';
+    return 'Check that the server is running (“npm start”), then try again or reload the page.';
   return error instanceof SheafError ? BY_CODE[error.code] : undefined;
 }
 
-// What went wrong, in the server's words, and what to do next. Shown in the place of what could not be shown.
-// A part of every view.
+// Shows an error in the server's words, with advice.
 
 export function ErrorNote({ error }: { error: unknown }) {
   if (error === undefined) return null;
@@ -155,8 +152,7 @@ export function ErrorNote({ error }: { error: unknown }) {
   );
 }
 
-// A name and its value, in a list of such (`dl`).
-// A part of figures and of what is known of something.
+// A name and its value in a `dl` list.
 
 export function Term({ name, isWide, children }: { name: string; isWide?: boolean; children: ComponentChildren }) {
   return (
@@ -167,8 +163,7 @@ export function Term({ name, isWide, children }: { name: string; isWide?: boolea
   );
 }
 
-// A text with marks in it. As text nodes: what stands in documents is never taken for markup.
-// A part of chunks and hits.
+// A text with marked ranges. Rendered as text nodes, so that text from documents is never parsed as markup.
 
 export function Marked({ text, ranges }: { text: string; ranges: readonly Range[] }) {
   return <>{piecesOf(text, ranges).map(({ text: piece, isMarked }) => (isMarked ? <mark>{piece}</mark> : piece))}</>;

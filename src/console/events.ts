@@ -1,5 +1,5 @@
-// Follows what happens to a collection: its events, over a stream that is taken up again where it broke off. One stream
-// a page, of the collection that is open; views listen by `useHappening`.
+// Events of the open collection over a stream that reconnects and continues after the last event. One stream per page.
+// Views listen with `useHappening`.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { SheafError } from '../client/errors.js';
@@ -8,20 +8,20 @@ import { breaks } from './state.js';
 import { EventLines } from './updates.js';
 
 export interface Happening {
-  /** `job`, `ingest`, `delete`, `collection`; `reset`: some were missed. */
+  /** `job`, `ingest`, `delete` or `collection`; `reset` if events were missed. */
   readonly type: string;
   readonly data: Record<string, unknown>;
 }
 
 const RETRY_MS = 3000;
 
-/** Whether the stream stands. */
+/** Whether the stream is connected. */
 export const isLive = signal(false);
 const listeners = new Set<(happening: Happening) => void>();
 
 const tell = (happening: Happening): void => listeners.forEach((hear) => hear(happening));
 
-/** Calls `hear` with what happens to the open collection while the component is shown. */
+/** Calls `hear` with events of the open collection while the component is mounted. */
 export function useHappening(hear: (happening: Happening) => void): void {
   useEffect(() => {
     listeners.add(hear);
@@ -29,7 +29,7 @@ export function useHappening(hear: (happening: Happening) => void): void {
   });
 }
 
-/** Until `signal` is aborted. A refusal ends it, unless it means "not now": the views go on without. */
+/** Follows the events until `signal` is aborted. A client error ends it, except 429; the views work without events. */
 export async function follow(at: At, signal: AbortSignal): Promise<void> {
   const isOver = (): boolean => signal.aborted;
   let lastId = '';
@@ -37,7 +37,7 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
     try {
       const response = await open(pathOf(at, 'events'), { signal }, lastId ? { 'last-event-id': lastId } : {});
       isLive.value = true;
-      // Before the first event there is nothing to go on from: what happened until now may have been missed.
+      // Before the first event there is no id to continue from, so events may have been missed.
       if (lastId === '') tell({ type: 'reset', data: {} });
       lastId = await readAll(response, lastId);
     } catch (error) {
@@ -64,7 +64,7 @@ async function readAll(response: Response, since: string): Promise<string> {
       }
     }
   } catch {
-    // The connection broke: it is taken up where it was.
+    // The connection broke; the caller reconnects after the last event.
   }
   return lastId;
 }

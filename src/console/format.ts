@@ -1,5 +1,5 @@
-// Where the words of a query stand in a text, and a text cut at such places. Pure; positions are UTF-16 units, as the
-// browser's strings have them, but for what the server gives, which counts characters.
+// Occurrences of query words in a text, and texts split at ranges. Pure. Positions are UTF-16 units, except those of
+// the server, which counts characters.
 
 export type Range = readonly [start: number, end: number];
 
@@ -10,9 +10,7 @@ interface Piece {
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/**
- * Case and Latin diacritics make no difference, as to the server's words; the same word in another form is not found.
- */
+/** Ranges of query words in a text. Ignores case and Latin diacritics, like the server's terms, but does not stem. */
 export function wordsIn(text: string, query: string): Range[] {
   const wanted = new Set(Array.from(query.matchAll(WORD), ([word]) => folded(word)));
   if (wanted.size === 0) return [];
@@ -24,8 +22,8 @@ export function wordsIn(text: string, query: string): Range[] {
 const folded = (word: string): string => word.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 /**
- * What to mark in texts around a hit: the words that the server found in it, in the forms they have there; without
- * such, those of the query.
+ * The words to mark in the texts around a hit: those that the server's highlight found, in the forms they have there;
+ * without a highlight those of the query.
  */
 export function wordsToMark(
   query: string,
@@ -38,7 +36,7 @@ export function wordsToMark(
   return [...new Set(found)].join(' ');
 }
 
-/** Ranges in characters as ranges in units. */
+/** Converts ranges in characters to ranges in UTF-16 units. */
 export function inUnits(text: string, ranges: readonly Range[]): Range[] {
   const starts = [0];
   for (const character of text) starts.push((starts.at(-1) as number) + character.length);
@@ -46,7 +44,9 @@ export function inUnits(text: string, ranges: readonly Range[]): Range[] {
   return ranges.map(([start, end]) => [unitOf(start), unitOf(end)]);
 }
 
-/** All of the text in order. Ranges come in order; what overlaps the one before is cut off. */
+/**
+ * Splits a text into marked and unmarked pieces. Ranges must be sorted; an overlap with the previous range is cut off.
+ */
 export function piecesOf(text: string, ranges: readonly Range[]): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
@@ -62,15 +62,14 @@ export function piecesOf(text: string, ranges: readonly Range[]): Piece[] {
   return pieces;
 }
 
-// Numbers and times as people read them. Pure; used by all views.
-// No locale of its own: that of the browser.
+// Numbers and times in the browser's locale. Pure.
 
 export const count = (value: number): string => value.toLocaleString();
 
 /** `1 chunk`, `2 chunks`. */
 export const counted = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 
-/** Three digits that matter. */
+/** Three significant digits. */
 export const score = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
 export function ms(value: number): string {
@@ -93,12 +92,11 @@ export function span(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-// Metadata without what the server puts into all of it, and the file's name among that.
-// Pure; used for documents and hits, which show those elsewhere.
+// Metadata without the fields that the server adds to every chunk, and without the file name. Pure.
 
 const ALWAYS_THERE = new Set(['docid', 'ingested_at', 'offset', 'filename']);
 
-/** The name of the file that a document came as, unless its id says it. */
+/** The file name of a document, unless its id contains it. */
 export function fileNameBeside(docid: string, filename: unknown): string | undefined {
   return typeof filename === 'string' && filename !== docid && !docid.endsWith(`/${filename}`) ? filename : undefined;
 }
@@ -106,16 +104,15 @@ export function fileNameBeside(docid: string, filename: unknown): string | undef
 export const ownFields = (meta: Readonly<Record<string, unknown>>): [string, unknown][] =>
   Object.entries(meta).filter(([name]) => !ALWAYS_THERE.has(name));
 
-// Collections of vectors that nobody here has embedded: how many numbers one has, and a vector as it is typed.
-// Pure; for the forms that make such collections, fill and search them.
+// Vectors of the user: the dimensions of a collection, and a vector typed as text. Pure.
 
-/** Of the key of a vector space; undefined where texts are embedded. */
+/** The dimensions in a vector-space key; undefined if the collection embeds texts. */
 export function ownDim(spaceKey: string | undefined): number | undefined {
   const dim = /^identity::dim=(\d+)$/.exec(spaceKey ?? '')?.[1];
   return dim === undefined ? undefined : Number(dim);
 }
 
-/** `[0.1, 0.2]` as numbers; undefined for other texts. */
+/** Parses `[0.1, 0.2]`; undefined for any other text. */
 export function vectorOf(text: string): number[] | undefined {
   if (!/^\s*\[[-+\d.eE,\s]+\]\s*$/.test(text)) return undefined;
   try {

@@ -1,5 +1,4 @@
-// A listing that comes page by page, by cursor, as the user scrolls on.
-// A hook, used by the documents, a document's chunks and the query log.
+// A listing that is loaded page by page, by cursor, while the user scrolls.
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { asksForQuery } from './shortcuts.js';
@@ -14,9 +13,9 @@ export interface Pages<T> {
   readonly entries: readonly T[];
   readonly error?: unknown;
   readonly isLoading: boolean;
-  /** All there are have come. */
+  /** Whether all entries are loaded. */
   readonly isWhole: boolean;
-  /** Asks for the next page, unless one is under way or there is none. */
+  /** Requests the next page, unless a request is pending or there is none. */
   more(): void;
   reload(): void;
 }
@@ -29,8 +28,8 @@ interface PagesState<T> {
 }
 
 /**
- * One loading of the list and of the pages behind it. While it has something under way no page is asked for: behind a
- * list that comes anew it would be one of the old.
+ * One load of the list and of the pages after it. While a request is pending no other page is requested, because it
+ * could belong to the list before a reload.
  */
 interface Asking {
   readonly controller: AbortController;
@@ -39,10 +38,7 @@ interface Asking {
 
 const newAsking = (): Asking => ({ controller: new AbortController(), isUnderWay: true });
 
-/**
- * `load` is told how many entries there were, so that a list that is loaded again need not become shorter under its
- * reader.
- */
+/** `load` receives the previous number of entries, so that a reload does not shorten the list under its reader. */
 export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal, lengthBefore: number) => Promise<Page<T>>,
@@ -80,8 +76,8 @@ async function stateAfter<T>(page: Promise<Page<T>>, before: readonly T[]): Prom
   }
 }
 
-// A value that a component loads: shown when it is there, kept while it is loaded again, thrown away when it is of
-// another key. A hook; what is asked for in vain is aborted.
+// A value that a component loads. It stays visible during a reload and is discarded when its key changes. An obsolete
+// request is aborted.
 
 interface Loaded<T> {
   readonly value?: T;
@@ -98,8 +94,8 @@ interface LoadState<T> {
 }
 
 /**
- * Loads when `name` or the key of the session changes, and when the server is back. What one key was shown is not shown
- * to the next, or to none.
+ * Loads when `name` or the API key changes, and when the server is reachable again. A value loaded with one API key is
+ * never shown with another, or without one.
  */
 export function useLoaded<T>(name: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const key = `${apiKey.value} ${name}`;
@@ -121,11 +117,11 @@ export function useLoaded<T>(name: string, load: (signal: AbortSignal) => Promis
 interface Action {
   readonly isBusy: boolean;
   readonly error?: unknown;
-  /** Runs it; what it rejects with is in `error`. */
+  /** Runs `work`; its rejection is stored in `error`. */
   run(work: () => Promise<unknown>): void;
 }
 
-/** Something that a button does, with its failure. */
+/** An action of a button, with its error. */
 export function useAction(): Action {
   const [{ isBusy, error }, setState] = useState<{ isBusy: boolean; error?: unknown }>({ isBusy: false });
   const run = useCallback((work: () => Promise<unknown>) => {
@@ -138,11 +134,10 @@ export function useAction(): Action {
   return { isBusy, error, run };
 }
 
-// What a form holds while it is edited: what the address says, until the user changes it; and that again once the
-// address has changed. A hook of the search views. Without an effect: one that ran behind the first strokes of a key
-// took them back.
+// The state of a form: initially that of the address, then the user's changes, until the address changes. Implemented
+// without an effect, because an effect that ran after the first keystrokes reverted them.
 
-/** `key` is what `asked` says, as a text. */
+/** `key` is the serialized form of `asked`. */
 export function useDraft<T>(key: string, asked: T): [T, (draft: T) => void] {
   const [, redraw] = useReducer((turn: number) => turn + 1, 0);
   const held = useRef({ key, draft: asked });
@@ -154,13 +149,12 @@ export function useDraft<T>(key: string, asked: T): [T, (draft: T) => void] {
   return [held.current.draft, change];
 }
 
-// What has been opened is brought into sight: on a narrow page it does not stand beside the list.
-// A hook of the panes.
+// Scrolls an opened pane into view, which on a narrow page is not beside the list.
 
-/** The limit is that of views.css. */
+/** The same breakpoint as in views.css. */
 const isNarrow = matchMedia('(max-width: 60rem)');
 
-/** For the element of a component that is made when it is opened. */
+/** A ref for the element of a component that is mounted when it is opened. */
 export function useInSight(): RefObject<HTMLElement> {
   const element = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -169,10 +163,10 @@ export function useInSight(): RefObject<HTMLElement> {
   return element;
 }
 
-// The field for the query has the focus when its view comes without hits, or by the keyboard. A hook of the views that
-// have one; `autofocus` would do it once in the life of a page.
+// Focuses the query field when its view is shown without hits or was opened by the keyboard. `autofocus` would work
+// only once per page.
 
-/** For the field, whose query is `q` when it comes: with hits in sight the keys are theirs. */
+/** A ref for the query field. `q` is its initial query: if there are hits, the keyboard is for them. */
 export function useQueryFocus(q: string): RefObject<HTMLInputElement> {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {

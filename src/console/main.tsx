@@ -1,5 +1,5 @@
-// The frame of the console: the bar at the top, the collections at the left, and the view that the address names.
-// Rendered by main.tsx. Each view but the first is fetched when it is wanted.
+// The console: top bar, collections on the left, and the view that the address names. Views except the first are
+// fetched on demand.
 import { type ComponentType, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { SheafUnreachable } from '../client/errors.js';
@@ -15,8 +15,8 @@ import { Tabs, TopBar } from './shell/top-bar.tsx';
 import { listenToKeys, showsHelp } from './shortcuts.js';
 import { apiKey, asksForKey, place, returns, showTheme } from './state.js';
 
-// A component that is fetched when it is first shown, so that the first page stays small.
-// Used by the shell for each view. Where that fails it is tried again once the server is back.
+// A component that is fetched when it is first shown, to keep the first page small. A failed fetch is retried when the
+// server is reachable again.
 
 function later<P extends object>(fetchIt: () => Promise<ComponentType<P>>): ComponentType<P> {
   let fetched: ComponentType<P> | undefined;
@@ -87,7 +87,7 @@ function App() {
   );
 }
 
-/** What happens to the collection that is open, with the key of now. */
+/** Follows the events of the open collection with the current key. */
 function useFollowing(tenant: string, collection: string | undefined): void {
   const isThere = isListed(collection);
   useEffect(() => {
@@ -105,8 +105,8 @@ function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {
       <Tabs collection={collection} view={view} />
       {!isListed(collection) && (
         <p class="note">
-          Tenant {tenant} has no collection “{collection}”. The first document that is put into it makes it, with the
-          settings of the server.
+          Tenant {tenant} has no collection “{collection}”. Its first document creates it, with the default settings of
+          the server.
         </p>
       )}
       <View key={`${tenant}/${collection}/${view}`} tenant={tenant} collection={collection} />
@@ -114,14 +114,15 @@ function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {
   );
 }
 
-/** The address is the place in the console: the browser's own jump would change it. */
+/**
+ * Moves the focus by script, because following the link would change the address, which holds the place in the console.
+ */
 function toMain(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
 }
 
-// The console's entry: shows the shell in the page and listens to the keyboard.
-// Built by scripts/console.mjs; runs in the browser.
+// Entry point of the console, bundled by scripts/console.mjs: renders the page and listens to the keyboard.
 
 showTheme();
 listenToKeys();

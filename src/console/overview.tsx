@@ -1,5 +1,4 @@
-// The first view: what the server is doing, live, and on a new one what to do first.
-// A view without a collection.
+// The overview: live figures of the server, and first steps on a new one.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -12,14 +11,13 @@ import { FirstSteps } from './demo/demo.tsx';
 import { bytes, count, ms, span } from './format.js';
 import { apiKey, isSystemDark, theme } from './state.js';
 
-// The server's counters over the last minutes, asked for every two seconds while somebody looks.
-// A hook of the overview.
+// Counters of the server over the last minutes, polled every two seconds while the page is visible.
 
 interface Sample {
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   readonly atS: number;
   readonly metrics: MetricsAnswer;
-  /** Since the sample before; null of the first one. */
+  /** Rate since the previous sample; null for the first. */
   readonly requestsPerS: number | null;
   readonly searchesPerS: number | null;
   readonly chunksPerS: number | null;
@@ -42,7 +40,7 @@ function useSamples(): { samples: readonly Sample[]; error?: unknown } {
       } catch (error) {
         if (controller.signal.aborted) return;
         setState(({ samples }) => ({ samples, error }));
-        // Who may not see them is not asked for another key every two seconds.
+        // Stops polling on a client error, so that a user without permission is not asked for a key every two seconds.
         if (error instanceof SheafError && error.status < 500) clearInterval(timer);
       }
     };
@@ -56,7 +54,7 @@ function useSamples(): { samples: readonly Sample[]; error?: unknown } {
   return state;
 }
 
-/** Counters may have been set to zero meanwhile: a rate is never below it. */
+/** Rates since the previous sample. Counters may have been reset meanwhile, so a rate is at least 0. */
 function sampleOf(answer: MetricsAnswer, before: Sample | undefined): Sample {
   const atS = Date.now() / 1000;
   const rate = (name: 'requests_total' | 'search_total' | 'chunks_indexed_total'): number | null =>
@@ -70,8 +68,8 @@ function sampleOf(answer: MetricsAnswer, before: Sample | undefined): Sample {
   };
 }
 
-// Lines over time, by uPlot, in the colours of the page. Its latest values stand as text beside its name, for those who
-// do not see it. A part of the overview.
+// A line chart over time by uPlot, in the colours of the page. The latest values are also text beside the title, for
+// screen readers.
 
 interface Line {
   readonly name: string;
@@ -81,7 +79,7 @@ interface Line {
 interface Props {
   readonly title: string;
   readonly unit: string;
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
 }
@@ -106,7 +104,7 @@ function Chart({ title, unit, times, lines }: Props) {
   );
 }
 
-/** The element that it is drawn in; drawn anew in other colours, and whenever values come or the page is resized. */
+/** The element of the chart. Redraws for new values, another theme and another size. */
 function usePlot(unit: string, times: readonly number[], lines: readonly Line[]): RefObject<HTMLDivElement> {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();
@@ -128,7 +126,7 @@ function usePlot(unit: string, times: readonly number[], lines: readonly Line[])
   return place;
 }
 
-/** Up to the last sample; for none, or for a single one, the library would take years. */
+/** The time range up to the last sample. For no sample or a single one, uPlot would choose years. */
 function timeRange(lastS: number | undefined): [number, number] {
   const endS = lastS ?? Date.now() / 1000;
   return [endS - KEPT_S, endS];
@@ -165,7 +163,7 @@ function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): 
   };
 }
 
-/** As it is shown: the property itself may say one colour for light and one for dark. */
+/** The computed colour: the property may have one colour for light and one for dark. */
 function colourOf(element: HTMLElement, property: string): string {
   const probe = element.appendChild(document.createElement('i'));
   probe.style.color = `var(${property})`;
@@ -195,7 +193,7 @@ export function Overview({ tenant }: { tenant: string }) {
   );
 }
 
-/** The counters are the admin's where there are keys. */
+/** Shown instead of the counters, which require the admin key if the server has keys. */
 function Closed({ error }: { error: unknown }) {
   return (
     <section>

@@ -1,5 +1,4 @@
-// A logged search: how it was made, what it found, and what the same search finds now.
-// A part of the query log.
+// A logged search: its settings, its hits then, and the hits of a replay.
 import { useState } from 'preact/hooks';
 import type { QueryEntry, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import { type At, type Told, getQuery, listQueries, replayQuery } from './api.js';
@@ -106,7 +105,7 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
         places={PLACES}
       />
       {gone.length > 0 && <p class="note">No longer found: {gone.join(', ')}</p>}
-      {gone.length === 0 && <p class="faint">All that was found then is found now, in {ms(replay.latency_ms)}.</p>}
+      {gone.length === 0 && <p class="faint">All hits of then are still found, in {ms(replay.latency_ms)}.</p>}
       <HitList
         hits={replay.matches}
         query={entry.query_text}
@@ -116,8 +115,7 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
   );
 }
 
-// The query log: searches that were made, the latest first, and the one that is chosen beside them.
-// A view.
+// The query log, latest first, with the chosen search beside it.
 
 const PAGE_QUERIES = 200;
 const ROW_PX = 36;
@@ -179,7 +177,7 @@ function Nothing() {
     <div class="empty">
       <h2>No searches yet</h2>
       <p>
-        What is searched for in this collection is listed here, unless <code>query_log.enabled</code> is off.
+        Searches of this collection are listed here, unless <code>query_log.enabled</code> is off.
       </p>
       <a class="button main" href={there({ view: 'search' })}>
         Search

@@ -1,5 +1,4 @@
-// One job: where it stands, how fast it goes, what its gate found, and the buttons that its state allows.
-// A part of the reindex view.
+// A reindex job: progress, rate, gate result, and the buttons that its state permits.
 import { useEffect, useState } from 'preact/hooks';
 import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../api/limits.js';
 import type { GateResult, ReindexBody, ReindexJob } from '../api/reindex.js';
@@ -50,7 +49,7 @@ function JobCard({ at, job, onChanged }: Props) {
   );
 }
 
-/** Pausing is the admin's. */
+/** Buttons of a job. `pause` and `resume` require the admin key. */
 function Steering({ at, job: { job_id: id, status }, onChanged }: Props) {
   const { isBusy, error, run } = useAction();
   const steer = (change: 'pause' | 'resume') => run(async () => onChanged(await steerJob(id, change)));
@@ -97,11 +96,10 @@ function Gate({
   );
 }
 
-// Starts a job: which embedder, or only a new graph; what the new space has to show before; how long the old one is
-// kept. A part of the reindex view.
+// The form that starts a reindex: embedder or compaction, quality gate, and how long to keep the previous space.
 
 interface Form {
-  /** '' : the same, and only the graph is new. */
+  /** '' keeps the embedder and only rebuilds the graph. */
   readonly embedder: string;
   readonly hasGate: boolean;
   readonly overlap: string;
@@ -115,7 +113,7 @@ function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => 
   const [form, setForm] = useState(EMPTY);
   const { isBusy, error, run } = useAction();
   const change = (by: Partial<Form>) => setForm({ ...form, ...by });
-  const choices = useEmbedderChoices(at.tenant, 'the same: only memory and graph anew (compact)');
+  const choices = useEmbedderChoices(at.tenant, 'the same: only rebuild memory and graph (compact)');
   const start = (event: Event) => {
     event.preventDefault();
     run(async () => onStarted(await startReindex(at, bodyOf(form))));
@@ -176,8 +174,7 @@ function bodyOf({ embedder, hasGate, overlap, lastN, keepSeconds }: Form): Reind
   };
 }
 
-// Reindex jobs of a collection, as they go on: progress, rate, time left; with what steers them. Events tell of every
-// step. A view.
+// Reindex jobs of a collection with live progress and controls. Events report every step.
 
 export function ReindexView(at: At) {
   const { value, error, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) => listJobs(at, signal));
@@ -199,8 +196,8 @@ export function ReindexView(at: At) {
         ))}
         {value && jobs.length === 0 && (
           <p class="empty">
-            No job yet. A reindex builds the vectors anew beside the live ones, and searches see the new ones at once
-            when all are there.
+            No job yet. A reindex builds new vectors beside the live ones, and searches switch to them in one step when
+            all are complete.
           </p>
         )}
       </section>

@@ -1,11 +1,10 @@
-// The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key
-// pressed in a field is the field's.
+// Keyboard shortcuts: one listener for the page. `g` and a letter open a view. Keys pressed in a field are ignored.
 import { signal } from '@preact/signals';
 import type { View } from './address.js';
 import { asksForKey, go, nextTheme, overviewOf, place, useTheme } from './state.js';
 
 export const showsHelp = signal(false);
-/** Whether the field for the query is to have the focus when it comes. */
+/** Whether the query field gets the focus when it is shown. */
 export const asksForQuery = signal(false);
 
 const VIEW_KEYS: Readonly<Record<string, View>> = {
@@ -20,14 +19,14 @@ const VIEW_KEYS: Readonly<Record<string, View>> = {
 const SECOND_KEY_MS = 1200;
 
 export const SHORTCUTS: readonly (readonly [string, string])[] = [
-  ['/', 'search: to the field for the query'],
+  ['/', 'go to the query field'],
   ['j  k', 'next and previous hit, document or query'],
-  ['Enter', 'open what is chosen'],
+  ['Enter', 'open the chosen entry'],
   ['g d  g s  g c', 'documents, search, compare'],
   ['g q  g r  g m  g t', 'query log, reindex, map, settings'],
   ['g h', 'overview'],
   ['n', 'new collection'],
-  ['t', 'light, dark, or as the system has it'],
+  ['t', 'theme: light, dark, or that of the system'],
   ['K', 'enter a key'],
   ['?', 'this list'],
   ['Esc', 'close a dialog'],
@@ -44,7 +43,7 @@ export function listenToKeys(): void {
       document.querySelector('dialog[open]')
     )
       return;
-    // By when they were pressed: a busy page handles them later.
+    // Uses the times of the key presses, because a busy page handles them later.
     const isSecond = event.timeStamp - gPressedAtMs < SECOND_KEY_MS;
     gPressedAtMs = event.key === 'g' && !isSecond ? event.timeStamp : -Infinity;
     if (isSecond ? goTo(event.key) : act(event.key)) event.preventDefault();
@@ -89,7 +88,7 @@ function toSearch(): void {
   go({ view: 'search' });
 }
 
-/** Moves the focus among the entries of the list that is shown. */
+/** Moves the focus within the displayed list. */
 function step(by: number): void {
   const entries = [...document.querySelectorAll<HTMLElement>('[data-entry]')];
   const at = entries.indexOf(document.activeElement as HTMLElement);

@@ -1,5 +1,4 @@
-// What the page keeps beside its address: the key, for this session of the browser's tab alone, and light or dark, for
-// good. Read by whatever calls the server, and by the bar at the top.
+// State of the page besides its address: the API key, for the session of this tab, and the theme, permanently.
 import { signal } from '@preact/signals';
 import { type Place, docidOf, hrefOf, parsePlace } from './address.js';
 
@@ -9,14 +8,14 @@ const THEME = 'sheaf.theme';
 const THEMES = ['system', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 
-/** '' for none. */
+/** '' if there is none. */
 export const apiKey = signal(sessionStorage.getItem(KEY) ?? '');
-/** Whether the dialog for it is open. */
+/** Whether the key dialog is open. */
 export const asksForKey = signal(false);
-/** The key that the server did not take, '' for none; undefined where the user has opened the dialog. */
+/** The key that the server rejected, '' for a missing key; undefined if the user opened the dialog. */
 export const refusedKey = signal<string | undefined>(undefined);
 
-/** Called when an answer is a 401. Of a key that has been changed since it says nothing. */
+/** Opens the key dialog after a 401. Ignored if the key has been changed since the request. */
 export function askForKey(sent: string): void {
   if (sent !== apiKey.value) return;
   if (!asksForKey.value) refusedKey.value = sent;
@@ -28,7 +27,7 @@ export function closeKey(): void {
   refusedKey.value = undefined;
 }
 
-/** What the server has said of a key: whether it is one of its own. */
+/** Whether the server has accepted a key. */
 export const judgedKey = signal<{ readonly key: string; readonly isGood: boolean } | undefined>(undefined);
 
 export function judgeKey(key: string, isGood: boolean): void {
@@ -36,14 +35,14 @@ export function judgeKey(key: string, isGood: boolean): void {
   if (value?.key !== key || value.isGood !== isGood) judgedKey.value = { key, isGood };
 }
 
-/** How often a call or a stream has broken off: whether the server is still there is asked at once. */
+/** Counts broken calls and streams; each one triggers a health check. */
 export const breaks = signal(0);
 
-/** How often the server has come back after it did not answer: what failed meanwhile is loaded again. */
+/** Counts returns of the server after an outage; what failed meanwhile is loaded again. */
 export const returns = signal(0);
 export const theme = signal<Theme>(THEMES.find((known) => known === localStorage.getItem(THEME)) ?? 'system');
 
-/** What is drawn on a canvas has to be drawn again when it changes. */
+/** Canvases must be redrawn when the system's theme changes. */
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
 export const isSystemDark = signal(systemDark.matches);
 systemDark.addEventListener('change', () => (isSystemDark.value = systemDark.matches));
@@ -68,20 +67,19 @@ export function showTheme(): void {
 
 export const nextTheme = (): Theme => THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme;
 
-// Where the user is now, and the ways to elsewhere: links, for what is named beside the present place.
-// Read by every view; follows the address of the page.
+// The current place in the console, and links relative to it. It follows the address of the page.
 
 export const place = signal<Place>(parsePlace(location.hash));
 addEventListener('hashchange', () => (place.value = parsePlace(location.hash)));
 
-/** The same place but for what is named; the parameters are of the new place alone. */
+/** The current place with the given changes; parameters are not carried over. */
 export const there = (change: Partial<Place>): string => hrefOf({ ...place.value, params: {}, ...change });
 
-/** A chunk among its neighbours, with the words of a query marked. */
+/** A link to a chunk among its neighbours, with the words of a query marked. */
 export const chunkLink = (rid: string, q: string): string =>
   there({ view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
 
-/** What the server does, with the collections of a tenant. */
+/** A link to the overview of a tenant. */
 export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });
 
 export function go(change: Partial<Place>): void {

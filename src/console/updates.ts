@@ -1,5 +1,5 @@
-// Server-sent events out of the pieces of a stream (the format of the HTML standard), for fetch, which can send a key
-// where EventSource cannot. Pure.
+// Parser for server-sent events (HTML standard). Used with fetch, which can send a key in a header, unlike EventSource.
+// Pure.
 import type { ReindexJob } from '../api/reindex.js';
 
 interface ServerEvent {
@@ -8,7 +8,7 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Takes text as it comes, however it was cut; gives the events that are complete with it. */
+/** Takes text in arbitrary pieces and returns the events that they complete. */
 export class EventLines {
   private rest = '';
 
@@ -19,7 +19,7 @@ export class EventLines {
   }
 }
 
-/** Undefined for what has no data: comments, and how long to wait. */
+/** Undefined for a block without data: comments and retry intervals. */
 function parseBlock(block: string): ServerEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
@@ -31,29 +31,27 @@ function parseBlock(block: string): ServerEvent | undefined {
   return data === undefined ? undefined : { id: fields.get('id') ?? '', type: fields.get('event') ?? 'message', data };
 }
 
-// The jobs of a collection as the view has them, when news of them come by three ways: events, answers to what was
-// asked for, and the list. Pure; used by the reindex view.
+// The jobs of a collection, merged from events, answers and the list. Pure.
 
 type Jobs = readonly ReindexJob[];
 
-/** An event is of now: events come in order. */
+/** Merges an event, which is always the latest state, because events arrive in order. */
 export const withEvent = (jobs: Jobs, job: ReindexJob): Jobs =>
   sorted([job, ...jobs.filter(({ job_id: id }) => id !== job.job_id)]);
 
-/** An answer may come behind an event that has told of what happened since. */
+/** Merges answers, which may be older than an event that has already arrived. */
 export function withAnswers(jobs: Jobs, answers: Jobs): Jobs {
   const isNews = (job: ReindexJob): boolean =>
     !jobs.some(({ job_id: id, updated_at: at }) => id === job.job_id && at >= job.updated_at);
   return answers.filter(isNews).reduce(withEvent, jobs);
 }
 
-/** The latest first. */
+/** Latest first. */
 const sorted = (jobs: Jobs): Jobs => [...jobs].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 
-// A list that may grow without end, of which what is over goes when there is too much of it.
-// Pure; used for uploads.
+// Bounds a list by dropping old entries that are over. Pure.
 
-/** All that are not over, and of the others the latest `max`; in their order. */
+/** All entries that are not over, and the latest `max` of the others, in their order. */
 export function keptOf<T>(entries: readonly T[], isOver: (entry: T) => boolean, max: number): T[] {
   let tooMany = entries.filter(isOver).length - max;
   return entries.filter((entry) => !isOver(entry) || tooMany-- <= 0);

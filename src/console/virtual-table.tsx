@@ -1,5 +1,5 @@
-// A table of any length of which only the rows in sight are made (@tanstack/virtual-core). A row is a link or a button
-// that fills its line. Used by the documents and the query log; asks for more when the end comes near.
+// A table of any length that renders only visible rows (@tanstack/virtual-core). A row is a link or button that fills
+// its line. Requests more entries near the end.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useReducer, useRef } from 'preact/hooks';
@@ -9,10 +9,10 @@ interface Props<T> {
   readonly columns: readonly string[];
   readonly entries: readonly T[];
   readonly rowHeight: number;
-  /** As many cells as there are columns. */
+  /** One cell per column. */
   readonly cellsOf: (entry: T) => readonly ComponentChildren[];
   readonly isChosen?: (entry: T) => boolean;
-  /** Called again and again while the end is in sight. */
+  /** Called repeatedly while the end is in view. */
   readonly onEnd?: () => void;
 }
 
@@ -24,7 +24,7 @@ export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen,
   const virtual = useVirtual(scroller, entries.length, rowHeight);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
-  // Behind every render: what was asked for while the list came anew has been passed over, and is to be asked again.
+  // Runs after every render, because a request made during a reload is ignored and must be repeated.
   useEffect(() => {
     if (last >= entries.length - END_ROWS) onEnd?.();
   });

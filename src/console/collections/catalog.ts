@@ -1,5 +1,4 @@
-// The collections of the tenant that is looked at, shared by the list at the left and the overview, so that they are
-// asked for once. State of the page; asked for by the list.
+// The collections of the current tenant, loaded once and shared by the views.
 import { signal } from '@preact/signals';
 import type { CollectionSummary } from '../../api/collections.js';
 import { listCollections, listEmbedders } from '../api.js';
@@ -11,15 +10,15 @@ export const catalog = signal<{ tenant: string; collections?: readonly Collectio
   tenant: '',
 });
 
-/** Whether the tenant has a collection of this name; as long as they are not known, it has. */
+/** Whether the tenant has a collection of this name; true while the collections are not loaded. */
 export const isListed = (collection: string | undefined): boolean =>
   catalog.value.collections?.some(({ name }) => name === collection) ?? true;
 
-/** How many numbers a vector of it has, where it takes vectors and no texts. */
+/** The dimensions of a collection that stores vectors of the user; undefined for a collection of texts. */
 export const dimOfOwn = (collection: string | undefined): number | undefined =>
   ownDim(catalog.value.collections?.find(({ name }) => name === collection)?.vector_space_key);
 
-/** What stands in an empty field for a query. */
+/** The placeholder of the query field. */
 export const queryHint = (): string =>
   dimOfOwn(place.value.collection) === undefined ? 'What do you look for?' : 'A vector, such as [0.1, 0.2]';
 
@@ -27,8 +26,8 @@ let lastAsked = 0;
 let lastTaken = 0;
 
 /**
- * Loads them, again where they are there; an answer about another tenant than the last asked about is dropped, and one
- * that a later one has overtaken.
+ * Loads or reloads the collections. Drops an answer about a tenant that is no longer shown, and one that a later answer
+ * has overtaken.
  */
 export async function loadCatalog(tenant: string): Promise<void> {
   const asked = ++lastAsked;
@@ -42,10 +41,9 @@ export async function loadCatalog(tenant: string): Promise<void> {
   catalog.value = { tenant, ...found };
 }
 
-// The embedders that a tenant may choose from, for a form.
-// A hook of the forms that make a collection and start a reindex.
+// The embedders that a tenant may choose, for forms.
 
-/** Values and words; first what it means to choose none. */
+/** Values and labels; the first entry stands for no choice and is labelled `none`. */
 export function useEmbedderChoices(tenant: string, none: string): readonly (readonly [string, string])[] {
   const { value } = useLoaded(`embedders/${tenant}`, (signal) => listEmbedders(tenant, signal));
   return [

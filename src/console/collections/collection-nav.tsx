@@ -1,5 +1,4 @@
-// The collections of the tenant, with a field to narrow them and a button to make one.
-// The left side of the shell.
+// The list of collections, with a filter field and a button to create one.
 import { useEffect, useState } from 'preact/hooks';
 import type { CollectionSummary } from '../../api/collections.js';
 import { ErrorNote } from '../components.tsx';
@@ -10,13 +9,13 @@ import { apiKey, place, returns } from '../state.js';
 import { catalog, isListed, loadCatalog } from './catalog.js';
 import { CreateCollection } from './create-collection.tsx';
 
-/** With fewer there is nothing to narrow. */
+/** Shorter lists have no filter field. */
 const FIELD_FROM = 8;
 
 export function CollectionNav({ tenant }: { tenant: string }) {
   const [word, setWord] = useState('');
   const [isMaking, setIsMaking] = useState(false);
-  // Again with each collection that is opened: it may have been made elsewhere.
+  // Reloads whenever a collection is opened, which may have been created elsewhere.
   useEffect(() => void loadCatalog(tenant), [tenant, place.value.collection, apiKey.value, returns.value]);
   useHappening(
     ({ type }) =>

@@ -1,5 +1,4 @@
-// What a collection is: its settings, counts and memory; and what changes or ends it.
-// A view.
+// Settings, counts and memory of a collection; rename and delete.
 import { useState } from 'preact/hooks';
 import type { CollectionDetail } from '../../api/collections.js';
 import { ErrorNote, Field, Term } from '../components.tsx';
@@ -43,7 +42,7 @@ function Facts({ detail }: { detail: CollectionDetail }) {
     ['documents', count(detail.doc_count)],
     ['chunks', count(detail.chunk_count)],
     ['embedder', detail.vector_space_key],
-    ['searches by', detail.search_mode],
+    ['search mode', detail.search_mode],
     ['language', detail.language],
     ['precision', detail.precision],
     [
@@ -54,11 +53,11 @@ function Facts({ detail }: { detail: CollectionDetail }) {
           : `${detail.chunking.size} characters, ${detail.chunking.overlap} shared`),
     ],
     ['priority', detail.priority_key],
-    ['made', detail.created_at && moment(detail.created_at)],
+    ['created', detail.created_at && moment(detail.created_at)],
     [
       'memory',
       memory &&
-        `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} codes, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} words`,
+        `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} quantized vectors, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} text index`,
     ],
   ];
   return (
@@ -98,7 +97,7 @@ function Rename({ label, words, value, work }: RenameProps) {
   );
 }
 
-/** Its name has to be typed: nothing brings it back. */
+/** Deletes the collection after its name has been typed, because it cannot be restored. */
 function Delete({ at }: { at: At }) {
   const [typed, setTyped] = useState('');
   const { isBusy, error, run } = useAction();

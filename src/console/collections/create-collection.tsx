@@ -1,5 +1,5 @@
-// Makes a collection: its name, and where wanted its embedder, chunking, default mode and language; or of vectors of
-// one's own. A dialog of the list of collections.
+// Dialog that creates a collection: name, and optionally embedder, chunking, default mode and language, or the
+// dimensions of the user's own vectors.
 import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../api/collections.js';
 import { LANGUAGES } from '../../api/choices.js';
@@ -11,20 +11,20 @@ import { go } from '../state.js';
 import { loadCatalog, useEmbedderChoices } from './catalog.js';
 
 const MODES = [
-  ['', 'as the server has it'],
+  ['', 'the server’s default'],
   ['vector', 'vector'],
   ['boost', 'boost'],
   ['hybrid', 'hybrid'],
 ] as const;
-const CHOICES = ['', ...LANGUAGES].map((each) => [each, each || 'as the server has it'] as const);
+const CHOICES = ['', ...LANGUAGES].map((each) => [each, each || 'the server’s default'] as const);
 
-/** In the place of an embedder; no key of one has a space. */
+/** Stands for no embedder; no embedder key contains a space. */
 const OWN = 'my own';
 
 interface Form {
   readonly name: string;
   readonly embedder: string;
-  /** Of vectors of one's own. */
+  /** For vectors of the user. */
   readonly dim: string;
   readonly size: string;
   readonly mode: string;
@@ -64,7 +64,7 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
     <>
       <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
         <input
-          title="Letters, digits, dots, dashes and underscores, without a space; a letter or digit first."
+          title="Letters, digits, dots, dashes and underscores, without spaces; must begin with a letter or digit."
           required
           autofocus
           spellcheck={false}
@@ -77,7 +77,7 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
       <Choice
         label="Embedder"
         value={form.embedder}
-        choices={[...embedders, [OWN, 'none: I bring vectors of my own']]}
+        choices={[...embedders, [OWN, 'none: I provide my own vectors']]}
         onChoice={(embedder) => onChange({ embedder })}
       />
       {form.embedder === OWN ? (
@@ -91,7 +91,7 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
 
 function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) => void }) {
   return (
-    <Field label="Dimensions" hint={`How many numbers a vector has: 1 to ${DIM_MAX}.`}>
+    <Field label="Dimensions" hint={`Numbers in a vector: 1 to ${DIM_MAX}.`}>
       <input
         type="number"
         required
@@ -107,7 +107,7 @@ function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) =>
 function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Form>) => void }) {
   return (
     <>
-      <Field label="Characters a chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: as the server has it.`}>
+      <Field label="Characters a chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: the server’s default.`}>
         <input
           type="number"
           min={CHUNK_SIZE_MIN}

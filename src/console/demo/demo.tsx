@@ -1,4 +1,4 @@
-// Queries that show what each way of searching is good for, on the demo corpus.
+// Demo queries that show what each search mode is good for.
 import type { IngestBody } from '../../api/documents.js';
 import { type At, createCollection, ingestBatch } from '../api.js';
 import { loadCatalog } from '../collections/catalog.js';
@@ -26,31 +26,29 @@ const DEMO_QUERIES: readonly DemoQuery[] = [
   { q: 'what happens to my data when the power fails', mode: 'hybrid', words: 'a question' },
 ];
 
-// Makes the demo collection and ingests the corpus, some short texts that were written for it.
-// Called by the empty state; the corpus is fetched when it is wanted.
+// Creates the demo collection and ingests its corpus, which is fetched on demand.
 
-/** Small chunks, so that there are neighbours to look at. */
+/** Small chunks, so that a document has several. */
 const CHUNKING = { strategy: 'fixed', size: 240, overlap: 48 } as const;
 
-/** Rejects as calls do; a collection of that name with other settings is a conflict. */
+/** Rejects like the API calls; an existing collection of that name with other settings is a conflict. */
 async function loadDemo(tenant: string): Promise<void> {
   const at = { tenant, collection: DEMO_COLLECTION };
   const [{ documents }] = await Promise.all([import('./corpus.json') as Promise<{ documents: IngestBody[] }>, createCollection(at, { chunking: CHUNKING })]);
   const { failed, documents: results } = await ingestBatch(at, documents);
-  if (failed > 0) throw new Error(results.find(({ ok }) => !ok)?.error ?? 'Some of the documents were not taken.');
+  if (failed > 0) throw new Error(results.find(({ ok }) => !ok)?.error ?? 'Some documents were rejected.');
   await loadCatalog(tenant);
   go({ tenant, collection: DEMO_COLLECTION, view: 'search' });
 }
 
-// What to do on a server without collections: the demo corpus with one click, or a collection of one's own.
-// A part of the overview.
+// First steps on a server without collections: load the demo, or create a collection.
 
 export function FirstSteps({ tenant }: { tenant: string }) {
   const { isBusy, error, run } = useAction();
   return (
     <section class="empty card">
       <h2>Nothing here yet</h2>
-      <p>Begin with the demo: some forty short texts about the sea, the sky, kitchens, books, machines. It takes a second, and suggests queries.</p>
+      <p>Begin with the demo: about forty short texts about the sea, the sky, kitchens, books and machines. It loads in a second and suggests queries.</p>
       <p class="tools">
         <button type="button" class="main" disabled={isBusy} onClick={() => run(() => loadDemo(tenant))}>
           {isBusy ? 'Loading …' : 'Load the demo'}
@@ -64,11 +62,10 @@ export function FirstSteps({ tenant }: { tenant: string }) {
   );
 }
 
-// Queries to begin with: those of the demo corpus in its collection, a few words elsewhere.
-// Shown by the search view before anything is searched for.
+// Suggested queries: those of the demo in its collection, a hint elsewhere.
 
 export function Suggestions({ at, onChoice }: { at: At; onChoice: (settings: Partial<Settings>) => void }) {
-  if (at.collection !== DEMO_COLLECTION) return <p class="empty">Type what you look for and press Enter. “/” brings you here from anywhere.</p>;
+  if (at.collection !== DEMO_COLLECTION) return <p class="empty">Type a query and press Enter. The key “/” opens this field from anywhere.</p>;
   return (
     <section class="empty" aria-label="Suggestions">
       <h2>Try one of these</h2>

@@ -1,5 +1,5 @@
-// A document: its metadata, and its chunks one after the other, each with the text it has. Opened at a chunk, it shows
-// that one with its neighbours and marks the words that were searched for. A part of the documents view.
+// A document: its metadata and its chunks with their texts. If the address names a chunk, the pane shows that chunk
+// with its neighbours and marks the query words.
 import { useEffect, useRef } from 'preact/hooks';
 import type { ChunkSummary } from '../../api/documents.js';
 import { SheafError } from '../../client/errors.js';
@@ -10,8 +10,7 @@ import { counted, fileNameBeside, moment, ownFields, wordsIn } from '../format.j
 import { useAction, useInSight, useLoaded, usePages } from '../hooks.js';
 import { chunkLink, go, place, there } from '../state.js';
 
-// A chunk with its text, in which the words of a query are marked.
-// A part of a document.
+// A chunk with its text, in which query words are marked.
 
 interface Props {
   readonly at: At;
@@ -45,12 +44,11 @@ function ChunkCard({ at, rid, title, query, isChosen }: Props) {
   );
 }
 
-// A chunk between those before and after it in its document, and the way on in both directions.
-// A part of a document, where the address names a chunk.
+// A chunk with its neighbours in the document, and links in both directions.
 
-/** On each side. */
+/** Number of neighbours on each side. */
 const NEIGHBOURS = 2;
-/** What a user scrolls with. */
+/** Events by which a user scrolls. */
 const MOVES = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 
 function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; rid: string }) {
@@ -58,7 +56,7 @@ function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; rid: str
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => keptInSight(element.current as HTMLElement), []);
   const { document: docid = '', q: query = '' } = place.value.params;
-  if (here < 0) return <p class="note bad">The document has no chunk {rid} any more: it was replaced.</p>;
+  if (here < 0) return <p class="note bad">The document no longer has a chunk {rid}: it was replaced.</p>;
   return (
     <div class="chunks" ref={element}>
       <nav class="tools" aria-label="Chunks of the document">
@@ -77,7 +75,10 @@ function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; rid: str
   );
 }
 
-/** The texts of the chunks come one by one, and move it, until the user does. Ends with what it returns. */
+/**
+ * Keeps the chosen chunk in view while chunk texts load above it, until the user scrolls or the returned function is
+ * called.
+ */
 function keptInSight(chunks: HTMLElement): () => void {
   const watch = new ResizeObserver(() => chunks.querySelector('.chosen')?.scrollIntoView({ block: 'nearest' }));
   watch.observe(chunks);

@@ -1,5 +1,5 @@
-// The documents of a collection: a list of any length, uploads, and the document that is chosen beside it.
-// A view; it takes files that are dropped anywhere on it, and is loaded again when documents come or go.
+// The documents of a collection: a virtual list, uploads, and the chosen document beside it. Files can be dropped
+// anywhere on the view. It reloads when documents are added or deleted.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DocumentSummary, IngestBody } from '../../api/documents.js';
 import { changedNumber } from '../../base/json.js';
@@ -14,12 +14,11 @@ import { Rows } from '../virtual-table.tsx';
 import { DocumentPane } from './document-pane.tsx';
 import { DropZone, FileButton, UploadList } from './uploads.tsx';
 
-// A text typed or pasted, as a document, with metadata where wanted; in a collection of vectors of one's own a vector.
-// A dialog of the documents view.
+// Dialog that adds a text as a document, with optional metadata, or a vector in a collection of the user's vectors.
 
 interface Props {
   readonly at: At;
-  /** How many numbers a vector has; undefined where texts are taken. */
+  /** Dimensions of a vector; undefined for a collection of texts. */
   readonly dim: number | undefined;
   readonly onClose: () => void;
   readonly onAdded: (docid: string) => void;
@@ -90,7 +89,7 @@ function Fields({
           onInput={({ currentTarget }) => onChange({ content: currentTarget.value })}
         />
       </Field>
-      <Field label="Document id" hint="Empty: the server makes one. A known one replaces its document.">
+      <Field label="Document id" hint="Empty: the server generates one. An existing document with this id is replaced.">
         <input
           value={docid}
           spellcheck={false}
@@ -113,21 +112,21 @@ function parseVector(text: string, dim: number): NonNullable<IngestBody['vector'
   if (vector?.length === dim) return vector;
   throw new Error(
     vector
-      ? `The vector has ${counted(vector.length, 'number')}; those of this collection have ${dim}.`
-      : 'The vector is no JSON list of numbers, such as [0.1, 0.2].',
+      ? `The vector has ${counted(vector.length, 'number')}; vectors of this collection have ${dim}.`
+      : 'The vector is not a JSON list of numbers, such as [0.1, 0.2].',
   );
 }
 
 function parseObject(text: string): Record<string, unknown> {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('The metadata is no JSON object, such as {"year": 1870}.');
+    throw new Error('The metadata is not a JSON object, such as {"year": 1870}.');
   const number = changedNumber(text);
   if (number === undefined) return value as Record<string, unknown>;
-  throw new Error(`${number} has more digits than a number keeps: write it as a string.`);
+  throw new Error(`${number} has more digits than a number can keep: write it as a string.`);
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -137,10 +136,10 @@ function parsed(text: string): unknown {
 }
 
 const PAGE_DOCUMENTS = 500;
-/** What the server gives at a time at most. */
+/** The server's maximum page size. */
 const PAGE_DOCUMENTS_MAX = 10_000;
 const ROW_PX = 36;
-/** Documents that come in quick succession are shown together. */
+/** Documents that arrive in quick succession cause one reload. */
 const RELOAD_MS = 800;
 
 export function DocumentsView(at: At) {
@@ -148,7 +147,7 @@ export function DocumentsView(at: At) {
   const pages = useDocuments(at);
   const reloadSoon = useSoon(() => {
     pages.reload();
-    // The first document has made the collection.
+    // The first document has created the collection.
     if (!isListed(collection)) void loadCatalog(tenant);
   });
   useHappening(({ type }) => (type === 'ingest' || type === 'delete' || type === 'reset') && reloadSoon());
@@ -174,7 +173,7 @@ function useDocuments(at: At): Pages<DocumentSummary> {
   });
 }
 
-/** Once for all that is asked for in the time. */
+/** Runs `work` once after a delay, however often it is requested meanwhile. */
 function useSoon(work: () => void): () => void {
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -272,7 +271,7 @@ function NoVectors({ dim }: { dim: number }) {
   return (
     <div class="empty">
       <h2>No vectors yet</h2>
-      <p>Each document here is a vector of {counted(dim, 'number')} that you bring, with metadata where you like.</p>
+      <p>Each document here is a vector of {counted(dim, 'number')} that you provide, with optional metadata.</p>
       <p class="faint">
         Many at a time:{' '}
         <code>

@@ -1,5 +1,5 @@
-// Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell
-// how much is sent. State of the page, so that an upload goes on while other views are shown.
+// Uploads: three files at a time, each with its progress. Uses XMLHttpRequest, because fetch reports no upload
+// progress. The state belongs to the page, so an upload continues while other views are shown.
 import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -12,25 +12,25 @@ import { useAction } from '../hooks.js';
 import { apiKey, askForKey, judgeKey } from '../state.js';
 import { keptOf } from '../updates.js';
 
-// The files of what was dropped: of folders all that are below them. They have to be asked for at once in the event:
-// afterwards the browser has forgotten what was dropped.
+// The files of a drop, including all files in dropped folders. Must be read within the event, after which the browser
+// discards the dropped data.
 
-/** Beyond that a folder is for the command line. */
+/** Larger folders are for the command line. */
 const FILES_MAX = 5000;
 
 interface Dropped {
   readonly file: File;
-  /** Below the place from which it was dropped: `notes/2026/may.md`; of a file that was dropped by itself its name. */
+  /** Path relative to the drop, such as `notes/2026/may.md`; for a single file its name. */
   readonly path: string;
 }
 
 interface Drop {
   readonly files: Dropped[];
-  /** Paths that the browser may not read. */
+  /** Paths that the browser cannot read. */
   readonly unread: string[];
 }
 
-/** `isCut` where there were more than are taken. */
+/** `isCut` if there were more files than `FILES_MAX`. */
 async function droppedFiles(transfer: DataTransfer): Promise<Drop & { isCut: boolean }> {
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   if (entries.length === 0)
@@ -40,7 +40,7 @@ async function droppedFiles(transfer: DataTransfer): Promise<Drop & { isCut: boo
   return { files: drop.files.slice(0, FILES_MAX), unread: drop.unread, isCut: drop.files.length > FILES_MAX };
 }
 
-/** A file or folder that cannot be read does not keep the others from being taken. */
+/** Collects the files below an entry. An unreadable entry does not prevent the others from being taken. */
 async function gather(entry: FileSystemEntry, drop: Drop): Promise<void> {
   if (drop.files.length > FILES_MAX || entry.name.startsWith('.')) return;
   const path = entry.fullPath.replace(/^\//, '');
@@ -56,7 +56,7 @@ async function gather(entry: FileSystemEntry, drop: Drop): Promise<void> {
   }
 }
 
-/** The reader gives them a hundred at a time, and none at the end. */
+/** Reads all entries of a folder. The reader returns a hundred at a time, and none at the end. */
 async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
@@ -71,14 +71,14 @@ interface Upload extends Dropped {
   readonly id: number;
   readonly at: At;
   readonly state: 'waiting' | 'sending' | 'indexing' | 'done' | 'failed';
-  /** From 0 to 1. */
+  /** Fraction sent, from 0 to 1. */
   readonly sent: number;
   readonly chunks?: number;
   readonly error?: unknown;
 }
 
 const AT_A_TIME = 3;
-/** Of finished ones the latest are kept in the list. */
+/** Number of finished uploads that stay in the list. */
 const FINISHED_MAX = 500;
 
 const uploads = signal<readonly Upload[]>([]);
@@ -86,7 +86,7 @@ let lastId = 0;
 
 const isFinished = ({ state }: Upload): boolean => state === 'done' || state === 'failed';
 
-/** The browser asks before the page is left. */
+/** Makes the browser ask before the page is left. */
 const warn = (event: Event): void => event.preventDefault();
 effect(() => (uploads.value.every(isFinished) ? removeEventListener : addEventListener)('beforeunload', warn));
 
@@ -116,7 +116,7 @@ function next(): void {
   }
 }
 
-/** The number of its chunks. */
+/** Uploads a file and resolves to its number of chunks. */
 async function send({ id, at, file, path }: Upload): Promise<number> {
   const key = apiKey.value;
   const request = new XMLHttpRequest();
@@ -139,8 +139,8 @@ async function send({ id, at, file, path }: Upload): Promise<number> {
 }
 
 /**
- * A file is known by its name, and one of a folder by its path, as from the command line: an id that the server makes
- * of a name leaves out most letters of the world, and does not know folders.
+ * The form of an upload. The document id is the file's name, or its path in a dropped folder, as with the command line:
+ * an id that the server derives from a name omits most non-Latin letters and ignores folders.
  */
 function formOf(file: File, path: string): FormData {
   const form = new FormData();
@@ -150,15 +150,14 @@ function formOf(file: File, path: string): FormData {
   return form;
 }
 
-// How far the uploads to a collection have come.
-// A part of the documents view.
+// Progress of the uploads to a collection.
 
-/** Of so many files each has a line; the others are counted. */
+/** Files that have a line of their own; the others are counted. */
 const LINES_MAX = 200;
-/** What is most worth a line first. */
+/** States by their priority for a line. */
 const ORDER: readonly Upload['state'][] = ['failed', 'sending', 'indexing', 'waiting', 'done'];
 
-/** Calls `onDone` whenever one of them is finished. */
+/** Calls `onDone` whenever an upload finishes. */
 export function UploadList({ at, onDone }: { at: At; onDone: () => void }) {
   const mine = uploads.value.filter((each) => each.at.tenant === at.tenant && each.at.collection === at.collection);
   const finished = mine.filter(isFinished).length;
@@ -217,9 +216,8 @@ function UploadLine({ upload: { file, path, state, sent, chunks, error } }: { up
 }
 
 // Takes files that are dropped or chosen.
-// A part of the documents view: all of the view takes what is dropped.
 
-/** Files that are named where they cannot be read. */
+/** Number of unreadable files that an error lists. */
 const NAMED_MAX = 5;
 
 export function DropZone({ at, children }: { at: At; children: ComponentChildren }) {
@@ -249,11 +247,11 @@ async function take(at: At, transfer: DataTransfer): Promise<void> {
   upload(at, files);
   if (unread.length > 0)
     throw new Error(
-      `The browser may not read ${unread.slice(0, NAMED_MAX).join(', ')}${unread.length > NAMED_MAX ? ` and ${count(unread.length - NAMED_MAX)} more` : ''}; all else is taken.`,
+      `The browser cannot read ${unread.slice(0, NAMED_MAX).join(', ')}${unread.length > NAMED_MAX ? ` and ${count(unread.length - NAMED_MAX)} more` : ''}; all other files are uploaded.`,
     );
   if (isCut)
     throw new Error(
-      `Of the folder ${count(FILES_MAX)} files are taken. All of it: npx sheaf ingest FOLDER --collection ${at.collection} --tenant ${at.tenant}`,
+      `Only ${count(FILES_MAX)} files of the folder are uploaded. For all of them: npx sheaf ingest FOLDER --collection ${at.collection} --tenant ${at.tenant}`,
     );
 }
 

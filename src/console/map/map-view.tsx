@@ -1,5 +1,5 @@
-// Points on a canvas, with the chunk under the pointer, or chosen by the arrow keys, named below; a click or Enter
-// opens it. A part of the map.
+// Points on a canvas. The chunk under the pointer, or chosen by the arrow keys, is named below; a click or Enter opens
+// it.
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { docidOf } from '../address.js';
@@ -10,10 +10,10 @@ import { useLoaded } from '../hooks.js';
 import { chunkLink, isSystemDark, theme } from '../state.js';
 import { principalPlane, vectorsOf } from './projection.js';
 
-// Draws the points of the map: a colour a document, hits of the query large and ringed.
+// Draws the points of the map: one colour per document, hits of the query large and ringed.
 
 interface Picture {
-  /** x, y of each in px. */
+  /** x and y of each point in px. */
   readonly places: Float32Array;
   readonly ids: readonly string[];
   readonly marked: ReadonlySet<string>;
@@ -23,7 +23,7 @@ interface Picture {
 const MARGIN_PX = 20;
 const HUES = 360;
 
-/** Points to px, so that all are seen and neither axis is stretched against the other. */
+/** Scales points to px so that all are visible, with the same scale on both axes. */
 function placesOf(points: Float32Array, width: number, height: number): Float32Array {
   const xs = points.filter((_, i) => i % 2 === 0);
   const ys = points.filter((_, i) => i % 2 === 1);
@@ -55,17 +55,17 @@ function drawPoints(canvas: HTMLCanvasElement, { places, ids, marked, chosen }: 
   if (chosen !== undefined && chosen < ids.length) dot(chosen, 8, true);
 }
 
-/** The same for all chunks of a document. */
+/** The hue of a document, the same for all its chunks. */
 function hueOf(rid: string): number {
   let sum = 7;
   for (const character of docidOf(rid)) sum = (sum * 31 + character.charCodeAt(0)) % 65_521;
   return (sum * 137) % HUES;
 }
 
-// Which point is meant: the one under the pointer, or the next one in the direction of an arrow key. Pure. Places are
-// x, y of each in px.
+// Picks a point: the one under the pointer, or the next one in the direction of an arrow key. Pure. Places hold x and y
+// of each point in px.
 
-/** Undefined where none is within `reach`. */
+/** The nearest point, or undefined if none is within `reach`. */
 function nearestTo(places: Float32Array, x: number, y: number, reach: number): number | undefined {
   let best: number | undefined;
   let least = reach;
@@ -84,8 +84,8 @@ const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 /**
- * The nearest within a right angle around the direction; without one chosen before, the first. Undefined for other
- * keys, and at the rim.
+ * The nearest point within a right angle around the direction, or the first point if none is chosen. Undefined for
+ * other keys and at the edge.
  */
 function nextInDirection(places: Float32Array, from: number | undefined, key: string): number | undefined {
   const direction = DIRECTIONS[key];
@@ -106,7 +106,7 @@ function nextInDirection(places: Float32Array, from: number | undefined, key: st
 }
 
 interface Props {
-  /** x, y of each. */
+  /** x and y of each point. */
   readonly points: Float32Array;
   readonly ids: readonly string[];
   readonly marked: ReadonlySet<string>;
@@ -151,7 +151,7 @@ function PointMap(props: Props) {
   );
 }
 
-/** The places are those on the canvas, in px; they change with its size. */
+/** Draws the points. `places` are the positions on the canvas in px, which change with its size. */
 function useDrawn(
   { points, ids, marked }: Props,
   chosen: number | undefined,
@@ -171,11 +171,11 @@ function useDrawn(
   return { canvas, places };
 }
 
-// The embedding map: a sample of the collection's vectors on the plane on which they differ most. Hits of a query can
-// be shown on it. A view.
+// The embedding map: a sample of the collection's vectors, projected to their first two principal components. Hits of a
+// query can be shown on it.
 
 const SAMPLE = 500;
-/** Hits that are looked for in the sample. */
+/** Number of hits that are looked up in the sample. */
 const HITS_K = 20;
 
 export function MapView(at: At) {

@@ -1,18 +1,18 @@
-// The two directions in which vectors differ most (principal components), by power iteration, without ever making the
-// covariance matrix: for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
+// The first two principal components of vectors, by power iteration without the covariance matrix. A thousand vectors
+// of some hundred dimensions take some tens of milliseconds. Pure.
 import type { VectorSample } from '../../api/recall.js';
 
 interface Plane {
-  /** Places of the vectors on the two axes, one after the other: x, y. */
+  /** x and y of each vector, interleaved. */
   readonly points: Float32Array;
-  /** Share of the variance that each axis shows. */
+  /** Share of the variance that each axis explains. */
   readonly shares: readonly [number, number];
 }
 
 const ROUNDS = 40;
 const AXES = 2;
 
-/** `rows` has vectors of `dim` numbers one after the other; it is centred in place. */
+/** Projects vectors to a plane. `rows` holds consecutive vectors of `dim` numbers and is centred in place. */
 export function principalPlane(rows: Float32Array, dim: number): Plane {
   const length = rows.length / dim;
   const points = new Float32Array(length * AXES);
@@ -33,7 +33,7 @@ export function principalPlane(rows: Float32Array, dim: number): Plane {
   return { points, shares };
 }
 
-/** Takes the mean away; the sum of squares that is left. */
+/** Subtracts the mean and returns the sum of squares that remains. */
 function centre(rows: Float32Array, dim: number): number {
   const length = rows.length / dim;
   const mean = new Float64Array(dim);
@@ -48,8 +48,8 @@ function centre(rows: Float32Array, dim: number): number {
 }
 
 /**
- * The direction of most variance at right angles to those before. The start is the same each time, so the picture is
- * too.
+ * The direction of most variance that is orthogonal to the previous ones. The start vector is fixed, so that the
+ * picture is reproducible.
  */
 function strongest(rows: Float32Array, dim: number, before: readonly Float64Array[]): Float64Array {
   let direction: Float64Array = Float64Array.from({ length: dim }, (_, i) => Math.sin(i + 1 + before.length));
@@ -76,10 +76,9 @@ function dot(rows: Float32Array, at: number, direction: Float64Array): number {
   return sum;
 }
 
-// The sample of vectors as numbers: bytes out of base64, each times the scale of its vector.
-// Pure but for the browser's own decoder; called by the map.
+// Decodes a sample of vectors: base64 to bytes, scaled to unit length. Pure.
 
-/** One after the other, of length 1 each where they have a direction: the map is one of cosines. */
+/** The vectors as consecutive rows, each of length 1 unless it is zero, because the map shows cosines. */
 export function vectorsOf({ vectors, dim }: VectorSample): Float32Array {
   const rows = new Float32Array(vectors.length * dim);
   for (const [i, { components }] of vectors.entries()) {

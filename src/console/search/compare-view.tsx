@@ -1,5 +1,5 @@
-// One query searched in two ways, side by side: what both find, what has moved, and what it costs.
-// A view; both ways stand in the address, with `a.` and `b.` before their names.
+// One query searched in two ways, side by side: common hits, moved ranks, and time. The address stores both settings,
+// with the prefixes `a.` and `b.`.
 import type { SearchAnswer } from '../../api/search.js';
 import { queryHint } from '../collections/catalog.js';
 import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
@@ -75,7 +75,7 @@ export function CompareView(at: At) {
   );
 }
 
-/** Where nothing is said, hybrid stands against the mode of the collection. */
+/** Both settings. By default, mode hybrid is compared with the collection's mode. */
 function sidesOf(params: Readonly<Record<string, string>>): Sides {
   const isNew = !Object.keys(params).some((name) => name.startsWith('a.') || name.startsWith('b.'));
   return [settingsOf(params, 'a.'), { ...settingsOf(params, 'b.'), ...(isNew && { mode: 'hybrid' }) }];
@@ -88,7 +88,7 @@ const paramsOfBoth = (q: string, [a, b]: Sides): Record<string, string> => ({
   q,
 });
 
-/** One after the other, so that neither waits for the other. */
+/** Runs both searches sequentially, so that neither slows the other. */
 async function bothOf(
   at: At,
   q: string,

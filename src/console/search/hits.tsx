@@ -1,5 +1,5 @@
-// Hits in their order: the passage that fits with its words marked, what the score is made of, and the way to the chunk
-// among its neighbours. A part of the search view, of comparisons and of replays.
+// The list of hits: the best passage with marked words, the parts of the score, and a link to the chunk with its
+// neighbours.
 import type { Explanation, SearchHit, SearchTiming } from '../../api/search.js';
 import { docidOf } from '../address.js';
 import { Marked, Term } from '../components.tsx';
@@ -7,8 +7,7 @@ import { fileNameBeside, inUnits, ms, ownFields, score, score as scoreWords, wor
 import { chunkLink } from '../state.js';
 import { type Against, barsOf, moveOf, rankDiff } from './results.js';
 
-// What a hit's score is made of, and its metadata: opened where wanted.
-// A part of a hit.
+// The parts of a hit's score and its metadata, folded.
 
 function ScoreParts({ hit: { match_reason: reason, meta, explain } }: { hit: SearchHit }) {
   return (
@@ -88,7 +87,7 @@ function Hit({
         <span class="faint">{fileNameBeside(docidOf(hit.id), hit.meta.filename)}</span>
         <span class="score">
           {hit.relevance !== undefined && (
-            <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>
+            <span title="Estimated probability that the hit is relevant">{Math.round(hit.relevance * 100)} %</span>
           )}{' '}
           <strong title="Score">{scoreWords(hit.score)}</strong>
         </span>
@@ -123,8 +122,7 @@ function Passage({ hit: { highlight, text }, query }: { hit: SearchHit; query: s
   );
 }
 
-// Where the time of a search went: a bar for each phase, on one axis, with its milliseconds as text.
-// A part of the search view and of comparisons.
+// Time of a search: a bar per phase on a common axis, with milliseconds as text.
 
 interface WaterfallProps {
   readonly timing: SearchTiming | undefined;
@@ -154,15 +152,14 @@ export function Waterfall({ timing, serverMs, roundMs }: WaterfallProps) {
   );
 }
 
-// How much two lists of hits have in common, in one line.
-// A part of comparisons and of replays.
+// Differences between two lists of hits, as a summary.
 
 interface DiffSummaryProps {
   readonly a: readonly string[];
   readonly b: readonly string[];
   readonly aMs: number | undefined;
   readonly bMs: number | undefined;
-  /** What each list is called, such as `in A`. */
+  /** Names of the two lists, such as `in A`. */
   readonly places: readonly [string, string];
 }
 

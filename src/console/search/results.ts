@@ -1,34 +1,33 @@
-// Two lists of hits beside each other: which both have, and how far each has moved.
-// Pure; for comparisons and replays.
+// Comparison of two lists of hits: common hits, and how far each has moved. Pure.
 import type { SearchTiming } from '../../api/search.js';
 
 interface RankDiff {
-  /** By id: the rank in the other list, from 1; absent where the other has it not. */
+  /** Rank in the other list by id, from 1; ids that the other list lacks are absent. */
   readonly otherRank: ReadonlyMap<string, number>;
-  /** Share of the ids of the longer list that both have; 1 of two empty ones. */
+  /** Common ids as a share of the longer list; 1 if both lists are empty. */
   readonly overlap: number;
-  /** Mean distance of the ranks of those that both have; null where there are none. */
+  /** Mean difference of the ranks of common ids; null if there are none. */
   readonly shift: number | null;
 }
 
-/** A list of hits that stands beside another: which of the two it is, and how each is called. */
+/** How a displayed list relates to another list. */
 export interface Against {
-  /** As seen from the list that is shown. */
+  /** The difference as seen from the displayed list. */
   readonly diff: RankDiff;
-  /** Such as `in A`, `in B`: that from which is counted, and that to which. */
+  /** Names of the first and second list, such as `in A` and `in B`. */
   readonly places: readonly [string, string];
-  /** Whether the first of them is shown. */
+  /** Whether the displayed list is the first one. */
   readonly isFirst: boolean;
 }
 
 interface Move {
   readonly kind: 'new' | 'same' | 'up' | 'down';
   readonly words: string;
-  /** What a reader of the screen says. */
+  /** Text for screen readers. */
   readonly label: string;
 }
 
-/** How a hit moves from the first list to the second, told alike beside either. */
+/** How a hit moves from the first list to the second; the same beside either list. */
 export function moveOf(id: string, rank: number, { diff, places, isFirst }: Against): Move {
   const other = diff.otherRank.get(id);
   if (other === undefined)
@@ -47,7 +46,7 @@ export function moveOf(id: string, rank: number, { diff, places, isFirst }: Agai
   };
 }
 
-/** As seen from `own`. An id that comes twice counts where it comes first. */
+/** Compares lists as seen from `own`. For a repeated id, the first occurrence counts. */
 export function rankDiff(own: readonly string[], other: readonly string[]): RankDiff {
   const ranks = ranksOf(other);
   const mine = ranksOf(own);
@@ -67,19 +66,21 @@ function ranksOf(ids: readonly string[]): Map<string, number> {
   return ranks;
 }
 
-// The time of a search as bars on one axis: what the server was at, one after the other, and what the way there and
-// back took. Pure.
+// The time of a search as bars on one axis: the server's phases in sequence, and the round trip. Pure.
 
 interface Bar {
   readonly name: string;
-  /** ms from the beginning. */
+  /** Milliseconds from the start. */
   readonly start: number;
   readonly length: number;
-  /** Within the bar before it. */
+  /** Whether the bar is a part of the bar before it. */
   readonly isPart?: true;
 }
 
-/** `serverMs` is the whole time there, `roundMs` that until the page had the answer. What no phase tells is `other`. */
+/**
+ * `serverMs` is the total time on the server, `roundMs` the time until the page had the answer. Time that no phase
+ * accounts for is `other`.
+ */
 export function barsOf(timing: SearchTiming | undefined, serverMs: number, roundMs: number): Bar[] {
   const bars: Bar[] = [];
   let at = Math.max(0, (roundMs - serverMs) / 2);

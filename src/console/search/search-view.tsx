@@ -1,5 +1,4 @@
-// The playground: a query, how to search, the hits, and where the time went. What is searched stands in the address.
-// A view.
+// The playground: a query, search settings, hits, and time. The address stores the query and the settings.
 import type { SearchAnswer } from '../../api/search.js';
 import { queryHint } from '../collections/catalog.js';
 import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
@@ -12,7 +11,7 @@ import { Suggestions } from '../demo/demo.tsx';
 import { HitList, Waterfall } from './hits.tsx';
 import { SettingsForm } from './settings-form.tsx';
 
-/** On a narrow page the hits come before what shapes them; the limit is that of views.css. */
+/** On a narrow page the settings are folded, so that hits come first. The same breakpoint as in views.css. */
 const isWide = matchMedia('(min-width: 60rem)').matches;
 
 export function SearchView(at: At) {
@@ -95,10 +94,10 @@ function Results({
           </>
         )}
       </p>
-      {degraded && <p class="note bad">The embedder did not answer: these are ranked by words alone.</p>}
+      {degraded && <p class="note bad">The embedder did not answer: these hits are ranked by keywords only.</p>}
       <Waterfall timing={timing} serverMs={serverMs} roundMs={roundMs} />
       {matches.length === 0 && (
-        <p class="empty">Nothing fits. Loosen the filters, or see under Documents whether there is anything.</p>
+        <p class="empty">No hits. Loosen the filters, or check under Documents that the collection has documents.</p>
       )}
       <HitList hits={matches} query={query} />
     </>

@@ -1,5 +1,4 @@
-// How to search: k, mode, weights, filters, breadth, reranking. Without the query, which stands above it.
-// A part of the search view, and twice of a comparison.
+// The form of the search settings: k, mode, weights, filters, ef, reranking. The query field is not part of it.
 import { EF_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, K_MAX, RERANK_DEPTH_DEFAULT } from '../../api/limits.js';
 import { Choice, Field, Tick } from '../components.tsx';
 import {
@@ -12,8 +11,7 @@ import {
   takesValue,
 } from './settings.js';
 
-// Conditions on metadata, a row each, and what they become.
-// A part of the search form.
+// Filter conditions, one row each, and the resulting filter.
 
 interface FilterRowsProps {
   /** FilterRow[] as JSON. */
@@ -108,14 +106,14 @@ const MODES = [
   ['hybrid', 'hybrid: meaning and words'],
 ] as const;
 const METHODS = [
-  ['', 'as the server has it'],
+  ['', 'the server’s default'],
   ['rank', 'by rank'],
   ['score', 'by score'],
 ] as const;
 const CONTENT = [
   ['contains', 'contains'],
   ['phrase', 'has the phrase'],
-  ['prefix', 'has words beginning'],
+  ['prefix', 'has words that begin with'],
   ['exact', 'is exactly'],
 ] as const;
 
@@ -171,7 +169,7 @@ function Breadth({ settings: { ef, exact }, onChange }: SettingsFormProps) {
         onTurn={(isOn) => onChange({ exact: isOn ? '1' : '' })}
       />
       {exact === '' && (
-        <Field label="ef" hint="Empty: chosen for a recall of .97.">
+        <Field label="ef" hint="Empty: chosen automatically for a recall of .97.">
           <input
             type="number"
             min={1}
@@ -224,7 +222,7 @@ function Fusion({ settings: { method, fusionK, vector, lexical }, onChange }: Se
         </>
       )}
       {method === 'rank' && (
-        <Field label="Added to each rank" hint={`Empty: ${FUSION_K_DEFAULT}, or as the server has it.`}>
+        <Field label="Added to each rank" hint={`Empty: ${FUSION_K_DEFAULT}, or the server’s default.`}>
           <input
             type="number"
             min={0}

@@ -1,11 +1,10 @@
-// What a search of the playground is made of, as the form has it and the address keeps it (texts), and the body that it
-// becomes. Pure; used by the search view and by comparisons.
+// The settings of a search as texts, as the form and the address hold them, and the search body that they produce.
+// Pure.
 import type { SearchBody } from '../../api/search.js';
 import { vectorOf } from '../format.js';
 
-// The rows of the filter form as a `filters` object of the interface. Pure.
-// Two rows about one field both hold: their operators stand in one object, or, where they are of one kind, below
-// `$and`.
+// Rows of the filter form as a `filters` object. All rows must hold: operators on the same field share an object, and a
+// repeated operator goes below `$and`. Pure.
 
 export const OPERATORS = [
   '=',
@@ -25,7 +24,7 @@ export type Operator = (typeof OPERATORS)[number];
 export interface FilterRow {
   readonly field: string;
   readonly operator: Operator;
-  /** As typed; of `any of` and `none of` with commas between. */
+  /** As typed; for `any of` and `none of` a comma-separated list. */
   readonly value: string;
 }
 
@@ -45,7 +44,7 @@ const NAMES: Readonly<Record<Operator, string>> = {
 
 export const takesValue = (operator: Operator): boolean => operator !== 'exists' && operator !== 'is absent';
 
-/** Undefined where no row says anything. */
+/** Undefined if no row is complete. */
 export function filtersOf(rows: readonly FilterRow[]): Record<string, unknown> | undefined {
   const said = rows.filter(
     ({ field, operator, value }) => field.trim() !== '' && (value.trim() !== '' || !takesValue(operator)),
@@ -73,15 +72,13 @@ function valueOf({ operator, value }: FilterRow): unknown {
   return scalarOf(value.trim());
 }
 
-/**
- * A text that is a decimal number is one; the server takes both for equal anyway, but compares only numbers by size.
- */
+/** A decimal number becomes a number. The server treats both as equal, but compares only numbers by size. */
 function scalarOf(text: string): unknown {
   if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
   return text === 'true' ? true : text === 'false' ? false : text;
 }
 
-/** Rows out of an address: what is none gives none. */
+/** Parses the rows in an address; invalid text gives no rows. */
 export function parseRows(text: string): FilterRow[] {
   try {
     const rows: unknown = JSON.parse(text || '[]');
@@ -97,25 +94,25 @@ const isRow = (row: Partial<FilterRow> | null): row is FilterRow =>
 export interface Settings {
   readonly q: string;
   readonly k: string;
-  /** '' : the collection's. */
+  /** '' for the collection's mode. */
   readonly mode: string;
   /** FilterRow[] as JSON. */
   readonly filters: string;
   readonly contentOp: string;
   readonly contentValue: string;
-  /** Of mode hybrid: `rank`, `score`, '' for the server's. */
+  /** For mode hybrid: `rank`, `score`, or '' for the server's default. */
   readonly method: string;
-  /** Of method `rank`: what is added to each rank. */
+  /** For method `rank`: the constant added to each rank. */
   readonly fusionK: string;
   readonly vector: string;
   readonly lexical: string;
   readonly ef: string;
   /** '1' or ''. */
   readonly exact: string;
-  /** A configured reranker, and how many hits it reads. */
+  /** Key of a configured reranker, and the number of candidates it reads. */
   readonly reranker: string;
   readonly depth: string;
-  /** '1' or '': the common collection too. */
+  /** '1' or '': whether to search the common collection too. */
   readonly common: string;
 }
 
@@ -137,7 +134,7 @@ export const SETTINGS_DEFAULT: Settings = {
   common: '',
 };
 
-/** Of an address; with a prefix those of one side of a comparison. */
+/** Settings in an address. A prefix selects one side of a comparison. */
 export function settingsOf(params: Readonly<Record<string, string>>, prefix = ''): Settings {
   const entries = Object.entries(SETTINGS_DEFAULT).map(([name, fallback]) => [
     name,
@@ -146,7 +143,7 @@ export function settingsOf(params: Readonly<Record<string, string>>, prefix = ''
   return Object.fromEntries(entries) as unknown as Settings;
 }
 
-/** What differs from the default. */
+/** The settings that differ from the default. */
 export function paramsOf(settings: Settings, prefix = ''): Record<string, string> {
   const entries = Object.entries(settings) as [keyof Settings, string][];
   return Object.fromEntries(
@@ -154,7 +151,7 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
   );
 }
 
-/** Hits are asked to tell all they can. A query that is a list of numbers is a vector. */
+/** The search body, with all hit options on. A query that is a list of numbers is a vector. */
 export function bodyOf(settings: Settings): SearchBody {
   const { q, k, mode, filters, contentOp, contentValue, ef, exact, reranker, depth, common } = settings;
   const narrowed = filtersOf(parseRows(filters));

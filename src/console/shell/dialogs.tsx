@@ -1,5 +1,4 @@
-// Where the key is entered. It stays in the session of this tab, and goes with it.
-// Opened from the bar, by the keyboard, and when the server wants a key.
+// Dialog for the API key. The key is stored for the session of this tab only.
 import { useState } from 'preact/hooks';
 import { Dialog, Field } from '../components.tsx';
 import { SHORTCUTS, showsHelp } from '../shortcuts.js';
@@ -17,7 +16,7 @@ export function KeyDialog() {
       <form onSubmit={(event) => (event.preventDefault(), use(key.trim()))}>
         <Field
           label="Key or token"
-          hint="Sent to this server only, and forgotten with this tab. The admin key opens all; a tenant's key wants its tenant at the top."
+          hint="Sent to this server only, and forgotten when this tab closes. The admin key permits everything; with a tenant's key, enter its tenant at the top."
         >
           <input
             type="password"
@@ -42,20 +41,19 @@ export function KeyDialog() {
   );
 }
 
-/** Where the server has asked for it. */
+/** Why the key is needed, if the server asked for it. */
 function Why() {
   if (refusedKey.value === undefined) return null;
   return (
     <p class="note bad">
       {refusedKey.value === ''
-        ? 'This server wants a key.'
-        : 'The server does not take this key: it is another server’s, was revoked, or has expired.'}
+        ? 'This server requires a key.'
+        : 'The server rejects this key: it belongs to another server, was revoked, or has expired.'}
     </p>
   );
 }
 
-// The keys of the keyboard, and where to read on.
-// Opened by `?` and from the bar.
+// Dialog with the keyboard shortcuts and a link to the API reference.
 
 export function Help() {
   return (
@@ -75,7 +73,7 @@ export function Help() {
         </tbody>
       </table>
       <p>
-        The interface behind all this: <a href="docs">the reference</a>.
+        The HTTP API behind the console: <a href="docs">API reference</a>.
       </p>
     </Dialog>
   );

@@ -1,5 +1,4 @@
-// The bar at the top: whether the server is well, whose collections are shown, the key, light or dark, help.
-// A part of the shell.
+// The top bar: server health, tenant, API key, theme, help.
 import { useEffect, useState } from 'preact/hooks';
 import { VIEWS, type View } from '../address.js';
 import { health, listTenants } from '../api.js';
@@ -21,7 +20,7 @@ import {
 } from '../state.js';
 
 const HEALTH_MS = 2000;
-/** One that has not answered by then does not. */
+/** A server that has not answered after this time counts as unreachable. */
 const ANSWER_MS = 4000;
 const READY = 'ready';
 const GONE = 'no answer';
@@ -62,7 +61,7 @@ export function TopBar() {
   );
 }
 
-/** The tick is the server's word. */
+/** The tick means that the server has accepted the key. */
 function KeyWords() {
   const key = apiKey.value;
   const judged = judgedKey.value;
@@ -85,12 +84,12 @@ function HealthMark() {
       }));
       isAsking = false;
       setState({ words: status, ...(version !== undefined && { version }) });
-      // One that has just started answers, and refuses what it has not opened yet: it is back twice.
+      // A server that has just started answers but refuses requests until it is ready, so it counts as back twice.
       if (before !== READY && status !== before && status !== GONE) returns.value += 1;
       before = status;
       timer = setTimeout(() => void ask(), HEALTH_MS);
     };
-    // At once, and whenever something has broken off.
+    // Asks at once when something has broken.
     const stopListening = breaks.subscribe(() => void (isAsking || before === GONE || ask()));
     return () => {
       stopListening();
@@ -104,7 +103,7 @@ function HealthMark() {
   );
 }
 
-/** A list of them is the admin's to see; others enter theirs. */
+/** Only the admin may list the tenants; others type theirs. */
 function TenantField() {
   const { value } = useLoaded('tenants', (signal) => listTenants(signal).catch(() => undefined));
   const { tenant } = place.value;
@@ -132,8 +131,7 @@ function TenantField() {
   );
 }
 
-// The views of a collection as links, under its name.
-// A part of the shell.
+// Links to the views of a collection, below its name.
 
 const WORDS: Readonly<Record<View, string>> = {
   documents: 'Documents',
@@ -151,7 +149,7 @@ export function Tabs({ collection, view }: { collection: string; view: View }) {
       <h1>
         {collection}
         {isLive.value && (
-          <span class="live" title="What happens to the collection is shown as it happens">
+          <span class="live" title="Changes of the collection are shown live">
             live
           </span>
         )}

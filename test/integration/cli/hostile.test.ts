@@ -110,7 +110,7 @@ test('addresses that are none', async () => {
 test('no document goes where one of those named cannot be', async () => {
   await server.call('POST', '/v1/collections/default/docs/documents', { docid: 'kept', text: 'Captain Nemo.' });
   const { code, stderr } = await runInProcess(['docs', 'delete', 'kept', '..', '--url', server.url]);
-  assert.deepEqual([code, stderr], [2, 'sheaf: ".." cannot stand in an address. Name another.\n']);
+  assert.deepEqual([code, stderr], [2, 'sheaf: ".." cannot be part of an address. Name another.\n']);
   assert.equal((await server.call('GET', '/v1/collections/default/docs/documents/kept')).status, 200);
 });
 

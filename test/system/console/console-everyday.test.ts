@@ -64,7 +64,7 @@ test("vectors of one's own: a collection of them, one typed in, one searched for
   await page.click('button', 'Add a vector');
   await page.fill('dialog textarea', '[1, 2]');
   await page.click('dialog button[type=submit]');
-  assert.match(await page.shows('dialog .note.bad'), /The vector has 2 numbers; those of this collection have 3/);
+  assert.match(await page.shows('dialog .note.bad'), /The vector has 2 numbers; vectors of this collection have 3/);
   await page.shoot('add-vector');
   assert.deepEqual(await page.violations(), []);
   await page.fill('dialog textarea', '[1, 2, 3e0]');
@@ -124,7 +124,7 @@ test('a file that the browser may not read is named, and the others are taken', 
     Object.defineProperty(event, 'dataTransfer', { value: { items: [locked, entry('b.md', (resolve) => resolve(new File(['Squids hide.'], 'b.md')))], files: [] } });
     document.querySelector('.drop').dispatchEvent(event);
   })()`);
-  await page.shows('.note.bad', 'may not read locked.md; all else is taken');
+  await page.shows('.note.bad', 'cannot read locked.md; all other files are uploaded');
   await page.shows('.uploads li.done', 'b.md');
 });
 
@@ -147,7 +147,7 @@ test('a server that goes away and comes back: what failed is there again, and ev
   await first.ended;
   await page.until(`document.querySelector('.live') === null`);
   await page.evaluate(`location.hash = '#/default/docs/queries'`);
-  assert.match(await page.shows('main .note.bad'), /See whether the server is running/);
+  assert.match(await page.shows('main .note.bad'), /Check that the server is running/);
   await page.shows('.mark', 'no answer');
   await page.shoot('server-gone');
   assert.deepEqual(await page.violations(), []);

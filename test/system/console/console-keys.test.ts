@@ -46,7 +46,7 @@ test('an upload with a key that was revoked meanwhile asks for another, and says
   const admin = { authorization: 'Bearer root-key' };
   const { json: made } = await server.call('POST', '/v1/admin/tenants/acme/keys', { label: 'short' }, admin);
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/documents`);
-  assert.match(await page.shows('dialog[open]'), /This server wants a key/);
+  assert.match(await page.shows('dialog[open]'), /This server requires a key/);
   await page.fill('dialog input', String(made.key));
   await page.press('Enter');
   await page.shows('.rows a', 'nemo');
@@ -56,7 +56,7 @@ test('an upload with a key that was revoked meanwhile asks for another, and says
     transfer.items.add(new File(['A whale.'], 'whale.txt'));
     document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
   })()`);
-  assert.match(await page.shows('dialog[open]'), /does not take this key/);
+  assert.match(await page.shows('dialog[open]'), /rejects this key/);
   await page.shoot('key-refused');
   assert.match(await page.shows('.uploads li.failed'), /auth_invalid/);
   assert.deepEqual(await page.violations(), []);

@@ -166,10 +166,7 @@ test('reindex jobs: one that is started here, and one from elsewhere, as they go
   await inspect(page, 'reindex');
   await page.choose('.start select', 'builtin');
   await page.click('button[type=submit]', 'Start');
-  assert.match(
-    await page.shows('.note.bad'),
-    /Choose another embedder than the present one, or “the same”[^]*reindex_invalid/,
-  );
+  assert.match(await page.shows('.note.bad'), /Choose a different embedder, or “the same”[^]*reindex_invalid/);
   assertClean(page, /status of 40\d/);
 });
 

@@ -113,7 +113,7 @@ test('an answer without its summary, a broken connection and silence are SheafUn
   const cut = await start(t, async (_request, response) => void response.writeHead(201).end('{"index":0,"ok":true}\n'));
   await assert.rejects(taken(cut.ingestStream('acme', 'docs', documents(1))), {
     name: 'SheafUnreachable',
-    message: /broke off/,
+    message: /ended early/,
   });
   const broken = await start(t, async (request) => void request.socket.destroy());
   await assert.rejects(taken(broken.ingestStream('acme', 'docs', documents(1))), { name: 'SheafUnreachable' });
