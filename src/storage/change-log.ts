@@ -125,7 +125,7 @@ export class ChangeLog {
     );
     const isWhole =
       records.length === this.state.last - number && records.every(({ key }, i) => numberOf(key) === number + 1 + i);
-    if (!isWhole) throw new DamagedRecord(`changes: some behind ${number} are missing`);
+    if (!isWhole) throw new DamagedRecord(`changes: some after ${number} are missing`);
     return records.flatMap(({ value }) => decodeChanges(value));
   }
 

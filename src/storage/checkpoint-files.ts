@@ -179,7 +179,8 @@ export class ImageFile {
     const handle = openSync(path, 'r');
     try {
       const header = decodeHeader(readWhole(handle, Buffer.alloc(HEADER_BYTES), 0));
-      if (!belongs(header, manifest, entry)) throw new DamagedCheckpoint(`${entry.file}: of another checkpoint`);
+      if (!belongs(header, manifest, entry))
+        throw new DamagedCheckpoint(`${entry.file}: belongs to another checkpoint`);
       return new ImageFile(handle, header);
     } catch (error) {
       closeSync(handle);
@@ -222,7 +223,7 @@ const belongs = (
 function readWhole(handle: number, into: Buffer, from: number): Buffer {
   for (let at = 0; at < into.length; ) {
     const count = readSync(handle, into, at, into.length - at, from + at);
-    if (count === 0) throw new DamagedCheckpoint('image: cut short');
+    if (count === 0) throw new DamagedCheckpoint('image: truncated');
     at += count;
   }
   return into;

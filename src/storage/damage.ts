@@ -76,7 +76,7 @@ export class Checksum {
     const value = this.valueIn(key, sealed);
     if (value) return value;
     const place = { environment: this.environment, table: this.table, key: Buffer.from(key) };
-    throw new DamagedRecord(`a record does not fit its checksum: ${placeText(place)}`, place);
+    throw new DamagedRecord(`a record does not match its checksum: ${placeText(place)}`, place);
   }
 
   /** Like `open`, but returns undefined if the checksum does not fit. */

@@ -106,10 +106,10 @@ export function whyForeign(path: string, mustBeThere = false): string | undefine
   if (entries?.includes(IDENTITY)) return undefined;
   const ours = entries?.filter((name) => /^(catalog|shard-\d+)$/.test(name)) ?? [];
   if (ours.length > 0)
-    return `${path} has ${ours.sort().join(', ')}, but no ${IDENTITY}: bring that file back from a backup`;
-  if (mustBeThere) return `${path} is no data directory: it has no ${IDENTITY}`;
+    return `${path} has ${ours.sort().join(', ')}, but no ${IDENTITY}: restore that file from a backup`;
+  if (mustBeThere) return `${path} is not a data directory: it has no ${IDENTITY}`;
   if (entries?.every((name) => BEFORE_IDENTITY.test(name)) ?? true) return undefined;
-  return `${path} is not empty, and no data directory: choose an empty folder, or one that is not there yet, by SHEAF_DATA_DIR or data_dir in sheaf.yaml`;
+  return `${path} is not empty and not a data directory: set SHEAF_DATA_DIR, or data_dir in sheaf.yaml, to an empty or new folder`;
 }
 
 /** undefined if the folder cannot be read; `makeWritable` then reports the reason. */
@@ -136,7 +136,7 @@ function makeWritable(path: string): void {
     rmSync(probe);
   } catch (error) {
     throw new DataDirectoryError(
-      `data_dir ${path} is not writable (${(error as NodeJS.ErrnoException).code}): choose another by SHEAF_DATA_DIR or data_dir in sheaf.yaml`,
+      `data_dir ${path} is not writable (${(error as NodeJS.ErrnoException).code}): choose another with SHEAF_DATA_DIR or data_dir in sheaf.yaml`,
     );
   }
 }
@@ -152,7 +152,7 @@ function hold(path: string): Promise<Server> {
     server.once('error', () =>
       reject(
         new DataDirectoryError(
-          `data_dir ${path} is in use by another sheaf process: stop it, or choose another directory by SHEAF_DATA_DIR`,
+          `data_dir ${path} is in use by another sheaf process: stop it, or choose another directory with SHEAF_DATA_DIR`,
         ),
       ),
     );
@@ -168,7 +168,9 @@ function assertCatalog(path: string, shards: number): void {
   const has = (environment: string): boolean => existsSync(join(path, environment, 'data.mdb'));
   const present = shardNames(shards).filter(has);
   if (present.length > 0 && !has(CATALOG))
-    throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
+    throw new DataDirectoryError(
+      `${path} has ${present.join(', ')}, but no catalog: restore its folder catalog from a backup`,
+    );
 }
 
 function readIdentity(path: string): Identity | undefined {
@@ -184,7 +186,7 @@ function readIdentity(path: string): Identity | undefined {
     throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
   }
   if (!typia.is<Identity>(identity) || identity.checksum !== checksumOf(identity))
-    throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards, with their checksum`);
+    throw new DataDirectoryError(`${file} is damaged: it must contain magic, layout and shards, with their checksum`);
   return identity;
 }
 

@@ -65,7 +65,9 @@ export class DiskState {
     if (nowMs - this.probedAtMs >= PROBE_PAUSE_MS) {
       this.probedAtMs = nowMs;
       if (this.takesWrites())
-        throw new AssertionFailed(`${this.environment}: the disk takes writes again, the environment is opened anew`);
+        throw new AssertionFailed(
+          `${this.environment}: the disk accepts writes again; the environment must be opened again`,
+        );
     }
     throw new AppError('storage_failed', undefined, { retryAfterS: 1 });
   }
@@ -92,7 +94,7 @@ export class DiskState {
     if (DAMAGE.has(code)) return this.damaged();
     if (code === MDB.PANIC)
       return new AssertionFailed(
-        `${this.environment}: the end of a commit could not be written, the environment is opened anew`,
+        `${this.environment}: the meta page of a commit could not be written; the environment must be opened again`,
       );
     if (code === MDB.MAP_FULL || code === ENOSPC || code === EDQUOT || (code === EIO && this.hasLittleSpace()))
       return new AppError('storage_full', undefined, { retryAfterS: 1 });
@@ -110,7 +112,7 @@ export class DiskState {
   }
 
   private damaged(): DamagedRecord {
-    return new DamagedRecord(`${this.environment}: pages of the store make no sense`, {
+    return new DamagedRecord(`${this.environment}: pages of the store are malformed`, {
       environment: this.environment,
       table: '',
       key: Buffer.alloc(0),

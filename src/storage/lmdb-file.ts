@@ -133,7 +133,7 @@ function parseLeaf(page: Buffer): Leaf[] | string {
     const isBig = (page.readUInt16LE(at + 4) & BIG) !== 0;
     const keyEnd = at + NODE_HEAD_BYTES + page.readUInt16LE(at + 6);
     const end = keyEnd + (isBig ? 8 : bytes);
-    if (end > page.length) return 'has an entry that goes beyond it';
+    if (end > page.length) return 'has an entry that extends beyond its end';
     const key = page.subarray(at + NODE_HEAD_BYTES, keyEnd);
     leaves.push(
       isBig
@@ -146,15 +146,15 @@ function parseLeaf(page: Buffer): Leaf[] | string {
 
 /** Offsets of the nodes of a page of the given kind, or a description of the damage. */
 function nodesOf(page: Buffer, kind: number): number[] | string {
-  if ((page.readUInt16LE(10) & KINDS) !== kind) return kind === BRANCH ? 'is no branch' : 'is no leaf';
+  if ((page.readUInt16LE(10) & KINDS) !== kind) return kind === BRANCH ? 'is not a branch page' : 'is not a leaf page';
   const lower = page.readUInt16LE(12);
   const upper = page.readUInt16LE(14);
   if (lower < PAGE_HEAD_BYTES || lower > upper || upper > page.length || (lower - PAGE_HEAD_BYTES) % 2 !== 0)
-    return 'has no sensible bounds';
+    return 'has invalid bounds';
   const nodes: number[] = [];
   for (let at = PAGE_HEAD_BYTES; at < lower; at += 2) {
     const node = page.readUInt16LE(at);
-    if (node < upper || node + NODE_HEAD_BYTES > page.length) return 'has an offset that leads out of it';
+    if (node < upper || node + NODE_HEAD_BYTES > page.length) return 'has an offset beyond its end';
     if (
       page.readUInt16LE(node + 6) > KEY_BYTES_MAX ||
       node + NODE_HEAD_BYTES + page.readUInt16LE(node + 6) > page.length
@@ -196,7 +196,7 @@ export class PageWalk {
     try {
       const metas = file.metas();
       const meta = newestOf(metas);
-      if (metas.some((found) => !found)) yield { damage: 'a meta page makes no sense' };
+      if (metas.some((found) => !found)) yield { damage: 'a meta page is malformed' };
       if (meta) yield* new PageWalk(file, meta).everything();
     } finally {
       file.close();
@@ -231,15 +231,16 @@ export class PageWalk {
   private *freeIn(list: Buffer): Generator<PageDamage> {
     for (let at = 8, left = Number(list.readBigUInt64LE(0)); left > 0; at += 8, left--) {
       const page = Number(list.readBigUInt64LE(at));
-      if (this.seen.has(page)) yield { damage: `page ${page} is free and in use` };
-      if (page > this.meta.lastPage) yield { damage: `page ${page} is free, and the file has none` };
+      if (this.seen.has(page)) yield { damage: `page ${page} is in the free list and in use` };
+      if (page > this.meta.lastPage)
+        yield { damage: `page ${page} is in the free list, but the file has no such page` };
     }
   }
 
   /** The entries of a tree in the order of its pages. */
   private *tree({ root, depth, entries }: Tree, name: string): Generator<{ key: Buffer; value: Buffer } | PageDamage> {
     if (root === undefined) return;
-    if (depth > DEPTH_MAX) return yield { damage: `${name}: a tree of ${depth} levels` };
+    if (depth > DEPTH_MAX) return yield { damage: `${name}: the tree has ${depth} levels` };
     let count = 0;
     let before: Buffer | undefined;
     for (const found of this.below(root, depth, name)) {
@@ -254,7 +255,7 @@ export class PageWalk {
       count++;
       yield found;
     }
-    if (count !== entries) yield { damage: `${name}: ${count} entries can be read of ${entries}` };
+    if (count !== entries) yield { damage: `${name}: ${count} of ${entries} entries can be read` };
   }
 
   private *below(number: number, levels: number, name: string): Generator<{ key: Buffer; value: Buffer } | PageDamage> {
@@ -277,19 +278,19 @@ export class PageWalk {
     const count = Math.ceil((PAGE_HEAD_BYTES + bytes) / this.meta.pageBytes);
     const page = this.page(overflow, count);
     if (typeof page === 'string')
-      return { damage: `${name}: page ${overflow}, which page ${number} leads to, ${page}` };
+      return { damage: `${name}: page ${overflow}, to which page ${number} refers, ${page}` };
     return { key, value: page.subarray(PAGE_HEAD_BYTES, PAGE_HEAD_BYTES + bytes) };
   }
 
   /** The bytes of a page, or a description of the damage. */
   private page(number: number, count = 1): Buffer | string {
     const { lastPage, pageBytes } = this.meta;
-    if (number < 2 || number + count - 1 > lastPage) return 'is none of the file';
+    if (number < 2 || number + count - 1 > lastPage) return 'is not in the file';
     if (this.seen.has(number)) return 'is used twice';
     const bytes = this.file.pages(number, count, pageBytes);
-    if (bytes.length < count * pageBytes) return 'is cut off';
+    if (bytes.length < count * pageBytes) return 'is truncated';
     for (let page = number; page < number + count; page++) this.seen.add(page);
-    return Number(bytes.readBigUInt64LE(0)) === number ? bytes : 'has the number of another';
+    return Number(bytes.readBigUInt64LE(0)) === number ? bytes : 'has the number of another page';
   }
 }
 

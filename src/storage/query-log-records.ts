@@ -97,8 +97,7 @@ function decodeRest(json: string): LoggedRest {
     rest = undefined;
   }
   // More deeply nested values cannot be passed to another thread.
-  if (!isRest(rest) || isDeeperThan(REST_LEVELS_MAX, rest))
-    throw new DamagedRecord('query: the rest is no JSON of its shape');
+  if (!isRest(rest) || isDeeperThan(REST_LEVELS_MAX, rest)) throw new DamagedRecord('query: malformed parameters');
   prune(rest);
   return rest;
 }

@@ -57,7 +57,7 @@ export function findingLine({ environment, collection, document, what }: Finding
   return `${where.filter(Boolean).join(', ')}: ${what}`;
 }
 
-const NOTHING_LOST = 'a cache, which repair removes and the next start makes again';
+const NOTHING_LOST = 'a cache: repair removes it, and the next start builds it again';
 
 /**
  * Checks the checkpoints of all shards: manifest, headers, and every region of every image. A damaged checkpoint loses
@@ -76,7 +76,7 @@ function* damageIn(files: CheckpointFiles, shard: number): Generator<string> {
   const manifest = attempt(() => files.readManifest());
   if (typeof manifest === 'string') return yield manifest;
   if (!manifest) return;
-  if (manifest.shard !== shard) return yield `manifest: of shard ${manifest.shard}`;
+  if (manifest.shard !== shard) return yield `manifest: belongs to shard ${manifest.shard}`;
   for (const entry of manifest.images) {
     const what = existsSync(files.pathOf(entry.file))
       ? attempt(() => readAll(files.pathOf(entry.file), manifest, entry))
@@ -166,7 +166,7 @@ function* checkShard(environment: string, tables: ShardTables, names: Collection
       yield { environment, collection, document: docid ?? key.toString('utf8', 4), what: why };
     for (const [table, keys] of Object.entries(state.stray))
       if (keys.length > 0)
-        yield { environment, collection, what: `${keys.length} ${table} belong to no whole document` };
+        yield { environment, collection, what: `${keys.length} ${table} belong to no intact document` };
     const wrong = wrongCounts(tables, state);
     if (wrong) yield { environment, collection, what: wrong };
   }
@@ -177,9 +177,9 @@ function wrongCounts(tables: ShardTables, { id, documents, chunks, broken }: Col
     const counted = readCounts(tables.counts, id);
     // Damaged documents are still included in the counts.
     if (broken.length > 0 || (counted.documents === documents && counted.chunks === chunks)) return undefined;
-    return `it counts ${counted.documents} documents and ${counted.chunks} chunks, and there are ${documents} and ${chunks}`;
+    return `it counts ${counted.documents} documents and ${counted.chunks} chunks, but has ${documents} and ${chunks}`;
   } catch {
-    return 'its counts are damaged; they are made again at the next start';
+    return 'its counts are damaged; the next start computes them again';
   }
 }
 

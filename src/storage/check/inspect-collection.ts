@@ -112,13 +112,13 @@ class Inspection {
 
   private faultOf({ docid, chunkCount }: DocumentRecord, { ordinals, paths }: MembersRecord): string | undefined {
     if (ordinals.length !== chunkCount || paths.length !== chunkCount)
-      return `it lists ${ordinals.length} chunks of ${chunkCount}`;
+      return `it lists ${ordinals.length} of its ${chunkCount} chunks`;
     for (const [index, ordinal] of ordinals.entries()) {
       const chunk = this.chunks.get(ordinal);
       if (!chunk) return `chunk ${paths[index]} is missing`;
       if (!chunk.record) return `chunk ${paths[index]} is damaged`;
       if (chunk.record.docid !== docid || chunk.record.index !== index || chunk.record.path !== paths[index])
-        return `chunk ${paths[index]} is that of another document or place`;
+        return `chunk ${paths[index]} belongs to another document or position`;
       if (!this.vectors.get(ordinal)?.record)
         return `the vector of chunk ${paths[index]} is ${this.vectors.has(ordinal) ? 'damaged' : 'missing'}`;
       if (this.texts.get(ordinal)?.record === null) return `the text of chunk ${paths[index]} is damaged`;

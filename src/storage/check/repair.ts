@@ -53,7 +53,7 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
         environment,
         collection,
         document: docid ?? key.toString('utf8', 4),
-        what: members ? `mended: ${why}` : `taken out: ${why}`,
+        what: members ? `repaired: ${why}` : `removed: ${why}`,
       });
     }
     done.push(...removeStray(environment, tables, state, collection));
@@ -75,7 +75,7 @@ function removeStray(
     for (const key of keys)
       if (key.compare(collectionPrefix(id), 0, 4, 0, 4) === 0) tables[table as keyof typeof stray].delete(key);
     return keys.length > 0
-      ? [{ environment, collection, what: `taken out: ${keys.length} ${table} of no whole document` }]
+      ? [{ environment, collection, what: `removed: ${keys.length} ${table} of no intact document` }]
       : [];
   });
 }
@@ -120,7 +120,7 @@ function salvage<Names extends string>(directory: string, environment: string, n
 function exchange(directory: string, made: string, entries: number): string {
   if (entries === 0) {
     rmSync(made, { recursive: true });
-    throw new DataDirectoryError(`nothing can be read of ${directory}: it was left as it is`);
+    throw new DataDirectoryError(`nothing can be read from ${directory}, so it was left unchanged`);
   }
   let keptAs = `${directory}.damaged`;
   for (let n = 2; existsSync(keptAs); n++) keptAs = `${directory}.damaged-${n}`;
@@ -145,7 +145,7 @@ export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
 
 function* repairAll(directory: DataDirectory): Generator<Finding> {
   const { path } = directory;
-  for (const { environment, what } of checkCheckpoints(directory)) yield { environment, what: `taken out: ${what}` };
+  for (const { environment, what } of checkCheckpoints(directory)) yield { environment, what: `removed: ${what}` };
   // Intact checkpoints are removed too, since the store they are based on may change.
   rmSync(join(path, CHECKPOINTS), { recursive: true, force: true });
   yield* repairPages(path, CATALOG, CATALOG_TABLES);
@@ -173,7 +173,7 @@ function* repairPages<Names extends string>(
   const { entries, damaged, keptAs } = salvage(join(path, environment), environment, tables);
   yield {
     environment,
-    what: `made anew with ${entries} entries, without ${damaged} damaged ones: ${damage[0]}${damage.length > 1 ? `, and ${damage.length - 1} more` : ''}; the old one is kept as ${keptAs}`,
+    what: `rebuilt with ${entries} entries, without ${damaged} damaged ones: ${damage[0]}${damage.length > 1 ? `, and ${damage.length - 1} more` : ''}; the old one is kept as ${keptAs}`,
   };
 }
 
@@ -199,7 +199,7 @@ function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: 
     for (const { key, value } of [...tables[table].inspect(ALL)]) {
       if (value) continue;
       tables[table].delete(key);
-      done.push({ environment: CATALOG, what: `taken out: a record of table ${table}, key ${printable(key)}` });
+      done.push({ environment: CATALOG, what: `removed: a record of table ${table}, key ${printable(key)}` });
     }
   }
   raiseNextId(tables.settings, lastId + 1);
@@ -224,5 +224,5 @@ function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
   }
   removeAll(tables.sizes);
   for (const [id, size] of sizes) setSize(tables.sizes, id, size);
-  return gone.queries > 0 ? [{ environment: QUERY_LOG, what: `taken out: ${gone.queries} logged searches` }] : [];
+  return gone.queries > 0 ? [{ environment: QUERY_LOG, what: `removed: ${gone.queries} logged searches` }] : [];
 }

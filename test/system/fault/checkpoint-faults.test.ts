@@ -122,7 +122,7 @@ const DAMAGES: readonly [string, (folder: string, image: string) => void, RegExp
     (_, image) => flipByte(image, -1),
     /\.image: wrong checksum of region \d/,
   ],
-  ['an image that was cut', (_, image) => truncateSync(image, 50_000), /\.image: cut short/],
+  ['an image that was cut', (_, image) => truncateSync(image, 50_000), /\.image: truncated/],
   ['an image that is missing', (_, image) => rmSync(image), /\.image: it is missing/],
 ];
 
@@ -146,7 +146,7 @@ test('damage in checkpoint files: check names the file, the server tells and ser
       cpSync(dataDir, mended, { recursive: true });
       const { code, lines } = await looked(repair, mended);
       assert.deepEqual([code, lines.length], [0, 2], lines.join('\n'));
-      assert.match(lines[0] as string, /^checkpoints\/shard-0: taken out: /);
+      assert.match(lines[0] as string, /^checkpoints\/shard-0: removed: /);
       const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
       await assertServes(server.url, name);
       assert.equal((await server.call('GET', '/health')).json.status, 'ready');

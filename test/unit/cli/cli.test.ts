@@ -222,8 +222,8 @@ test('what cannot be is refused with one line', async (t) => {
     [['ingest', empty, '--url', url, '--glob', '{a'], /bracket without its partner/],
     [['demo', join(empty, 'nope'), '--url', url], /There is no folder/],
     [['no-such-command'], /unknown command/],
-    [['check', empty], /is no data directory: it has no sheaf\.json\./],
-    [['repair', join(empty, 'nope')], /is no data directory/],
+    [['check', empty], /is not a data directory: it has no sheaf\.json\./],
+    [['repair', join(empty, 'nope')], /is not a data directory/],
   ];
   for (const [args, message] of cases) {
     const { code, stderr } = await run(args);

@@ -71,7 +71,10 @@ test('a folder of somebody else is refused, and nothing in it is touched', async
   writeFileSync(join(path, 'tmp', 'thesis.tex'), 'years of work');
   const before = everythingIn(path);
   for (const shards of [3, undefined])
-    await assert.rejects(openDataDirectory(path, shards), { name: 'DataDirectoryError', message: /no data directory/ });
+    await assert.rejects(openDataDirectory(path, shards), {
+      name: 'DataDirectoryError',
+      message: /not a data directory/,
+    });
   assert.deepEqual(everythingIn(path), before);
 });
 
@@ -80,12 +83,15 @@ test('a data directory that has lost its identity is refused, and none is made f
   for (const folder of ['catalog', 'shard-0', 'shard-1']) mkdirSync(join(path, folder));
   await assert.rejects(openDataDirectory(path, 2), {
     name: 'DataDirectoryError',
-    message: /has catalog, shard-0, shard-1, but no sheaf\.json: bring that file back/,
+    message: /has catalog, shard-0, shard-1, but no sheaf\.json: restore that file/,
   });
   assert.deepEqual(readdirSync(path).sort(), ['catalog', 'shard-0', 'shard-1']);
   const [empty, absent] = [tempDirectory(), join(tempDirectory(), 'absent')];
   for (const nothing of [empty, absent])
-    await assert.rejects(openDataDirectory(nothing), { name: 'DataDirectoryError', message: /is no data directory/ });
+    await assert.rejects(openDataDirectory(nothing), {
+      name: 'DataDirectoryError',
+      message: /is not a data directory/,
+    });
   assert.deepEqual([readdirSync(empty), existsSync(absent)], [[], false]);
 });
 

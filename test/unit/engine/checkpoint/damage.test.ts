@@ -68,15 +68,15 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
     ({ image }) => flip(image, readFileSync(image).length - 1),
     /wrong checksum of region/,
   ],
-  ['an image that was cut', ({ image }) => truncateSync(image, HEADER_BYTES + REGION_BYTES + 5), /cut short/],
-  ['an image that was cut in its header', ({ image }) => truncateSync(image, 100), /cut short/],
-  ['an empty image', ({ image }) => truncateSync(image, 0), /cut short/],
+  ['an image that was cut', ({ image }) => truncateSync(image, HEADER_BYTES + REGION_BYTES + 5), /truncated/],
+  ['an image that was cut in its header', ({ image }) => truncateSync(image, 100), /truncated/],
+  ['an empty image', ({ image }) => truncateSync(image, 0), /truncated/],
   ['an image that is missing', ({ image }) => rmSync(image), /ENOENT/],
   ['an image that is a directory', ({ image }) => (rmSync(image), mkdirSync(image)), /EISDIR/],
   [
     'an image of another checkpoint',
     ({ manifest }) => changeManifest(manifest, (found) => (found.id = '0'.repeat(32))),
-    /of another checkpoint/,
+    /belongs to another checkpoint/,
   ],
   [
     'a flipped bit in the checksum of the manifest',
@@ -160,7 +160,7 @@ test('an older checkpoint that was put back is noticed when the log has been tri
   rmSync(world.files.directory, { recursive: true });
   renameSync(kept, world.files.directory);
   world.restart();
-  assert.match(world.notes[0] ?? '', /some behind \d+ are missing/);
+  assert.match(world.notes[0] ?? '', /some after \d+ are missing/);
   world.check('from the store');
 });
 
