@@ -1,5 +1,5 @@
-// What the configuration says of keys and tokens (`auth.keys`, `auth.jwt`): the keys of tenants, checked, and the keys
-// that tokens are verified with. Front thread.
+// The configuration of keys and tokens (`auth.keys`, `auth.jwt`): the validated tenant keys, and the keys that verify
+// tokens. Runs on the front thread.
 import { type KeyObject, createPublicKey, createSecretKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JSONWebKeySet, type LocalJWKSet, createLocalJWKSet } from 'jose';
@@ -18,7 +18,7 @@ import {
   texts,
 } from './kinds.js';
 
-/** Exactly one is given; the others are ''. */
+/** Exactly one is set; the others are ''. */
 export interface TokenKeySource {
   readonly secret: string;
   readonly publicKeyFile: string;
@@ -26,13 +26,12 @@ export interface TokenKeySource {
 }
 
 /**
- * With what tokens are verified: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its kind), or the keys
- * of a JWKS file by `kid`. Each allows only the algorithms that fit it: a token cannot choose to be checked in another
- * way.
+ * The keys that verify tokens: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its type), or the keys
+ * of a JWKS file by `kid`. Each allows only its own algorithms, so a token cannot choose how it is verified.
  */
 export interface TokenKeys {
   current(nowMs: number): { key: KeyObject | LocalJWKSet; algorithms: readonly string[] };
-  /** Reads the keys again, unless that was done just now; whether it was done. */
+  /** Reads the keys again, unless that was done a moment ago; returns whether it has read them. */
   reread(nowMs: number): boolean;
 }
 
@@ -40,12 +39,12 @@ const SECRET_BYTES_MIN = 32;
 const RSA_BITS_MIN = 2048;
 const EDDSA = ['EdDSA', 'Ed25519'];
 const REREAD_MS_MIN = 10_000;
-/** So that a key which is taken out of the file goes, too. */
+/** Keys are reread at least this often, so that a key removed from the file stops being accepted. */
 const REREAD_MS_MAX = 5 * 60_000;
 
 /**
- * Throws ConfigError for a secret or a file that is no good. `onBadFile` is told when a JWKS file is no good any more;
- * the keys it had go on being used.
+ * Throws ConfigError for an invalid secret or file. `onBadFile` is called when a JWKS file becomes invalid later; its
+ * previous keys then stay in use.
  */
 export function openTokenKeys(
   { secret: shared, publicKeyFile, jwksFile }: TokenKeySource,
@@ -67,7 +66,7 @@ function publicKey(file: string): ReturnType<TokenKeys['current']> {
   const wrong = (what: string): ConfigError => new ConfigError(`auth.jwt.public_key_file: ${file} ${what}`);
   const key = attempt(
     () => createPublicKey(readFileSync(file)),
-    () => wrong('is no readable PEM file of a public key'),
+    () => wrong('is not a readable PEM file of a public key'),
   );
   if (key.asymmetricKeyType === 'ed25519') return { key, algorithms: EDDSA };
   if (key.asymmetricKeyType !== 'rsa') throw wrong('is neither an RSA nor an Ed25519 key');
@@ -105,7 +104,7 @@ class JwksFile implements TokenKeys {
   }
 
   private read(): LocalJWKSet {
-    const wrong = (): ConfigError => new ConfigError(`auth.jwt.jwks_file: ${this.file} is no readable JWKS file`);
+    const wrong = (): ConfigError => new ConfigError(`auth.jwt.jwks_file: ${this.file} is not a readable JWKS file`);
     return attempt(() => createLocalJWKSet(JSON.parse(readFileSync(this.file, 'utf8')) as JSONWebKeySet), wrong);
   }
 }
@@ -118,27 +117,27 @@ function attempt<T>(work: () => T, otherwise: () => Error): T {
   }
 }
 
-/** A tenant key as it is configured; exactly one of `key` and `key_sha256`. */
+/** A configured tenant key, with exactly one of `key` and `key_sha256`. */
 export interface KeyConfig {
   name: string;
   tenant: string;
   key?: string;
   key_sha256?: string;
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   expires?: string;
-  /** Absent: all; so too for collections. */
+  /** Absent for all; the same holds for `collections`. */
   scopes?: Scope[];
   collections?: string[];
   filters?: Record<string, unknown>;
 }
 
-/** SHA-256 in hexadecimal. 0.2 µs for a key; with an object of createHash between 2 (Node 20, loop of 100,000). */
+/** SHA-256 in hexadecimal. Takes 0.2 µs per key; with a createHash object 2 µs (Node 20, loop of 100,000). */
 export const digestOf = (key: string): string => hash('sha256', key, 'hex');
 
 export const digestOfConfigured = ({ key, key_sha256 }: KeyConfig): string =>
   key_sha256 ? key_sha256.toLowerCase() : digestOf(key ?? '');
 
-/** The keys of tenants out of `auth.keys`. Throws ConfigError with the place of what is wrong, and shows no key. */
+/** The tenant keys in `auth.keys`. Throws ConfigError with the location of an error, and never shows a key. */
 export const tenantKeys: Kind<KeyConfig[]> = {
   wanted: 'a list of keys',
   isSecret: true,
@@ -182,7 +181,7 @@ function checkedKey(at: string, entry: unknown): KeyConfig {
   if (typeof entry !== 'object' || entry === null)
     throw new ConfigError(`${at} should be {name, tenant, key | key_sha256, expires}`);
   const key = checkedMapping(at, entry as Record<string, unknown>, KEY_FIELDS);
-  if (!key.key === !key.key_sha256) throw new ConfigError(`${at} wants exactly one of key and key_sha256`);
+  if (!key.key === !key.key_sha256) throw new ConfigError(`${at} needs exactly one of key and key_sha256`);
   if (key.key_sha256 && !/^[0-9a-fA-F]{64}$/.test(key.key_sha256))
     throw new ConfigError(`${at}.key_sha256 should be 64 hexadecimal digits`);
   if (key.expires && Number.isNaN(Date.parse(key.expires)))
@@ -190,7 +189,7 @@ function checkedKey(at: string, entry: unknown): KeyConfig {
   return given(key);
 }
 
-/** Mode jwt wants exactly one source of token keys, and one that is good; the other modes none. Throws ConfigError. */
+/** Checks that mode jwt has exactly one valid source of token keys, and other modes have none. Throws ConfigError. */
 export function checkJwt({ mode, jwt }: { mode: string; jwt: TokenKeySource }): void {
   const sources = [jwt.secret, jwt.publicKeyFile, jwt.jwksFile].filter((source) => source !== '').length;
   if (mode === 'jwt' && sources !== 1)

@@ -1,4 +1,4 @@
-// The configuration as the rest of the server takes it: the values of the keys, and what follows from several of them.
+// The configuration as the server uses it: the values of the keys, and values derived from several keys.
 import type { FusionSettings } from '../api/search.js';
 import { fusionSettings } from '../ranking/scores.js';
 import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
@@ -7,28 +7,30 @@ import type { Settings } from './keys.js';
 import { MIB } from './kinds.js';
 import type { TlsFiles } from './tls.js';
 
-/** Threads of one run of a query: beyond a few, a short text gains nothing. */
+/** Maximum number of threads for one query; a short text gains nothing from more. */
 const MODEL_THREADS_MAX = 4;
-/** Of the largest file, as much may be text where that is more than TUNING says. */
+/** Share of the largest file that may be text, if that exceeds the limit in TUNING. */
 const TEXT_SHARE = 1 / 2;
 
-/** What no operator can choose better than the server; tests do. */
+/** Values that operators cannot choose better than the server; tests change them. */
 const TUNING = {
-  /** Memory of each search worker for the payloads of hits; 0 for none. */
+  /** Size of the payload cache of each search worker; 0 disables it. */
   hitCacheBytes: 32 * MIB,
-  /** Between two checks of recall; 0 for none. */
+  /** Minimum time between two recall checks; 0 disables them. */
   recallSampleMs: 60_000,
-  /** Bodies in memory, of all requests together. */
+  /** Maximum bytes of request bodies in memory, of all requests together. */
   heldBytesMax: 1024 * MIB,
-  /** A body of which less than 1 KiB comes in so long loses its connection; the HTTP library cuts it after 12 s. */
+  /**
+   * A connection is closed if less than 1 KiB of a body arrives within this time; the HTTP library's own limit is 12 s.
+   */
   bodyTimeoutMs: 10_000,
-  /** Text taken out of one file, and what a compressed file may unpack to. */
+  /** Maximum text of one file, and unpacked size of a compressed file. */
   textBytesMax: 256 * MIB,
-  /** Memory that reading one file may take. */
+  /** Maximum memory for reading one file. */
   parseMemoryBytesMax: 1024 * MIB,
-  /** Spans that wait to be sent; beyond that they are dropped. */
+  /** Maximum number of buffered spans; further ones are dropped. */
   spansWaitingMax: 4096,
-  /** How long a batch of spans may take to be sent. */
+  /** Timeout for sending a batch of spans. */
   spansTimeoutMs: 10_000,
 };
 
@@ -36,23 +38,26 @@ export interface Config
   extends Omit<Settings, 'tls' | 'checkpoints' | 'search' | 'embedder' | 'rerankers' | 'threads'> {
   /** PEM files; undefined for plain HTTP. */
   tls: TlsFiles | undefined;
-  /** 0 for never. */
+  /** Interval of checkpoints in milliseconds; 0 disables them. */
   checkpointMs: number;
   search: Omit<Settings['search'], 'fusion'> & { fusion: FusionSettings };
-  /** `default` is '' for the built-in one, which is the last of the instances. */
+  /** `default` is '' for the built-in embedder, which is the last of the instances. */
   embedder: Omit<Settings['embedder'], 'model' | 'instances'> & { instances: EmbedderInstance[] };
   rerankers: RerankerInstance[];
   threads: { search: number; batch: number; embed: EmbedThreads };
   tuning: typeof TUNING;
 }
 
-/** What a tenant may use: in the configuration 0 is no limit; once it is settled, Infinity is none, and 0 nothing at all. */
+/**
+ * Limits of a tenant. In the configuration 0 means no limit; after conversion Infinity means no limit, and 0 allows
+ * nothing.
+ */
 export type TenantLimits = Readonly<Settings['tenantLimits']>;
 
-/** What an operator has given. */
+/** What the operator has set. */
 export interface Given {
   has(path: string): boolean;
-  /** The checked value of a retired key that still counts. */
+  /** The checked value of a retired key that still has an effect. */
   retired(path: string): number | undefined;
 }
 
@@ -62,7 +67,7 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
   const instances = readEmbedders(embedder.model, embedder.instances, env);
   const rerankers = readRerankers(settings.rerankers, env);
   const hasModel = [...instances, ...rerankers].some(({ spec }) => spec.type === 'onnx');
-  // Without keys there are no tenants to keep apart.
+  // Without keys, tenants need not be protected from each other.
   const isUncapped = auth.mode === 'none' && !given.has('limits.tenant.max_in_flight');
   return {
     ...settings,
@@ -77,7 +82,7 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
   };
 }
 
-/** A weight that is not given is that of the method. */
+/** A weight that is not set has the default of the method. */
 function fusionOf(
   { method, k, vectorWeight, lexicalWeight }: Settings['search']['fusion'],
   given: Given,
@@ -89,8 +94,8 @@ function fusionOf(
 }
 
 /**
- * A query may take every core, up to four; the sessions of documents share the cores. Without a local model a few
- * threads are enough.
+ * A query may use every core, up to four; the document sessions share the cores. Without a local model, fewer threads
+ * are enough.
  */
 function threadsOf(cores: number, hasModel: boolean, { retired }: Given): Config['threads'] {
   const few = Math.max(1, Math.floor(cores / 4));

@@ -1,6 +1,6 @@
-// The instances of embedders and rerankers out of `embedder.model`, `embedder.instances` and `rerank.instances`: model
-// folders and HTTP endpoints. Reads the folders and the keys of endpoints. Throws ConfigError with the place of what is
-// wrong.
+// The embedder and reranker instances configured in `embedder.model`, `embedder.instances` and `rerank.instances`:
+// model folders and HTTP endpoints. Reads the folders and the keys of endpoints. Throws ConfigError with the location
+// of an error.
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { AppError } from '../api/errors.js';
@@ -26,12 +26,14 @@ import {
 
 type Mapping = Record<string, unknown>;
 
-/** Key of the instance that `embedder.model` makes. */
+/** The key of the instance that `embedder.model` defines. */
 export const MODEL_KEY = 'model';
 
 const INSTANCE_FIELDS = { key: filledText, type: filledText, tenants: optional(texts) };
 
-/** What every HTTP endpoint has. Its key comes from the environment or a file, never from the configuration itself. */
+/**
+ * Fields of every HTTP endpoint. The API key comes from the environment or a file, never from the configuration itself.
+ */
 export const ENDPOINT_FIELDS = {
   url: filledText,
   model: filledText,
@@ -52,7 +54,7 @@ const ONNX_EMBEDDER_FIELDS = {
   dim: optional(integer(1, DIM_MAX)),
   pooling: optional(choice('mean', 'cls', 'max', 'mean_sqrt_len', 'last_token')),
   max_tokens: optional(integer(1, 1_000_000)),
-  // An empty one takes away a prefix that the folder names.
+  // An empty text removes a prefix that the model folder defines.
   query_prefix: optional(text),
   passage_prefix: optional(text),
 };
@@ -85,7 +87,7 @@ const EMBEDDER_TYPES: Readonly<
 > = { onnx: onnxEmbedder, openai: openAiEmbedder };
 const RESERVED: readonly string[] = [BUILTIN.key, IDENTITY_TYPE, ...Object.keys(EMBEDDER_TYPES)];
 
-/** In the order of the configuration, the model folder first and the built-in embedder last. */
+/** In the order of the configuration, with the model folder first and the built-in embedder last. */
 export function readEmbedders(model: string, mappings: readonly Mapping[], env: NodeJS.ProcessEnv): EmbedderInstance[] {
   const folder = model === '' ? [] : [onnxEmbedder('embedder.model', { key: MODEL_KEY, type: 'onnx', path: model })];
   const listed = mappings.map((mapping, i) => readEmbedder(`embedder.instances[${i}]`, mapping, env));
@@ -99,7 +101,7 @@ export function readEmbedders(model: string, mappings: readonly Mapping[], env: 
   return [...instances, BUILTIN];
 }
 
-/** `selector` is that of the default; '' is always fine. */
+/** `selector` selects the default embedder; '' is always valid. */
 export function checkDefault(selector: string, instances: readonly EmbedderInstance[]): void {
   try {
     if (selector !== '') selectSpace(selector, instances);
@@ -217,7 +219,7 @@ function remoteReranker(at: string, mapping: Mapping, env: NodeJS.ProcessEnv): R
   return { key, ...given({ tenants }), spec: { key, type: 'endpoint', endpoint: endpointOf(at, values, env) } };
 }
 
-/** Throws ConfigError for a URL that is none, and for a key that is not there. */
+/** Throws ConfigError for an invalid URL, and for a missing API key. */
 export function endpointOf(at: string, values: Values<typeof ENDPOINT_FIELDS>, env: NodeJS.ProcessEnv): EndpointSpec {
   return {
     url: checkedUrl(`${at}.url`, values.url),
@@ -231,7 +233,7 @@ export function endpointOf(at: string, values: Values<typeof ENDPOINT_FIELDS>, e
   };
 }
 
-/** The URL is not shown: there may be a password in it. */
+/** Errors do not show the URL, which may contain a password. */
 function checkedUrl(at: string, address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol))
@@ -244,7 +246,8 @@ function checkedUrl(at: string, address: string): string {
 function apiKeyOf(at: string, variable: string, file: string, env: NodeJS.ProcessEnv): string {
   if (variable && file) throw new ConfigError(`${at} has both api_key_env and api_key_file: give one`);
   if (file) return checkedApiKey(`${at}.api_key_file`, readKeyFile(`${at}.api_key_file`, file));
-  // Whoever writes the key itself here should not find it in the log.
+  // The value is not shown unless it looks like the name of a variable, because someone may have put the key itself
+  // here.
   const shown = /^[A-Z][A-Z_]*$/.test(variable) ? variable : 'of that name';
   if (variable && env[variable] === undefined)
     throw new ConfigError(`${at}.api_key_env: there is no environment variable ${shown}`);
@@ -259,7 +262,7 @@ function readKeyFile(at: string, file: string): string {
   }
 }
 
-/** A header can be made of no other characters than these. */
+/** HTTP header values allow no other characters. */
 function checkedApiKey(at: string, content: string): string {
   const key = content.trim();
   if (!/^[\x20-\x7e]+$/.test(key))

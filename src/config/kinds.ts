@@ -1,27 +1,27 @@
-// The kinds of values that a configuration holds: which values fit, and how the others are refused. The keys of the
-// configuration (keys.ts) and the fields of its lists (checkedMapping) are made of the same kinds. Pure.
+// Kinds of configuration values: which values are valid, how they are converted, and the errors for others. Both the
+// configuration keys (keys.ts) and the fields of lists (checkedMapping) use them. Pure functions.
 import { OperatorError } from '../base/operator-error.js';
 
-/** A wrong configuration. */
+/** An error in the configuration. */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
 }
 
 export interface Kind<T = unknown> {
-  /** Completes "should be …" in the message for a value that does not fit. */
+  /** Completes "should be …" in the message for an invalid value. */
   readonly wanted: string;
   /**
-   * The value as the server takes it; undefined where it does not fit. `at` is its place in the configuration, for a
-   * kind that throws a ConfigError of its own.
+   * Returns the converted value, or undefined if it is invalid. `at` is its place in the configuration, for kinds that
+   * throw a ConfigError themselves.
    */
   read(value: unknown, at: string): T | undefined;
-  /** Whether an environment variable holds the value as it is; others are written as YAML there. */
+  /** Whether an environment variable contains the value verbatim; other kinds are written as YAML there. */
   readonly isText?: true;
-  /** Whether messages may not show the value. */
+  /** Whether messages must not show the value. */
   readonly isSecret?: true;
 }
 
-/** The kind with its values as the server wants them. */
+/** The kind with a conversion of its values. */
 const mapped = <T, U>({ read, ...kind }: Kind<T>, map: (value: T) => U): Kind<U> => ({
   ...kind,
   read: (value, at) => {
@@ -76,15 +76,15 @@ export const integer = (min: number, max: number): Bounded => ({
   max,
 });
 
-/** Given in whole seconds, taken in milliseconds. */
+/** Whole seconds in the configuration, milliseconds in the server. */
 export const seconds = (min: number, max: number): Kind<number> => mapped(integer(min, max), (value) => value * 1000);
 
 export const MIB = 2 ** 20;
 
-/** Given in whole mebibytes, taken in bytes. */
+/** Whole mebibytes in the configuration, bytes in the server. */
 export const mebibytes = (min: number, max: number): Kind<number> => mapped(integer(min, max), (value) => value * MIB);
 
-/** A list, or one text with commas between; each of them by itself or behind http:// is a URL. */
+/** A list, or a text with commas; each entry, by itself or after http://, must form a URL. */
 export const addresses = (wanted: string, form: RegExp, map: (address: string) => string): Kind<string[]> => ({
   wanted,
   read: (value) => {
@@ -95,26 +95,26 @@ export const addresses = (wanted: string, form: RegExp, map: (address: string) =
   },
 });
 
-/** Throws ConfigError for a value that is none of its kind; `at` is its place in the configuration. */
+/** Throws ConfigError for an invalid value; `at` is its place in the configuration. */
 export function checkedValue<T>({ read, wanted, isSecret }: Kind<T>, value: unknown, at: string, names = at): T {
   const found = read(value, at);
   if (found !== undefined) return found;
   throw new ConfigError(`${names} should be ${wanted}${isSecret ? '' : `, not ${JSON.stringify(value)}`}`);
 }
 
-/** A field of a mapping. One without a fallback has to be given. */
+/** A field of a mapping; one without a fallback is required. */
 type Field<T = unknown, D = unknown> = Kind<T> & { readonly fallback?: D };
 type Fields = Readonly<Record<string, Field>>;
 type FieldValue<F> = F extends Kind<infer T> ? T | (F extends { readonly fallback: infer D } ? D : never) : never;
 export type Values<F extends Fields> = { -readonly [N in keyof F]: FieldValue<F[N]> };
 
-/** A field that takes `fallback` where it is not given. */
+/** A field that defaults to `fallback`. */
 export const or = <K extends Kind, D>(kind: K, fallback: D): K & { readonly fallback: D } => ({ ...kind, fallback });
 export const optional = <K extends Kind>(kind: K): K & { readonly fallback: undefined } => or(kind, undefined);
 
 /**
- * Every field with its value or fallback; null counts as absent. `at` is the place in the configuration, such as
- * `embedder.instances[0]`. Throws ConfigError with the place of what is wrong.
+ * Returns every field with its value or fallback; null counts as absent. `at` is the place in the configuration, such
+ * as `embedder.instances[0]`. Throws ConfigError with the location of an error.
  */
 export function checkedMapping<F extends Fields>(at: string, mapping: Record<string, unknown>, fields: F): Values<F> {
   for (const name of Object.keys(mapping)) {
@@ -134,7 +134,7 @@ export function checkedMapping<F extends Fields>(at: string, mapping: Record<str
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 type NeverAbsent<T> = { [K in keyof T]-?: undefined extends T[K] ? never : K }[keyof T];
 
-/** Without the fields that are undefined. */
+/** Omits the fields that are undefined. */
 export const given = <T extends object>(fields: T): Given<T> & Pick<T, NeverAbsent<T>> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T> &
     Pick<T, NeverAbsent<T>>;

@@ -1,5 +1,5 @@
-// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one ends
-// the start with a line that names it. Writes the file of `sheaf init`, too.
+// Loads the configuration from sheaf.yaml and, with precedence, SHEAF_ environment variables. All keys are validated;
+// an error ends the start with a line that names the key. Also generates the file of `sheaf init`.
 import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { parse as parseYaml } from 'yaml';
@@ -19,7 +19,7 @@ import {
 import { ConfigError, checkedValue } from './kinds.js';
 import { checkTlsFiles } from './tls.js';
 
-/** Variables with the prefix that are no configuration key: for the command line. */
+/** Variables with the prefix that are not configuration keys but belong to the command line. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API_KEY', 'SHEAF_URL']);
 
 type AnyKey = ConfigKey | RetiredKey;
@@ -30,8 +30,8 @@ const KEYS_BY_VARIABLE: ReadonlyMap<string, AnyKey> = new Map(
 const isRetired = (key: AnyKey): key is RetiredKey => 'instead' in key;
 
 /**
- * Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. `warn` gets a line for each retired key
- * that is given. Throws ConfigError.
+ * Reads the file `SHEAF_CONFIG`, or ./sheaf.yaml if it exists, and the environment. `warn` is called with a line for
+ * each retired key that is set. Throws ConfigError.
  */
 export function readConfig(env: NodeJS.ProcessEnv, warn: (message: string) => void = () => undefined): Config {
   const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
@@ -87,7 +87,7 @@ function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
   }
 }
 
-/** Texts stay as they are, secrets that look like numbers too. */
+/** Texts are not parsed, so that secrets that look like numbers stay texts. */
 function fromText({ path, kind }: AnyKey, given: string): unknown {
   if (!kind || kind.isText) return given;
   try {
@@ -130,8 +130,8 @@ const HEAD = `# The configuration of Sheaf. Each key stands here with its defaul
 `;
 
 /**
- * The file that `sheaf init` writes: every key with its default, commented out, below what it means. `settings` are
- * `key=value`, with the value as YAML; those keys are not commented out. Throws ConfigError for a key that is none.
+ * The file that `sheaf init` writes: every key with its meaning and its default, commented out. `settings` are
+ * `key=value` with YAML values; these keys are not commented out. Throws ConfigError for an unknown key.
  */
 export function configExample(settings: readonly string[]): string {
   const given = new Map(settings.map(settingOf));

@@ -125,5 +125,5 @@ test('key files that are no good end the start with one line', async () => {
     SHEAF_DATA_DIR: tempDirectory(),
   });
   assert.equal(await refused.ended, 1);
-  assert.match(refused.output(), /^sheaf: auth\.jwt\.jwks_file: \/none\.json is no readable JWKS file\n$/);
+  assert.match(refused.output(), /^sheaf: auth\.jwt\.jwks_file: \/none\.json is not a readable JWKS file\n$/);
 });

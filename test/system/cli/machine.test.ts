@@ -97,7 +97,7 @@ test('doctor names what it finds, and fails where a server could not run', () =>
     SHEAF_TRACING__QUEUE_MAX: '',
   });
   assert.deepEqual(
-    [retired.code, /^warn {2}configuration .*tracing\.queue_max .*has no effect any more/m.test(retired.out)],
+    [retired.code, /^warn {2}configuration .*tracing\.queue_max .*no longer has any effect/m.test(retired.out)],
     [0, true],
     retired.out,
   );

@@ -113,11 +113,11 @@ test('wrong files are told to the operator, each by its name', { skip }, async (
   writeFileSync(text, 'no PEM');
   assert.doesNotThrow(() => checkTlsFiles(one));
   const cases: [Files, RegExp][] = [
-    [{ ...one, keyFile: '' }, /server\.tls\.key is not given/],
-    [{ ...one, certFile: '' }, /server\.tls\.cert is not given/],
+    [{ ...one, keyFile: '' }, /server\.tls\.key is not set/],
+    [{ ...one, certFile: '' }, /server\.tls\.cert is not set/],
     [{ ...one, certFile: `${text}.none` }, /server\.tls\.cert: there is no file/],
-    [{ ...one, certFile: text }, /server\.tls\.cert: .* holds no certificate/],
-    [{ ...one, keyFile: text }, /server\.tls\.key: .* holds no private key/],
+    [{ ...one, certFile: text }, /server\.tls\.cert: .* contains no certificate/],
+    [{ ...one, keyFile: text }, /server\.tls\.key: .* contains no private key/],
     [{ ...one, keyFile: other.keyFile }, /is not the key of/],
   ];
   for (const [files, message] of cases)
@@ -130,5 +130,5 @@ test('wrong files are told to the operator, each by its name', { skip }, async (
 test('serve ends with one line where only one of the files is given', { skip }, async () => {
   const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__TLS__KEY: makeFiles().keyFile });
   assert.equal(await server.ended, 1);
-  assert.match(server.output(), /^sheaf: server\.tls\.cert is not given/);
+  assert.match(server.output(), /^sheaf: server\.tls\.cert is not set/);
 });

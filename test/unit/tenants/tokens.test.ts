@@ -128,7 +128,7 @@ test('a JWKS file that is no good any more leaves the keys that were there', asy
   fileOf('broken.json', '{');
   clock.ms += 6 * 60_000;
   await verify(verifier, await sign({ tenant: 't' }, ed.privateKey, 'EdDSA', 'e'));
-  assert.match(complaints.at(-1) ?? '', /broken\.json is no readable JWKS file/);
+  assert.match(complaints.at(-1) ?? '', /broken\.json is not a readable JWKS file/);
 });
 
 const CLAIMS: [JWTPayload, Actor][] = [
@@ -188,10 +188,10 @@ test('keys that are no good end the start', () => {
   const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
   const wrong: [Partial<TokenKeySource>, RegExp][] = [
     [{ secret: 'x'.repeat(31) }, /auth\.jwt\.secret .* 32 bytes/],
-    [{ publicKeyFile: join(directory, 'none.pem') }, /public_key_file.*no readable PEM/],
+    [{ publicKeyFile: join(directory, 'none.pem') }, /public_key_file.*not a readable PEM/],
     [{ publicKeyFile: fileOf('weak.pem', pem(weak)) }, /2048 bits/],
     [{ publicKeyFile: fileOf('curve.pem', pem(curve)) }, /neither an RSA nor an Ed25519 key/],
-    [{ jwksFile: fileOf('odd.json', '{"keys":1}') }, /no readable JWKS/],
+    [{ jwksFile: fileOf('odd.json', '{"keys":1}') }, /not a readable JWKS/],
   ];
   for (const [source, message] of wrong) assert.throws(() => openKeys(source), { name: 'ConfigError', message });
 });
