@@ -71,7 +71,7 @@ export class DatasetSnapshot {
 }
 
 /**
- * The documents of a collection in the form for archives, from the snapshot of one shard. Throws DamagedRecord for a
+ * The documents of a collection in the form for archives, from the snapshot of one shard. Throws `DamagedRecord` for a
  * record that does not decode, or that is missing though another one refers to it.
  */
 export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<ArchivedDocument> {

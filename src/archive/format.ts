@@ -83,6 +83,7 @@ interface Heading {
   created_at: string;
 }
 
+/** The manifest of a collection: its settings, and the entries of its folder. */
 export interface CollectionManifest extends Heading {
   format: 'sheaf-collection';
   collection: ArchivedSettings;
@@ -93,6 +94,7 @@ export interface CollectionManifest extends Heading {
   entries: EntryRecord[];
 }
 
+/** The manifest of a whole dataset, which is the first one that a reader opens. */
 export interface DatasetManifest extends Heading {
   format: 'sheaf-dataset';
   /** The collections. Each manifest is an entry that lists the other entries of its collection. */
@@ -165,7 +167,7 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
 const isHeading = typia.createIs<Heading & { format: string }>();
 const isManifest = typia.createIs<CollectionManifest | DatasetManifest>();
 
-/** Parses a manifest. Throws ArchiveFault if it is not a Sheaf manifest, or one of another version. */
+/** Parses a manifest. Throws `ArchiveFault` if it is not a Sheaf manifest, or one of another version. */
 export function parseManifest(bytes: Buffer): Manifest {
   const manifest = parsedJson(bytes);
   if (isDeeperThan(LEVELS_MAX, manifest))

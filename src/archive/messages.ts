@@ -8,6 +8,7 @@ import type { PackedDocuments } from '../text/prepared-document.js';
 import type { Collection } from '../api/collections.js';
 import type { StoredTenants } from '../api/tenants.js';
 
+/** A collection that is to be written. */
 export interface ArchivedSource {
   collection: Collection;
   /** The id under which the collection's query log is kept. */
@@ -70,6 +71,7 @@ export interface DocumentBatch extends PackedDocuments {
   versions: number[];
 }
 
+/** Logged searches, packed one after the other. */
 export interface QueryBatch {
   /** The query ids, 16 bytes each. */
   ids: Uint8Array;

@@ -1,6 +1,6 @@
 // Reads a collection archive of PaveDB 0.9.7: a zip with `manifest.json`, `collection.json`, the SQLite database
 // `meta.db`, and a flat FAISS index of vectors with an id map of its chunks. It converts documents and logged searches
-// to the records of Sheaf archives; vectors and texts stay unchanged. Throws ArchiveFault.
+// to the records of Sheaf archives; vectors and texts stay unchanged. Throws `ArchiveFault`.
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite from 'node-sqlite3-wasm';
@@ -261,6 +261,7 @@ const isIdMap = typia.createIs<{ rid_to_id: Record<string, number> }>();
 const INDEX = 'index/faiss.index';
 const ID_MAP = 'index/id_map.json';
 
+/** An open PaveDB archive. It must be closed. */
 export class PaveArchive {
   private constructor(
     readonly manifest: PaveManifest,

@@ -1,6 +1,7 @@
 // Reads an untrusted zip file. Opening it reads only its directory and rejects what could do harm: paths outside the
 // archive, links, duplicate names, overlapping entries, and entries that unpack to far more than their size. No entry
-// is unpacked beyond the size that its directory record states. Throws ArchiveFault. Archive process and command line.
+// is unpacked beyond the size that its directory record states. Throws `ArchiveFault`. Archive process and command
+// line.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -98,6 +99,7 @@ const FILE_TYPE = 0o170000;
 const LINK = 0o120000;
 const LOCAL_HEADER_BYTES = 30;
 
+/** An open zip whose directory has been checked. It must be closed. */
 export class ArchiveReader {
   private constructor(
     private readonly zip: ZipFile,

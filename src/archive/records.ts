@@ -156,7 +156,7 @@ const isQuery = typia.createIs<ArchivedQuery>();
 export const packDocument = (document: ArchivedDocument): Buffer => packr.pack(document);
 export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
 
-/** Unpacks and checks the documents of a segment. Their vectors are views of `bytes`. Throws ArchiveFault. */
+/** Unpacks and checks the documents of a segment. Their vectors are views of `bytes`. Throws `ArchiveFault`. */
 export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): ArchivedDocument[] {
   return unpacked(bytes).map((value, place) => {
     const why = !isDocument(value) ? 'it has a wrong shape' : faultOfDocument(value, rules);
@@ -174,7 +174,7 @@ function nameOf(value: unknown, place: number): string {
     : `${place} of its segment`;
 }
 
-/** Unpacks the logged searches of a segment. Their records are checked by `faultOfRecord`. Throws ArchiveFault. */
+/** Unpacks the logged searches of a segment. Their records are checked by `faultOfRecord`. Throws `ArchiveFault`. */
 export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   return unpacked(bytes).map((value) => {
     if (!isQuery(value) || !isUuid7(value.id))

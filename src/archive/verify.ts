@@ -1,6 +1,6 @@
 // Verifies a whole archive before anything is made of it: every entry by its digest, every record by its shape, all
 // counts, the manifest of each collection by that of the dataset, and that there are no other entries. Throws
-// ArchiveFault. Archive process only.
+// `ArchiveFault`. Archive process only.
 import { createHash } from 'node:crypto';
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/archives.js';
@@ -127,6 +127,7 @@ interface Verified {
   archive: VerifiedArchive;
 }
 
+/** Verifies the dataset or the collection that `task` names. Throws `ArchiveFault`. */
 export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Verified> {
   const top = parseManifest(await reader.whole(MANIFEST, WHOLE_ENTRY_BYTES_MAX));
   if (task.kind !== 'dataset') return verifyOne(reader, top, task, task.kind);

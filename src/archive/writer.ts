@@ -12,6 +12,7 @@ import { type ArchivedDocument, type ArchivedQuery, SEGMENT_BYTES, packDocument,
 /** Entries are not compressed: vectors are most of an archive, and compression does not make them smaller. */
 const STORED = { compress: false, mode: 0o100644 } as const;
 
+/** Writes the entries of an archive one after the other. */
 export class ArchiveWriter {
   private readonly zip = new ZipFile();
 

@@ -47,6 +47,7 @@ export interface Bm25 {
   readonly scale: number;
 }
 
+/** Computes the constants of a query from its statistics. */
 export function bm25Of(statistics: LexicalStatistics): Bm25 {
   const { chunks, tokens } = statistics;
   const most = greatestOfEach(statistics);

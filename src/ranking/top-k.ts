@@ -82,6 +82,7 @@ export function crossShardTies(
   return runs;
 }
 
+/** Orders tied hits: by the UTF-8 bytes of the document id, then by chunk. */
 export function comparePositions(a: Position, b: Position): number {
   return compareUtf8(a.docid, b.docid) || a.index - b.index;
 }
@@ -170,6 +171,7 @@ interface Scored {
   readonly score: number;
 }
 
+/** Counts of hits from which recall is computed. */
 export interface Recalled {
   readonly found: number;
   /** k, or the number of hits there are if that is less. */

@@ -31,6 +31,7 @@ const ALONE = new RegExp(`^[${UNSPACED}]$`, 'u');
  */
 const JOINED = /[\u03b9\u1160-\u11ff\u{16d63}-\u{16d6a}]/u;
 
+/** The token pieces that every text containing `value` has. */
 export function piecesOf(value: string): ContentPiece[] {
   const pieces: ContentPiece[] = [];
   let run = '';

@@ -32,7 +32,7 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * The text of an HTML or XHTML page. It is decoded as by decodeText, except that if the bytes are not UTF-8 and the
+ * The text of an HTML or XHTML page. It is decoded as by `decodeText`, except that if the bytes are not UTF-8 and the
  * page names a charset in which they are valid, that charset is used.
  */
 export function decodeMarkup(bytes: Uint8Array): string {

@@ -93,8 +93,9 @@ interface Word extends Span {
 }
 
 /**
- * The best passage of `text`, of up to PASSAGE_CHARACTERS. `terms` are questionTerms in `language`; `weights` has the
- * weight of each term if known, and terms weigh 1 otherwise. Without a match, the passage is the beginning of the text.
+ * The best passage of `text`, of up to `PASSAGE_CHARACTERS`. `terms` are `questionTerms` in `language`; `weights` has
+ * the weight of each term if known, and terms weigh 1 otherwise. Without a match, the passage is the beginning of the
+ * text.
  */
 export function highlightOf(
   text: string,

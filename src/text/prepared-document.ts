@@ -38,11 +38,11 @@ const packr = new Packr({ useRecords: false });
 /** Packs a document into a buffer that can be transferred to another thread. */
 export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer> => ownBytes(packr.pack(document));
 
-/** Unpacks bytes from packDocument. */
+/** Unpacks bytes from `packDocument`. */
 export const unpackDocument = (bytes: Uint8Array): PreparedDocument =>
   packr.unpack(unshared(bytes)) as PreparedDocument;
 
-/** Concatenates the bytes of several packDocument calls. `ends` has the end of each document. */
+/** Concatenates the bytes of several `packDocument` calls. `ends` has the end of each document. */
 export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8Array<ArrayBuffer>; ends: number[] } {
   let end = 0;
   const ends = packed.map(({ length }) => (end += length));
@@ -51,7 +51,7 @@ export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8
   return { documents, ends };
 }
 
-/** Unpacks the result of joinDocuments. */
+/** Unpacks the result of `joinDocuments`. */
 export function unpackDocuments(bytes: Uint8Array, ends: readonly number[]): PreparedDocument[] {
   return ends.map((end, i) => unpackDocument(bytes.subarray(ends[i - 1] ?? 0, end)));
 }

@@ -29,6 +29,7 @@ const CONTRACTED_MAX = 2;
 
 const load = createRequire(import.meta.url);
 
+/** Loads the stemmer and the stop words of a language. */
 export function loadLanguage(language: Stemmed): LanguageWords {
   const name = LIBRARY_NAMES[language] ?? language;
   const { stopwords } = load(`@orama/stopwords/${name}`) as { stopwords: string[] };

@@ -1,8 +1,8 @@
 // Writes the terms of chunks as the text index takes them: as UTF-8, each with a terminating zero byte. The terms and
-// their order are those of chunkTerms (terms.ts), the simple implementation, but they are made in one pass over the
+// their order are those of `chunkTerms` (terms.ts), the simple implementation, but they are made in one pass over the
 // characters and without a string for each term; most of the time of indexing texts is spent here. Texts in scripts
-// without spaces or with letters beyond the basic multilingual plane are left to chunkTerms. Each thread has one writer
-// for each language.
+// without spaces or with letters beyond the basic multilingual plane are left to `chunkTerms`. Each thread has one
+// writer for each language.
 import type { Language } from '../api/choices.js';
 import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';
@@ -62,6 +62,7 @@ const PROBES_MAX = 64;
 /** The fields of an entry: hash, start and end of the word in the pool, and end of the stem, which follows the word. */
 const FIELDS = 4;
 
+/** A hash table from words, as UTF-8 bytes, to their stems. */
 export class StemTable {
   private entries = new Uint32Array(FIRST_ENTRIES * FIELDS);
   /** One more than the number of an entry; 0 for a free place. At least half of the places are free. */
@@ -162,6 +163,7 @@ const MARK_CODE = MARK.charCodeAt(0);
 /** The maximum number of UTF-8 bytes for a character of the basic plane. */
 const CHARACTER_BYTES_MAX = 3;
 
+/** Writes the terms of texts in one language. */
 export class TermWriter {
   private readonly kinds = new CharacterKinds();
   private readonly stems = new StemTable();
@@ -179,7 +181,7 @@ export class TermWriter {
 
   constructor(private readonly language: Language) {}
 
-  /** The terms of a text, or undefined if chunkTerms must make them. */
+  /** The terms of a text, or undefined if `chunkTerms` must make them. */
   write(text: string): WrittenTerms | undefined {
     const plain = plainOf(text);
     this.begin(plain);
@@ -208,7 +210,7 @@ export class TermWriter {
       this.out = Buffer.concat([this.out], Math.max(2 * this.out.length, this.end + bytes));
   }
 
-  /** Writes the words. False if the text is one for chunkTerms. */
+  /** Writes the words. False if the text is one for `chunkTerms`. */
   private writeWords(plain: string): boolean {
     let compound = -1;
     for (let i = 0; i < plain.length; i++) {
@@ -287,6 +289,7 @@ export class TermWriter {
 /** The writers, each created when its language is first used. The output does not depend on earlier texts. */
 const WRITERS = new Map<Language, TermWriter>();
 
+/** This thread's writer for a language. */
 export function writerOf(language: Language): TermWriter {
   const present = WRITERS.get(language);
   if (present) return present;

@@ -37,9 +37,9 @@ const ASCII_JOINT = /[-_.][a-z0-9]/;
 const RUNS = new RegExp(`[${UNSPACED}ー]{2,}`, 'gu');
 
 /**
- * The terms of a chunk, at most CHUNK_TERMS_MAX: its tokens in their order, so that positions are those of tokens; then
- * a stem for each token that has one, including repeats; then compounds and pairs. With language `none`, tokens are
- * ranked as they are.
+ * The terms of a chunk, at most `CHUNK_TERMS_MAX`: its tokens in their order, so that positions are those of tokens;
+ * then a stem for each token that has one, including repeats; then compounds and pairs. With language `none`, tokens
+ * are ranked as they are.
  */
 export function chunkTerms(text: string, language: Language): string[] {
   const plain = plainOf(text);

@@ -38,6 +38,7 @@ export interface ArenaPlan {
   readonly scratch: number;
 }
 
+/** The bytes of one arena, for checkpoints. */
 export class ArenaImage {
   constructor(private readonly instance: Instance) {}
 

@@ -39,6 +39,7 @@ export interface IndexOptions {
   readonly precision?: Precision | undefined;
 }
 
+/** One arena as one thread sees it. The thread is the owner of the shard unless it has called `joinReaders`. */
 export class Kernel {
   /** The segments in this memory. The owner adds them; readers look them up within `read`. */
   readonly directory: PartDirectory;
@@ -99,7 +100,7 @@ export class Kernel {
   /**
    * Runs `work`, which must be synchronous and must not block; nothing that it can see is freed meanwhile. Returns
    * undefined when the memory is closed: the owner is gone, or has not filled the memory yet, or went while `work` was
-   * allocating scratch. Throws ArenaFull when there is no memory for scratch. Roots, ordinals and row versions are
+   * allocating scratch. Throws `ArenaFull` when there is no memory for scratch. Roots, ordinals and row versions are
    * valid only within the incarnation that `work` receives.
    */
   read<T>(work: (incarnation: number) => T): T | undefined {
@@ -216,7 +217,7 @@ export class Kernel {
     return new VectorIndex(this.instance, root, CODES_MIN);
   }
 
-  /** Creates an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */
+  /** Creates an empty index of `dim`-dimensional vectors. Throws `ArenaFull`. Owner only. */
   createIndex(
     dim: number,
     { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {},
@@ -236,7 +237,7 @@ export class Kernel {
     return new VectorIndex(this.instance, root);
   }
 
-  /** Creates an empty text index. Throws ArenaFull. Owner only. */
+  /** Creates an empty text index. Throws `ArenaFull`. Owner only. */
   createWords(): WordIndex {
     this.assertFormatted();
     return this.attachWords(addressOf(this.instance.calls.createWords()));
@@ -297,7 +298,7 @@ export class Arenas {
   }
 
   /**
-   * The arena with this number, which is formatted and opened when it has not been in use. Throws ArenaFull when the
+   * The arena with this number, which is formatted and opened when it has not been in use. Throws `ArenaFull` when the
    * system has no memory for it.
    */
   at(arena: number): Kernel {

@@ -121,6 +121,7 @@ export class ArenaFull extends Error {
   }
 }
 
+/** A kernel instance of one thread on one memory. Addresses are byte offsets in that memory. */
 export class Instance {
   readonly calls: KernelCalls;
   // Views of the whole memory. `reach` renews them after this thread or another has grown it.
@@ -138,7 +139,7 @@ export class Instance {
     this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
   }
 
-  /** Address of this instance's scratch memory, which is allocated at first use. Throws ArenaFull. */
+  /** Address of this instance's scratch memory, which is allocated at first use. Throws `ArenaFull`. */
   get scratch(): number {
     return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
   }
@@ -165,13 +166,13 @@ export class Instance {
     this.scratchAt = scratch;
   }
 
-  /** Writes a vector to the input area of the scratch, where the kernel's functions expect it. Throws ArenaFull. */
+  /** Writes a vector to the input area of the scratch, where the kernel's functions expect it. Throws `ArenaFull`. */
   setInput(vector: Float32Array): void {
     const at = addressOf(this.calls.ensureInput(this.scratch, vector.length));
     this.writeFloats(at, vector);
   }
 
-  /** Reserves `bytes` in the input area of the scratch and returns its address. Throws ArenaFull. */
+  /** Reserves `bytes` in the input area of the scratch and returns its address. Throws `ArenaFull`. */
   reserveInput(bytes: number): number {
     const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
     this.reach(at + bytes);
@@ -179,7 +180,8 @@ export class Instance {
   }
 
   /**
-   * Writes ordinals, or the words of a bitmap, to the scratch area for them and returns its address. Throws ArenaFull.
+   * Writes ordinals, or the words of a bitmap, to the scratch area for them and returns its address. Throws
+   * `ArenaFull`.
    */
   setOrdinals(ordinals: Uint32Array): number {
     const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
@@ -282,13 +284,13 @@ export class Instance {
   }
 }
 
-/** Converts a returned address to an unsigned number. Throws ArenaFull for 0. */
+/** Converts a returned address to an unsigned number. Throws `ArenaFull` for 0. */
 export function addressOf(result: number): number {
   if (result === 0) throw new ArenaFull();
   return result >>> 0;
 }
 
-/** Returns a count. Throws ArenaFull for FULL. */
+/** Returns a count. Throws `ArenaFull` for FULL. */
 export function countOf(result: number): number {
   if (result === FULL) throw new ArenaFull();
   return result;

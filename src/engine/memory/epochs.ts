@@ -24,6 +24,7 @@ import {
  */
 const WAIT_MS_MAX = 10_000;
 
+/** The table of readers in one arena. */
 export class ReaderTable {
   /** The header of the arena. Memories of every size contain it, so this view never has to be renewed. */
   private readonly words: Int32Array;
@@ -44,7 +45,7 @@ export class ReaderTable {
     Atomics.store(this.words, OPEN_AT >> 2, this.incarnation);
   }
 
-  /** Closes the memory to new readers and waits until all readers have left. Throws after WAIT_MS_MAX. */
+  /** Closes the memory to new readers and waits until all readers have left. Throws after `WAIT_MS_MAX`. */
   closeAndWait(): void {
     Atomics.store(this.words, OPEN_AT >> 2, 0);
     const until = performance.now() + WAIT_MS_MAX;
@@ -78,6 +79,7 @@ export class ReaderTable {
   }
 }
 
+/** The place of this thread in the table of readers. */
 export class ReaderPlace {
   private readonly epochAt: number;
   private incarnation = 0;
@@ -111,7 +113,7 @@ export class ReaderPlace {
 
   /**
    * Makes sure that the instance has scratch memory of this incarnation: its own, or the one that the previous thread
-   * in this place left behind. Throws ArenaFull.
+   * in this place left behind. Throws `ArenaFull`.
    */
   provideScratch(instance: Instance, incarnation: number): void {
     if (incarnation === this.incarnation) return;

@@ -77,8 +77,8 @@ export const OWNER = 0xffffffff;
 export const RECLAIM_STEP = 64;
 
 // ## Reader
-// One line of the table of readers. The table has READERS_MAX of them from READERS_AT on; allocated memory begins after
-// the table.
+// One line of the table of readers. The table has `READERS_MAX` of them from `READERS_AT` on; allocated memory begins
+// after the table.
 // Free: 16-63.
 
 /** The thread id + 1; 0 for a free place. */
@@ -124,7 +124,7 @@ export const DIRECTORY_ENTRIES = 16;
 
 /** The id of the collection; 0 for a free place, NONE for a deleted entry, whose place is not used again. */
 export const ENTRY_ID = 0;
-/** The segment roots, SEGMENT_ROOTS_BYTES long. */
+/** The segment roots, `SEGMENT_ROOTS_BYTES` long. */
 export const ENTRY_ROOTS = 4;
 export const ENTRY_BYTES = 32;
 
@@ -160,7 +160,7 @@ export const ROOT_LIVE = 16;
 export const ROOT_LINKED = 20;
 /** The number of removed rows in the graph. */
 export const ROOT_TOMBSTONES = 24;
-/** The generation of the graph. A node is in the graph when its NODE_MARK is equal to it. */
+/** The generation of the graph. A node is in the graph when its `NODE_MARK` is equal to it. */
 export const ROOT_GRAPH = 28;
 /**
  * Indexed-up-to: live rows below this ordinal are in the graph or in the relink queue; searches scan the rows at or
@@ -168,12 +168,12 @@ export const ROOT_GRAPH = 28;
  */
 export const ROOT_WATERMARK = 32;
 /**
- * The entry point: level << ENTRY_LEVEL_SHIFT | ordinal in one word, so that a reader sees both of one entry point;
+ * The entry point: level << `ENTRY_LEVEL_SHIFT` | ordinal in one word, so that a reader sees both of one entry point;
  * NONE without a graph.
  */
 export const ROOT_ENTRY = 36;
 /**
- * The relink queue: the address of a ring of QUEUE_ROWS ordinals, the running number of its first entry, and that of
+ * The relink queue: the address of a ring of `QUEUE_ROWS` ordinals, the running number of its first entry, and that of
  * the next entry to come.
  */
 export const ROOT_QUEUE = 40;
@@ -182,8 +182,8 @@ export const ROOT_QUEUE_TAIL = 48;
 /** The number of lines that the index has allocated. */
 export const ROOT_LINES = 52;
 /**
- * Bytes of a query, or of a row widened to 16-bit numbers. ROOT_ROW_BYTES for rows of 16-bit numbers, and twice as many
- * for rows of 8-bit numbers.
+ * Bytes of a query, or of a row widened to 16-bit numbers. `ROOT_ROW_BYTES` for rows of 16-bit numbers, and twice as
+ * many for rows of 8-bit numbers.
  */
 export const ROOT_WIDE_BYTES = 56;
 /**
@@ -224,13 +224,13 @@ export const ROOT_TRUSTED = 108;
 export const ROOT_TRUSTED_BROAD = 112;
 /** The number of live rows at the last measurement of recall; 0 before the first one has ended. */
 export const ROOT_CHECKED = 116;
-/** The small block table, of SMALL_TABLE_BYTES. */
+/** The small block table, of `SMALL_TABLE_BYTES`. */
 export const ROOT_SMALL_TABLE = 128;
 export const ROOT_BYTES = 256;
 export const ENTRY_LEVEL_SHIFT = 28;
 export const ENTRY_ORDINAL_MASK = 0x0fffffff;
 /**
- * Capacity of the relink queue, which holds rows that were republished below ROOT_WATERMARK and wait to be linked. A
+ * Capacity of the relink queue, which holds rows that were republished below `ROOT_WATERMARK` and wait to be linked. A
  * power of two.
  */
 export const QUEUE_ROWS = 1024;
@@ -260,8 +260,8 @@ export const NODE_WORDS_BYTES = 8;
 // ## Block tables
 // A block table has a word for the address of each block of rows, of graph nodes, of quantized vectors or of
 // priorities. Each doubling of the number of rows adds four blocks of equal size, the first four of 4 rows, so at most
-// a quarter of the memory is unused. Beyond FINE_PLACE - FIRST_ROWS rows, each doubling adds thirty-two blocks, so at
-// most a thirty-second is unused. A small table has words only for the blocks before that point.
+// a quarter of the memory is unused. Beyond `FINE_PLACE` - `FIRST_ROWS` rows, each doubling adds thirty-two blocks, so
+// at most a thirty-second is unused. A small table has words only for the blocks before that point.
 // kernel/memory/row-blocks.ts and `placeOf` in hnsw/vector-index.ts compute places from these constants.
 
 export const FIRST_ROWS = 16;
@@ -282,11 +282,11 @@ export const CODES_DIM = 0;
 export const CODES_AXES_4 = 4;
 export const CODES_AXES_2 = 8;
 export const CODES_ROW_BYTES = 12;
-/** Bytes of a query of 16-bit numbers, equal to ROOT_WIDE_BYTES. */
+/** Bytes of a query of 16-bit numbers, equal to `ROOT_WIDE_BYTES`. */
 export const CODES_WIDE_BYTES = 16;
 /**
- * Address of the principal component of each slot: vectors of 16-bit numbers of the length WIDE_SCALE, in the form of a
- * query.
+ * Address of the principal component of each slot: vectors of 16-bit numbers of the length `WIDE_SCALE`, in the form of
+ * a query.
  */
 export const CODES_AXES = 20;
 /**
@@ -314,7 +314,7 @@ export const CODES_PARENTS = 48;
  */
 export const CODES_FIRST_4 = 52;
 export const CODES_FIRST_2 = 56;
-/** The block table, of TABLE_BYTES. It is always the large one, since small indexes have no quantized vectors. */
+/** The block table, of `TABLE_BYTES`. It is always the large one, since small indexes have no quantized vectors. */
 export const CODES_ROW_BLOCKS = 64;
 /**
  * For each thirty-second of each doubling of places from 16 to 2 ** 29, the address that ordinal 0 would have if the
@@ -344,7 +344,7 @@ export const PRIORITIES_COUNT = 0;
 export const PRIORITIES_END = 4;
 /** Address of the block table, which is the small one in this root at first. */
 export const PRIORITIES_TABLE = 8;
-/** The small block table, of SMALL_TABLE_BYTES. */
+/** The small block table, of `SMALL_TABLE_BYTES`. */
 export const PRIORITIES_SMALL_TABLE = 64;
 export const PRIORITIES_BYTES = 192;
 
@@ -372,7 +372,7 @@ export const GUIDE_CODES = 64;
 export const BEST_SIZE = 76;
 export const BEST_MAX = 80;
 export const TOUCHED = 84;
-/** The number of ordinals in the bitmap in SCRATCH_ALLOWED during a filtered search; NONE without a filter. */
+/** The number of ordinals in the bitmap in `SCRATCH_ALLOWED` during a filtered search; NONE without a filter. */
 export const ALLOWED_END = 88;
 /** The number of bridge nodes that a filtered graph search may still use. */
 export const BRIDGES_LEFT = 92;
@@ -383,8 +383,8 @@ export const FENCE = 100;
 /** What a cosine of 1 scores by quantized vectors, a float. */
 export const GUIDE_SCALE = 104;
 /**
- * Up to BATCH_ROWS ordinals that are about to be scored; while the gap that a removed node leaves is closed, the trees
- * of its neighbours.
+ * Up to `BATCH_ROWS` ordinals that are about to be scored; while the gap that a removed node leaves is closed, the
+ * trees of its neighbours.
  */
 export const BATCH = 128;
 /** Keys of 8 bytes of the neighbours to select from: those of a full list and one more. */

@@ -18,6 +18,7 @@ export interface SharedOptions {
   arenaPagesMax?: number;
 }
 
+/** Creates the shared objects for `shards` shards whose stores are in `directory`. */
 export function createSharedShards(
   shards: number,
   directory: string,

@@ -71,7 +71,7 @@ export function insertNear(pool: usize, size: u32, key: i64): u32 {
 const TOUCHED_ROWS: u32 = 16;
 
 /**
- * Puts the next candidates from `place` on into BATCH, up to `max` and up to TOUCHED_ROWS, and touches their rows.
+ * Puts the next candidates from `place` on into BATCH, up to `max` and up to `TOUCHED_ROWS`, and touches their rows.
  * `liveOnly` skips removed nodes. Returns (next place << 8) | count.
  */
 export function takeNear(scratch: usize, root: usize, place: u32, size: u32, max: u32, liveOnly: bool): u32 {
@@ -106,6 +106,7 @@ function bytesFor(rows: u32): usize {
   return (<usize>rows >> 3) + 8;
 }
 
+/** Makes room for the visited set of `rows` rows. False when memory is full. */
 export function ensureVisited(scratch: usize, rows: u32): bool {
   return ensureArea(scratch, SCRATCH_VISITED, bytesFor(rows));
 }

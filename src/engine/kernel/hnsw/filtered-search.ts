@@ -101,7 +101,7 @@ function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
 }
 
 /**
- * True when the filter admits the node's row or one of its duplicates, and also when there are more than COPIES_ASKED
+ * True when the filter admits the node's row or one of its duplicates, and also when there are more than `COPIES_ASKED`
  * duplicates.
  * @inline
  */

@@ -253,8 +253,8 @@ function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): vo
   }
 }
 
-// Unindexed rows: those at or above ROOT_WATERMARK, and those in the relink queue, which were published again below it.
-// Every search scans both, so its result covers all rows.
+// Unindexed rows: those at or above `ROOT_WATERMARK`, and those in the relink queue, which were published again below
+// it. Every search scans both, so its result covers all rows.
 
 /** The entry of the relink queue with a running number. @inline */
 export function queued(root: usize, number: u32): u32 {
@@ -262,9 +262,9 @@ export function queued(root: usize, number: u32): u32 {
 }
 
 /**
- * Enters a row that is about to be published below ROOT_WATERMARK into the relink queue, so that searches scan it. When
- * the queue is full, its first row is linked; if that fails because memory is full, the graph is dropped, which needs
- * no memory.
+ * Enters a row that is about to be published below `ROOT_WATERMARK` into the relink queue, so that searches scan it.
+ * When the queue is full, its first row is linked; if that fails because memory is full, the graph is dropped, which
+ * needs no memory.
  */
 export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
   if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;

@@ -50,7 +50,7 @@ const ATTEMPTS_MAX = 4;
  * A graph search that finds fewer candidates for each hit, as under a filter that admits few near rows, is not trusted.
  */
 const CANDIDATES_PER_HIT: u32 = 2;
-/** The number of rows scored exactly after a scan of the quantized vectors when SCAN_RERANK rows are not enough. */
+/** The number of rows scored exactly after a scan of the quantized vectors when `SCAN_RERANK` rows are not enough. */
 const SCAN_RERANK_MAX: u32 = 1024;
 /**
  * The safety margin of a scan of quantized vectors, in standard deviations of the difference between exact and
@@ -63,11 +63,11 @@ const DEVIATIONS: f64 = 3;
  * the output area as three arrays of `k` words, best first, equal scores by ordinal. Returns the number of hits, or
  * FULL. `allowed` is the number of ordinals in the filter bitmap, NONE for no filter.
  *
- * `ef` is that of the graph search, of whose candidates the `rerank` best are scored by their rows; SCAN_CODES scans
+ * `ef` is that of the graph search, of whose candidates the `rerank` best are scored by their rows; `SCAN_CODES` scans
  * all quantized vectors instead, and 0 scans all rows. With `through`, the graph search passes through rows that the
  * filter does not admit as through others, and the filter is applied to its candidates. A result that cannot be trusted
- * is followed by a graph search with `ef` = `broad`, if that can be trusted, else by `last`: an `ef`, SCAN_CODES or
- * SCAN_ROWS. With `broad` = 0 there is no broad search; with `last` = 0 the first result is returned as it is.
+ * is followed by a graph search with `ef` = `broad`, if that can be trusted, else by `last`: an `ef`, `SCAN_CODES` or
+ * `SCAN_ROWS`. With `broad` = 0 there is no broad search; with `last` = 0 the first result is returned as it is.
  */
 export function search(
   scratch: usize,

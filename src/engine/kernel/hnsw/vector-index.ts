@@ -231,7 +231,7 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
   if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
   const stamp = atomic.add<u32>(STAMP_AT, 2) + 2;
   atomic.store<u32>(rowWordsAt(root, ordinal), stamp, ROW_STAMP);
-  // ROOT_LIVE never exceeds the rows that a search can find: it is increased after a row version is stored, and
+  // `ROOT_LIVE` never exceeds the rows that a search can find: it is increased after a row version is stored, and
   // decreased before.
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
 }
@@ -275,7 +275,7 @@ export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
       }
     }
   }
-  // ROOT_WATERMARK never exceeds the end of the rows, so rows that are added again are linked in their order and not
+  // `ROOT_WATERMARK` never exceeds the end of the rows, so rows that are added again are linked in their order and not
   // through the queue.
   if (load<u32>(root, ROOT_WATERMARK) > last) atomic.store<u32>(root, last, ROOT_WATERMARK);
   atomic.store<u32>(root, last, ROOT_ROWS_END);

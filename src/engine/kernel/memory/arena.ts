@@ -210,6 +210,7 @@ export function lockUnused(): u32 {
   return 0;
 }
 
+/** Unlocks the allocator after `lockUnused`. */
 export function unlockUnused(): void {
   unlock();
 }

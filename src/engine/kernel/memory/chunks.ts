@@ -83,7 +83,7 @@ export function giveBack(chunk: u32): void {
   addFree(chunk, lines);
 }
 
-/** Enters a free chunk of `lines`. Requires that CHUNK_LINES_BEFORE of its header is set. */
+/** Enters a free chunk of `lines`. Requires that `CHUNK_LINES_BEFORE` of its header is set. */
 export function addFree(chunk: u32, lines: u32): void {
   const bin = binAt(binOf(lines));
   const next = load<u32>(bin);

@@ -2,7 +2,7 @@
 // may still be reading is retired, and is freed once all readers have left the epoch in which it was retired. Only the
 // owner retires; any thread that needs memory may free retired blocks, under the allocator's lock.
 //
-// Why this is safe: a reader that enters stores the epoch in its place (A), and then loads OPEN_AT (B); it reads
+// Why this is safe: a reader that enters stores the epoch in its place (A), and then loads `OPEN_AT` (B); it reads
 // everything else after B. The owner, when it retires a block, removes the last way to it (C), notes the epoch (D), and
 // looks at all places before it frees the block (E). A, B, C and E are sequentially consistent. If the reader found a
 // way to the block, it did so before C; so A comes before C and E, and E sees an epoch that was loaded before A and is

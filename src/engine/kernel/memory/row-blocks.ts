@@ -28,15 +28,15 @@ import { retire } from './epochs';
 
 // Block tables, which also serve quantized vectors and priorities: a table has one word for each block, found from the
 // leading bits of the ordinal. Small indexes, of which there are thousands, have a table of 32 words in their root.
-// When an index reaches FINE_PLACE - FIRST_ROWS rows, a table of 544 words replaces it, whose later blocks are smaller
-// in proportion. The small table stays valid for readers that have its address.
+// When an index reaches `FINE_PLACE` - `FIRST_ROWS` rows, a table of 544 words replaces it, whose later blocks are
+// smaller in proportion. The small table stays valid for readers that have its address.
 
 /** The number of rows for which a small table has words. */
 const SMALL_ROWS: u32 = FINE_PLACE - FIRST_ROWS;
 
 /**
  * log2 of the number of rows in the ordinal's block. That number is a quarter of the largest power of two not above the
- * ordinal's place, or a thirty-second from FINE_PLACE on.
+ * ordinal's place, or a thirty-second from `FINE_PLACE` on.
  * @inline
  */
 export function shiftOf(ordinal: u32): u32 {
@@ -80,7 +80,7 @@ export function blockOf(at: usize, small: usize, ordinal: u32): usize {
     : 0;
 }
 
-/** Replaces the small table, or no table, by `table`, which has TABLE_BYTES of new memory. */
+/** Replaces the small table, or no table, by `table`, which has `TABLE_BYTES` of new memory. */
 export function enterTable(at: usize, small: usize, table: usize): void {
   memory.fill(table, 0, TABLE_BYTES);
   if (small) memory.copy(table, small, SMALL_TABLE_BYTES);

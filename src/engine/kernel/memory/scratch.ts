@@ -28,6 +28,7 @@ export function createScratch(k: u32, poolEntries: u32, holder: u32): usize {
   return 0;
 }
 
+/** Frees a scratch and its areas. The thread that it belongs to must not use it any more. */
 export function releaseScratch(scratch: usize): void {
   const holder = load<u32>(scratch, HOLDER);
   for (let area: usize = 0; area < <usize>SCRATCH_AREAS; area++) releaseFor(holder, load<u32>(scratch + (area << 3)));

@@ -28,6 +28,7 @@ export function scoreOf(key: u64): f32 {
   return reinterpret<f32>(bits);
 }
 
+/** Empties the heap and sets its capacity to `k`. */
 export function clearBest(scratch: usize, k: u32): void {
   store<u32>(scratch, 0, BEST_SIZE);
   store<u32>(scratch, k, BEST_MAX);

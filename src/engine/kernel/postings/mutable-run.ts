@@ -8,6 +8,7 @@ import { Area, allocate, areaLines, linesOf, retireArea } from '../memory/arena'
 import { retire } from '../memory/epochs';
 import { equalBytes } from './run';
 
+/** The record of a mutable run: its counts and its five areas. */
 @unmanaged
 export class Head {
   slots: u32;
@@ -56,6 +57,7 @@ export class Slot {
   length: u32;
 }
 
+/** A term of the mutable run. `at` and `length` locate its bytes in the area of bytes. */
 @unmanaged
 export class HeadTerm {
   at: u32;
@@ -80,6 +82,7 @@ export const SLOTS_MAX: u32 = 4096;
  */
 export const TOKENS_MAX: u32 = 65536;
 
+/** Creates an empty mutable run. Returns its address, or 0 when memory is full. */
 export function createHead(): usize {
   const head = allocate(offsetof<Head>());
   if (head) memory.fill(head, 0, offsetof<Head>());

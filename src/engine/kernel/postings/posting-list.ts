@@ -3,6 +3,7 @@
 // scratch of a search or in a merge. Any thread, each with its own cursors.
 import { BLOCK, Block, Segment, termAt } from './run';
 
+/** A position in the postings of a term. */
 @unmanaged
 export class Cursor {
   segment: u32;
@@ -34,6 +35,7 @@ const ORDINALS: usize = 64;
 const WEIGHTS: usize = ORDINALS + 4 * 132;
 export const CURSOR_BYTES: usize = WEIGHTS + 4 * 132;
 
+/** Sets a cursor to the first block of the term with the number `term`. */
 export function openCursor(cursor: Cursor, segment: usize, term: u32): void {
   const list = termAt(segment, term);
   memory.fill(changetype<usize>(cursor), 0, ORDINALS);

@@ -8,6 +8,7 @@ import { Head } from './mutable-run';
 import { keyOf, lengthTo0, tailLength } from './run';
 import { headIn, Words } from './text-index';
 
+/** The record at the beginning of the memory of a query. */
 @unmanaged
 export class Query {
   /** Keys up to this one are not among the k best. */

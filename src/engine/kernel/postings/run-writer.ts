@@ -167,6 +167,7 @@ function closeBlock(writer: Writer, block: Block): void {
   writer.impact = NO_IMPACT;
 }
 
+/** Begins to write an empty run. `lengths` is the address of the chunk lengths by ordinal. */
 export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
   memory.fill(changetype<usize>(writer), 0, WRITER_BYTES);
   writer.segment = <u32>segment;

@@ -15,6 +15,7 @@ export const NO_IMPACT: Impact = 0x0000_ffff_ffff_ffff;
 /** The largest length or count in an impact; larger ones are stored as this. */
 export const SATURATED: u32 = 0xffff;
 
+/** The impact of a single posting. */
 export function impactOf(count: u32, length: u32): Impact {
   const least: u64 = min(length, SATURATED);
   const none: u64 = SATURATED;
@@ -22,6 +23,7 @@ export function impactOf(count: u32, length: u32): Impact {
   return least | ((count >= 2 ? least : none) << 16) | ((count >= 3 ? least : none) << 32) | (greatest << 48);
 }
 
+/** The impact of two sets of postings together. */
 export function joinImpacts(a: Impact, b: Impact): Impact {
   const lengths = i16x8.min_u(i64x2(<i64>a, 0), i64x2(<i64>b, 0));
   const greatest = max(a >> 48, b >> 48);
@@ -79,6 +81,7 @@ export function lengthTo0(at: usize): u32 {
   return <u32>(end - at);
 }
 
+/** The record of a frozen run: its range of ordinals, its counts and its areas. */
 @unmanaged
 export class Segment {
   /** The lowest ordinal, and one more than the highest. */
@@ -123,6 +126,7 @@ export const POSITIONS: usize = 5;
 export const LIVE_BITS: usize = 6;
 const AREAS: usize = 7;
 
+/** A term of a frozen run. */
 @unmanaged
 export class Term {
   /**
@@ -138,6 +142,7 @@ export class Term {
   impact: Impact;
 }
 
+/** Up to 128 postings of a term; `last` is the highest ordinal among them. */
 @unmanaged
 export class Block {
   last: u32;
@@ -228,7 +233,7 @@ export function retireSegment(segment: usize): void {
   retire(segment);
 }
 
-/** Lines of one component of the memory, TEXT_TERMS to TEXT_LIVE. The record of the run counts with its terms. */
+/** Lines of one component of the memory, `TEXT_TERMS` to `TEXT_LIVE`. The record of the run counts with its terms. */
 export function segmentLines(segment: usize, part: u32): u32 {
   if (part == TEXT_TERMS) {
     const areas = areaLines(areaOf(segment, KEYS)) + areaLines(areaOf(segment, TERMS));

@@ -32,6 +32,7 @@ export class Merge {
   frontier: u32;
 }
 
+/** An input of a merge. Its cursor follows the record. */
 @unmanaged
 export class Input {
   segment: u32;
@@ -71,6 +72,7 @@ export function releaseMerge(merge: usize): void {
   release(merge);
 }
 
+/** The root record of a text index. */
 @unmanaged
 export class Words {
   tokens: u64;
@@ -166,7 +168,7 @@ export function segmentAt(list: usize, i: u32): usize {
   return load<u32>(list + ((<usize>i) << 2), LIST_HEAD);
 }
 
-/** Lines of one component of the memory, TEXT_LENGTHS to TEXT_LIVE. The memory of a merge is not counted. */
+/** Lines of one component of the memory, `TEXT_LENGTHS` to `TEXT_LIVE`. The memory of a merge is not counted. */
 export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
   if (part == TEXT_LENGTHS)

@@ -353,7 +353,7 @@ function removeFromHead(head: Head, number: u32): void {
 /**
  * Removes a chunk, given its distinct terms. Its live bit is cleared and its terms' counts of dead postings are
  * increased, so term frequencies stay exact; the next merge removes the postings. Returns the number of the terms that
- * were found, or NOT_THERE when the index does not have the chunk, or FULL, with nothing changed, when there is no
+ * were found, or `NOT_THERE` when the index does not have the chunk, or FULL, with nothing changed, when there is no
  * memory for the query.
  */
 export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {

@@ -17,7 +17,9 @@ import { areaAt, ensureArea } from '../memory/scratch';
 
 // Dot products of integers are exact, and so do not depend on the order of the additions.
 
-/** Dot product of two rows of 16-bit numbers; `bytes` is a multiple of 64. WIDE_SCALE squared stands for 1. @inline */
+/**
+ * Dot product of two rows of 16-bit numbers; `bytes` is a multiple of 64. `WIDE_SCALE` squared stands for 1. @inline
+ */
 export function wideDot(a: usize, b: usize, bytes: usize): i32 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -130,7 +132,7 @@ export function setOperand(root: usize, ordinal: u32, target: usize): usize {
   return target;
 }
 
-/** Writes a vector of floats as a query, scaled to the length WIDE_SCALE. A zero vector stays zero. */
+/** Writes a vector of floats as a query, scaled to the length `WIDE_SCALE`. A zero vector stays zero. */
 function setQuery(floats: usize, root: usize, target: usize): void {
   store<f32>(target - SCALE_BEFORE, widen(floats, target, load<u32>(root, ROOT_DIM), load<u32>(root, ROOT_WIDE_BYTES)));
 }
@@ -148,8 +150,8 @@ export function writeRow(floats: usize, root: usize, ordinal: u32): void {
 }
 
 /**
- * Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, padded with zeros to `bytes`. Returns the reciprocal
- * of the length of the result.
+ * Writes `dim` floats as 16-bit numbers of the length `WIDE_SCALE`, padded with zeros to `bytes`. Returns the
+ * reciprocal of the length of the result.
  */
 function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   const squares = squaresOf(floats, dim);
@@ -204,7 +206,7 @@ export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usi
 const NARROW_MAX = 127;
 
 /**
- * Writes `dim` floats as 8-bit numbers with NARROW_MAX as the largest, padded with zeros to `bytes`. Returns the
+ * Writes `dim` floats as 8-bit numbers with `NARROW_MAX` as the largest, padded with zeros to `bytes`. Returns the
  * reciprocal of the length of the result.
  */
 function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
