@@ -1,42 +1,42 @@
-// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, and packs items into slices of
-// lines, one JSON text a line, so that they can be parsed a slice at a time. What is inside an item is not looked at:
-// whether it is good JSON shows when it is parsed. Everything around the items is parsed here. Pure.
+// Splits the body of a batch, `{"documents":[…]}`, into its items without parsing them, and packs items into slices
+// with one JSON text per line, so that each slice can be parsed by itself. Only what surrounds the items is parsed
+// here; errors within an item show when that is parsed. Pure functions.
 import type { LineSlice } from './messages.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-/** Brackets and braces differ in this bit alone. */
+/** Brackets and braces differ only in this bit. */
 const CASE_BIT = 0x20;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SQUARE = 0x5b;
 
-/** What a batch has beside its items is parsed as a whole. */
+/** Maximum size of the JSON around the items, which is parsed as a whole. */
 const SKELETON_BYTES_MAX = 64 * 1024;
 
 export interface SplitBatch {
-  /** The body's value with the items left out of its list. */
+  /** The value of the body, with an empty list in place of the items. */
   skeleton: unknown;
-  /** How many items there are. */
+  /** The number of items. */
   count: number;
-  /** The bytes of each item, views of the body; empty where there is no list, or more than `itemsMax`. */
+  /** The bytes of each item, as views of the body; empty if there is no list or it has more than `itemsMax` items. */
   items: Uint8Array[];
 }
 
 interface List {
-  /** Of the bracket. */
+  /** Offset of the opening bracket. */
   start: number;
-  /** Behind the other bracket. */
+  /** Offset after the closing bracket. */
   end: number;
   count: number;
-  /** [start, end) of each item, as long as they are no more than are wanted. */
+  /** [start, end) of each item, up to `itemsMax` items. */
   items: [number, number][];
 }
 
 /**
- * Throws SyntaxError where the body is no JSON, as far as can be told without the items; TypeError where it is no
- * UTF-8; RangeError where it has more than 64 KiB beside its items.
+ * Throws SyntaxError if the body is invalid JSON, as far as this shows without parsing items; TypeError if it is
+ * invalid UTF-8; RangeError if it has more than 64 KiB outside of its items.
  */
 export function splitBatch(body: Uint8Array, itemsMax = Infinity): SplitBatch {
   const list = findList(body, itemsMax);
@@ -48,7 +48,7 @@ export function splitBatch(body: Uint8Array, itemsMax = Infinity): SplitBatch {
 
 const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 
-/** The list under the key `documents` of the outermost object; the last one where there are several, as JSON has it. */
+/** The list under the key `documents` of the outermost object; the last one if there are several, as in JSON.parse. */
 function findList(body: Uint8Array, itemsMax: number): List | undefined {
   let found: List | undefined;
   let depth = 0;
@@ -72,7 +72,7 @@ function findList(body: Uint8Array, itemsMax: number): List | undefined {
   return found;
 }
 
-/** `start` is its bracket. A list that does not end, or ends in a brace, makes the skeleton bad JSON. */
+/** `start` is the opening bracket. A list that does not end, or ends with a brace, makes the skeleton invalid JSON. */
 function readList(body: Uint8Array, start: number, itemsMax: number): List {
   let count = 0;
   const items: [number, number][] = [];
@@ -98,7 +98,7 @@ function depthChange(byte: number): number {
   return brace === OPEN_BRACE ? 1 : brace === CLOSE_BRACE ? -1 : 0;
 }
 
-/** `start` is the opening quote; the answer is behind the closing one, or the end of the body. */
+/** `start` is the opening quote; returns the offset after the closing one, or the end of the body. */
 function endOfString(body: Uint8Array, start: number): number {
   for (let quote = body.indexOf(QUOTE, start + 1); quote >= 0; quote = body.indexOf(QUOTE, quote + 1)) {
     let backslashes = 0;
@@ -108,7 +108,7 @@ function endOfString(body: Uint8Array, start: number): number {
   return body.length;
 }
 
-/** A key as it would be written without escapes; '' for one that cannot be `documents`. */
+/** The key in its form without escapes; '' for a key that cannot be `documents`. */
 function plainKey(quoted: Uint8Array): string {
   if (quoted.length > 64) return '';
   try {
@@ -123,22 +123,22 @@ function notBlank(item: Uint8Array): Uint8Array {
   return item;
 }
 
-/** True where all bytes are white space of JSON. */
+/** Whether all bytes are JSON white space. */
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.every(isSpace);
 }
 
-/** White space of JSON. */
+/** Whether the byte is JSON white space. */
 export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 export const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** What one message to a batch worker carries: some milliseconds of work. */
+/** Maximum size of a message to a batch worker: some milliseconds of work. */
 export const SLICE_LINES_MAX = 256;
 export const SLICE_BYTES_MAX = 256 * 1024;
 
-/** Packs items into slices, each in a buffer of its own. An item alone may be larger than a slice. */
+/** Packs items into slices, each in a buffer of its own. A single item may exceed the size of a slice. */
 export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
   const slices: LineSlice[] = [];
   for (let from = 0; from < items.length; ) {
@@ -158,8 +158,8 @@ export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
 }
 
 /**
- * One slice of these items, each in pieces. A line break inside one becomes a carriage return: the same white space to
- * JSON, and as forbidden inside a string.
+ * Packs items, each given as a list of pieces, into a slice. Line breaks inside an item become carriage returns, which
+ * are also white space in JSON and also invalid in strings.
  */
 export function sliceOf(items: readonly (readonly Uint8Array[])[]): LineSlice {
   const joined = Buffer.allocUnsafeSlow(items.reduce((sum, pieces) => pieces.reduce(added, sum + 1), 0));
@@ -183,7 +183,7 @@ function replaceBreaks(item: Uint8Array): void {
 
 const added = (sum: number, { length }: Uint8Array): number => sum + length;
 
-/** The texts of the lines that are not blank; undefined for one that is no UTF-8. */
+/** The texts of the lines that are not blank; undefined for a line with invalid UTF-8. */
 export function textsOfLines(bytes: Uint8Array): (string | undefined)[] {
   const whole = decoded(bytes);
   const lines = whole === undefined ? linesOf(bytes).map(decoded) : whole.split('\n');

@@ -1,4 +1,4 @@
-// Cuts what was taken out of a file into chunks with their paths and provenance. Pure.
+// Splits extracted content into chunks with paths and provenance metadata. Pure functions.
 import type { Chunking } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import { CHUNK_SIZE_MAX } from '../api/limits.js';
@@ -11,10 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 const APART = 'provenance';
 
 /**
- * The metadata of a chunk: where it stands in its document, and what the file says of it. A hit shows it together with
- * the metadata of the document, where a field of the caller's may have the name of one of ours: then the name is the
- * caller's, and ours stand apart. `place`: ours. `fields`: of the file, for this chunk. `document`: what the caller
- * gave for all chunks.
+ * Builds the metadata of a chunk from its position (`place`) and the fields of the file (`fields`). A hit merges it
+ * with the metadata of the document (`document`). If the caller uses one of the position's names, the caller's value
+ * keeps the name, and the whole position is also stored under `provenance`.
  */
 function chunkMeta(place: Fields, fields: Fields, document: Fields): Fields {
   const isTaken = (name: string): boolean => Object.hasOwn(fields, name) || Object.hasOwn(document, name);
@@ -26,14 +25,14 @@ function chunkMeta(place: Fields, fields: Fields, document: Fields): Fields {
   return { ...free, ...fields, [apart]: place };
 }
 
-/** Which escapes in JSON can make; it is no character, and becomes U+FFFD. */
+/** Lone surrogates, which JSON escapes can produce, are not characters; they become U+FFFD. */
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /**
- * The chunks in document order; blank ones are left out. `metadata`: the caller's, of the document. Throws AppError
- * `chunk_too_large` where a text may not be split and is longer than the largest chunk, `no_text_extracted` where
- * nothing is left.
+ * Returns the chunks in document order, without blank ones. `metadata` is the caller's metadata of the document. Throws
+ * AppError `chunk_too_large` if a text must not be split but exceeds the largest chunk, and `no_text_extracted` if
+ * there is no chunk.
  */
 export function cut(extracted: Extracted, chunking: Chunking, metadata: Record<string, unknown>): PreparedChunk[] {
   const pieces =
@@ -48,10 +47,10 @@ export function cut(extracted: Extracted, chunking: Chunking, metadata: Record<s
   }));
 }
 
-/** A chunk to be. */
+/** A chunk before its metadata is built. */
 interface Piece {
   path: string;
-  /** Where it stands. */
+  /** Position metadata, such as offset and heading. */
   place: Record<string, unknown>;
   fields?: Unit['fields'];
   text: string;
@@ -61,7 +60,10 @@ function flowPieces({ text, headings }: Flow, chunking: Chunking): Piece[] {
   return windows(text, headings, chunking).map((window, i) => ({ path: `chunk_${i}`, ...window }));
 }
 
-/** A unit is one chunk where it fits, a row as long as any chunk may be; else `page_3.0`, `page_3.1`. */
+/**
+ * A unit becomes one chunk if it fits; a row may have the maximum chunk size. A longer unit becomes `page_3.0`,
+ * `page_3.1` and so on.
+ */
 function unitPieces({ path, text, meta, fields, headings = [] }: Unit, chunking: Chunking, isRow: boolean): Piece[] {
   if (text.trim() === '') return [];
   const whole = isRow || chunking.strategy === 'none' ? CHUNK_SIZE_MAX : (chunking.size as number);
@@ -93,13 +95,13 @@ function windows(text: string, headings: readonly Heading[], chunking: Chunking)
   });
 }
 
-/** A unit that is one chunk belongs under the heading it begins with, or the first it has. */
+/** The heading of a unit that is a single chunk: the one it begins with, or its first. */
 function headingMeta(headings: readonly Heading[], text: string): { heading?: string } {
   const heading = headings.findLast(({ at }) => at <= leadingBlanks(text)) ?? headings[0];
   return heading ? { heading: heading.title } : {};
 }
 
-/** Places of headings in code units turned into places in characters. */
+/** Converts the positions of headings from UTF-16 code units to characters. */
 function inCharacters(text: string, headings: readonly Heading[]): readonly Heading[] {
   let pairs = 0;
   let from = 0;

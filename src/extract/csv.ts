@@ -1,4 +1,4 @@
-// Rows of CSV and TSV by csv-parse, streamed: a unit a row, with the columns that the caller asked for.
+// Reads CSV and TSV with csv-parse, streaming: one unit per row, with the requested columns.
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { AppError } from '../api/errors.js';
@@ -6,13 +6,16 @@ import type { Budget, Unit, Units } from './extracted.js';
 import type { CsvOptions } from './messages.js';
 import { cellLine, columnName, columnNames, looksLikeHeader } from './table.js';
 
-/** Those that the caller asked for: by name or by index from 1. */
+/** The requested columns, which callers select by name or by index from 1. */
 interface Columns {
   hasHeader: boolean;
   names: string[];
-  /** Columns for the metadata, from 0. */
+  /** Indexes from 0 of the columns for the metadata. */
   meta: number[];
-  /** Columns for the text, in the order asked for; undefined for all but those of the metadata. */
+  /**
+   * Indexes of the columns for the text, in the requested order; undefined for all columns that are not for the
+   * metadata.
+   */
   include: number[] | undefined;
 }
 
@@ -36,7 +39,7 @@ const entriesOf = (list: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** A name rules over an index: a column may be called 2024. */
+/** A name takes precedence over an index, because a column may be named 2024. */
 function indexOf(entry: string, names: readonly string[], hasHeader: boolean): number {
   const named = hasHeader ? names.indexOf(entry) : -1;
   if (named >= 0) return named;
@@ -58,11 +61,14 @@ const CANDIDATES = [',', ';', '\t', '|'] as const;
 const LINES_MAX = 20;
 const HEAD_CHARACTERS = 64 * 1024;
 
-/** The candidate that every one of the first lines has most often, outside of quotes; the comma where none has any. */
+/**
+ * Detects the delimiter: the candidate whose lowest count over the first lines, outside of quotes, is highest; the
+ * comma if none occurs.
+ */
 function sniffDelimiter(text: string): string {
   const head = text.slice(0, HEAD_CHARACTERS).replace(/"[^"]*("|$)/g, '');
   const all = head.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '');
-  // The last line may be cut off by the bound, unless it is the only one.
+  // The last line may be cut off, so it is ignored unless it is the only one.
   const lines = all.slice(0, Math.max(1, Math.min(LINES_MAX, all.length - 1)));
   const least = (candidate: string): number => Math.min(...lines.map((line) => line.split(candidate).length - 1));
   const counts = CANDIDATES.map((candidate) => ({ candidate, count: lines.length > 0 ? least(candidate) : 0 }));
@@ -71,16 +77,16 @@ function sniffDelimiter(text: string): string {
   return best.count > 0 ? best.candidate : most(inFirst).candidate;
 }
 
-/** The first of those with the highest count. */
+/** The first entry with the highest count. */
 const most = (counts: { candidate: string; count: number }[]): { candidate: string; count: number } =>
   counts.reduce((best, one) => (one.count > best.count ? one : best));
 
 const SLICE_CHARACTERS = 256 * 1024;
 
 /**
- * Rows count from 1 below the header; empty lines are none. Rows may be ragged: what is missing is blank, what is over
- * goes into columns `col_N`. Throws AppError `invalid_csv_options`, and `file_unreadable` where a quote is never
- * closed.
+ * Numbers rows from 1 below the header and skips empty lines. Rows may have different lengths: missing cells are blank,
+ * surplus ones belong to columns `col_N`. Throws AppError `invalid_csv_options`, and `file_unreadable` if a quote is
+ * not closed.
  */
 export async function readCsv(
   text: string,
@@ -107,7 +113,7 @@ export async function readCsv(
       add(cells);
     }
   }
-  // A row that is alone is a header only where the caller says so.
+  // A single row is a header only if the caller says so.
   if (first && !columns) open(first, options.header === 'yes');
   return { kind: 'units', units, areRows: true };
 }
@@ -131,7 +137,7 @@ function* slices(text: string): Generator<string> {
   for (let at = 0; at < text.length; at += SLICE_CHARACTERS) yield text.slice(at, at + SLICE_CHARACTERS);
 }
 
-/** Undefined where nothing of the row is left to read. */
+/** Returns undefined if the requested cells of the row are blank. */
 function rowUnit(
   cells: readonly string[],
   row: number,

@@ -1,5 +1,5 @@
-// Text of DOCX by mammoth: paragraphs, lists, tables, notes and text boxes as HTML, then as text. Pictures are left
-// out, and nothing outside of the file is read.
+// Extracts text from DOCX with mammoth: paragraphs, lists, tables, notes and text boxes, converted to HTML and then to
+// text. Images are omitted, and nothing outside of the file is read.
 import mammoth from 'mammoth';
 import { AppError } from '../api/errors.js';
 import type { Budget, Flow } from './extracted.js';
@@ -14,7 +14,8 @@ const OPTIONS = {
 };
 
 /**
- * Throws AppError `file_unreadable`. mammoth unpacks the same bytes with the same library, so they are measured first.
+ * Throws AppError `file_unreadable`. mammoth unpacks the file without a limit, so its unpacked size is measured first,
+ * with the same library.
  */
 export async function readDocx(bytes: Uint8Array, zip: ZipPackage, budget: Budget): Promise<Flow> {
   await zip.measure();

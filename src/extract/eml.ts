@@ -1,5 +1,5 @@
-// Text of a mail by postal-mime: its head lines a reader would look for, its body, and the names of what is attached.
-// Attachments are not opened: whoever wants them searched ingests them as files.
+// Extracts text from mail with postal-mime: the main header lines, the body, and the names of attachments. Attachments
+// are not read; they can be ingested as files.
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { AppError } from '../api/errors.js';
 import { type Budget, type Flow, clipTitle, flowOf } from './extracted.js';
@@ -7,7 +7,7 @@ import { readHtml } from './html.js';
 
 const LIMITS = { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 };
 
-/** The subject is the heading. Throws AppError `file_unreadable` for what has no head of a mail. */
+/** The subject is the heading. Throws AppError `file_unreadable` if there are no mail headers. */
 export async function readEml(bytes: Uint8Array, budget: Budget): Promise<Flow> {
   let email: Email;
   try {

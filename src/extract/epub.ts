@@ -1,11 +1,15 @@
-// Text of EPUB: a unit a document of the spine, in reading order, each read as HTML. EPUB 3.3, sections 4 and 5.
+// Extracts text from EPUB: one unit per document of the spine, in reading order, each read as HTML. EPUB 3.3, sections
+// 4 and 5.
 import { AppError } from '../api/errors.js';
 import { decodeMarkup } from '../text/decode.js';
 import type { Budget, Unit, Units } from './extracted.js';
 import { readHtml } from './html.js';
 import { type ZipPackage, folderOf, resolveEntry, walkXml } from './zip-package.js';
 
-/** `chapter` counts the documents of the spine from 0. Throws AppError `file_encrypted` (DRM) or `file_unreadable`. */
+/**
+ * `chapter` is the index of the document in the spine, from 0. Throws AppError `file_encrypted` (DRM) or
+ * `file_unreadable`.
+ */
 export async function readEpub(zip: ZipPackage, budget: Budget): Promise<Units> {
   const spine = await spineEntries(zip);
   const encrypted = await encryptedEntries(zip);
@@ -44,7 +48,7 @@ async function rootFileOf(zip: ZipPackage): Promise<string> {
   return path;
 }
 
-/** Fonts may be scrambled in a book that is otherwise open. */
+/** The encrypted entries. These may be only fonts, in a book that is otherwise readable. */
 async function encryptedEntries(zip: ZipPackage): Promise<Set<string>> {
   const entries = new Set<string>();
   walkXml((await zip.text('META-INF/encryption.xml')) ?? '', {

@@ -1,6 +1,6 @@
-// Which parser reads which type of file; docs/internals/extraction.md says what each type gives. The parsers know
-// nothing of documents, metadata or chunks. A parser with a library comes with the first file that wants it: together
-// they take a third of a second to load, at every start of every thread. Batch worker only.
+// Maps each file type to its parser; docs/internals/extraction.md describes what each type gives. Parsers know nothing
+// of documents, metadata or chunks. Parsers with libraries are loaded with the first file of their type, because
+// together they would add a third of a second to the start of every thread. Runs in batch workers only.
 import { AppError } from '../api/errors.js';
 import { decodeMarkup, decodeText } from '../text/decode.js';
 import { Budget, type Extracted, flowOf } from './extracted.js';
@@ -11,28 +11,28 @@ import type { CsvOptions } from './messages.js';
 
 export interface ExtractOptions {
   csv: CsvOptions;
-  /** Bounds the text that is taken out, and, apart from it, what a package unpacks to. */
+  /** Limit of the extracted text and, separately, of the unpacked size of a package. */
   textBytesMax: number;
-  /** Bounds what one page of a PDF grows to outside of the heap. */
+  /** Limit of the memory outside of the heap for one page of a PDF. */
   memoryBytesMax: number;
 }
 
-/** UTF-16LE name of the stream that holds an encrypted OOXML file (MS-OFFCRYPTO 1.3.3). */
+/** The name, in UTF-16LE, of the stream that holds an encrypted OOXML file (MS-OFFCRYPTO 1.3.3). */
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
 
-/** These hold other things than text too, and may be longer. */
+/** Types that contain more than text and may therefore exceed the text limit. */
 const CONTAINERS: ReadonlySet<FileKind> = new Set(['eml', 'ole', 'package', 'pdf']);
 
 /**
- * The text of a file. Rejects with AppError `file_unreadable`, `file_encrypted`, `unsupported_or_invalid_document` or
- * `invalid_csv_options`; the text may be blank.
+ * Extracts the text of a file, which may be blank. Rejects with AppError `file_unreadable`, `file_encrypted`,
+ * `unsupported_or_invalid_document` or `invalid_csv_options`.
  */
 export async function extract(bytes: Uint8Array, kind: FileKind, options: ExtractOptions): Promise<Extracted> {
   if (!CONTAINERS.has(kind)) new Budget(options.textBytesMax).spend(bytes.length);
   try {
     return await READERS[kind](bytes, new Budget(options.textBytesMax), options);
   } catch (error) {
-    // Whatever a library trips over, it is this file's doing, and its words are not for the client.
+    // Any error of a parser is caused by the file; its message is not meant for the client.
     throw error instanceof AppError ? error : new AppError('file_unreadable');
   }
 }
@@ -56,7 +56,7 @@ const READERS: Readonly<Record<FileKind, Reader>> = {
   ole: refuseOle,
 };
 
-/** A zip-based type. Its entries decide which: its name may say anything. */
+/** Reads a zip-based file. Its entries determine the type, whatever its name is. */
 async function readPackage(bytes: Uint8Array, budget: Budget, { textBytesMax }: ExtractOptions): Promise<Extracted> {
   const { ZipPackage } = await import('./zip-package.js');
   const zip = await ZipPackage.open(bytes, new Budget(textBytesMax));
@@ -74,7 +74,7 @@ async function readPackage(bytes: Uint8Array, budget: Budget, { textBytesMax }: 
   throw new AppError('unsupported_or_invalid_document');
 }
 
-/** Office files of old, which are no type of ours, and encrypted ones of today. */
+/** Rejects OLE files: old Office formats, which are not supported, and encrypted OOXML files. */
 function refuseOle(bytes: Uint8Array): never {
   const isEncrypted = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ENCRYPTED_PACKAGE);
   throw new AppError(isEncrypted ? 'file_encrypted' : 'unsupported_or_invalid_document');

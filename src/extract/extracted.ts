@@ -1,14 +1,16 @@
-// What the parsers of this folder make of a file: one flowing text, or units that stand for themselves; and how much a
-// file may still give. Pure.
+// The output of the parsers: one continuous text, or separate units; and the budget that limits what a file may yield.
+// Pure except for the state of `Budget` and `Blocks`.
 import { AppError } from '../api/errors.js';
 
-/** Where a heading begins, in UTF-16 code units of its text, in ascending order. */
+/**
+ * A heading and the offset where it begins, in UTF-16 code units of the text. Lists of headings are in ascending order.
+ */
 export interface Heading {
   at: number;
   title: string;
 }
 
-/** A text that is cut at chunk size, wherever that is. */
+/** A continuous text, which is split at the chunk size. */
 export interface Flow {
   kind: 'flow';
   text: string;
@@ -17,12 +19,12 @@ export interface Flow {
 
 /** A page, slide, chapter or row: a chunk of its own, however short. */
 export interface Unit {
-  /** Chunk path, such as `page_3`. */
+  /** The chunk path, such as `page_3`. */
   path: string;
   text: string;
-  /** Where it stands in the file. */
+  /** The position in the file. */
   meta: Readonly<Record<string, unknown>>;
-  /** What the file says of it, under the file's own names: columns that the caller wants in the metadata. */
+  /** Values of the file for the metadata, under the file's own names: the columns that the caller requested. */
   fields?: Readonly<Record<string, unknown>>;
   headings?: readonly Heading[];
 }
@@ -30,7 +32,7 @@ export interface Unit {
 export interface Units {
   kind: 'units';
   units: readonly Unit[];
-  /** Rows stay whole up to the largest chunk; pages are cut at the chunk size of the collection. */
+  /** Rows stay whole up to the maximum chunk size; other units are split at the chunk size of the collection. */
   areRows: boolean;
 }
 
@@ -38,15 +40,15 @@ export type Extracted = Flow | Units;
 
 export const flowOf = (text: string, headings: readonly Heading[] = []): Flow => ({ kind: 'flow', text, headings });
 
-/** A heading travels in the metadata of every chunk beneath it. */
+/** Maximum length of a heading, because it is in the metadata of every chunk below it. */
 const TITLE_CHARACTERS_MAX = 200;
 
 export const clipTitle = (title: string): string =>
   [...title.slice(0, 2 * TITLE_CHARACTERS_MAX)].slice(0, TITLE_CHARACTERS_MAX).join('');
 
 /**
- * How much a file may still give: text taken out of it, or bytes it unpacks to. Counted where they come into being, so
- * that no length that the file states of itself is trusted.
+ * Limits how much a file may yield: extracted text or unpacked bytes. They are counted as they are produced, so lengths
+ * that the file states are not trusted.
  */
 export class Budget {
   private leftBytes: number;
@@ -55,7 +57,7 @@ export class Budget {
     this.leftBytes = bytesMax;
   }
 
-  /** Throws AppError `file_unreadable` once more is spent than there was. */
+  /** Throws AppError `file_unreadable` if the total exceeds the budget. */
   spend(bytes: number): void {
     this.leftBytes -= bytes;
     if (this.leftBytes < 0)
@@ -66,7 +68,7 @@ export class Budget {
       );
   }
 
-  /** The same for a text, which is returned. */
+  /** Spends the size of the text, and returns the text. */
   spendText(text: string): string {
     this.spend(Buffer.byteLength(text));
     return text;
@@ -74,14 +76,14 @@ export class Budget {
 }
 
 /**
- * Builds readable text out of marked-up sources: white space collapsed, blocks on lines of their own, headings noted
- * with their places.
+ * Builds readable text from markup: collapses white space, separates blocks by line breaks, and records the positions
+ * of headings.
  */
 export class Blocks {
   private readonly pieces: string[] = [];
   private readonly headings: Heading[] = [];
   private length = 0;
-  /** Line breaks owed before the next text. */
+  /** Line breaks to write before the next text. */
   private breaks = 0;
   private isSpaceOwed = false;
   private headingFrom: number | undefined;
@@ -97,17 +99,17 @@ export class Blocks {
     this.write(words.startsWith(' ') ? words.slice(1) : words, ' ');
   }
 
-  /** Adds text as it is: preformatted. */
+  /** Adds preformatted text unchanged. */
   addExactly(text: string): void {
     if (text !== '') this.write(text, ' ');
   }
 
-  /** What follows stands on a new line; with 2, after an empty one. */
+  /** Starts a new line before the next text; with 2, after an empty line. */
   break(lines: 1 | 2): void {
     this.breaks = Math.max(this.breaks, lines);
   }
 
-  /** What follows is another cell of the same row. */
+  /** Separates the next text as another cell of the row. */
   cell(): void {
     if (this.breaks === 0 && this.length > 0) this.write('\t', '');
   }

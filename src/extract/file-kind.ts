@@ -1,20 +1,23 @@
-// Which type a file is: by what its first bytes prove, then by extension, then by declared type, then by what it looks
-// like. Pure.
+// Detects the type of a file: from signatures in its first bytes, then its extension, then its declared type, then its
+// content. Pure functions.
 import { extname } from 'node:path/posix';
 import { mediaTypeOf } from '../base/http-headers.js';
 
-/** How much of a file is looked at. */
+/** Number of bytes that are inspected. */
 export const SNIFF_BYTES_MAX = 8192;
 
-/** True when the head of a file has a NUL byte and no byte order mark of UTF-16: git's rule for binary files. */
+/**
+ * Whether the beginning of a file has a NUL byte and no UTF-16 byte order mark; git uses the same rule for binary
+ * files.
+ */
 export function looksBinary(head: Uint8Array): boolean {
   const utf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
   return !utf16 && head.subarray(0, SNIFF_BYTES_MAX).includes(0);
 }
 
 /**
- * `package`: a zip archive, whose entries tell DOCX, PPTX, XLSX, ODT and EPUB apart; `ole`: an older container, which
- * holds encrypted OOXML.
+ * `package` is a zip archive, whose entries distinguish DOCX, PPTX, XLSX, ODT and EPUB; `ole` is the older container
+ * format, which also holds encrypted OOXML.
  */
 export type FileKind =
   | 'text'
@@ -66,18 +69,15 @@ const BY_TYPE: Readonly<Record<string, FileKind>> = {
   'application/epub+zip': 'package',
 };
 const OFFICE_TYPE = /^application\/vnd\.(openxmlformats-officedocument|oasis\.opendocument)\./;
-/**
- * Files that begin like this are none of the types, though they may hold no NUL: RTF, PostScript, gzip, JPEG, compress,
- * bzip2.
- */
+/** Signatures of unsupported types that need not contain a NUL byte: RTF, PostScript, gzip, JPEG, compress, bzip2. */
 const FOREIGN = /^(\{\\rtf|%!PS|\x1f\x8b|\xff\xd8\xff|\x1f\x9d|BZh\d1AY)/;
-/** A name that promises one of these is believed: the parser then finds other bytes corrupt. */
+/** Types for which the name is trusted; the parser then reports other content as corrupt. */
 const STRICT_KINDS: ReadonlySet<FileKind> = new Set(['pdf', 'package', 'json', 'jsonl']);
 const PDF_HEADER_WITHIN_BYTES = 1024;
 
 /**
- * `head`: at least the first SNIFF_BYTES_MAX bytes, or all. Undefined for a file that is none of the types. What the
- * bytes prove rules: a PDF or a zip package is one under any name, and binary bytes never become text.
+ * `head` has the first SNIFF_BYTES_MAX bytes or more, or the whole file. Returns undefined for an unsupported file.
+ * Signatures take precedence: a PDF or zip package is detected under any name, and binary content is never text.
  */
 export function kindOfFile(name: string, declaredType: string, head: Uint8Array): FileKind | undefined {
   const extension = extname(name).toLowerCase();
@@ -99,5 +99,5 @@ function byType(declared: string): FileKind | undefined {
   return Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
 }
 
-/** Some programs write a few lines before the header; a text that merely tells of PDF has no object after it. */
+/** Some programs write lines before the PDF header; a text that only mentions PDF has no object after it. */
 const isLatePdf = (start: string): boolean => /%PDF-\d\.\d[\r\n]/.test(start) && start.includes(' obj');

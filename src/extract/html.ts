@@ -1,9 +1,9 @@
-// Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts,
-// no navigation, nothing hidden. For web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
+// Extracts the visible text of HTML with htmlparser2, including title, headings and alternative texts, and excluding
+// scripts, navigation and hidden elements. Used for web pages, EPUB chapters, HTML mail and the output of mammoth.
 import { Parser } from 'htmlparser2';
 import { Blocks, type Budget, type Flow } from './extracted.js';
 
-/** No text for readers, or not of this page. */
+/** Elements without readable text, or whose text does not belong to the page. */
 const NEVER = new Set([
   'script',
   'style',
@@ -21,7 +21,7 @@ const NEVER = new Set([
   'textarea',
   'datalist',
 ]);
-/** What leads through a site rather than tells something: left out unless nothing else is there. */
+/** Navigation elements, which are omitted unless the page has no other text. */
 const NAVIGATION = new Set(['nav', 'menu']);
 const NAVIGATION_ROLES = new Set(['navigation', 'menu', 'menubar', 'search', 'dialog', 'alertdialog']);
 const PARAGRAPHS = new Set([
@@ -64,7 +64,7 @@ const LINES = new Set([
 const CELLS = new Set(['td', 'th']);
 const HEADING = /^h[1-6]$/;
 
-/** Never throws for bad HTML, since there is none; AppError `file_unreadable` over the budget. */
+/** Accepts any input, because HTML has no syntax errors. Throws AppError `file_unreadable` over the budget. */
 export function readHtml(html: string, budget: Budget): Flow {
   const page = walk(html, budget, true);
   return page.text === '' ? walk(html, budget, false) : page;

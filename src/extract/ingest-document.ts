@@ -1,6 +1,6 @@
-// Reads the body of an ingest, whatever kind it is: application/json, `{docid?, metadata?, text | vector}`, or a
-// multipart file, whose type is decided and whose text is taken out here. Checks what it says, and makes the metadata
-// that is stored. A wrong body is an AppError. Batch worker only.
+// Parses and validates the body of an ingest: JSON `{docid?, metadata?, text | vector}`, or a multipart file, whose
+// type is detected and whose text is extracted. Also builds the metadata to store. Errors are AppError. Runs in batch
+// workers only.
 import { readFileSync } from 'node:fs';
 import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../api/documents.js';
@@ -14,28 +14,28 @@ import type { Extracted } from './extracted.js';
 import { SNIFF_BYTES_MAX, kindOfFile } from './file-kind.js';
 import type { BatchWorkerStart, UploadedFile } from './messages.js';
 
-/** What an ingest body says once it is read. Exactly one of `text`, `content` and `vector` is there. */
+/** A parsed ingest body. Exactly one of `text`, `content` and `vector` is set. */
 export interface IngestDocument {
   docid?: string;
   filename?: string;
   metadata: Record<string, unknown>;
   text?: string;
-  /** What was taken out of a file. */
+  /** The content extracted from a file. */
   content?: Extracted;
   vector?: number[];
 }
 
-/** Those of the document itself, each given twice. */
+/** Maximum number of top-level fields: each known one, twice. */
 const FIELDS_MAX = 8;
-/** The least that a name or a value takes of the JSON that metadata is measured by: `"":0,` and `0,`. */
+/** Minimum JSON size of a named value, `"":0,`, and of a value, `0,`, in the metadata. */
 const NAME_BYTES = 5;
 const VALUE_BYTES = 2;
 
 /**
- * Looks at how much JSON an ingest holds beside its text before it is parsed: parsing what no document can have would
- * hold the thread for others. What is no JSON is left to the parser. Throws AppError `invalid_document_json` for more
- * fields than a document has or more values than a vector and metadata of `metadataBytesMax` can have,
- * `metadata_too_large` and `invalid_metadata` for more names or levels in it.
+ * Scans the JSON of an ingest before it is parsed, because parsing a body that exceeds the limits would block the
+ * thread for others. Invalid JSON is left to the parser. Throws AppError `invalid_document_json` for more fields than a
+ * document has, or more values than a vector and metadata of `metadataBytesMax` bytes can have; `metadata_too_large`
+ * for too many names in the metadata; and `invalid_metadata` for too many levels.
  */
 export function checkIngestShape(text: string, metadataBytesMax: number): void {
   const valuesMax = DIM_MAX + metadataBytesMax / VALUE_BYTES;
@@ -51,7 +51,7 @@ export function checkIngestShape(text: string, metadataBytesMax: number): void {
       if (level > 1 && ++names > metadataBytesMax / NAME_BYTES)
         throw new AppError('metadata_too_large', `Metadata has at most ${metadataBytesMax} bytes of JSON.`);
     } else if (character === '{' || character === '[') {
-      // The document, and its metadata itself, are a level each.
+      // The document and the metadata object are one level each.
       if (++level > METADATA_LEVELS_MAX + 2)
         throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
     } else if (character === '}' || character === ']') level--;
@@ -78,15 +78,15 @@ const tooManyValues = (valuesMax: number): AppError =>
   new AppError('invalid_document_json', `The JSON of a document has at most ${valuesMax} values.`);
 
 const METADATA: ReadonlySet<string> = new Set(['metadata']);
-/** Ends at the first thing that does not fit, however many there are. */
+/** Stops at the first error, so the cost does not depend on the number of errors. */
 const assertBody: (value: unknown) => IngestBody = typia.createAssertEquals<IngestBody>();
 
-/** Of a field that the caller has made up, as it is told back. */
+/** Length to which an unknown field name is cut in an error. */
 const FIELD_CHARACTERS_MAX = 100;
 
 /**
- * Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent.
- * Other codes for more metadata than `metadataBytesMax` can hold.
+ * Throws AppError `invalid_document_json` for malformed JSON or a wrong shape, and other codes for metadata that cannot
+ * fit into `metadataBytesMax`. null counts as absent.
  */
 export function readJsonDocument(bytes: Uint8Array, metadataBytesMax: number): IngestDocument {
   const json = decoded(bytes);
@@ -94,15 +94,16 @@ export function readJsonDocument(bytes: Uint8Array, metadataBytesMax: number): I
   return readIngestBody(parse(json), json);
 }
 
-/** The same for JSON that has been parsed: an item of a batch, for one. */
+/** Validates parsed JSON, such as an item of a batch; `json` is its text. */
 export function readIngestBody(value: unknown, json: string): IngestDocument {
   const body = checked(value);
   const { docid, metadata, text, vector } = body;
   if ((text == null) === (vector == null))
-    throw new AppError('invalid_document_json', 'Exactly one of `text` and `vector` is wanted.');
+    throw new AppError('invalid_document_json', 'Provide exactly one of `text` and `vector`.');
   if (text != null && !isWellFormed(text))
-    throw new AppError('invalid_document_json', '`text` has a lone surrogate, which is no character.');
-  if (vector?.length === 0) throw invalidField(['body', 'vector'], 'a vector has at least one number', 'too_short');
+    throw new AppError('invalid_document_json', '`text` contains a lone surrogate, which is not a character.');
+  if (vector?.length === 0)
+    throw invalidField(['body', 'vector'], 'The vector must have at least one number.', 'too_short');
   assertExactNumbers(json, METADATA);
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
@@ -137,11 +138,11 @@ function checked(value: unknown): IngestBody {
   }
 }
 
-/** Metadata of another type than object has a code of its own. */
+/** Metadata that is not an object has an error code of its own. */
 const isBad = (metadata: unknown): boolean =>
   metadata != null && (typeof metadata !== 'object' || Array.isArray(metadata));
 
-/** Throws AppError with the code of what is wrong with the file, its type or its metadata. */
+/** Throws AppError if the file, its type or its metadata is invalid. */
 export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
   const { name, type, docid, metadata, csv } = body;
   const parsed = parseMetadata(metadata);
@@ -156,12 +157,12 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
   };
 }
 
-/** A disk that does not give it back says nothing of the file. */
+/** A failure to read the temporary file is an error of the disk, not of the file's content. */
 function stored(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch {
-    throw new AppError('storage_failed', 'The disk does not give back what was uploaded.');
+    throw new AppError('storage_failed', 'The uploaded file cannot be read from disk.');
   }
 }
 
@@ -180,9 +181,9 @@ function parseMetadata(text: string): Record<string, unknown> {
 }
 
 /**
- * The metadata stored with a document: docid, filename (files) and ingested_at, then the caller's keys as they were
- * given. Throws AppError `invalid_metadata` for too many levels, `invalid_metadata_keys` where the caller contradicts
- * us, `metadata_too_large` over the bound.
+ * The metadata to store: docid, filename (for files) and ingested_at, then the caller's keys unchanged. Throws AppError
+ * `invalid_metadata` for too many levels, `invalid_metadata_keys` if the caller's values contradict the server's, and
+ * `metadata_too_large` over the limit.
  */
 export function documentMetadata(
   input: IngestDocument,
@@ -205,9 +206,13 @@ export function documentMetadata(
     (key) => Object.hasOwn(metadata, key) && metadata[key] !== ours[key],
   );
   if (contradicted.length > 0) {
-    throw new AppError('invalid_metadata_keys', `These metadata keys are the server's: ${contradicted.join(', ')}.`, {
-      details: { keys: contradicted },
-    });
+    throw new AppError(
+      'invalid_metadata_keys',
+      `These metadata keys are reserved for the server: ${contradicted.join(', ')}.`,
+      {
+        details: { keys: contradicted },
+      },
+    );
   }
   return { ...ours, ...metadata };
 }

@@ -1,32 +1,32 @@
-// Text of JSON values: a `key: value` line for each field, the keys of nested objects joined by dots, so that a search
-// finds the words a reader would look for. A list of objects, and each line of JSONL, is a row of its own.
+// Extracts text from JSON: a `key: value` line per field, with the keys of nested objects joined by dots. In a list of
+// objects, and in JSONL, each entry is a row of its own.
 import { AppError } from '../api/errors.js';
 import { type Budget, type Extracted, type Unit, type Units, flowOf } from './extracted.js';
 
-/** An empty list or a short number in a list; measured: 40 bytes on Node 20. */
+/** Memory of an empty list or a short number in a list; measured as 40 bytes in Node 20. */
 const VALUE_BYTES = 48;
 const OPENS_OR_PARTS = new Set([...'[{,'].map((character) => character.charCodeAt(0)));
 
 /**
- * Looks at how much memory a JSON text takes before it is parsed: V8 parses in one go that nothing can interrupt, and a
- * thread that runs out of memory in it may take the process along (src/pool/batch-pool.ts). Throws AppError
- * `file_unreadable` where the values of `text` would take more than `memoryBytesMax`. Characters in
- * strings count too: an upper bound.
+ * Bounds the memory of a JSON text before it is parsed, because V8 cannot interrupt parsing, and a thread that runs out
+ * of memory may crash the process (src/pool/batch-pool.ts). Throws AppError `file_unreadable` if the values of `text`
+ * could take more than `memoryBytesMax`. It is an upper bound, because brackets and commas in strings count too.
  */
 function checkJsonSize(text: string, memoryBytesMax: number): void {
   if (text.length * VALUE_BYTES <= memoryBytesMax) return;
   let leftValues = (memoryBytesMax - text.length) / VALUE_BYTES;
   for (let i = 0; i < text.length && leftValues >= 0; i++) if (OPENS_OR_PARTS.has(text.charCodeAt(i))) leftValues--;
-  if (leftValues < 0) throw new AppError('file_unreadable', 'Reading the JSON takes more memory than a file may.');
+  if (leftValues < 0)
+    throw new AppError('file_unreadable', 'Reading the JSON takes more memory than the limit allows.');
 }
 
 const DEPTH_MAX = 256;
 const WORD_CHARACTERS_MAX = 32;
-/** Strings, which are skipped, and numbers. */
+/** Matches strings, which are skipped, and numbers. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_OR_ODD_NUMBER = /\d{16}|\d\.\d*0\b|\d[eE][+-]?\d/;
 
-/** Throws AppError `file_unreadable` for what is no JSON. */
+/** Throws AppError `file_unreadable` for invalid JSON. */
 export function readJson(text: string, budget: Budget, memoryBytesMax: number): Extracted {
   checkJsonSize(text, memoryBytesMax);
   const value = parse(text, 'The file is not well-formed JSON.');
@@ -35,7 +35,7 @@ export function readJson(text: string, budget: Budget, memoryBytesMax: number): 
   return flowOf(linesOf(value, budget));
 }
 
-/** One value a line; blank lines are none. `row` is the number of the line. */
+/** One value per line; blank lines are skipped. `row` is the line number. */
 export function readJsonLines(text: string, budget: Budget, memoryBytesMax: number): Units {
   const units: Unit[] = [];
   for (let i = 0, at = 0; at < text.length; i++) {
@@ -66,11 +66,11 @@ function parse(text: string, complaint: string): unknown {
   }
 }
 
-/** A number that a double would change (long ids, 1.10) becomes the string of its digits. */
+/** A number that a double would change (long ids, 1.10) becomes a string of its digits. */
 const asWritten = (token: string): string =>
   token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`;
 
-/** Numbers, flags and words stand in one line. */
+/** Lists of numbers, booleans and short words are written in one line. */
 const isShort = (item: unknown): boolean =>
   typeof item === 'number' ||
   typeof item === 'boolean' ||

@@ -1,18 +1,15 @@
-// Headings of Markdown: lines that begin with #, or stand over a line of = or -, outside of fenced code. The text
-// itself stays as it is, since Markdown is meant to be read so. Pure.
+// Finds the headings of Markdown: lines that begin with #, or are underlined with = or -, outside of fenced code. The
+// text itself is not changed. Pure functions.
 import { clipTitle, type Heading } from './extracted.js';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const HASHES = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
 const UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
-/** Lines that begin so are no paragraph that could be underlined. */
+/** Lines that are not paragraphs and therefore cannot be underlined. */
 const NO_PARAGRAPH = /^\s*$|^ {0,3}([>#|]|[-*+] |\d+[.)] )|^ {4}|^\t/;
 const LINE_CHARACTERS_MAX = 1000;
 
-/**
- * In the order of the text, with their places in code units. Where the text opens with YAML front matter, that is no
- * heading.
- */
+/** Headings in text order, with offsets in UTF-16 code units. YAML front matter at the beginning gives no heading. */
 export function findHeadings(text: string): Heading[] {
   const headings: Heading[] = [];
   let fence: string | undefined;
@@ -31,7 +28,7 @@ export function findHeadings(text: string): Heading[] {
   return headings;
 }
 
-/** Long lines are paragraphs, not headings: they are given as empty, which keeps the patterns quick. */
+/** Yields long lines as empty, because they are paragraphs, which keeps the regular expressions fast. */
 function* lines(text: string): Generator<{ at: number; line: string }> {
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\n', at);

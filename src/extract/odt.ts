@@ -1,9 +1,9 @@
-// Text of ODT: paragraphs, headings, lists, tables and notes of content.xml. OpenDocument 1.3, part 3.
+// Extracts text from ODT: paragraphs, headings, lists, tables and notes of content.xml. OpenDocument 1.3, part 3.
 import { AppError } from '../api/errors.js';
 import { Blocks, type Budget, type Flow } from './extracted.js';
 import { type Attributes, type ZipPackage, walkXml } from './zip-package.js';
 
-/** Not text of the document: comments, deleted text that is tracked, forms and scripts. */
+/** Elements that are not text of the document: comments, tracked deletions, forms and scripts. */
 const SKIPPED = new Set([
   'annotation',
   'tracked-changes',

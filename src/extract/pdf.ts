@@ -1,25 +1,26 @@
-// Text of PDF by pdf.js, a unit a page. The library runs in this worker thread with all that draws or fetches switched
-// off: no canvas, no eval, no network; its tables for Asian text and the standard fonts come out of its own package.
+// Extracts text from PDF with pdf.js, one unit per page. The library runs in the worker thread with everything disabled
+// that draws or fetches: no canvas, no eval, no network. Its tables for Asian text and the standard fonts are read from
+// its own package.
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { AppError } from '../api/errors.js';
 import type { Budget, Unit, Units } from './extracted.js';
 
-/** Smaller arrays are no danger, and many. */
+/** Smaller arrays are not counted: they are harmless and numerous. */
 const COUNTED_BYTES_MIN = 64 * 1024;
 
 type Set = (this: Uint8Array, source: ArrayLike<number>, offset?: number) => void;
 
 /**
- * Bounds the memory that pdf.js takes outside of the heap. A thread's resource limits hold for its heap alone, and the
- * library inflates into typed arrays without a bound: a page of 1 MB can unpack to 10 GB of the process. An array that
- * it outgrows is copied into one of twice the size, by `set`: that is where growth is counted here, and refused.
- * Counting where arrays are made would cost a fifth of the speed (`load ingest files`).
+ * Limits the memory that pdf.js takes outside of the heap. The resource limits of a thread only cover its heap, and the
+ * library inflates streams into typed arrays without a limit: a page of 1 MB can unpack to 10 GB. An array that becomes
+ * too small is copied, by `set`, into one of twice the size, so growth is counted and rejected in `set`. Counting at
+ * the creation of arrays would cost a fifth of the speed (`load ingest files`).
  */
 class ArrayMemoryLimit {
   private leftBytes = Infinity;
 
-  /** Replaces `set` of the typed arrays of this thread, for good. It counts nothing until `allow` is called. */
+  /** Replaces `set` of the typed arrays of this thread, permanently. Counts nothing until `allow` is called. */
   static install(): ArrayMemoryLimit {
     const limit = new ArrayMemoryLimit();
     const prototype = Object.getPrototypeOf(Uint8Array.prototype) as { set: Set };
@@ -28,12 +29,16 @@ class ArrayMemoryLimit {
       if (offset === undefined && this.byteLength >= COUNTED_BYTES_MIN) limit.spend(this.byteLength);
       set.call(this, source, offset);
     };
-    // It would inflate natively and gather all of it; without it the library inflates by itself, into arrays that grow.
+    // Hides DecompressionStream, which would inflate natively without a limit; the library then inflates in JavaScript,
+    // into growing arrays.
     Object.assign(globalThis, { DecompressionStream: undefined });
     return limit;
   }
 
-  /** How many bytes may be grown into from now on; beyond them comes a RangeError, as where memory is out. */
+  /**
+   * Sets the number of bytes that arrays may grow by from now on; beyond it a RangeError is thrown, as when memory is
+   * exhausted.
+   */
   allow(bytes: number): void {
     this.leftBytes = bytes;
   }
@@ -48,12 +53,13 @@ type PdfJs = typeof import('pdfjs-dist/legacy/build/pdf.mjs');
 type PdfDocument = Awaited<ReturnType<PdfJs['getDocument']>['promise']>;
 
 const PAGES_MAX = 100_000;
-/** What fonts give that do not say which characters their glyphs are. */
+/** Characters produced by fonts that do not map their glyphs to Unicode. */
 const NO_CHARACTERS = /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/g;
 
 /**
- * `page` counts from 0. A page that cannot be read is left out, unless none can. `bytes` are used up. Throws AppError
- * `file_encrypted` where the file wants a password, `file_unreadable`; of a scan the text is blank.
+ * `page` counts from 0. A page that cannot be read is omitted; if no page has text and one failed, that is an error.
+ * `bytes` are consumed. Throws AppError `file_encrypted` if the file needs a password, and `file_unreadable`. The text
+ * of a scan is blank.
  */
 export async function readPdf(
   bytes: Uint8Array,
@@ -105,23 +111,22 @@ async function pageText(document: PdfDocument, page: number): Promise<string> {
     .trim();
 }
 
-/** A security handler that the library does not know is an encrypted file too. */
+/** A security handler that the library does not support also means that the file is encrypted. */
 function refuse(error: Error, hasEncryption: boolean): never {
   const isEncrypted = error.name === 'PasswordException' || (hasEncryption && /crypt|security/i.test(error.message));
   throw new AppError(isEncrypted ? 'file_encrypted' : 'file_unreadable');
 }
 
 /**
- * Where only attachments are encrypted (ISO 32000-2, table 25: AuthEvent EFOpen), the pages are open to read, but
- * pdf.js wants the password at once. The trailer's entry for encryption is renamed then, in place, so that nothing is
- * decrypted.
+ * If only attachments are encrypted (ISO 32000-2, table 25: AuthEvent EFOpen), the pages are readable, but pdf.js asks
+ * for the password anyway. This renames the encryption entry of the trailer, in place, so that nothing is decrypted.
  */
 function unlockAttachments(source: Buffer): void {
   if (!source.includes('/EFOpen') || source.includes('/DocOpen')) return;
   for (let at = source.indexOf('/Encrypt'); at >= 0; at = source.indexOf('/Encrypt', at + 1)) source.write('X', at + 1);
 }
 
-/** Nothing is drawn, fetched or compiled. */
+/** Disables drawing, fetching and compiling. */
 const TEXT_ALONE = {
   isEvalSupported: false,
   disableFontFace: true,
@@ -134,11 +139,11 @@ const TEXT_ALONE = {
 const FOLDER = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 const LOCAL_FILES = { cMapUrl: `${FOLDER}/cmaps/`, cMapPacked: true, standardFontDataUrl: `${FOLDER}/standard_fonts/` };
 
-/** Loaded with the first PDF: it takes its time, and most workers never see one. */
+/** Loaded with the first PDF, because loading is slow and most workers never need it. */
 const loadPdfJs = once(async (): Promise<PdfJs & { limit: ArrayMemoryLimit }> => {
   const limit = ArrayMemoryLimit.install();
-  // The library names these when it is loaded, and would take them from a canvas package, which may be absent; they are
-  // for drawing.
+  // The library refers to these drawing classes when it is loaded, and would import them from a canvas package that may
+  // be absent.
   Object.assign(globalThis, { DOMMatrix: class {}, ImageData: class {}, Path2D: class {} });
   return { ...(await import('pdfjs-dist/legacy/build/pdf.mjs')), limit };
 });

@@ -1,15 +1,15 @@
-// Text of PPTX, a unit a slide in the order of the presentation: its title as heading, its text, then the speaker's
-// notes. ECMA-376 part 1, section 19.
+// Extracts text from PPTX, one unit per slide in the order of the presentation: the title as heading, the text, then
+// the speaker's notes. ECMA-376 part 1, section 19.
 import { AppError } from '../api/errors.js';
 import { Blocks, type Budget, type Unit, type Units } from './extracted.js';
 import { type ZipPackage, folderOf, relationshipTargets, walkXml } from './zip-package.js';
 
 const PRESENTATION = 'ppt/presentation.xml';
 const TITLES = new Set(['title', 'ctrTitle']);
-/** Placeholders that repeat on every slide: number, date, footer. */
+/** Placeholders that repeat on every slide: number, date, footer and header. */
 const CHROME = new Set(['sldNum', 'dt', 'ftr', 'hdr']);
 
-/** `slide` in the metadata counts from 0, as `page` does. Throws AppError `file_unreadable`. */
+/** `slide` in the metadata counts from 0. Throws AppError `file_unreadable`. */
 export async function readPptx(zip: ZipPackage, budget: Budget): Promise<Units> {
   const slides = await slideEntries(zip);
   const units: Unit[] = [];

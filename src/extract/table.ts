@@ -1,13 +1,13 @@
-// Rows of a table as text: names of columns, whether the first row holds them, and a `column: value` line for each
-// cell. Pure.
+// Converts table rows to text: column names, detection of a header row, and a `column: value` line per cell. Pure
+// functions.
 
-/** A number, amount, date or time: what stands in a column rather than over it. */
+/** A number, amount, date or time, which occurs in the cells of a column rather than in its header. */
 const VALUE = /^[-+(]?[$€£¥]?\s?[\d.,]*\d[\d.,]*\s?[%)€]?$|^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d|$)|^\d{1,2}:\d{2}/;
 const NAME_CHARACTERS_MAX = 100;
 
 /**
- * The rule for `auto`: there are rows below, and no cell of the first is a value, a line break or longer than a name;
- * one at least is not blank.
+ * The rule for header `auto`: the first row is a header if no cell is a value, contains a line break or is longer than
+ * a name, and at least one is not blank. The caller checks that there are more rows.
  */
 export function looksLikeHeader(cells: readonly string[]): boolean {
   return (
@@ -16,7 +16,7 @@ export function looksLikeHeader(cells: readonly string[]): boolean {
   );
 }
 
-/** A blank name is `col_N`, N counting from 1; a repeated one `date_2`, `date_3`. */
+/** A blank name becomes `col_N`, with N counting from 1; repeated names become `date_2`, `date_3`. */
 export function columnNames(header: readonly string[]): string[] {
   const taken = new Set<string>();
   return header.map((cell, i) => {
@@ -28,7 +28,7 @@ export function columnNames(header: readonly string[]): string[] {
   });
 }
 
-/** A column without a name, by its index from 0. */
+/** The name of an unnamed column with the given index from 0. */
 export const columnName = (i: number): string => `col_${i + 1}`;
 
 export const cellLine = (names: readonly string[], i: number, value: string): string =>

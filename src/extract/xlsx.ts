@@ -1,17 +1,17 @@
-// Rows of XLSX, a unit a row, sheet by sheet: a `column: value` line for each cell that holds something. Formulas give
-// the value that was stored with them. ECMA-376 part 1, section 18.3.
+// Extracts rows from XLSX, one unit per row, sheet by sheet: a `column: value` line per cell that is not blank.
+// Formulas yield the value stored with them. ECMA-376 part 1, section 18.3.
 import { AppError } from '../api/errors.js';
 import type { Budget, Unit, Units } from './extracted.js';
 import { cellLine, columnNames, looksLikeHeader } from './table.js';
 import { type Attributes, type ZipPackage, folderOf, relationshipTargets, walkXml } from './zip-package.js';
 
-/** Names and order of the sheets, shared strings, and which cell styles show a date. ECMA-376 part 1, section 18. */
+/** Names and order of the sheets, shared strings, and the cell styles that show dates. ECMA-376 part 1, section 18. */
 interface Workbook {
   sheets: { name: string; entry: string }[];
   strings: string[];
-  /** Index of a cell style to whether it is one for dates or times. */
+  /** Whether the cell style with this index shows dates or times. */
   areDates: boolean[];
-  /** Day 0 of date numbers, in ms. */
+  /** Day 0 of date numbers, in milliseconds. */
   epochMs: number;
 }
 
@@ -19,7 +19,7 @@ const WORKBOOK = 'xl/workbook.xml';
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
 
-/** Throws AppError `file_unreadable` where there is no workbook. */
+/** Throws AppError `file_unreadable` if there is no workbook. */
 async function readWorkbook(zip: ZipPackage): Promise<Workbook> {
   const xml = await zip.text(WORKBOOK);
   if (xml === undefined) throw new AppError('file_unreadable');
@@ -41,7 +41,7 @@ async function readWorkbook(zip: ZipPackage): Promise<Workbook> {
   };
 }
 
-/** A string may come in runs of other styles, with phonetic hints between them, which are no text of the cell. */
+/** A string may consist of runs with different styles, and contain phonetic hints, which are skipped. */
 function readStrings(xml: string): string[] {
   const strings: string[] = [];
   let runs: string[] = [];
@@ -78,10 +78,10 @@ function readStyles(xml: string): boolean[] {
   return areDates;
 }
 
-/** Letters of a date outside of quotes, brackets and escapes. */
+/** Whether the format has date letters outside of quotes, brackets and escapes. */
 const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, ''));
 
-/** Section 18.8.30; 27 to 36 and 50 to 58 are the dates of East Asia. */
+/** Section 18.8.30; 27 to 36 and 50 to 58 are East Asian date formats. */
 const isBuiltInDate = (id: number): boolean =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 
@@ -90,13 +90,13 @@ const DAY_MS = 86_400_000;
 const BOOLEANS: Readonly<Record<string, string>> = { '1': 'true', '0': 'false' };
 
 interface SheetRow {
-  /** As the program shows it, from 1. */
+  /** The row number that spreadsheet programs show, from 1. */
   number: number;
   cells: string[];
 }
 
 /**
- * `sheet` is its name, `row` its number as the program shows it; paths count the rows of all sheets. Throws AppError
+ * `sheet` is the name of the sheet and `row` the row number in it; paths count the rows of all sheets. Throws AppError
  * `file_unreadable`.
  */
 export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> {
@@ -118,10 +118,10 @@ export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> 
   return { kind: 'units', units, areRows: true };
 }
 
-/** The rows with something in them. */
+/** The rows that are not blank. */
 function readRows(xml: string, workbook: Workbook, budget: Budget): SheetRow[] {
   const rows: SheetRow[] = [];
-  // Cells without a value may be left out: there are holes.
+  // Sparse, because cells without a value may be absent from the file.
   let row: { number: number; cells: (string | undefined)[] } = { number: 0, cells: [] };
   let cell: { attributes: Attributes; column: number; raw: string } | undefined;
   let isValue = false;
@@ -143,7 +143,7 @@ function readRows(xml: string, workbook: Workbook, budget: Budget): SheetRow[] {
   return rows;
 }
 
-/** The column of a reference such as `AB12`, from 0. */
+/** The column index, from 0, of a reference such as `AB12`. */
 function columnOf(reference = ''): number | undefined {
   const letters = /^[A-Z]+/.exec(reference)?.[0];
   return letters === undefined
@@ -158,7 +158,7 @@ function shown(raw: string, { t: type, s: style }: Attributes, { strings, areDat
   return areDates[Number(style)] && raw !== '' ? shownDate(Number(raw), epochMs, raw) : raw;
 }
 
-/** A day is 1; below 1 it is a time alone. */
+/** Date numbers count days; a number below 1 is a time without a date. */
 function shownDate(days: number, epochMs: number, raw: string): string {
   const date = new Date(epochMs + Math.round(days * DAY_MS));
   if (Number.isNaN(date.getTime())) return raw;

@@ -1,6 +1,6 @@
-// Zip packages (OOXML, ODF, EPUB) by JSZip, with what they unpack to counted while it is inflated: no length that the
-// archive states is trusted. Nothing is written to disk and no archive inside is opened, so entry names and nesting
-// mean nothing. And the XML in them, as events.
+// Reads zip packages (OOXML, ODF, EPUB) with JSZip, and their XML as events. Bytes are counted while they are inflated;
+// lengths stated in the archive are not trusted. Nothing is written to disk and nested archives are not opened, so
+// entry names and nesting are harmless.
 import { posix } from 'node:path';
 import { Parser } from 'htmlparser2';
 import JSZip from 'jszip';
@@ -16,7 +16,7 @@ export class ZipPackage {
     private readonly budget: Budget,
   ) {}
 
-  /** Throws AppError `file_encrypted` or `file_unreadable`. `budget` bounds all that is read. */
+  /** Throws AppError `file_encrypted` or `file_unreadable`. `budget` limits everything that is read. */
   static async open(bytes: Uint8Array, budget: Budget): Promise<ZipPackage> {
     let zip: JSZip;
     try {
@@ -37,7 +37,7 @@ export class ZipPackage {
     return this.entry(name) !== undefined;
   }
 
-  /** The text of an entry; undefined where there is none of that name. */
+  /** The text of an entry; undefined if there is no entry with this name. */
   async text(name: string): Promise<string | undefined> {
     const entry = this.entry(name);
     return entry && decodeText(Buffer.concat(await this.inflate(entry)));
@@ -49,8 +49,8 @@ export class ZipPackage {
   }
 
   /**
-   * Inflates every entry and keeps nothing: for parsers that unpack the same bytes by the same library, without a
-   * bound.
+   * Inflates every entry and discards the bytes, to check the budget before a parser unpacks the same bytes without a
+   * limit.
    */
   async measure(): Promise<void> {
     for (const name of this.names) {
@@ -89,7 +89,7 @@ export class ZipPackage {
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Names of elements come without their namespace prefix, those of attributes with it. */
+/** Element names are without their namespace prefix, attribute names with it. */
 interface XmlEvents {
   open?(name: string, attributes: Attributes): void;
   text?(text: string): void;
@@ -97,8 +97,8 @@ interface XmlEvents {
 }
 
 /**
- * XML by htmlparser2. Document types are passed over, so there are neither entities of the file's own (no entity bomb)
- * nor external ones (nothing is fetched or read).
+ * Parses XML with htmlparser2. Document types are ignored, so entities that the file defines are not expanded (no
+ * entity bombs), and nothing external is read.
  */
 export function walkXml(xml: string, events: XmlEvents): void {
   const parser = new Parser(
@@ -114,7 +114,7 @@ export function walkXml(xml: string, events: XmlEvents): void {
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** Relationship ids of an OOXML part and the entries they name. `folder`: of the part, with a slash at its end. */
+/** The targets of an OOXML part's relationships by id. `folder` is that of the part, with a trailing slash. */
 export function relationshipTargets(xml: string, folder: string): Map<string, string> {
   const targets = new Map<string, string>();
   walkXml(xml, {
@@ -126,9 +126,11 @@ export function relationshipTargets(xml: string, folder: string): Map<string, st
   return targets;
 }
 
-/** An entry named relative to a folder of the package: `../media/a.png` from `ppt/slides/` is `ppt/media/a.png`. */
+/**
+ * Resolves an entry name relative to a folder of the package: `../media/a.png` from `ppt/slides/` is `ppt/media/a.png`.
+ */
 export const resolveEntry = (folder: string, target: string): string =>
   posix.normalize(target.startsWith('/') ? target.slice(1) : folder + target);
 
-/** The folder of an entry, with a slash at its end; '' at the top. */
+/** The folder of an entry, with a trailing slash; '' for the top level. */
 export const folderOf = (entry: string): string => entry.slice(0, entry.lastIndexOf('/') + 1);

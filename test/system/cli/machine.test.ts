@@ -51,7 +51,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
     [['set.yaml'], /set\.yaml is there already.*--force/],
     [['a.yaml', '--set', 'server.ports=1'], /names no configuration key/],
     [['a.yaml', '--set', 'server.port=many'], /server\.port .* should be a whole number/],
-    [['retired.yaml', '--set', 'search.threads=3'], /^sheaf: search\.threads .* give threads/m, 0],
+    [['retired.yaml', '--set', 'search.threads=3'], /^sheaf: search\.threads .* use threads/m, 0],
     [['none/a.yaml'], /cannot be written: no such file or folder\.\n$/],
     [['/sys/a.yaml'], /a\.yaml cannot be written: no permission\.\n$/, 1],
   ];
