@@ -26,6 +26,7 @@ function summaryOf(
  */
 const PAGE_BYTES = 256 * 1024;
 
+/** Implements `listDocuments`: summaries of documents in the order of their keys. */
 export function listDocuments(
   shard: Shard,
   { collection, after, max }: ShardRequest<'listDocuments'>,
@@ -46,6 +47,7 @@ export function listDocuments(
   });
 }
 
+/** Implements `getDocument`: a document's summary, metadata and chunk ids as JSON text; null if it does not exist. */
 export function getDocument(
   shard: Shard,
   { collection, docid }: ShardRequest<'getDocument'>,
@@ -59,6 +61,7 @@ export function getDocument(
   });
 }
 
+/** Implements `listChunks`: chunks of a document from position `from` on; empty if the document does not exist. */
 export function listChunks(
   shard: Shard,
   { collection, docid, from, max }: ShardRequest<'listChunks'>,
@@ -90,10 +93,12 @@ function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, or
 const withField = (fields: object, name: string, json: string): string =>
   `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 
+/** Implements `getChunk`: a chunk without its text, as JSON text; null if it does not exist. */
 export function getChunk(shard: Shard, { collection, rid }: ShardRequest<'getChunk'>): ShardAnswer<'getChunk'> {
   return withChunk(shard, collection, rid, (txn, document, ordinal) => chunkDetail(txn, collection, document, ordinal));
 }
 
+/** Implements `getContent`: the text of a chunk; null if the chunk does not exist. */
 export function getContent(shard: Shard, { collection, rid }: ShardRequest<'getContent'>): ShardAnswer<'getContent'> {
   return withChunk(shard, collection, rid, (txn, _, ordinal) => ({
     text: txn.text(collection, ordinal)?.toString() ?? null,

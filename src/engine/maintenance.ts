@@ -8,10 +8,12 @@ import { buildFields, buildWords } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
 const LINK_STEP = 4;
+/** Entries of a dropped collection that one commit deletes. */
 export const PURGE_STEP = 500;
 /** Interval at which free memory is returned to the operating system. */
 const GIVE_BACK_MS = 10_000;
 
+/** The background work of one shard. Owner only. */
 export class Maintenance {
   private scheduled: NodeJS.Immediate | undefined;
   private readonly timer: NodeJS.Timeout;

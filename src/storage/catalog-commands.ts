@@ -116,6 +116,7 @@ export interface PackedRecords {
   ends: Uint32Array;
 }
 
+/** The catalog commands with their requests and answers. */
 export interface CatalogCommands {
   /** `damaged`: keys of records whose checksums do not fit. */
   loadCatalog: { request: Record<never, never>; answer: PackedRecords & { damaged: string[] } };

@@ -50,6 +50,7 @@ export interface Manifest {
 
 const isManifest = typia.createIs<Manifest>();
 
+/** The checkpoint directory of one shard. */
 export class CheckpointFiles {
   constructor(readonly directory: string) {}
 

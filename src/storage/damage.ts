@@ -37,7 +37,7 @@ export class DamagedRecord extends Error {
     super(message);
   }
 
-  /** The collection that the record belongs to, if the place tells. */
+  /** The collection that the record belongs to; undefined if the place is not known or does not tell. */
   get collection(): CollectionId | undefined {
     if (!this.place || !BY_COLLECTION.has(this.place.table) || this.place.key.length < ID_BYTES) return undefined;
     return collectionOfKey(this.place.key);

@@ -60,6 +60,7 @@ export class DataDirectoryError extends OperatorError {
   override readonly name = 'DataDirectoryError';
 }
 
+/** An open data directory, locked for this process. */
 export interface DataDirectory {
   readonly path: string;
   readonly shards: number;

@@ -27,6 +27,7 @@ export interface LeavingDocument {
   blocks: LeavingBlock[];
 }
 
+/** Writes the ordinals of a removed document to the table, in blocks. Returns the blocks. */
 export function putBlocks(table: Table, { id, generation, ordinals }: LeavingBlock): LeavingBlock[] {
   const blocks: LeavingBlock[] = [];
   for (let from = 0; from < ordinals.length; from += BLOCK_CHUNKS) {
@@ -49,6 +50,7 @@ export function firstBlocks(table: Table, max: number): LeavingBlock[] {
   return blocks;
 }
 
+/** All ordinals of a collection that are under removal. Throws DamagedRecord. */
 export function leavingIn(table: Table, id: CollectionId): ReadonlySet<number> {
   const ordinals = new Set<number>();
   for (const { value } of table.entries(collectionPrefix(id)))

@@ -18,6 +18,7 @@ export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
 const PUSHED_OUT_MAX = 64;
 type LogTables = Tables<(typeof LOG_TABLES)[number]>;
 
+/** An entry to add: `id` is a UUIDv7 in 16 bytes, `record` an encoded LoggedQuery. */
 export interface LogEntry {
   collection: CollectionId;
   id: Uint8Array;

@@ -216,6 +216,7 @@ export function* wholeValues(table: Table): Generator<Buffer> {
 /** Whether all values have valid checksums. */
 export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(({ value }) => value !== undefined);
 
+/** Deletes all entries of a table. */
 export function removeAll(table: Table): void {
   for (const key of [...table.keys(ALL)]) table.delete(key);
 }

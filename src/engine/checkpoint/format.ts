@@ -10,6 +10,7 @@ import { ARENAS } from '../memory/ownership.js';
  */
 const TERMS_VERSION = 1;
 
+/** The format of checkpoints that this version writes. */
 export const CHECKPOINT_FORMAT = `layout ${LAYOUT_VERSION}, terms ${TERMS_VERSION}, ${ARENAS} arenas, schema ${SCHEMA_VERSION}`;
 
 /**

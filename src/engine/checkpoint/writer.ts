@@ -107,6 +107,7 @@ const STILL_PASSES = 3;
  */
 const PAUSE_MS = 3;
 
+/** A checkpoint that has been written. */
 export interface Written {
   bytes: number;
   passes: number;

@@ -3,6 +3,7 @@
 /** One bit for each ordinal. Ordinals beyond the end of the array are not set. */
 export type Bitmap = Uint32Array;
 
+/** A bitmap with space for `ordinals` ordinals, none of them set. */
 export const emptyBitmap = (ordinals: number): Bitmap => new Uint32Array((ordinals + 31) >>> 5);
 
 /** Sets all ordinals below `ordinals`, and possibly a few above, up to the end of the last word. */
@@ -43,6 +44,7 @@ export function subtract(a: Bitmap, b: Bitmap): Bitmap {
   return rest;
 }
 
+/** The number of set ordinals. */
 export function countBits(bitmap: Bitmap): number {
   let count = 0;
   for (let word of bitmap) {

@@ -89,6 +89,7 @@ const TERMS_MAX = 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** The terms of one layer of metadata. */
 export interface FlatFields {
   readonly layer: Json;
   readonly terms: ReadonlySet<string>;

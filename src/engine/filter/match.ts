@@ -107,6 +107,7 @@ export function timeOf(text: string): number | undefined {
 export type MetaLayers = readonly Readonly<Record<string, unknown>>[];
 export type MetaTest = (meta: MetaLayers) => boolean;
 
+/** Compiles a filter into a test of metadata. */
 export function compileFilter(filter: Filter): MetaTest {
   if ('all' in filter) {
     const tests = filter.all.map(compileFilter);

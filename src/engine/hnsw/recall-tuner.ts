@@ -282,6 +282,7 @@ interface Tended extends Checked {
 
 const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
 
+/** The recall tuner of one index. Owner only. */
 export class Tending {
   private work: Generator<undefined, unknown> | undefined;
   private readonly shapes: readonly CodeShape[];

@@ -139,6 +139,7 @@ function filteredWayOf(instance: Instance, root: number, k: number, end: number,
 /** A graph search with a given `ef`, which nothing follows. */
 export const walkOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
 
+/** A scan of the quantized vectors for `k` hits. */
 export const scanFor = (k: number): Way => ({ ef: SCAN_CODES, rerank: Math.max(SCAN_RERANK, 4 * k) });
 
 /** `rows`: number of rows that pass the filter. */

@@ -18,6 +18,7 @@ export interface TermMaker<S> {
   termsOf(source: S): readonly string[];
 }
 
+/** A text or metadata index of one segment. `S` is the type of a chunk's source. Owner only. */
 export class PartTerms<S> {
   private lost = false;
   private damage: DamagedRecord | undefined;

@@ -52,6 +52,7 @@ interface Slot {
   readonly parent?: number;
 }
 
+/** The slots of a quantized vector. */
 export interface SlotPlan {
   /**
    * Slots of 4 bits, a multiple of 32 in number, then slots of 2 bits, a multiple of 64. In each group the slots that

@@ -116,6 +116,7 @@ function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candid
   };
 }
 
+/** A candidate with its final score and how the score came about. */
 export interface ScoredHit {
   readonly candidate: Candidate;
   readonly score: number;

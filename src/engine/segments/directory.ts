@@ -30,6 +30,7 @@ export interface PartRoots {
   readonly arenas: number;
 }
 
+/** What tells whether a collection has moved or been evicted since it was looked up. */
 export type PartPlace = Pick<PartRoots, 'vectors' | 'arenas'>;
 
 const FIELD_OF: Readonly<Record<keyof PartRoots, number>> = {

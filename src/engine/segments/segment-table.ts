@@ -21,6 +21,7 @@ const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'a
   fields: rootOf(fields),
 });
 
+/** The segment table of one shard. Owner only. */
 export class PartTable {
   /** The segments of each collection that is in memory as a whole. */
   private readonly parts = new Map<CollectionId, Part[]>();

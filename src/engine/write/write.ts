@@ -257,6 +257,7 @@ interface StagedPut {
   vectors: Float32Array;
 }
 
+/** A single write of a batch. */
 export type DocumentWrite = ShardRequest<'put'> | StagedPut | ShardRequest<'deleteDocument'>;
 export type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
 

@@ -48,6 +48,7 @@ export type CollectionNames = ReadonlyMap<CollectionId, string>;
 
 export const nameOf = (names: CollectionNames, id: CollectionId): string => names.get(id) ?? `number ${id}`;
 
+/** A finding as a line of output. */
 export function findingLine({ environment, collection, document, what }: Finding): string {
   const where = [
     environment,

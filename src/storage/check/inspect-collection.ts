@@ -27,6 +27,7 @@ interface BrokenDocument {
   members?: MembersRecord;
 }
 
+/** The result of examining a collection. The counts cover intact documents only. */
 export interface CollectionState {
   id: CollectionId;
   documents: number;
