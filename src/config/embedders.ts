@@ -95,7 +95,9 @@ export function readEmbedders(model: string, mappings: readonly Mapping[], env: 
   instances.forEach(({ key }, i) => {
     if (instances.findIndex((other) => other.key === key) === i) return;
     const taken =
-      model !== '' && key === MODEL_KEY ? 'embedder.model makes the instance of this key' : 'another instance has it';
+      model !== '' && key === MODEL_KEY
+        ? 'embedder.model defines the instance with this key'
+        : 'another instance has it';
     throw new ConfigError(`embedder.instances[${i - folder.length}].key ${key} is given twice: ${taken}`);
   });
   return [...instances, BUILTIN];
@@ -123,9 +125,7 @@ function readEmbedder(at: string, mapping: Mapping, env: NodeJS.ProcessEnv): Emb
   const instance = read(at, mapping, env);
   checkIdentity(at, instance);
   if (RESERVED.includes(instance.key))
-    throw new ConfigError(
-      `${at}.key should be another than ${instance.key}, which selects a type: say what is special about this one`,
-    );
+    throw new ConfigError(`${at}.key must not be ${instance.key}, which selects a type; choose a more specific key`);
   return instance;
 }
 
@@ -134,7 +134,7 @@ function checkIdentity(at: string, { key, tenants = [] }: { key: string; tenants
     throw new ConfigError(`${at}.key should be a slug: up to 128 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(key)}`);
   const wrong = tenants.find((tenant) => !isSlug(tenant));
   if (wrong !== undefined)
-    throw new ConfigError(`${at}.tenants should be tenant slugs, which ${JSON.stringify(wrong)} is not`);
+    throw new ConfigError(`${at}.tenants should be tenant slugs, but ${JSON.stringify(wrong)} is none`);
 }
 
 function onnxEmbedder(at: string, mapping: Mapping): EmbedderInstance {
@@ -244,7 +244,7 @@ function checkedUrl(at: string, address: string): string {
 }
 
 function apiKeyOf(at: string, variable: string, file: string, env: NodeJS.ProcessEnv): string {
-  if (variable && file) throw new ConfigError(`${at} has both api_key_env and api_key_file: give one`);
+  if (variable && file) throw new ConfigError(`${at} has both api_key_env and api_key_file; set only one`);
   if (file) return checkedApiKey(`${at}.api_key_file`, readKeyFile(`${at}.api_key_file`, file));
   // The value is not shown unless it looks like the name of a variable, because someone may have put the key itself
   // here.
@@ -267,7 +267,7 @@ function checkedApiKey(at: string, content: string): string {
   const key = content.trim();
   if (!/^[\x20-\x7e]+$/.test(key))
     throw new ConfigError(
-      `${at} ${key === '' ? 'leads to an empty key' : 'leads to a key that is not one line of ASCII'}`,
+      `${at} ${key === '' ? 'gives an empty key' : 'gives a key that is not a single line of ASCII'}`,
     );
   return key;
 }

@@ -119,7 +119,7 @@ export const optional = <K extends Kind>(kind: K): K & { readonly fallback: unde
 export function checkedMapping<F extends Fields>(at: string, mapping: Record<string, unknown>, fields: F): Values<F> {
   for (const name of Object.keys(mapping)) {
     if (!Object.hasOwn(fields, name))
-      throw new ConfigError(`${at}.${name}: there is no such field; there are ${Object.keys(fields).join(', ')}`);
+      throw new ConfigError(`${at}.${name}: there is no such field; the fields are ${Object.keys(fields).join(', ')}`);
   }
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {

@@ -66,7 +66,7 @@ function readFile(file: string): [string, unknown][] {
   const values = [...flatten(tree as Record<string, unknown>, '')];
   const unknown = values.find(([path]) => !KEYS.has(path));
   if (unknown)
-    throw new ConfigError(`there is no configuration key ${unknown[0]}; docs/operations/configuration.md lists them`);
+    throw new ConfigError(`${unknown[0]} is not a configuration key; docs/operations/configuration.md lists them`);
   return values;
 }
 
@@ -82,7 +82,7 @@ function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
   for (const [name, given] of Object.entries(env)) {
     if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || given === undefined) continue;
     const key = KEYS_BY_VARIABLE.get(name);
-    if (!key) throw new ConfigError(`${name} names no configuration key; docs/operations/configuration.md lists them`);
+    if (!key) throw new ConfigError(`${name} is not a configuration key; docs/operations/configuration.md lists them`);
     yield [key.path, fromText(key, given)];
   }
 }
@@ -106,11 +106,13 @@ function checkedTogether(config: Config): Config {
     throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
     throw new ConfigError(
-      `server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`,
+      `server.host is ${host}, but auth.mode is none, which allows only loopback; set auth.mode to static`,
     );
   }
   if (search.fusion.weights.vector + search.fusion.weights.lexical === 0)
-    throw new ConfigError('search.fusion.vector_weight and lexical_weight are both 0: one half has to be searched');
+    throw new ConfigError(
+      'search.fusion.vector_weight and lexical_weight are both 0: at least one must be greater than 0',
+    );
   checkDefault(embedder.default, embedder.instances);
   checkJwt(auth);
   if (tracing.enabled && !URL.canParse(tracing.endpoint))
@@ -144,9 +146,7 @@ function settingOf(setting: string): [string, unknown] {
   const path = setting.slice(0, Math.max(0, at)).trim();
   const key = KEYS.get(path);
   if (!key)
-    throw new ConfigError(
-      `--set ${setting} names no configuration key: give it as KEY=VALUE, such as server.port=9000`,
-    );
+    throw new ConfigError(`--set ${setting} is not a configuration key: write KEY=VALUE, such as server.port=9000`);
   const value = setting.slice(at + 1);
   return [path, key.kind?.isText ? value : parseYaml(value)];
 }

@@ -82,7 +82,7 @@ function windows(text: string, headings: readonly Heading[], chunking: Chunking)
   if (chunking.strategy === 'none' && hasMoreCharacters(text, CHUNK_SIZE_MAX)) {
     throw new AppError(
       'chunk_too_large',
-      `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`,
+      `A text in a collection with chunking \`none\` must have at most ${CHUNK_SIZE_MAX} characters.`,
     );
   }
   const placed = inCharacters(text, headings);

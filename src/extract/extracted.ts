@@ -63,7 +63,7 @@ export class Budget {
     if (this.leftBytes < 0)
       throw new AppError(
         'file_unreadable',
-        `The file has or unpacks to more than ${this.bytesMax} bytes, the limit for text of one file.`,
+        `The text or the unpacked size of the file exceeds the limit of ${this.bytesMax} bytes.`,
         { details: { limit_bytes: this.bytesMax } },
       );
   }

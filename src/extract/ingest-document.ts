@@ -49,11 +49,11 @@ export function checkIngestShape(text: string, metadataBytesMax: number): void {
     } else if (character === ':') {
       if (level === 1 && ++fields > FIELDS_MAX) throw tooManyFields();
       if (level > 1 && ++names > metadataBytesMax / NAME_BYTES)
-        throw new AppError('metadata_too_large', `Metadata has at most ${metadataBytesMax} bytes of JSON.`);
+        throw new AppError('metadata_too_large', `Metadata must have at most ${metadataBytesMax} bytes of JSON.`);
     } else if (character === '{' || character === '[') {
       // The document and the metadata object are one level each.
       if (++level > METADATA_LEVELS_MAX + 2)
-        throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
+        throw new AppError('invalid_metadata', `Metadata must have at most ${METADATA_LEVELS_MAX} levels.`);
     } else if (character === '}' || character === ']') level--;
   }
 }
@@ -75,7 +75,7 @@ const tooManyFields = (): AppError =>
   );
 
 const tooManyValues = (valuesMax: number): AppError =>
-  new AppError('invalid_document_json', `The JSON of a document has at most ${valuesMax} values.`);
+  new AppError('invalid_document_json', `The JSON of a document must have at most ${valuesMax} values.`);
 
 const METADATA: ReadonlySet<string> = new Set(['metadata']);
 /** Stops at the first error, so the cost does not depend on the number of errors. */
@@ -193,9 +193,9 @@ export function documentMetadata(
 ): Record<string, unknown> {
   const { metadata, filename } = input;
   if (isDeeperThan(METADATA_LEVELS_MAX, metadata))
-    throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
+    throw new AppError('invalid_metadata', `Metadata must have at most ${METADATA_LEVELS_MAX} levels.`);
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax) {
-    throw new AppError('metadata_too_large', `Metadata has at most ${bytesMax} bytes of JSON.`);
+    throw new AppError('metadata_too_large', `Metadata must have at most ${bytesMax} bytes of JSON.`);
   }
   const ours: Record<string, unknown> = {
     docid,

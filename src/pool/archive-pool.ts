@@ -157,7 +157,7 @@ export class ArchivePool {
 
   constructor(
     readonly directory: string,
-    /** One latch per store: see SharedShards. */
+    /** One read gate per store: see SharedShards. */
     private readonly latches: SharedArrayBuffer,
     private readonly log: Log,
   ) {}

@@ -134,7 +134,7 @@ test('a data directory in use, a port in use and a wrong key each end the start 
     ],
     [
       { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORTS: '1' },
-      /^sheaf: SHEAF_SERVER__PORTS names no configuration key.*\n$/,
+      /^sheaf: SHEAF_SERVER__PORTS is not a configuration key.*\n$/,
     ],
     [{ SHEAF_DATA_DIR: '/proc/sheaf' }, /^sheaf: data_dir .* is not writable.*\n$/],
     [{ SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__HOST: '0.0.0.0' }, /^sheaf: server\.host .* auth\.mode.*\n$/],

@@ -68,7 +68,7 @@ export async function linkStaged(
     check();
     store.log.warn(
       { collection: collection.id, reason: (error as Error).message },
-      'the graph of a restored collection is not waited for',
+      'the graph of a restored collection could not be completed; it is searched as it is',
     );
   }
 }
@@ -135,6 +135,9 @@ async function orLogged({ log }: CatalogContext, work: () => Promise<void>): Pro
     await work();
   } catch (error) {
     if (error instanceof AppError && error.code === 'shutting_down') return;
-    log.error({ reason: String(error) }, 'logged searches of a restored collection are released at the next start');
+    log.error(
+      { reason: String(error) },
+      'logged searches of a restored collection could not be released; this is repeated at the next start',
+    );
   }
 }

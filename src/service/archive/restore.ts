@@ -76,12 +76,12 @@ function checkedSettings<T>(make: () => T): T {
 function timeOf(text: string): string {
   const ms = Date.parse(text);
   if (ms >= 0 && ms <= TIME_MAX_MS) return new Date(ms).toISOString();
-  throw new ArchiveFault('settings_invalid', 'The collection of the archive has no time of its making.');
+  throw new ArchiveFault('settings_invalid', 'The collection in the archive has no valid creation time.');
 }
 
 function nonEmpty(priorityKey: string): string {
   if (priorityKey !== '') return priorityKey;
-  throw new ArchiveFault('settings_invalid', 'The collection of the archive has no priority key.');
+  throw new ArchiveFault('settings_invalid', 'The collection in the archive has no priority key.');
 }
 
 async function spaceHere(
@@ -95,12 +95,12 @@ async function spaceHere(
   if (space?.vector_space_key !== key)
     throw new ArchiveFault(
       'embedder_unknown',
-      `No embedder of this server serves the space of the collection, ${key.slice(0, TOLD_CHARACTERS_MAX)}.`,
+      `No embedder of this server serves the vector space of the collection, ${key.slice(0, TOLD_CHARACTERS_MAX)}.`,
     );
   if (space.dim !== dim)
     throw new ArchiveFault(
       'embedder_unknown',
-      `The embedder of this server gives ${space.dim} dimensions, the archive has ${dim}.`,
+      `The embedder of this server gives ${space.dim} dimensions, but the archive has ${dim}.`,
     );
   await embedders.preflight(space, tenant);
   return space;
@@ -302,7 +302,7 @@ function refusalOf(error: unknown, name: string): unknown {
   const isName =
     error instanceof AppError && (error.code === 'invalid_tenant_name' || error.code === 'invalid_collection_name');
   return isName
-    ? new ArchiveFault('settings_invalid', `${name} is the name of no collection.`).refusal('archive_invalid')
+    ? new ArchiveFault('settings_invalid', `${name} is not a valid collection name.`).refusal('archive_invalid')
     : error;
 }
 

@@ -110,7 +110,7 @@ async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContex
     if (result.status === 'fulfilled') continue;
     catalog.toDrop.add(id);
     if (!(result.reason instanceof AppError))
-      log.error({ reason: String(result.reason) }, 'a shard could not be told of a dropped collection');
+      log.error({ reason: String(result.reason) }, 'a shard could not be told to drop a collection');
   }
 }
 

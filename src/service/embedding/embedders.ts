@@ -131,7 +131,7 @@ export class EmbedderHealth {
     const { key, space } = this.instance;
     const fields = { embedder: key, space: space.vector_space_key };
     if (answers) this.log[this.lastTold === undefined ? 'debug' : 'info'](fields, 'an embedder answers');
-    else this.log.warn(fields, 'an embedder does not answer; it is asked again from time to time');
+    else this.log.warn(fields, 'an embedder does not answer; it will be probed until it does');
     this.lastTold = answers;
   }
 }
@@ -306,7 +306,7 @@ export class Embedders {
     if (pool.length === 0)
       throw new AppError(
         'embedder_unavailable',
-        'No configured embedder serves the space of this collection; its vectors can still be searched and stored.',
+        'No configured embedder serves the vector space of this collection; vectors can still be searched and stored.',
         { retryAfterS: 60 },
       );
     return pool;

@@ -120,7 +120,7 @@ export class LineSlicer {
     const isTooLong = this.isDropping || lengthOf(line) > this.lineBytesMax;
     this.isDropping = false;
     if (!isTooLong) return line;
-    const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, {
+    const refusal = new AppError('request_too_large', `A line must have at most ${this.lineBytesMax} bytes.`, {
       details: { limit_bytes: this.lineBytesMax },
     });
     this.refused = { lines: 1, refusal };

@@ -260,7 +260,7 @@ export async function endRun(
     else if (why === 'pause' && !isGone) await saveJob(context, id, { status: 'paused' });
     else if (why !== 'close') await failed(context, id, error);
   } catch (failure) {
-    log.error({ fault: String(failure), job: id }, 'the end of a reindex job could not be written');
+    log.error({ fault: String(failure), job: id }, 'the final state of a reindex job could not be stored');
   }
 }
 

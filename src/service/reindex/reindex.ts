@@ -80,7 +80,7 @@ async function startReindex(
 /** The target vector space; the collection itself for a compaction, which rebuilds only memory and graph. */
 function targetOf({ embedders }: ReindexContext, live: Collection, wish: ReindexBody): Space {
   const isAsked = asksForEmbedder(wish);
-  if (wish.compact && isAsked) throw new AppError('reindex_invalid', 'A compaction keeps the embedder.');
+  if (wish.compact && isAsked) throw new AppError('reindex_invalid', 'A compaction cannot change the embedder.');
   if (wish.compact) return live;
   if (!isAsked) throw invalidField(['body'], 'Provide an embedder or `compact`.', 'value_error');
   if (live.embedder_type === IDENTITY_TYPE)

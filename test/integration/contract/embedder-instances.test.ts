@@ -236,7 +236,7 @@ test('a space that no instance serves any more: text is 503, its vectors stay of
   const { call } = await serverOf([], { SHEAF_DATA_DIR: dataDir });
   const refused = await call('GET', `${base}/search?q=submarine`);
   assertRefused(refused, 503, 'embedder_unavailable');
-  assert.match(refused.json.error, /No configured embedder serves the space/);
+  assert.match(refused.json.error, /No configured embedder serves the vector space/);
   assertRefused(await call('POST', `${base}/documents`, { text: 'a text' }), 503, 'embedder_unavailable');
   assert.equal((await call('POST', `${base}/documents`, { docid: 'V', vector: [1, 0, 0, 0] })).status, 201);
   assert.equal((await call('POST', `${base}/search`, { v: [1, 0, 0, 0] })).json.matches.length, 2);

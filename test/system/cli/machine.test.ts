@@ -49,7 +49,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
   assert.deepEqual([port, auth.mode], [9000, 'static']);
   const cases: [string[], RegExp, code?: number][] = [
     [['set.yaml'], /set\.yaml is there already.*--force/],
-    [['a.yaml', '--set', 'server.ports=1'], /names no configuration key/],
+    [['a.yaml', '--set', 'server.ports=1'], /is not a configuration key/],
     [['a.yaml', '--set', 'server.port=many'], /server\.port .* should be a whole number/],
     [['retired.yaml', '--set', 'search.threads=3'], /^sheaf: search\.threads .* use threads/m, 0],
     [['none/a.yaml'], /cannot be written: no such file or folder\.\n$/],

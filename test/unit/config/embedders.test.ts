@@ -171,12 +171,8 @@ const MISTAKES: [string, Parameters<typeof read>[0], RegExp][] = [
     { instances: [{ ...openai, key: 'a b' }] },
     /embedder\.instances\[0\]\.key should be a slug.*"a b"/,
   ],
-  [
-    'the key of the built-in embedder',
-    { instances: [{ ...openai, key: 'builtin' }] },
-    /key should be another than builtin/,
-  ],
-  ['a type as key', { instances: [{ ...openai, key: 'openai' }] }, /key should be another than openai/],
+  ['the key of the built-in embedder', { instances: [{ ...openai, key: 'builtin' }] }, /key must not be builtin/],
+  ['a type as key', { instances: [{ ...openai, key: 'openai' }] }, /key must not be openai/],
   [
     'a key given twice',
     { instances: [openai, { ...openai, dim: 3 }] },
@@ -190,7 +186,7 @@ const MISTAKES: [string, Parameters<typeof read>[0], RegExp][] = [
   [
     'a tenant that is no slug',
     { instances: [{ ...openai, tenants: ['acme', 'a/b'] }] },
-    /embedder\.instances\[0\]\.tenants should be tenant slugs, which "a\/b" is not/,
+    /embedder\.instances\[0\]\.tenants should be tenant slugs, but "a\/b" is none/,
   ],
   [
     'no tenants at all',

@@ -37,12 +37,12 @@ const WRONG_FIELDS: [string, Record<string, unknown>, string][] = [
   [
     'a field that is not there',
     { key: 'a', dims: 3 },
-    '.dims: there is no such field; there are key, type, dim, send, tenants',
+    '.dims: there is no such field; the fields are key, type, dim, send, tenants',
   ],
   [
     'a field that every object has',
     { key: 'a', constructor: 3 },
-    '.constructor: there is no such field; there are key, type, dim, send, tenants',
+    '.constructor: there is no such field; the fields are key, type, dim, send, tenants',
   ],
   ['a number for text', { key: 7 }, '.key should be text (in YAML: in quotes), not 7'],
   ['empty text', { key: '' }, '.key should be text (in YAML: in quotes), not ""'],
@@ -149,16 +149,16 @@ test('a key that cannot be had or sent ends the start, without being shown', () 
   const wrong: [Record<string, unknown>, string][] = [
     [{ api_key_env: 'API_KEY' }, '.api_key_env: there is no environment variable API_KEY'],
     [{ api_key_env: 'sk_secret' }, '.api_key_env: there is no environment variable of that name'],
-    [{ api_key_env: 'EMPTY' }, '.api_key_env leads to an empty key'],
-    [{ api_key_env: 'TWO_LINES' }, '.api_key_env leads to a key that is not one line of ASCII'],
+    [{ api_key_env: 'EMPTY' }, '.api_key_env gives an empty key'],
+    [{ api_key_env: 'TWO_LINES' }, '.api_key_env gives a key that is not a single line of ASCII'],
     [{ api_key_file: join(folder, 'none') }, '.api_key_file cannot be read: ENOENT'],
     [{ api_key_file: join(folder, 'folder') }, '.api_key_file cannot be read: EISDIR'],
-    [{ api_key_file: write('empty', '\n') }, '.api_key_file leads to an empty key'],
-    [{ api_key_file: write('other', 'schlüssel') }, '.api_key_file leads to a key that is not one line of ASCII'],
-    [{ api_key_env: 'EMPTY', api_key_file: 'x' }, ' has both api_key_env and api_key_file: give one'],
+    [{ api_key_file: write('empty', '\n') }, '.api_key_file gives an empty key'],
+    [{ api_key_file: write('other', 'schlüssel') }, '.api_key_file gives a key that is not a single line of ASCII'],
+    [{ api_key_env: 'EMPTY', api_key_file: 'x' }, ' has both api_key_env and api_key_file; set only one'],
     [
       { api_key: 'sk_secret' },
-      `.api_key: there is no such field; there are ${Object.keys(ENDPOINT_FIELDS).join(', ')}`,
+      `.api_key: there is no such field; the fields are ${Object.keys(ENDPOINT_FIELDS).join(', ')}`,
     ],
   ];
   for (const [fields, message] of wrong) {

@@ -89,7 +89,7 @@ const MISTAKES: [string, Record<string, unknown>[], RegExp][] = [
   [
     'a tenant that is no slug',
     [{ key: 'a', type: 'onnx', path, tenants: ['acme', '/'] }],
-    /rerank\.instances\[0\]\.tenants should be tenant slugs, which "\/" is not/,
+    /rerank\.instances\[0\]\.tenants should be tenant slugs, but "\/" is none/,
   ],
   [
     'an unknown field',

@@ -54,7 +54,7 @@ test('one that does not answer at the start is asked again until it does; the lo
   assert.notEqual(instance.state, 'usable');
   embedder.error = undefined;
   await until(() => instance.state === 'usable');
-  assert.deepEqual(told, ['an embedder does not answer; it is asked again from time to time', 'an embedder answers']);
+  assert.deepEqual(told, ['an embedder does not answer; it will be probed until it does', 'an embedder answers']);
 });
 
 test('failures in a row break it; it is probed, and comes back by itself', async () => {
@@ -73,7 +73,7 @@ test('failures in a row break it; it is probed, and comes back by itself', async
   embedder.error = undefined;
   await until(() => instance.state === 'usable');
   assert.equal(await instance.call(1, async () => 'fine'), 'fine');
-  assert.deepEqual(told, ['an embedder does not answer; it is asked again from time to time', 'an embedder answers']);
+  assert.deepEqual(told, ['an embedder does not answer; it will be probed until it does', 'an embedder answers']);
 });
 
 test('what is not its fault does not break it', async () => {
