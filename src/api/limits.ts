@@ -109,3 +109,5 @@ export const FILTER_LEVELS_MAX = 8;
 export const FILTER_CONDITIONS_MAX = 256;
 export const FILTER_VALUES_MAX = 10_000;
 export const FILTER_FIELD_CHARACTERS_MAX = 512;
+/** Length to which an error cuts a field name that the caller sent. */
+export const REPORTED_NAME_CHARACTERS_MAX = 100;

@@ -34,8 +34,6 @@ export class ReceiveBlocks {
   }
 }
 
-const RETRY_AFTER_S = 1;
-
 /** The budget of body bytes that all requests share. */
 export type Room = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
 
@@ -66,7 +64,7 @@ export class Admission {
 
   /** Throws 503 `shutting_down` once closed. */
   checkOpen(): void {
-    if (this.hasClosed) throw new AppError('shutting_down', undefined, { retryAfterS: RETRY_AFTER_S });
+    if (this.hasClosed) throw new AppError('shutting_down');
   }
 
   /** Counts a request as in flight, or throws 503 `overloaded`. Each successful call is paired with one `leave`. */
@@ -92,5 +90,5 @@ export class Admission {
 }
 
 export function overloaded(message?: string): AppError {
-  return new AppError('overloaded', message, { retryAfterS: RETRY_AFTER_S });
+  return new AppError('overloaded', message);
 }

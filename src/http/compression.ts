@@ -13,7 +13,7 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib';
-import { type Answer, type Piece, PieceBlocks } from './envelope.js';
+import { type Answer, BLOCK_WAIT_MS, type Piece, PieceBlocks } from './envelope.js';
 
 // Content-coding negotiation (RFC 9110, 12.5.3). Pure.
 
@@ -63,8 +63,6 @@ const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MO
 /** Bytes passed to the compressor at a time; its output buffer has space for all that results from them. */
 const SLICE_BYTES = 64 * 1024;
 const ROOM_BYTES = 1024 * 1024;
-/** How long a block waits for more bytes of the source. */
-const BLOCK_WAIT_MS = 1;
 
 const COMPRESSIBLE =
   /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;

@@ -16,7 +16,7 @@ export interface BodyProgress {
 }
 
 /** Unread body bytes up to this number are discarded without closing the connection. */
-const SWALLOWED_BYTES_MAX = 64 * 1024;
+export const SWALLOWED_BYTES_MAX = 64 * 1024;
 
 /**
  * The connection policy of a reply. `announced` is `unclear` where the end of the body is ambiguous: the bytes after it

@@ -233,6 +233,8 @@ const tailOf = ({ latencyMs, requestId }: Closing): string =>
 
 /** How long the first piece waits for more: a stream that ends within this time costs no more than a whole reply. */
 const FIRST_BLOCK_WAIT_MS = 10;
+/** How long a later block of a stream waits for more pieces. */
+export const BLOCK_WAIT_MS = 1;
 
 export function isStreamed(reply: Reply): reply is StreamedReply {
   return 'stream' in reply || 'jsonStream' in reply;

@@ -4,7 +4,7 @@ import { isAscii } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail, invalidField } from '../api/errors.js';
-import { DIM_MAX, JSON_BODY_SHAPE, SEARCH_BODY_SHAPE } from '../api/limits.js';
+import { DIM_MAX, JSON_BODY_SHAPE, REPORTED_NAME_CHARACTERS_MAX, SEARCH_BODY_SHAPE } from '../api/limits.js';
 import { assertExactNumbers } from '../api/numbers.js';
 import { JsonFloats, afterSpace } from '../base/json-floats.js';
 
@@ -66,8 +66,6 @@ function tooMany(what: 'bytes' | 'names' | 'values' | 'levels', most: number): A
 
 /** Maximum number of entries in a 422. */
 const DETAILS_MAX = 100;
-/** Length to which a field name of the caller is cut in an error. */
-const NAME_CHARACTERS_MAX = 100;
 
 /** The validated value. Throws AppError 422 with an entry per field that is wrong. `where` is `body` or `query`. */
 export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
@@ -124,7 +122,7 @@ function segmentsOf(path: string): (string | number)[] {
     ([, name = '', index, quoted]) =>
       index !== undefined
         ? Number(index)
-        : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, NAME_CHARACTERS_MAX),
+        : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, REPORTED_NAME_CHARACTERS_MAX),
   );
 }
 

@@ -4,8 +4,8 @@ import { STATUS_CODES } from 'node:http';
 import type { RequestOutcome } from '../base/trace.js';
 import { type Room, overloaded } from './admission.js';
 import type { BodySource } from './body-source.js';
-import type { Afterwards } from './connection-policy.js';
-import type { Answer, PieceBlocks } from './envelope.js';
+import { type Afterwards, SWALLOWED_BYTES_MAX } from './connection-policy.js';
+import { type Answer, BLOCK_WAIT_MS, type PieceBlocks } from './envelope.js';
 import type { HttpLimits } from './options.js';
 import type { WireResponse } from './uws.js';
 
@@ -202,16 +202,10 @@ class StreamWriter {
   }
 }
 
-/** How long a piece waits for more, so that they share a block. */
-const BLOCK_WAIT_MS = 1;
 /** A client that takes nothing for this long is cut off. */
 const READER_TIMEOUT_MS = 60_000;
 /** uWebSockets.js allows 10 s of silence; the timeout is reset well before. */
 const TOUCH_MS = 4000;
-/**
- * Body bytes that the handler left unread and that are discarded after the reply. A client that sends more is cut off.
- */
-const SWALLOWED_BYTES_MAX = 64 * 1024;
 /**
  * Bytes of a reply that are buffered while its request body still arrives. Many clients read only after they have sent
  * everything: without the buffer, client and server would wait for each other.

@@ -7,6 +7,7 @@ import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { AppError, type ValidationDetail } from '../api/errors.js';
 import { EVENT_ROUTES } from '../api/events.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
+import { REPORTED_NAME_CHARACTERS_MAX } from '../api/limits.js';
 import { QUERY_ROUTES } from '../api/queries.js';
 import { RECALL_ROUTES } from '../api/recall.js';
 import { REINDEX_ROUTES } from '../api/reindex.js';
@@ -38,7 +39,6 @@ import { queryHandlers } from './routes/queries.js';
 import { searchHandlers } from './routes/search.js';
 import type { AllowedSites } from './site-guard.js';
 
-const NAME_CHARACTERS_MAX = 100;
 const DETAILS_MAX = 20;
 
 /** Throws a 422 that names the parameters that the route does not have. */
@@ -49,7 +49,7 @@ export function checkParameters({ parameters }: Route, query: URLSearchParams): 
 }
 
 function refusalOf(names: readonly string[]): AppError {
-  const told = names.slice(0, DETAILS_MAX).map((name) => name.slice(0, NAME_CHARACTERS_MAX));
+  const told = names.slice(0, DETAILS_MAX).map((name) => name.slice(0, REPORTED_NAME_CHARACTERS_MAX));
   const detail = told.map((name): ValidationDetail => {
     const loc = ['query', name];
     return { loc, msg: 'There is no such parameter.', type: 'extra_forbidden' };

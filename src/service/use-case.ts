@@ -1,6 +1,9 @@
-// The inputs of a use case: the validated input of its route, and the caller. Types only.
+// The inputs of a use case, which are the validated input of its route and the caller, and the translation of internal
+// errors to its error code. Front thread.
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
+import { AppError, type ErrorCode } from '../api/errors.js';
 import type { Departure } from '../base/signals.js';
+import { WorkerFault } from '../pool/worker-pool.js';
 import type { Actor } from './tenants/actor.js';
 
 /** The caller of a use case, such as an HTTP request. */
@@ -23,3 +26,15 @@ export type UseCases<Routes> = {
     caller: Caller,
   ) => AnswerOf<Routes[O]> | Promise<AnswerOf<Routes[O]>>;
 };
+
+/**
+ * Returns what `work` returns. The internal error of a worker, which has been logged already, becomes an AppError with
+ * `code`.
+ */
+export async function withFaultCode<T>(code: ErrorCode, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof WorkerFault ? new AppError(code) : error;
+  }
+}

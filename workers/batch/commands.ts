@@ -5,6 +5,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, type ErrorCode, invalidField } from '../../src/api/errors.js';
 import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
+import { REPORTED_NAME_CHARACTERS_MAX } from '../../src/api/limits.js';
 import { toVector } from '../../src/api/numbers.js';
 import { faultOf } from '../../src/base/thread.js';
 import { type SplitBatch, sliceItems, splitBatch, textsOfLines } from '../../src/extract/batch-body.js';
@@ -229,9 +230,6 @@ function docidIn(value: unknown): { docid?: DocId } {
   }
 }
 
-/** Length to which an unknown field name is cut in an error. */
-const NAME_CHARACTERS_MAX = 100;
-
 /**
  * Validates the body of a JSON batch without its items, and cuts the items into slices, which are prepared one by one,
  * in turn with the requests of other tenants. Throws `invalid_json`, 422 if the body is not `{documents: [at least
@@ -244,7 +242,11 @@ export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] 
   const { documents, ...others } = skeleton as Record<string, unknown>;
   const [extra] = Object.keys(others);
   if (extra !== undefined)
-    throw invalidField(['body', extra.slice(0, NAME_CHARACTERS_MAX)], 'There is no such field.', 'extra_forbidden');
+    throw invalidField(
+      ['body', extra.slice(0, REPORTED_NAME_CHARACTERS_MAX)],
+      'There is no such field.',
+      'extra_forbidden',
+    );
   if (documents === undefined) throw invalidField(['body', 'documents'], 'Field required.', 'missing');
   if (!Array.isArray(documents)) throw invalidField(['body', 'documents'], 'Should be a list.', 'list_type');
   if (count === 0) throw invalidField(['body', 'documents'], 'Should have at least one item.', 'too_short');

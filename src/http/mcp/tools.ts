@@ -6,6 +6,7 @@ import type { Ingested, StoredDocument } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import { parseChunkId } from '../../api/ids.js';
 import type { Schemas } from '../../api/route.js';
+import { K_DEFAULT } from '../../api/limits.js';
 import type { SearchAnswer, SearchHit } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { fitting } from '../json-body.js';
@@ -142,7 +143,6 @@ const checkRead = typia.createValidateEquals<ReadArguments>();
 const checkList = typia.createValidateEquals<ListArguments>();
 const checkIngest = typia.createValidateEquals<IngestArguments>();
 
-const K_DEFAULT = 5;
 const COLLECTIONS_MAX = 1000;
 
 export const TOOLS: readonly Tool[] = [

@@ -7,7 +7,7 @@ import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
 import { getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
-import { withFaultCode } from '../../service/fault-code.js';
+import { withFaultCode } from '../../service/use-case.js';
 import { type ItemOutcome, ingestJsonBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';

@@ -1,6 +1,6 @@
 // Replays of logged searches: of a collection, and of any tenant for the admin.
 import type { QUERY_ROUTES } from '../../api/queries.js';
-import { withFaultCode } from '../../service/fault-code.js';
+import { withFaultCode } from '../../service/use-case.js';
 import { type LoggedSearch, getAnyQuery, getQuery, replayQuery } from '../../service/query-log/queries.js';
 import type { Services } from '../../service/services.js';
 import { type OwnHandlers, type Reply, type Request, collectionOf, param } from '../route.js';

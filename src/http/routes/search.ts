@@ -1,7 +1,7 @@
 // Search by GET and by POST, of a collection and of the shared scope. The hits come from the shards as ready JSON and are
 // joined, never parsed again. Front thread.
 import { checkSearchBody, checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
-import { withFaultCode } from '../../service/fault-code.js';
+import { withFaultCode } from '../../service/use-case.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { type SearchInput, settledInput } from '../../service/search/query.js';

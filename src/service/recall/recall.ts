@@ -18,8 +18,7 @@ import type { Collection, Walks } from '../../api/collections.js';
 import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
-import { withFaultCode } from '../fault-code.js';
-import type { UseCases } from '../use-case.js';
+import { type UseCases, withFaultCode } from '../use-case.js';
 import { countCollection } from '../collections/usage.js';
 import {
   type QuestionsContext,

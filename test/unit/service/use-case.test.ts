@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
 import { WorkerFault } from '../../../src/pool/worker-pool.js';
-import { withFaultCode } from '../../../src/service/fault-code.js';
+import { withFaultCode } from '../../../src/service/use-case.js';
 
 const failing = (error: Error): Promise<never> => withFaultCode('search_failed', () => Promise.reject(error));
 
