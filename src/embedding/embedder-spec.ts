@@ -1,57 +1,56 @@
-// Embedders and rerankers as the server runs them: plain data, checked when the configuration is read, given to the
-// workers at their start. Types only.
+// Specifications of embedders and rerankers as plain data, validated with the configuration and passed to embed workers
+// at their start. Types only.
 import type { Space } from '../api/collections.js';
 
-/** How the vectors of a text's tokens become one. */
+/** How the token vectors of a text are combined into one vector. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'mean_sqrt_len' | 'last_token';
 
-/** A model folder in the layout of sentence-transformers. Its vectors are brought to length 1, as cosine wants them. */
+/** A model folder in the layout of sentence-transformers. Its vectors are normalized to length 1. */
 export interface OnnxModel {
   directory: string;
-  /** The graph, relative to the directory. */
+  /** The ONNX graph, relative to the directory. */
   file: string;
   pooling: Pooling;
   /**
-   * Whether the output `sentence_embedding` of a graph that has one is taken instead of pooling its tokens; `always`:
-   * it has to be there.
+   * Whether to use the output `sentence_embedding` of the graph instead of pooling token vectors. `always` requires it.
    */
   ownVector: 'never' | 'preferred' | 'always';
-  /** Tokens of a text that the model reads, special ones included; the rest is cut off. */
+  /** Tokens that the model reads, including special ones; the rest of a text is truncated. */
   tokensMax: number;
-  /** Length of what the model gives. */
+  /** Dimensions of the model's output. */
   modelDim: number;
-  /** Length of the vectors: less than `modelDim` for the first dimensions of a matryoshka model. */
+  /** Dimensions of the vectors; fewer than `modelDim` for the first dimensions of a matryoshka model. */
   dim: number;
   queryPrefix: string;
   passagePrefix: string;
 }
 
-/** Bounds and ways of every HTTP endpoint. */
+/** Options that all HTTP endpoints have. */
 export interface EndpointSpec {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string;
   model: string;
-  /** '' for none. */
+  /** '' if there is none. */
   apiKey: string;
   timeoutMs: number;
-  /** How often a call is tried again. */
+  /** Retries per call. */
   retriesMax: number;
-  /** 0 is no bound. */
+  /** 0 is no limit. */
   requestsPerMinute: number;
   tokensPerMinute: number;
-  /** Calls under way at a time. */
+  /** Maximum number of concurrent calls. */
   callsMax: number;
 }
 
-/** An endpoint that speaks OpenAI's `/embeddings`. */
+/** An endpoint with OpenAI's `/embeddings` interface. */
 export interface OpenAiEndpoint extends EndpointSpec {
   dim: number;
-  /** Whether `dimensions` is sent along: endpoints that do not know it refuse it. */
+  /** Whether to send `dimensions`, which some endpoints reject. */
   sendsDimensions: boolean;
-  /** Of one call. */
+  /** Bounds of one call. */
   inputsMax: number;
   tokensMax: number;
-  /** A longer text is cut off; 0 is no bound. */
+  /** Longer texts are truncated; 0 is no bound. */
   charactersMax: number;
   queryPrefix: string;
   passagePrefix: string;
@@ -63,7 +62,7 @@ export type EmbedderSpec = { key: string } & (
   | { type: 'openai'; endpoint: OpenAiEndpoint }
 );
 
-/** What takes texts and gives vectors of its space. Several may serve one space. */
+/** A configured embedder. Several instances may serve one vector space. */
 export interface EmbedderInstance {
   key: string;
   space: Space;
@@ -72,11 +71,11 @@ export interface EmbedderInstance {
   spec: EmbedderSpec;
 }
 
-/** A cross-encoder: an ONNX folder whose graph gives one score for a pair of texts. */
+/** A cross-encoder: an ONNX folder whose graph returns one score per pair of texts. */
 export interface OnnxReranker {
   directory: string;
   file: string;
-  /** Tokens of a pair, special ones included; the passage is cut off. */
+  /** Tokens of a pair, including special ones; the passage is truncated. */
   tokensMax: number;
 }
 
@@ -85,7 +84,7 @@ export type RerankerSpec = { key: string } & (
   | { type: 'endpoint'; endpoint: EndpointSpec }
 );
 
-/** What scores how well texts answer a query. */
+/** A configured reranker. */
 export interface RerankerInstance {
   key: string;
   /** Tenants that may use it; absent: all. */
@@ -93,11 +92,11 @@ export interface RerankerInstance {
   spec: RerankerSpec;
 }
 
-/** How the machine is shared out among the threads that embed. */
+/** Numbers of embedding threads. */
 export interface EmbedThreads {
   queries: number;
   documents: number;
-  /** Threads that one run of a model may use, for a query and for documents. */
+  /** Threads of one model run, for queries and for documents. */
   queryModel: number;
   documentModel: number;
 }

@@ -1,27 +1,27 @@
-// What an embed worker asks of each kind of embedder and reranker. Types only.
+// The interfaces of embedders and rerankers. Types only.
 import type { AppError } from '../api/errors.js';
 
-/** Embedders may treat what searches and what is found differently. */
+/** Embedders may treat queries and passages differently. */
 export type Purpose = 'query' | 'passage';
 
-/** Logs on the front thread what no client is told: never a key, never a whole text. */
+/** Logs on the front thread what clients do not see. Must not contain a key or a whole text. */
 export type Tell = (level: 'warn' | 'error', fields: Record<string, unknown>, message: string) => void;
 export type Warn = (fields: Record<string, unknown>, message: string) => void;
 
 export interface Embedded {
-  /** A row for each text; rows of failed texts hold nothing of meaning. */
+  /** One row per text; the rows of failed texts are undefined. */
   vectors: Float32Array;
-  /** Texts that could not be embedded, by their place. Absent: none. */
+  /** Errors of texts that could not be embedded, by index. Absent: none. */
   failures?: ReadonlyMap<number, AppError>;
-  /** 1 for each text that is longer than the embedder reads. Absent: `isTruncated` has the answer. */
+  /** 1 for each text that the embedder truncates. Absent: use `isTruncated`. */
   truncated?: Uint8Array;
 }
 
 export interface Embedder {
   readonly dim: number;
   /**
-   * Rejects with AppError `embedder_unavailable` where none of the texts could be embedded. `isCancelled`: nobody waits
-   * for the answer any more; it may then be anything. `traceparent`: goes along to another machine that is called.
+   * Rejects with AppError `embedder_unavailable` if none of the texts could be embedded. `isCancelled` is true once
+   * nobody waits for the answer, which may then be anything. `traceparent` is passed on to remote endpoints.
    */
   embed(
     texts: readonly string[],
@@ -29,11 +29,11 @@ export interface Embedder {
     isCancelled: () => boolean,
     traceparent?: string,
   ): Promise<Embedded>;
-  /** Whether a passage is longer than the embedder reads. */
+  /** Whether the embedder truncates a passage. */
   isTruncated(text: string): boolean;
 }
 
 export interface Reranker {
-  /** A score for each text, higher is better. Rejects with AppError `embedder_unavailable`. */
+  /** One score per text; higher is better. Rejects with AppError `embedder_unavailable`. */
   score(query: string, texts: readonly string[], traceparent?: string): Promise<Float32Array>;
 }

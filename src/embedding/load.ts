@@ -1,5 +1,5 @@
-// Which module runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime
-// alone takes longer to load than all the rest. Embed worker only.
+// Loads the configured embedders and rerankers. Modules are imported on demand, because the model runtime alone takes
+// longer to load than everything else. Embed worker only.
 import { AppError } from '../api/errors.js';
 import { EndpointMeter } from '../base/meters.js';
 import { BuiltinEmbedder } from './builtin/embedder.js';
@@ -7,13 +7,13 @@ import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
 import type { Embedder, Reranker, Tell, Warn } from './embedder.js';
 import type { EmbedWorkerStart } from './messages.js';
 
-/** What a worker runs, by key. */
+/** The models of a worker by key. */
 export interface Models {
   embedders: ReadonlyMap<string, Embedder>;
   rerankers: ReadonlyMap<string, Reranker>;
 }
 
-/** Loads every model of the worker's role. One that cannot be loaded is logged, and refuses whatever it is asked. */
+/** Loads all models of the worker's role. A model that fails to load is logged and rejects all requests. */
 export async function loadModels(start: EmbedWorkerStart, tell: Tell): Promise<Models> {
   const { embedders: embedderSpecs, rerankers: rerankerSpecs, modelThreads, meters } = start;
   const warn: Warn = (fields, message) => tell('warn', fields, message);
@@ -54,7 +54,7 @@ async function loadEmbedder(
   }
 }
 
-/** A thread that dies of it would be replaced, and die again. */
+/** A placeholder for an embedder that failed to load. If the error ended the thread, its replacement would end too. */
 function brokenEmbedder({ key }: EmbedderSpec, error: Error, tell: Tell): Embedder {
   tell('error', { embedder: key, fault: error.stack }, 'an embedder cannot be loaded');
   const refusal = new AppError('embedder_unavailable', 'The embedder could not be loaded.');

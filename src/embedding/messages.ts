@@ -1,29 +1,29 @@
-// The messages between the front thread and the embed workers: plain data. Types only.
+// Messages between the front thread and embed workers: plain data. Types only.
 import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
 import type { WireError } from '../api/errors.js';
 
 /**
- * `queries`: the texts of searches. `documents`: those of ingests, at a lower priority of the operating system.
- * `remote`: calls of other machines, in one thread, which waits for them and keeps their budgets.
+ * `queries`: texts of searches. `documents`: texts of ingests, at a lower OS priority. `remote`: calls of endpoints, in
+ * one thread, which awaits them and keeps their budgets.
  */
 export type EmbedRole = 'queries' | 'documents' | 'remote';
 
-/** Given to each embed worker when it starts. */
+/** Start parameters of an embed worker. */
 export interface EmbedWorkerStart {
   role: EmbedRole;
-  /** Those that this role runs. */
+  /** The models of this role. */
   embedders: EmbedderSpec[];
   rerankers: RerankerSpec[];
-  /** Threads that one run of a model may use. */
+  /** Threads of one model run. */
   modelThreads: number;
-  /** Of EndpointMeter: the embedders in their order, then the rerankers. */
+  /** Memory of the EndpointMeters: embedders in their order, then rerankers. */
   meters: SharedArrayBuffer;
 }
 
 /** The text of a search. */
 export interface QueryText {
   text: string;
-  /** Of its request, where it is traced. */
+  /** Trace context of the request, if it is traced. */
   traceparent?: string;
 }
 
@@ -32,49 +32,46 @@ interface EmbedQueries {
   /** Key of the embedder. */
   embedder: string;
   texts: string[];
-  /** Of the first of them that is traced: for the call of another machine. */
+  /** Trace context of the first traced request, for calls of remote endpoints. */
   traceparent?: string;
 }
 
-/** A row for each text. */
+/** One row per text. */
 export interface QueryVectors {
   vectors: Float32Array;
 }
 
 /**
- * Prepared documents packed one behind the other (src/text/prepared-document.ts). Their bytes are moved to the worker,
+ * Prepared documents, packed consecutively (src/text/prepared-document.ts). Their bytes are transferred to the worker
  * and back.
  */
 export interface DocumentTexts {
   documents: Uint8Array;
-  /** Where in `documents` each one ends. */
+  /** End offset of each document in `documents`. */
   ends: number[];
-  /** A row for each chunk; absent: no chunk has a vector yet. Rows of chunks without a text stay as they are. */
+  /** One row per chunk; absent: no chunk has a vector yet. Rows of chunks without text are left unchanged. */
   vectors?: Float32Array;
-  /** 1 for each row that has its vector already though its chunk has a text. */
+  /** 1 for each row whose chunk has a text but already has a vector. */
   given?: Uint8Array;
-  /** Of the request they came with, where it is traced. */
+  /** Trace context of the request, if it is traced. */
   traceparent?: string;
 }
 
 export interface EmbedDocuments extends DocumentTexts {
   kind: 'documents';
   embedder: string;
-  /** One word of shared memory, not 0 once nobody waits for the answer. */
+  /** One shared word, non-zero once nobody waits for the answer. */
   cancelled: Int32Array;
 }
 
-/**
- * The documents again: a chunk whose text is longer than the embedder reads has `"embedding_truncated": true` in its
- * meta.
- */
+/** The documents with vectors. A chunk whose text was truncated has `"embedding_truncated": true` in its metadata. */
 export interface EmbeddedDocuments {
   documents: Uint8Array;
   ends: number[];
   vectors: Float32Array;
-  /** How many texts were embedded for them. */
+  /** Number of embedded texts. */
   texts: number;
-  /** Documents that could not be embedded, by their place; the others are. Absent: none. */
+  /** Errors of documents that could not be embedded, by index; the others succeeded. Absent: none. */
   failures?: { document: number; error: WireError }[];
 }
 
@@ -84,11 +81,11 @@ export interface RerankTexts {
   reranker: string;
   query: string;
   texts: string[];
-  /** Of the request that asks, where it is traced. */
+  /** Trace context of the request, if it is traced. */
   traceparent?: string;
 }
 
-/** How well each text answers the query; higher is better. */
+/** Relevance of each text to the query; higher is better. */
 export interface RerankScores {
   scores: Float32Array;
 }

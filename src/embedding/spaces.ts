@@ -1,16 +1,16 @@
-// The embedding spaces: how the key of one is made, the built-in embedder's, `identity` for vectors of one's own, and
-// which one a collection gets from what its creator asks for: a selector, or type, model and options. Pure.
+// Vector spaces: their keys, the built-in one, `identity` for the user's own vectors, and the choice of a space for a
+// new collection by a selector, or by type, model and options. Pure.
 import type { Space } from '../api/collections.js';
 import { AppError, invalidField } from '../api/errors.js';
 import { DIM_MAX } from '../api/limits.js';
 import type { EmbedderInstance } from './embedder-spec.js';
 
-/** Of the built-in embedder's vectors. */
+/** Dimensions of the built-in embedder. */
 export const BUILTIN_DIM = 512;
 
 /**
- * `options`: what shapes the space beside the model, its dimension always. A collection is told them as its
- * `embedder_config`.
+ * `options` determine the space together with the model, and always include the dimensions. They become the
+ * `embedder_config` of a collection.
  */
 export function spaceOf(
   type: string,
@@ -27,28 +27,28 @@ export function spaceOf(
   };
 }
 
-/** So that no text in an option can make two spaces look alike. */
+/** Escapes option values, so that different spaces never have equal keys. */
 const escaped = (value: string): string => value.replace(/[%,=]/g, encodeURIComponent);
 
 export const BUILTIN: EmbedderInstance = {
   key: 'builtin',
-  // It has one dimension: there is nothing to choose, and so nothing to tell.
+  // The dimensions cannot be chosen, so the configuration is empty.
   space: { ...spaceOf('builtin', 'static-minilm-512', { dim: BUILTIN_DIM }), embedder_config: {} },
   spec: { key: 'builtin', type: 'builtin' },
 };
 
 export const IDENTITY_TYPE = 'identity';
 
-/** The space of vectors of one's own. Throws 400 `invalid_embedder_config`. */
+/** The space of the user's own vectors. Throws 400 `invalid_embedder_config`. */
 export function identitySpace(model: string | null | undefined, options: Record<string, unknown>): Space {
   const { dim, ...others } = options;
   if (model) throw new AppError('invalid_embedder_config', 'Embedder type identity has no model.');
   if (Object.keys(others).length > 0)
-    throw new AppError('invalid_embedder_config', 'Embedder type identity takes the option dim only.');
+    throw new AppError('invalid_embedder_config', 'Embedder type identity accepts only the option dim.');
   if (!Number.isInteger(dim) || (dim as number) < 1 || (dim as number) > DIM_MAX) {
     throw new AppError(
       'invalid_embedder_config',
-      `Embedder type identity wants a whole number \`dim\` from 1 to ${DIM_MAX}.`,
+      `Embedder type identity requires a whole number \`dim\` from 1 to ${DIM_MAX}.`,
     );
   }
   return spaceOf(IDENTITY_TYPE, '', { dim: dim as number });
@@ -56,7 +56,7 @@ export function identitySpace(model: string | null | undefined, options: Record<
 
 const OPTION_SHOWN_CHARACTERS = 40;
 
-/** As in the create body; null and undefined are absent. */
+/** The fields of the create body; null and undefined mean absent. */
 export interface EmbedderChoice {
   embedder?: string | null;
   embedder_type?: string | null;
@@ -64,7 +64,7 @@ export interface EmbedderChoice {
   embedder_config?: Record<string, unknown> | null;
 }
 
-/** Options that say nothing ask for nothing. */
+/** Whether an embedder is requested. Empty options request nothing. */
 export function asksForEmbedder({ embedder, embedder_type, embed_model, embedder_config }: EmbedderChoice): boolean {
   return (
     embedder != null || embedder_type != null || embed_model != null || Object.keys(embedder_config ?? {}).length > 0
@@ -72,8 +72,8 @@ export function asksForEmbedder({ embedder, embedder_type, embed_model, embedder
 }
 
 /**
- * Throws 400 `invalid_embedder_config` for one that is not among the instances, 422 for a selector together with
- * detailed fields.
+ * The space that a choice selects. Throws 400 `invalid_embedder_config` if no instance matches, and 422 for a selector
+ * combined with the detailed fields.
  */
 export function chooseSpace(choice: EmbedderChoice, instances: readonly EmbedderInstance[], fallback: Space): Space {
   const { embedder, embedder_type: type, embed_model: model, embedder_config: options } = choice;
@@ -99,8 +99,8 @@ export function chooseSpace(choice: EmbedderChoice, instances: readonly Embedder
 }
 
 /**
- * Those whose space has every option as it is asked for; where there are some with no other option, these. Throws for
- * an option that none of them knows.
+ * The instances whose spaces have all requested options; if some have no other options, only these. Throws for an
+ * option that no instance has.
  */
 function withOptions(instances: readonly EmbedderInstance[], asked: Record<string, unknown>): EmbedderInstance[] {
   const known = new Set(instances.flatMap(({ space }) => Object.keys(optionsOf(space))));
@@ -119,10 +119,7 @@ function withOptions(instances: readonly EmbedderInstance[], asked: Record<strin
 
 const optionsOf = ({ dim, embedder_config }: Space): Record<string, unknown> => ({ dim, ...embedder_config });
 
-/**
- * A selector is an instance key, a type, `type:model`, or a whole vector-space key. Throws 400
- * `invalid_embedder_config`.
- */
+/** A selector is an instance key, a type, `type:model`, or a vector-space key. Throws 400 `invalid_embedder_config`. */
 export function selectSpace(selector: string, instances: readonly EmbedderInstance[]): Space {
   const named = instances.find(({ key }) => key === selector);
   if (named) return named.space;
@@ -137,7 +134,7 @@ export function selectSpace(selector: string, instances: readonly EmbedderInstan
   );
 }
 
-/** All of them without a tenant. What a tenant may not use does not exist for it. */
+/** The instances that a tenant may use; all of them without a tenant. Others do not exist for it. */
 export function visibleTo<I extends { tenants?: readonly string[] }>(
   tenant: string | undefined,
   instances: readonly I[],
@@ -146,20 +143,20 @@ export function visibleTo<I extends { tenants?: readonly string[] }>(
 }
 
 /**
- * What a collection of a tenant gets that asks for nothing: the configured default; where the tenant may not use that,
- * the first of its own instances; where it has none, the built-in embedder. `visible`: what it may use.
+ * The space of a collection that requests none: the configured default; if the tenant may not use it, the first of the
+ * tenant's own instances; if it has none, the built-in embedder. `visible` has the instances that the tenant may use.
  */
 export function defaultFor(tenant: string | undefined, visible: readonly EmbedderInstance[], configured: Space): Space {
   if (visible.some(({ space }) => space.vector_space_key === configured.vector_space_key)) return configured;
   return visible.find(({ tenants }) => tenant !== undefined && tenants?.includes(tenant))?.space ?? BUILTIN.space;
 }
 
-/** All instances have to be of one space. */
+/** The common space of the instances, which must be a single one. */
 function theOne(instances: readonly EmbedderInstance[], nothing: string): Space {
   const [first, ...others] = instances;
   if (!first) throw new AppError('invalid_embedder_config', nothing);
   if (others.some(({ space }) => space.vector_space_key !== first.space.vector_space_key)) {
-    throw new AppError('invalid_embedder_config', 'The embedder is ambiguous: more than one space fits.');
+    throw new AppError('invalid_embedder_config', 'The embedder is ambiguous: more than one vector space matches.');
   }
   return first.space;
 }

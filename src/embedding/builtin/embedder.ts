@@ -1,6 +1,6 @@
-// The built-in embedder: text to a 512-d vector with no model run and no download. Half of it is the mean of static
-// token rows (meaning), half hashed words and 4-grams (spelling); docs/internals/embedding.md says how good that is.
-// What it learns of terms stays in it, so it has one owner: an embed worker.
+// The built-in embedder: 512-dimensional vectors without a model run or a download. Half of a vector is the mean of
+// static token rows (meaning), half hashed words and 4-grams (spelling); docs/internals/embedding.md has its quality.
+// Instances cache terms, so each has one owner: an embed worker.
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Embedded, Embedder, Purpose } from '../embedder.js';
@@ -9,10 +9,10 @@ import { EmbedderFileError, type EmbedderTable, openEmbedderTable } from './tabl
 import { BUCKETS, NO_PIECE, type Slot, TERM, Terms, WORD } from './terms.js';
 
 const TOKEN_DIM = BUILTIN_DIM - BUCKETS;
-/** Length of the hashed half in a vector of length 1. */
+/** Length of the hashed half in a unit vector. */
 const HASHED_SHARE = 0.5;
 const TOKEN_SHARE = Math.sqrt(1 - HASHED_SHARE ** 2);
-/** Characters a slice: about 2 ms of work (`load embed builtin`). */
+/** Characters per slice: about 2 ms of work (`load embed builtin`). */
 const SLICE_CHARACTERS = 32_768;
 
 export class BuiltinEmbedder implements Embedder {
@@ -21,7 +21,7 @@ export class BuiltinEmbedder implements Embedder {
   private readonly tokenSum: RowSum;
   private readonly wordSum: WordSum;
 
-  /** Throws EmbedderFileError where `bytes` (the packed file beside this module, unless given) are broken. */
+  /** Throws EmbedderFileError if `bytes` (by default the packed file beside this module) are invalid. */
   constructor(bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url))) {
     const table = openEmbedderTable(bytes);
     if (table.width !== TOKEN_DIM)
@@ -31,7 +31,7 @@ export class BuiltinEmbedder implements Embedder {
     this.wordSum = new WordSum(table.idfs);
   }
 
-  /** Long input goes in slices: the messages that have arrived meanwhile get their turn in between. */
+  /** Embeds long input in slices and yields to the event loop between them. */
   async embed(texts: readonly string[], _purpose: Purpose, isCancelled: () => boolean): Promise<Embedded> {
     const vectors = new Float32Array(texts.length * BUILTIN_DIM);
     for (let from = 0; from < texts.length && !isCancelled(); ) {
@@ -48,9 +48,9 @@ export class BuiltinEmbedder implements Embedder {
   }
 
   /**
-   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero where its text has neither
-   * a token nor a word. The same text gives the same bits, alone or in a batch. Takes time and memory in proportion to
-   * the text.
+   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero if its text has neither
+   * tokens nor words. The same text gives the same bits, alone or in a batch. Time and memory are linear in the length
+   * of the text.
    */
   vectorsOf(texts: readonly string[]): Float32Array {
     const vectors = new Float32Array(texts.length * BUILTIN_DIM);
@@ -84,15 +84,15 @@ function endOfSlice(texts: readonly string[], from: number): number {
 const GROUP = 4;
 
 /**
- * The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that
- * each component of the sum is read and written once for four: 75,000 windows/s on scifact in `load embed builtin`,
- * 41,000 with rows added one by one. A closure, whose arrays the compiler takes for constants: with a class in its place
- * embedding takes an eighth more.
+ * Sums scaled int8 token rows, which takes most of the embedder's time. Four rows are added at a time, so that each
+ * component of the sum is read and written once per four rows: 75,000 windows/s on scifact in `load embed builtin`,
+ * against 41,000 with single rows. A closure rather than a class, because the compiler treats its arrays as constants;
+ * with a class embedding takes an eighth longer.
  */
 interface RowSum {
   reset(): void;
   add(id: number): void;
-  /** Adds what is pending; the sum is valid until the next reset. */
+  /** Adds the rows that are still pending. The sum is valid until the next reset. */
   finish(): Float64Array;
 }
 
@@ -132,12 +132,12 @@ function createRowSum({ rows, scales, width }: EmbedderTable): RowSum {
   };
 }
 
-/** Weight of a 4-gram beside its word. */
+/** Weight of a 4-gram relative to its word. */
 const GRAM_WEIGHT = 0.3;
 
 /**
- * The sum of the hashed words of one text: each distinct word adds log(1 + count) x idf to the bucket of its own slot,
- * and a share of that to those of its 4-grams. Counts stand in the word records of the terms' pool.
+ * Sums the hashed words of one text. Each distinct word adds log(1 + count) x idf to the bucket of its own slot, and a
+ * share of that to the buckets of its 4-grams. Counts are kept in the word records of the terms' pool.
  */
 class WordSum {
   private readonly sum = new Float64Array(BUCKETS);
@@ -145,12 +145,12 @@ class WordSum {
 
   constructor(private readonly idfs: Float32Array) {}
 
-  /** Notes one more occurrence of the word whose record starts at `word`. */
+  /** Counts an occurrence of the word whose record starts at `word`. */
   count(cells: Int32Array, word: number): void {
     if (cells[word + WORD.count]!++ === 0) this.distinct.push(word);
   }
 
-  /** The sum over the words counted, whose counts go back to 0. Valid until the next call. */
+  /** The sum over the counted words, whose counts are reset to 0. Valid until the next call. */
   finish(cells: Int32Array): Float64Array {
     this.sum.fill(0);
     for (const word of this.distinct) {
@@ -179,7 +179,7 @@ function addSigned(sum: Float64Array, slot: Slot, weight: number): void {
 function writeRow(row: Float32Array, tokens: Float64Array, words: Float64Array): void {
   const tokensLength = lengthOf(tokens);
   const wordsLength = lengthOf(words);
-  // A half that is missing leaves its share to the other.
+  // If one half is missing, its share goes to the other.
   const length = Math.hypot(tokensLength > 0 ? TOKEN_SHARE : 0, wordsLength > 0 ? HASHED_SHARE : 0);
   if (tokensLength > 0) writeScaled(row, 0, tokens, TOKEN_SHARE / length / tokensLength);
   if (wordsLength > 0) writeScaled(row, TOKEN_DIM, words, HASHED_SHARE / length / wordsLength);

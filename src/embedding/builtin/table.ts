@@ -1,5 +1,5 @@
-// The layout of embedder.bin, and how it is opened: every check stands here, so that the embedding loops have none.
-// docs/internals/embedding.md has the table with meanings; scripts/pack-builtin.mjs writes the file.
+// The layout of embedder.bin and its loader. The loader makes all checks, so that the embedding loops need none.
+// docs/internals/embedding.md describes the format; scripts/pack-builtin.mjs writes the file.
 import { createHash } from 'node:crypto';
 
 export const MAGIC = 'SHEAFEMB';
@@ -25,7 +25,7 @@ export const HEADER_BYTES = 128;
 /** The checksum covers everything after itself. */
 export const CHECKED_START = OFFSETS.sha256 + SHA256_BYTES;
 
-/** Which promise of the format the bytes break. */
+/** The property of the format that a file violates. */
 export type EmbedderFileFault = 'length' | 'magic' | 'version' | 'checksum' | 'layout';
 
 export class EmbedderFileError extends Error {
@@ -41,9 +41,9 @@ export class EmbedderFileError extends Error {
 export interface EmbedderTable {
   /** WordPiece vocabulary; a piece's id is its index. */
   readonly vocabulary: readonly string[];
-  /** Numbers in a token row. */
+  /** Numbers per token row. */
   readonly width: number;
-  /** pieces x width: row `id` starts at `id * width` and is to be multiplied by `scales[id]`. */
+  /** pieces x width: row `id` starts at `id * width` and is scaled by `scales[id]`. */
   readonly rows: Int8Array;
   readonly scales: Float32Array;
   /** ln((N + 1) / (df + 1)) of each piece over the training sentences. */
@@ -51,8 +51,8 @@ export interface EmbedderTable {
 }
 
 /**
- * The token rows stay a view of the bytes given; the rest is copied. Throws EmbedderFileError, whose `fault` says which
- * promise of the format is broken.
+ * Opens the table. Token rows stay a view of `bytes`; the rest is copied. Throws EmbedderFileError, whose `fault` is
+ * the violated property.
  */
 export function openEmbedderTable(bytes: Uint8Array): EmbedderTable {
   check(
@@ -99,8 +99,8 @@ function check(condition: boolean, fault: EmbedderFileFault, message: string): v
   if (!condition) throw new EmbedderFileError(fault, message);
 }
 
-// The decoders copy first: the bytes may be shared memory, which TextDecoder refuses, and floats want alignment.
-// (slice() would not do: that of a Buffer is a view.)
+// The decoders copy first: the bytes may be shared memory, which TextDecoder rejects, and floats require alignment.
+// (`slice()` would not do, because that of a Buffer is a view.)
 function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(new Uint8Array(bytes));
 }

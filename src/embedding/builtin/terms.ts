@@ -1,6 +1,6 @@
-// What the built-in embedder needs to know of each piece of a text, remembered between texts, because natural text
-// repeats few terms often: of a term (what the text can be cut into without looking around) its token pieces and words,
-// of a word its weight and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed
+// A cache of what the built-in embedder derives from terms, since natural text often repeats few terms. A term is the
+// largest unit that can be processed without its context. Its record has its token pieces and words; a word's record
+// has its weight and hashed slots. Both kinds are records in one pool of cells. One owner: the embedder of one embed
 // worker.
 import { ownString } from '../../base/bytes.js';
 import type { EmbedderTable } from './table.js';
@@ -8,7 +8,7 @@ import { createPieceEncoder, forEachTerm, plainWords } from './word-pieces.js';
 
 export const BUCKETS = 256;
 const GRAM_CHARACTERS = 4;
-/** Marks a 4-gram, so that it never hashes as the word of the same letters. */
+/** Marks a 4-gram, so that it never hashes like a word of the same letters. */
 const GRAM_MARK = '#'.charCodeAt(0);
 const CONTINUATION_BYTE = 0x80;
 
@@ -17,7 +17,7 @@ export type Slot = number;
 
 interface WordSlots {
   readonly word: Slot;
-  /** One for each 4-gram of `^word$`, repeats kept. */
+  /** One slot per 4-gram of `^word$`, including repeats. */
   readonly grams: readonly Slot[];
 }
 
@@ -46,12 +46,12 @@ function characterStarts(bytes: Uint8Array): number[] {
   return starts;
 }
 
-/** Takes the bits (h & 1) and (h >> 1) % 256 of the CRC-32 h that `state`, its complement, stands for. */
+/** The bits (h & 1) and (h >> 1) % 256 of the CRC-32 h, of which `state` is the complement. */
 function slotOf(state: number): Slot {
   return ~state & (2 * BUCKETS - 1);
 }
 
-// CRC-32 (IEEE 802.3, reflected), as zlib computes it; zlib.crc32 itself came to Node only with 20.15.
+// CRC-32 (IEEE 802.3, reflected), as in zlib. `zlib.crc32` itself exists only from Node 20.15.
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
@@ -67,19 +67,19 @@ function crcOver(state: number, bytes: Uint8Array, start: number, end: number): 
   return state;
 }
 
-/** A term's record: these two counts, then so many piece ids, then so many starts of word records. */
+/** A term's record: these two counts, then the piece ids, then the starts of word records. */
 export const TERM = { pieces: 0, words: 1, lists: 2 } as const;
 
 /**
- * A word's record: how often it stands in the text at hand (WordSum counts here, and sets it back to 0 after each
- * text), its rarest piece, whose idf is the word's, the slot of the word, the count of its 4-grams, then their slots.
+ * A word's record: its count in the current text (used by WordSum, and reset to 0 after each text), its rarest piece,
+ * whose idf is that of the word, the slot of the word, the number of its 4-grams, then their slots.
  */
 export const WORD = { count: 0, rarestPiece: 1, slot: 2, grams: 3, list: 4 } as const;
 export const NO_PIECE = -1;
 
-/** Three times what the terms of 5,183 scientific abstracts take (scifact). */
+/** Three times the size of the terms of 5,183 scientific abstracts (scifact). */
 const BYTES_MAX = 32 * 1024 * 1024;
-/** A map entry and the head of its key, whose characters take up to two bytes each. */
+/** A map entry and the header of its key; each character takes up to two bytes. */
 const ENTRY_BYTES = 80;
 const CHARACTER_BYTES = 2;
 
@@ -99,17 +99,17 @@ export class Terms {
     this.idfs = idfs;
   }
 
-  /** The pool's cells, valid until the next `forEach`. Of all terms in it, equal words share one record. */
+  /** The cells of the pool, valid until the next `forEach`. Equal words share one record. */
   get cells(): Int32Array {
     return this.pool.cells;
   }
 
-  /** The estimated size of what is remembered. */
+  /** Estimated size of the cache in bytes. */
   get bytes(): number {
     return this.keyBytes + Int32Array.BYTES_PER_ELEMENT * this.pool.length;
   }
 
-  /** Calls `visit` with the pool's cells and the start of a term's record in them, for each term of `text` in order. */
+  /** Calls `visit` with the cells and the start of a term's record, for each term of `text` in order. */
   forEach(text: string, visit: (cells: Int32Array, start: number) => void): void {
     forEachTerm(text, (term) => {
       const start = this.termStarts.get(term) ?? this.learnTerm(ownString(term));
@@ -117,7 +117,7 @@ export class Terms {
     });
   }
 
-  /** Forgets everything if it takes more than the bound. To be called between texts, when no word has a count. */
+  /** Empties the cache if it exceeds its bound. Must be called between texts, when all word counts are 0. */
   trim(): void {
     if (this.bytes <= this.bytesMax) return;
     for (const forgotten of [this.termStarts, this.wordStarts, this.pool]) forgotten.clear();
@@ -151,8 +151,8 @@ function rarestOf(pieces: readonly number[], idfs: Float32Array): number {
 const CELLS_INITIAL = 1 << 16;
 
 /**
- * One growing array of int32 that small records are appended to, addressed by where they start. Records beside each
- * other in one array take a fraction of the memory, and of the cache misses, of objects.
+ * A growing int32 array of small records, addressed by their start. Adjacent records take a fraction of the memory and
+ * cache misses of objects.
  */
 class CellPool {
   /** The records. Valid until the next append, which may move them. */
@@ -160,7 +160,7 @@ class CellPool {
   /** Cells in use. */
   length = 0;
 
-  /** Appends a record and returns where it starts. */
+  /** Appends a record and returns its start. */
   append(record: readonly number[]): number {
     const start = this.length;
     this.length += record.length;

@@ -1,22 +1,22 @@
-// How the built-in embedder cuts a text. Where a word begins and ends, twice: as BERT (uncased) sees it for the token
-// half, and as runs of letters, digits and underscores for the hashed half. And WordPiece: a word becomes the longest
-// vocabulary entries that cover it from left to right, or [UNK] where none do (Schuster and Nakajima, "Japanese and
-// Korean voice search", 2012, in the variant of BERT). Pure.
+// Tokenization of the built-in embedder. Word boundaries are determined twice: as BERT (uncased) does, for the token
+// half, and as runs of letters, digits and underscores, for the hashed half. WordPiece then covers a word by the
+// longest vocabulary entries from left to right, or by [UNK] (Schuster and Nakajima, "Japanese and Korean voice
+// search", 2012, in the variant of BERT). Pure.
 //
-// Unicode classes are those of the running Node. The `tokenizers` library has older tables: of all code points, 927
-// that were added or reclassified since Unicode 8 fall differently there (checked one by one, with tokenizers 0.23.3
-// and Node 20).
+// Unicode classes are those of the running Node. The `tokenizers` library has older tables: 927 code points that were
+// added or reclassified since Unicode 8 are classified differently (checked individually, with tokenizers 0.23.3 and
+// Node 20).
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
-/** Control, format, private-use and unpaired surrogate characters, but for the three controls that count as spaces. */
+/** Control, format, private-use and unpaired surrogate characters, except the three controls that count as spaces. */
 const DROPPED = /(?![\t\n\r])[\ufffd\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu;
 const SPACES = /[\s\p{Z}]/gu;
-/** The ideograph blocks BERT sets apart, so that each is a word; kana and hangul are not among them. */
+/** The ideograph blocks that BERT separates, so that each character is a word; kana and hangul are not among them. */
 const IDEOGRAPHS =
   /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const NON_ASCII = /[^\0-\x7f]/gu;
 const ACCENTS = /\p{Mn}/gu;
-/** One punctuation character (all ASCII symbols count as such), or a run free of punctuation and spaces. */
+/** One punctuation character (including all ASCII symbols), or a run without punctuation and spaces. */
 const BERT_WORDS = /[!-/:-@[-`{-~\p{P}]|[^ !-/:-@[-`{-~\p{P}]+/gu;
 const PLAIN_WORDS = /[\p{L}\p{N}_]+/gu;
 
@@ -27,28 +27,31 @@ const SPACE = 0x20;
 const UNDERSCORE = 0x5f;
 const TILDE = 0x7e;
 
-/** The words of `text` as BERT's normalizer and pre-tokenizer give them: lower case, no accents, punctuation apart. */
+/**
+ * The words of `text` as BERT's normalizer and pre-tokenizer produce them: lower case, no accents, punctuation
+ * separate.
+ */
 export function bertWords(text: string): readonly string[] {
   const normal = PRINTABLE_ASCII.test(text) ? text.toLowerCase() : normalize(text);
   return normal.match(BERT_WORDS) ?? [];
 }
 
-/** Runs of letters, digits and underscores of the lower-cased `text`, accents kept. */
+/** Runs of letters, digits and underscores of the lower-cased `text`, with accents. */
 export function plainWords(text: string): readonly string[] {
   return text.toLowerCase().match(PLAIN_WORDS) ?? [];
 }
 
 function normalize(text: string): string {
   const spaced = text.replace(DROPPED, '').replace(SPACES, ' ').replace(IDEOGRAPHS, ' $& ');
-  // Character by character, because normalizing a long run of combining marks at once takes time by its square.
+  // Character by character, because normalizing a long run of combining marks at once takes quadratic time.
   const bare = spaced.replace(NON_ASCII, (character) => character.normalize('NFD')).replace(ACCENTS, '');
-  // BERT lower-cases characters one at a time and so knows no final sigma; toLowerCase on a string does.
+  // BERT lower-cases characters individually and so never produces a final sigma, unlike `toLowerCase` of a string.
   return bare.replaceAll('Σ', 'σ').toLowerCase();
 }
 
 /**
- * Cuts `text` where neither way of splitting looks across: at the common spaces, and within printable ASCII around each
- * punctuation character. So bertWords (or plainWords) of the terms, one after the other, are those of the text.
+ * Splits `text` where neither tokenization depends on context: at common spaces, and in printable ASCII around each
+ * punctuation character. So the concatenated `bertWords` (or `plainWords`) of the terms are those of the text.
  */
 export function forEachTerm(text: string, visit: (term: string) => void): void {
   let start = 0;
@@ -88,10 +91,10 @@ function isAsciiWordUnit(unit: number): boolean {
 
 const UNKNOWN = '[UNK]';
 const CONTINUATION = '##';
-/** BERT's limit: a longer word is unknown. */
+/** BERT's limit: longer words are unknown. */
 const WORD_CHARACTERS_MAX = 100;
 
-/** Text to the ids of its pieces, without [CLS] and [SEP]. A text that spells such a marker gets ordinary pieces. */
+/** Encodes a text as piece ids, without [CLS] and [SEP]. A text that spells such a marker gets ordinary pieces. */
 type PieceEncoder = (text: string) => readonly number[];
 
 export function createPieceEncoder(vocabulary: readonly string[]): PieceEncoder {
@@ -105,7 +108,9 @@ export function createPieceEncoder(vocabulary: readonly string[]): PieceEncoder 
   });
   const unknown = heads.get(UNKNOWN) ?? 0;
 
-  /** Appends the pieces of `word` to `ids`, or nothing and answers false where the vocabulary cannot cover it. */
+  /**
+   * Appends the pieces of `word` to `ids`. Returns false, and appends nothing, if the vocabulary cannot cover the word.
+   */
   const cover = (word: string, ids: number[]): boolean => {
     const lengthBefore = ids.length;
     for (let start = 0; start < word.length; ) {
@@ -133,7 +138,7 @@ export function createPieceEncoder(vocabulary: readonly string[]): PieceEncoder 
 }
 
 function isTooLong(word: string): boolean {
-  // A character takes one or two UTF-16 units: only in between do they have to be counted.
+  // A character has one or two UTF-16 units, so characters are counted only in the range between the two bounds.
   if (word.length <= WORD_CHARACTERS_MAX) return false;
   return word.length > 2 * WORD_CHARACTERS_MAX || [...word].length > WORD_CHARACTERS_MAX;
 }

@@ -1,11 +1,10 @@
-// The embedder of type `onnx`: a model folder, whose texts of all waiting messages are joined into runs. A run blocks
-// the thread; before each, one turn of the event loop lets the messages in that have come meanwhile. There is no other
-// wait: a run that is not full costs little more than its tokens. Embed workers.
+// The `onnx` embedder: a model folder. Texts of all pending messages are joined into runs. A run blocks the thread;
+// before each run, one turn of the event loop receives new messages. There is no other wait, because a partial run
+// costs little more than its tokens. Embed workers.
 //
-// 1. One run at a time.
-// 2. Every message in turn has its oldest text in a run, so a long document holds no short one up.
-// 3. A cancelled message is out before the next run.
-// 4. Of each message, only so many texts are tokenized ahead.
+// 1. One run at a time. 2. Messages take turns in contributing their oldest text to a run, so a long document does not
+// delay a short one. 3. A cancelled message is removed before the next run. 4. Only a bounded number of texts per
+// message is tokenized ahead.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { OnnxModel } from '../embedder-spec.js';
@@ -15,16 +14,14 @@ import { RUN_TOKENS_MAX, openSession } from './session.js';
 import { type Encoding, loadTokenizer } from './tokenizer.js';
 
 /**
- * What a run costs beside its tokens, in tokens: a run of 8 tokens takes as long as 20 to 25 would without that
- * (`load embed model`). So a text had better wait for a run of its own kind where joining would bring more padding than
- * this.
+ * Fixed cost of a run in tokens: a run of 8 tokens takes as long as 20 to 25 would without it (`load embed model`). A
+ * text therefore waits for a run of similar length if joining would add more padding than this.
  */
 const PADDING_TOKENS_MAX = 16;
 
 /**
- * Which of the texts that wait are run next: their places, by their lengths in tokens. The one at `first` is among
- * them, whatever the others are, so that none waits for ever; those nearest to its length join it, up to `tokensMax`
- * with padding.
+ * Chooses the texts of the next run by their lengths in tokens and returns their indexes. The text at `first` is always
+ * included, so none starves; the texts nearest to its length join it, up to `tokensMax` including padding.
  */
 export function nextRun(lengths: readonly number[], first: number, tokensMax: number): number[] {
   const wanted = lengths[first] as number;
@@ -42,7 +39,7 @@ export function nextRun(lengths: readonly number[], first: number, tokensMax: nu
   return run;
 }
 
-/** Enough to find texts of one length among, and some milliseconds of work. */
+/** Enough texts to find some of equal length, and some milliseconds of work. */
 const AHEAD_TEXTS = 32;
 
 /** The texts of one message. */
@@ -50,14 +47,14 @@ interface Message {
   texts: readonly string[];
   isCancelled: () => boolean;
   answer: { vectors: Float32Array; truncated: Uint8Array; failures: Map<number, AppError> };
-  /** How many texts are encoded, and how many are done. */
+  /** Numbers of encoded and of finished texts. */
   encoded: number;
   done: number;
   resolve: (answer: Embedded) => void;
   reject: (error: AppError) => void;
 }
 
-/** An encoded text of a message, waiting for its run. */
+/** An encoded text that waits for its run. */
 interface Ready {
   message: Message;
   place: number;
@@ -68,14 +65,14 @@ interface BatcherOptions {
   dim: number;
   encode: (text: string) => Encoding;
   vectorize: Vectorize;
-  /** Tokens of a run, padding included; a longer text runs alone, and with 0 every text. */
+  /** Tokens of a run, including padding. A longer text runs alone; 0 makes every text run alone. */
   runTokensMax: number;
-  /** Told once of each message with texts that failed. */
+  /** Called once per message that has failed texts. */
   report: (fault: string) => void;
 }
 
 export class Batcher {
-  /** In turns: the first is the next to be served. */
+  /** In round-robin order: the first is served next. */
   private messages: Message[] = [];
   /** Oldest first. */
   private ready: Ready[] = [];
@@ -83,7 +80,7 @@ export class Batcher {
 
   constructor(private readonly options: BatcherOptions) {}
 
-  /** As Embedder.embed does. One that is cancelled resolves before its texts are done. */
+  /** Like Embedder.embed. A cancelled message resolves before its texts are finished. */
   embed(texts: readonly string[], isCancelled: () => boolean): Promise<Embedded> {
     const answer = {
       vectors: new Float32Array(texts.length * this.options.dim),
@@ -136,8 +133,8 @@ export class Batcher {
   }
 
   /**
-   * What runs next: it begins with the oldest text of the message whose turn it is, which then goes to the end of the
-   * line.
+   * Removes the texts of the next run from the queue. The run begins with the oldest text of the message whose turn it
+   * is, which then moves to the end of the order.
    */
   private takeRun(): Ready[] {
     const message = this.messages.shift();
@@ -156,7 +153,7 @@ export class Batcher {
     return run;
   }
 
-  /** Where the model refuses a batch, each text has a run of its own, so that one does not fail the others. */
+  /** If the model rejects a batch, each text runs alone, so that one does not fail the others. */
   private async run(batch: readonly Ready[]): Promise<void> {
     const { dim, vectorize } = this.options;
     try {
@@ -188,19 +185,16 @@ export class Batcher {
   }
 }
 
-/** Of different length, so that one is padded. */
+/** Two lengths, so that one text is padded. */
 const TEXTS = ['wing', 'The boundary layer of a wing, heated from within; in three parts.'];
-/**
- * What rounding may change of a component of a vector of length 1, many times over; quantization changes more than ten
- * times this.
- */
+/** Many times the effect of rounding on a component of a unit vector. Quantization changes more than ten times this. */
 const ROUNDING = 1e-4;
 
 /**
- * Whether a text's vector depends on the others of its run. It does with graphs that are quantized dynamically: the
- * scale of their activations is taken over the whole batch, which moves vectors as far as the quantization itself
- * (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Rejects where the model
- * does not run.
+ * Batch-dependence check: whether a text's vector depends on the other texts of its run. This is the case for
+ * dynamically quantized graphs, which compute the scale of activations over the whole batch; vectors move as far as by
+ * the quantization itself (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text always gives the same bits.
+ * Rejects if the model does not run.
  */
 async function dependsOnBatch(vectorize: Vectorize, encode: (text: string) => Encoding): Promise<boolean> {
   const [first, second] = TEXTS.map(encode) as [Encoding, Encoding];
@@ -209,7 +203,7 @@ async function dependsOnBatch(vectorize: Vectorize, encode: (text: string) => En
   return together.some((value, i) => Math.abs(value - (alone[i] as number)) > ROUNDING);
 }
 
-/** `threads`: those that one run of the model may use. Rejects where the model cannot be loaded. */
+/** `threads` is the number of threads of one model run. Rejects if the model cannot be loaded. */
 export async function openOnnxEmbedder(
   model: OnnxModel,
   threads: number,

@@ -1,23 +1,23 @@
-// Reads a model folder in the layout of sentence-transformers: which graph, how its tokens become a vector, how much it
-// reads, what stands before queries and passages. Files only, no model is run. Errors are worded for the operator.
+// Reads a model folder in the layout of sentence-transformers: graph, pooling, maximum length, prefixes of queries and
+// passages. Reads files only and runs no model. Errors are written for the operator.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OnnxModel, OnnxReranker, Pooling } from '../embedder-spec.js';
 
-/** The configured model folder cannot be served. The message names the place in the configuration and what is wrong. */
+/** The configured model folder is unusable. The message names the configuration key and the problem. */
 export class ModelFolderError extends Error {
   override readonly name = 'ModelFolderError';
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Where the folder is named, for messages, and where it lies. */
+/** The configuration key, for messages, and the path of the folder. */
 interface Folder {
   at: string;
   directory: string;
 }
 
-/** A whole file; undefined where it is absent. Throws ModelFolderError where it is no JSON. */
+/** Parses a JSON file; undefined if it is absent. Throws ModelFolderError if it is not JSON. */
 function readJson({ at, directory }: Folder, file: string): unknown {
   const path = join(directory, file);
   if (!existsSync(path)) return undefined;
@@ -25,12 +25,12 @@ function readJson({ at, directory }: Folder, file: string): unknown {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (error) {
     const reason =
-      error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+      error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
     throw new ModelFolderError(`${at}: ${path} ${reason}`);
   }
 }
 
-/** A file that is an object; {} where it is absent. */
+/** Parses a JSON file that must be an object; {} if it is absent. */
 export function readObject(folder: Folder, file: string): JsonObject {
   const value = readJson(folder, file) ?? {};
   if (isObject(value)) return value;
@@ -40,7 +40,7 @@ export function readObject(folder: Folder, file: string): JsonObject {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The first of the named values that is a whole number above 0. */
+/** The first of the named values that is a positive integer. */
 function countOf(object: JsonObject, ...names: string[]): number | undefined {
   return names
     .map((name) => object[name])
@@ -50,7 +50,7 @@ function countOf(object: JsonObject, ...names: string[]): number | undefined {
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 interface Module {
-  /** Without its package: `Pooling`. */
+  /** The class name without its package: `Pooling`. */
   kind: string;
   path: string;
 }
@@ -62,12 +62,12 @@ const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
   pooling_mode_mean_sqrt_len_tokens: 'mean_sqrt_len',
   pooling_mode_lasttoken: 'last_token',
 };
-/** Dropout does nothing when a model is used; vectors are normalized anyway. */
+/** Dropout has no effect at inference, and vectors are normalized anyway. */
 const PLAIN_MODULES = ['Transformer', 'Pooling', 'Normalize', 'Dropout'];
 
 /**
- * What a text goes through behind the network (modules.json), and how long its vector is then. `modelDim` is undefined
- * where no file tells it. Throws ModelFolderError for a pooling that is not served.
+ * Reads pooling and output dimensions (modules.json). `modelDim` is undefined if no file has it. Throws
+ * ModelFolderError for an unsupported pooling.
  */
 function readModules(
   folder: Folder,
@@ -80,7 +80,7 @@ function readModules(
   const others = modules.filter(({ kind }) => !PLAIN_MODULES.includes(kind));
   if (others.length > 0 && configured !== undefined) {
     throw new ModelFolderError(
-      `${folder.at}: the model goes on with ${others.map(({ kind }) => kind).join(', ')} behind its pooling, which cannot be another then`,
+      `${folder.at}: the model has ${others.map(({ kind }) => kind).join(', ')} after its pooling, so its pooling cannot be configured`,
     );
   }
   const last = others.at(-1);
@@ -90,7 +90,7 @@ function readModules(
       lastDim ??
       countOf(poolingConfig, 'word_embedding_dimension', 'embedding_dimension') ??
       countOf(config, 'hidden_size', 'd_model', 'n_embd', 'dim'),
-    // A graph does what lies behind the pooling, or nobody does: its own vector is wanted then.
+    // Modules after the pooling can only be part of the graph, so the graph's own vector is required.
     ownVector: others.length > 0 ? 'always' : configured === undefined ? 'preferred' : 'never',
     pooling: configured ?? poolingOf(folder, join(poolingPath, 'config.json'), poolingConfig),
   };
@@ -105,20 +105,22 @@ function modulesOf(folder: Folder): Module[] {
     .map(({ type, path }) => ({ kind: (textOf(type) ?? '').split('.').at(-1) as string, path: textOf(path) ?? '' }));
 }
 
-/** Mean where the folder does not say. */
+/** The pooling of the folder; mean if it has none. */
 function poolingOf({ at, directory }: Folder, file: string, config: JsonObject): Pooling {
   const wanted = Object.keys(config).filter((name) => name.startsWith('pooling_mode_') && config[name] === true);
   const [flag = 'pooling_mode_mean_tokens', ...more] = wanted;
   const pooling = POOLING_FLAGS[flag];
   const place = join(directory, file);
   if (more.length > 0)
-    throw new ModelFolderError(`${at}: ${place} wants ${wanted.join(' and ')}: one way of pooling is served at a time`);
+    throw new ModelFolderError(
+      `${at}: ${place} requires ${wanted.join(' and ')}; only one way of pooling is supported at a time`,
+    );
   if (!pooling)
     throw new ModelFolderError(
-      `${at}: ${place} wants ${flag}, which is not served; there are ${Object.keys(POOLING_FLAGS).join(', ')}`,
+      `${at}: ${place} requires ${flag}, which is not supported; supported are ${Object.keys(POOLING_FLAGS).join(', ')}`,
     );
   if (config.include_prompt === false)
-    throw new ModelFolderError(`${at}: ${place} leaves prompts out of the pooling, which is not served`);
+    throw new ModelFolderError(`${at}: ${place} leaves prompts out of the pooling, which is not supported`);
   return pooling;
 }
 
@@ -134,19 +136,19 @@ export interface ModelFolderOptions {
   passagePrefix?: string;
 }
 
-/** What a model folder is looked through for where no file is named: these do not shape the space. */
+/** Graph files to look for if none is configured. The choice does not affect the vector space. */
 export const GRAPHS: readonly string[] = ['onnx/model.onnx', 'model.onnx'];
 const TOKENIZERS = ['WordPiece', 'BPE', 'Unigram'];
-/** Where the folder does not say how much its model was trained to read: what most were. */
+/** Default for folders that do not state the training length: that of most models. */
 const TOKENS_MAX = 512;
-/** In these, positions begin behind that of the padding token. */
+/** Models whose positions start after that of the padding token. */
 const OFFSET_POSITIONS = ['roberta', 'xlm-roberta', 'camembert', 'mpnet', 'xmod', 'longformer'];
 
-/** `at`: the place in the configuration, for messages. Throws ModelFolderError where the folder cannot be served. */
+/** `at` is the configuration key, for messages. Throws ModelFolderError if the folder is unusable. */
 export function readModelFolder(at: string, options: ModelFolderOptions): OnnxModel {
   const folder: Folder = { at, directory: resolve(options.path) };
   if (!statSync(folder.directory, { throwIfNoEntry: false })?.isDirectory())
-    throw new ModelFolderError(`${at}: ${options.path} is no folder`);
+    throw new ModelFolderError(`${at}: ${options.path} is not a folder`);
   const config = readObject(folder, 'config.json');
   const { modelDim, pooling, ownVector } = readModules(folder, config, options.pooling);
   checkTokenizer(folder);
@@ -169,7 +171,7 @@ function graphOf({ at, directory }: Folder, configured: string | undefined): str
   const remedy =
     others.length > 0
       ? `name the one to use as its file: ${others.sort().join(', ')}`
-      : 'export one, or fetch a copy of the model that has one';
+      : 'export one, or download a copy of the model that has one';
   throw new ModelFolderError(`${at}: ${directory} has no ONNX graph ${GRAPHS.join(' or ')}; ${remedy}`);
 }
 
@@ -177,17 +179,17 @@ function checkTokenizer(folder: Folder): void {
   const tokenizer = readJson(folder, 'tokenizer.json');
   const place = join(folder.directory, 'tokenizer.json');
   if (tokenizer === undefined)
-    throw new ModelFolderError(`${folder.at}: ${place} is missing: the tokenizer is read from it`);
+    throw new ModelFolderError(`${folder.at}: ${place} is missing; the tokenizer is read from it`);
   const model = isObject(tokenizer) ? tokenizer.model : undefined;
   if (!isObject(model)) throw new ModelFolderError(`${folder.at}: ${place} has no tokenizer model`);
   const type = textOf(model.type);
   if (type !== undefined && !TOKENIZERS.includes(type))
     throw new ModelFolderError(
-      `${folder.at}: ${place} is a tokenizer of type ${type}; there are ${TOKENIZERS.join(', ')}`,
+      `${folder.at}: ${place} is a tokenizer of type ${type}; supported are ${TOKENIZERS.join(', ')}`,
     );
 }
 
-/** Tokens that the model reads: as configured, else as it was trained, never more than it has positions for. */
+/** Tokens that the model reads: as configured, else its training length, but at most its number of positions. */
 function tokensMaxOf(folder: Folder, config: JsonObject, configured: number | undefined): number {
   const positions = positionsOf(config);
   if (configured !== undefined && configured > positions)
@@ -213,13 +215,13 @@ function dimsOf(
 ): Pick<OnnxModel, 'modelDim' | 'dim'> {
   const known = modelDim ?? dim;
   if (known === undefined)
-    throw new ModelFolderError(`${at}: ${directory} does not say how long its vectors are: give dim`);
+    throw new ModelFolderError(`${at}: ${directory} does not state the dimensions of its vectors: configure dim`);
   if (dim !== undefined && dim > known)
     throw new ModelFolderError(`${at}: the model's vectors have ${known} dimensions, not ${dim}`);
   return { modelDim: known, dim: dim ?? known };
 }
 
-/** As configured, else the folder's prompts by the names that sentence-transformers uses. */
+/** The configured prefixes, else the folder's prompts by the names that sentence-transformers uses. */
 function prefixesOf(
   folder: Folder,
   { queryPrefix, passagePrefix }: ModelFolderOptions,
@@ -242,8 +244,8 @@ interface RerankerFolderOptions {
 }
 
 /**
- * A folder with a cross-encoder: which graph, and how many tokens of a pair it reads. `at`: the place in the
- * configuration, for messages. Throws ModelFolderError where the folder cannot be served.
+ * Reads a cross-encoder folder: graph, and maximum tokens of a pair. `at` is the configuration key, for messages.
+ * Throws ModelFolderError if the folder is unusable.
  */
 export function readRerankerFolder(at: string, { path, file, maxTokens }: RerankerFolderOptions): OnnxReranker {
   const folder: Folder = { at, directory: resolve(path) };

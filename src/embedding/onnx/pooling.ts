@@ -1,11 +1,11 @@
-// Encodings to vectors of length 1 by one model: which output of the graph is taken, how the vectors of a text's tokens
-// become one (sentence-transformers' Pooling). Plain loops over typed arrays, without state. Embed workers.
+// Converts encodings to unit vectors: chooses the output of the graph and pools token vectors (Pooling of
+// sentence-transformers). Plain loops over typed arrays, without state. Embed workers.
 import type { OnnxModel, Pooling } from '../embedder-spec.js';
 import type { ModelSession, Output, OutputPlan } from './session.js';
 import type { Encoding } from './tokenizer.js';
 
 /**
- * `tokens`: a row of `vector.length` numbers for each token; the first `count` of them are the text's, the rest is
+ * `tokens` has one row of `vector.length` numbers per token; the first `count` rows are the text's, the rest is
  * padding.
  */
 type Pool = (vector: Float32Array, tokens: Float32Array, count: number) => void;
@@ -25,7 +25,7 @@ export const POOLS: Readonly<Record<Pooling, Pool>> = {
     vector.set(tokens.subarray((count - 1) * vector.length, count * vector.length)),
 };
 
-/** Sums in the order of the tokens; the factor comes last, as in the reference. */
+/** Sums in token order and scales last, like the reference implementation. */
 function addScaled(vector: Float32Array, tokens: Float32Array, count: number, factor: number): void {
   const dim = vector.length;
   const sum = new Float64Array(dim);
@@ -36,8 +36,8 @@ function addScaled(vector: Float32Array, tokens: Float32Array, count: number, fa
 }
 
 /**
- * Writes the first `row.length` numbers of `vector`, brought to length 1, to `row`. A vector of zeros stays one, as
- * with the built-in embedder: nothing of its text is known. False where the vector holds what is no number.
+ * Writes the first `row.length` numbers of `vector` to `row`, normalized to length 1. A zero vector stays zero, as in
+ * the built-in embedder: it carries no information about its text. Returns false if a component is not finite.
  */
 export function writeUnit(row: Float32Array, vector: Float32Array): boolean {
   let squares = 0;
@@ -48,12 +48,12 @@ export function writeUnit(row: Float32Array, vector: Float32Array): boolean {
   return true;
 }
 
-/** A row of `dim` numbers for each encoding. Rejects where the model refuses the batch, or gives what is no number. */
+/** One row of `dim` numbers per encoding. Rejects if the model rejects the batch or returns non-finite numbers. */
 export type Vectorize = (batch: readonly Encoding[]) => Promise<Float32Array>;
 
 const OWN_VECTOR = 'sentence_embedding';
 
-/** Throws where the graph has no output that fits the model's folder. */
+/** Throws if the graph has no output that fits the model folder. */
 export function createVectorize(session: ModelSession, model: OnnxModel): Vectorize {
   const output = chooseOutput(session.outputs, model);
   const isPooled = output.shape.length === 2;
@@ -64,7 +64,7 @@ export function createVectorize(session: ModelSession, model: OnnxModel): Vector
   };
 }
 
-/** The graph's own vector where it counts, else the vectors of the tokens. */
+/** The graph's own vector if it is to be used, else the token vectors. */
 function chooseOutput(outputs: readonly OutputPlan[], { ownVector, modelDim, file }: OnnxModel): OutputPlan {
   const named = (name: string, rank: number): OutputPlan | undefined =>
     outputs.find((output) => output.name === name && output.shape.length === rank);
@@ -79,7 +79,7 @@ function chooseOutput(outputs: readonly OutputPlan[], { ownVector, modelDim, fil
   if (!output) {
     const wanted =
       ownVector === 'always'
-        ? `${OWN_VECTOR}, which its folder's modules make necessary`
+        ? `${OWN_VECTOR}, which the modules of its folder require`
         : 'float32 vectors of the tokens';
     throw new Error(
       `${file} has no output of ${wanted}; it has ${outputs.map(({ name, shape }) => `${name} [${shape.join(', ')}]`).join(', ') || 'none of float32'}`,
@@ -93,7 +93,7 @@ function chooseOutput(outputs: readonly OutputPlan[], { ownVector, modelDim, fil
 
 function checkShape({ shape }: Output, rows: number, isPooled: boolean, { modelDim }: OnnxModel): void {
   if (shape[0] === rows && shape.length === (isPooled ? 2 : 3) && shape.at(-1) === modelDim) return;
-  throw new Error(`the model gave [${shape.join(', ')}] for ${rows} texts and ${modelDim} dimensions`);
+  throw new Error(`the model gave [${shape.join(', ')}] for ${rows} texts with ${modelDim} dimensions`);
 }
 
 function unitRows(
@@ -109,7 +109,7 @@ function unitRows(
     const own = values.subarray(i * stride, (i + 1) * stride);
     if (!isPooled) POOLS[pooling](pooled, own, ids.length);
     if (!writeUnit(rows.subarray(i * dim, (i + 1) * dim), isPooled ? own : pooled))
-      throw new Error('the model gave what is no number');
+      throw new Error('the model gave non-finite numbers');
   });
   return rows;
 }

@@ -1,12 +1,12 @@
-// A graph of onnxruntime: opened once, run on padded batches of encodings. A run blocks this thread and uses as many
-// others as it may. One owner, an embedder or a reranker; embed workers.
+// An ONNX Runtime session: opened once, run on padded batches of encodings. A run blocks this thread and uses up to
+// `threads` threads. One owner, an embedder or a reranker. Embed workers.
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Encoding } from './tokenizer.js';
 
 /**
- * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (`load embed model`) and hold
- * others up.
+ * Tokens of a run, including padding; a longer text runs alone. Larger runs gain nothing (`load embed model`) and delay
+ * others.
  */
 export const RUN_TOKENS_MAX = 512;
 
@@ -19,30 +19,33 @@ export interface Output {
 /** An output as the graph declares it. */
 export interface OutputPlan {
   name: string;
-  /** Numbers are fixed lengths; texts name those that a run decides. */
+  /** Numbers are fixed dimensions; strings name dimensions that a run determines. */
   shape: readonly (number | string)[];
 }
 
 export interface ModelSession {
-  /** Those of 32-bit floats. */
+  /** The outputs of 32-bit floats. */
   readonly outputs: readonly OutputPlan[];
-  /** Runs a batch, shorter encodings padded to the length of the longest. Rejects where the runtime refuses it. */
+  /** Runs a batch; shorter encodings are padded to the longest. Rejects if the runtime rejects the batch. */
   run(batch: readonly Encoding[], output: string): Promise<Output>;
 }
 
 type Fill = (cells: BigInt64Array, encoding: Encoding) => void;
 
-/** How a row of each input is filled; what lies behind the encoding stays as padding. */
+/** How to fill a row of each input; the rest of the row is padding. */
 const FILLS: Readonly<Record<string, Fill>> = {
   input_ids: (cells, { ids }) => ids.forEach((id, i) => (cells[i] = BigInt(id))),
   attention_mask: (cells, { ids }) => cells.fill(1n, 0, ids.length),
   token_type_ids: (cells, { types }) => types?.forEach((type, i) => (cells[i] = BigInt(type))),
   position_ids: (cells) => cells.forEach((_, i) => (cells[i] = BigInt(i))),
 };
-/** Errors come as exceptions; the log has them once. */
+/** ONNX Runtime throws errors as exceptions, which are logged once; its own log is off below this level. */
 const FATAL_ONLY = 4;
 
-/** Rejects where the graph is broken, or wants inputs that are not a text's. `threads`: those that one run may use. */
+/**
+ * Rejects if the graph is broken or has inputs that are not those of a text model. `threads` is the number of threads
+ * of one run.
+ */
 export async function openSession(
   directory: string,
   file: string,
@@ -54,7 +57,7 @@ export async function openSession(
     interOpNumThreads: 1,
     graphOptimizationLevel: 'all',
     logSeverityLevel: FATAL_ONLY,
-    // A thread without work would else spin for a while, on a core that a shard worker wants.
+    // Without this, idle threads spin for a while on cores that shard owners need.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   });
   checkInputs(session, file);
@@ -72,9 +75,9 @@ export async function openSession(
 function checkInputs({ inputMetadata }: InferenceSession, file: string): void {
   for (const meta of inputMetadata) {
     if (!Object.hasOwn(FILLS, meta.name))
-      throw new Error(`${file} wants an input ${meta.name}; known are ${Object.keys(FILLS).join(', ')}`);
+      throw new Error(`${file} requires an input ${meta.name}; supported are ${Object.keys(FILLS).join(', ')}`);
     if (!meta.isTensor || meta.type !== 'int64')
-      throw new Error(`${file} wants ${meta.name} as ${meta.isTensor ? meta.type : 'no tensor'}, not int64`);
+      throw new Error(`${file} requires ${meta.name} as ${meta.isTensor ? meta.type : 'no tensor'}, not int64`);
   }
 }
 

@@ -1,18 +1,18 @@
-// Texts to token ids by the tokenizer.json of a model folder. Truncation and padding written in that file are passed
-// over: how much is read is the model's matter, and a text stays as short as it is. Embed workers.
+// Tokenizer of a model folder (tokenizer.json). Truncation and padding in that file are ignored: the model determines
+// how much is read, and texts are not padded here. Embed workers.
 import { Tokenizer as LibraryTokenizer } from '@huggingface/tokenizers';
 import { readObject } from './model-folder.js';
 
-/** What a model reads: special tokens included. */
+/** The input of a model, including special tokens. */
 export interface Encoding {
   ids: readonly number[];
   /** Segment of each token; absent: all 0. */
   types?: readonly number[];
-  /** The text goes on. */
+  /** Whether the text was truncated. */
   isTruncated: boolean;
 }
 
-/** What is used of the library's tokenizer. Its own declarations do not resolve as an ES module's: all of them are `any`. */
+/** The used part of the library's tokenizer, whose own type declarations resolve to `any` in an ES module. */
 export interface Tokenizer {
   readonly post_processor:
     | (((tokens: string[], pair: string[] | null, withSpecial: boolean) => FramedTokens) & {
@@ -20,7 +20,7 @@ export interface Tokenizer {
       })
     | null;
   token_to_id(token: string): number | undefined;
-  /** What neither the vocabulary nor an unknown token stands for has no id. */
+  /** Text that neither the vocabulary nor an unknown token covers has no id. */
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
 }
 
@@ -32,39 +32,34 @@ interface FramedTokens {
 const TokenizerOf = LibraryTokenizer as unknown as new (parts: object, settings: object) => Tokenizer;
 
 export interface TextTokenizer {
-  /** Stands where a text of a run is shorter than the longest. */
+  /** Fills up shorter texts of a run. */
   readonly padId: number;
-  /** The first `tokensMax` tokens, closing special tokens included. */
+  /** The first `tokensMax` tokens, including closing special tokens. */
   encode(text: string): Encoding;
-  /**
-   * Tokens of a text, without special ones and the spaces around it: at least the first `count`, where there are so
-   * many.
-   */
+  /** Tokens of a trimmed text without special tokens: at least the first `count`, if there are that many. */
   contentOf(text: string, count: number): number[];
 }
 
-/**
- * What stands around one text, or around two: ids and segments of the special tokens, with 'A' and 'B' for the texts.
- */
+/** Special tokens around one or two texts: ids and segments, with 'A' and 'B' in place of the texts. */
 export interface Frame {
   ids: (number | 'A' | 'B')[];
   types: number[];
 }
 
-/** Text is tokenized up to so many characters for each token wanted, and further only where these give fewer. */
+/** Characters that are tokenized per requested token; more are tokenized only if these yield too few tokens. */
 const CHARACTERS_PER_TOKEN = 16;
-/** Where a text is cut for that, its last tokens may be others than in the whole. */
+/** Where a text is cut for this, its last tokens may differ from those of the whole text. */
 const UNSURE_TOKENS = 16;
 
-/** Throws where the file cannot be served, or `tokensMax` leaves no room for a text. */
+/** Throws if the file is unusable or `tokensMax` leaves no space for a text. */
 export function loadTokenizer(directory: string, tokensMax: number): TextTokenizer {
   const tokenizer = openTokenizer(directory);
   const frame = frameOf(tokenizer, 'one').ids;
   const before = frame.slice(0, frame.indexOf('A')) as number[];
   const after = frame.slice(frame.indexOf('A') + 1) as number[];
   const contentMax = tokensMax - before.length - after.length;
-  if (contentMax < 1) throw new Error(`${tokensMax} tokens leave no room for a text`);
-  // As sentence-transformers does: for BPE and Unigram a space is part of a token.
+  if (contentMax < 1) throw new Error(`${tokensMax} tokens leave no space for a text`);
+  // Trimmed as in sentence-transformers: for BPE and Unigram, a space is part of a token.
   const contentOf = (text: string, count: number): number[] => contentIds(tokenizer, text.trim(), count);
   const encode = (text: string): Encoding => {
     const content = contentOf(text, contentMax + 1);
@@ -73,9 +68,9 @@ export function loadTokenizer(directory: string, tokensMax: number): TextTokeniz
   return { padId: padIdOf(directory, tokenizer), encode, contentOf };
 }
 
-/** Throws where the file is broken, or of a kind that the library does not know. */
+/** Throws if the file is broken or of a kind that the library does not support. */
 export function openTokenizer(directory: string): Tokenizer {
-  // The library wants every part to be named.
+  // The library requires all parts to be present.
   const parts = {
     normalizer: null,
     pre_tokenizer: null,
@@ -98,7 +93,7 @@ export function frameOf(tokenizer: Tokenizer, texts: 'one' | 'two'): Frame {
 }
 
 function unknownToken(token: string): never {
-  throw new Error(`tokenizer.json puts ${token} around a text, which is no token of it`);
+  throw new Error(`tokenizer.json puts ${token} around a text, but its vocabulary has no such token`);
 }
 
 function contentIds(tokenizer: Tokenizer, text: string, count: number): number[] {
@@ -109,7 +104,7 @@ function contentIds(tokenizer: Tokenizer, text: string, count: number): number[]
   }
 }
 
-/** Cut between words where there are any: a word that is cut may become quite other tokens. */
+/** Cuts between words if possible: a word that is cut may get entirely different tokens. */
 function headOf(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const space = text.lastIndexOf(' ', characters);

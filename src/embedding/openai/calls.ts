@@ -1,7 +1,7 @@
-// The calls of one endpoint's `/embeddings`: they bring texts there, and each one's vector, or failure, to its job. A
-// call that the endpoint refuses (status 400, 413, 422) is sent again in halves, down to the texts it does not take, so
-// that the others succeed. Before that a text that nobody can refuse shows whether texts are to blame at all. Embed
-// worker of role remote.
+// Calls of one `/embeddings` endpoint: sends texts and hands each vector or error to its job. A call that the endpoint
+// rejects (status 400, 413, 422) is split in halves, down to the texts that it does not accept, so that the others
+// succeed. Before that, a probe with a harmless text shows whether the texts are the cause. Embed worker of role
+// remote.
 import { AppError } from '../../api/errors.js';
 import type { OpenAiEndpoint } from '../embedder-spec.js';
 import { CallError, type RemoteEndpoint } from '../remote/endpoint.js';
@@ -13,9 +13,9 @@ interface Entry {
 }
 
 /**
- * The vectors in an answer for `count` texts, in the order of `index`: lists of numbers, or float32 in base64,
- * whichever came. They are brought to length 1, which the distances of the index want and not every server does.
- * Undefined stands for one that cannot be used (zeros, or not finite). Throws CallError.
+ * The vectors of an answer for `count` texts, in the order of `index`. Accepts lists of numbers and base64 float32.
+ * Vectors are normalized to length 1, which the index requires and not every server does. Undefined marks an unusable
+ * vector (zero or not finite). Throws CallError.
  */
 export function readVectors(answer: unknown, count: number, dim: number): (Float32Array | undefined)[] {
   const entries = (answer as { data?: unknown } | null)?.data;
@@ -47,13 +47,12 @@ function numbersOf(embedding: unknown, dim: number): Float32Array {
   return numbers;
 }
 
-/** JSON has no NaN: servers write null. */
+/** JSON has no NaN; servers write null instead. */
 const asNumber = (value: unknown): number => (typeof value === 'number' ? value : NaN);
 
 function decoded(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
-  // Copied, because floats want alignment; what is no whole float is cut off, and then the length is not that of a
-  // vector.
+  // Copied, because floats require alignment. Incomplete floats are cut off, and the length check then fails.
   return new Float32Array(Uint8Array.from(bytes).buffer, 0, Math.floor(bytes.length / 4));
 }
 
@@ -66,35 +65,35 @@ function unit(vector: Float32Array): Float32Array | undefined {
 
 interface Answered {
   item: Item;
-  /** Absent: none that could be used. */
+  /** Absent: no usable vector. */
   vector: Float32Array | undefined;
 }
 
 /**
- * What a refusal is to be blamed on. `texts`: the endpoint takes another one. `encoding`: it is not asked for from now
- * on. `everything`: no text is to blame.
+ * The cause of a rejected call. `texts`: the endpoint accepts another text. `encoding`: base64 is not requested any
+ * more. `everything`: no text is accepted.
  */
 type Blame = 'texts' | 'encoding' | 'everything';
 
-/** A number in JSON, its comma and its spaces take so many bytes at most; base64 takes a quarter. */
+/** Maximum bytes of a number in JSON with its comma and spaces; base64 takes a quarter. */
 const NUMBER_BYTES_MAX = 40;
 const ENVELOPE_BYTES_MAX = 65_536;
 const ENTRY_BYTES_MAX = 1024;
 const PROBE = 'ready';
-/** For one refused call: k bad texts of n take up to 2k (log2(n / k) + 1), so 40 of 2,048 are found. */
+/** Bound for one rejected call. k bad texts of n take up to 2k (log2(n / k) + 1) calls, so 40 of 2,048 are found. */
 const CALLS_MAX = 600;
 
 interface Consequences {
-  /** What is left of the item's job cannot be embedded now either. */
+  /** The rest of the item's job cannot be embedded now either. */
   giveUp(item: Item, error: AppError): void;
-  /** So many texts went through in each half of a call that was refused as a whole. */
+  /** A rejected call succeeded in halves of up to this many texts. */
   onTooMany(inputs: number): void;
 }
 
 export class EmbeddingsCalls {
   /**
-   * A quarter of the bytes of lists. Servers that do not know it answer with lists; one that refuses it is not asked
-   * again.
+   * Base64 takes a quarter of the bytes of lists. Servers that do not support it answer with lists; after a rejection
+   * it is not requested again.
    */
   private asksBase64 = true;
   private blaming: Promise<Blame> | undefined;
@@ -105,7 +104,7 @@ export class EmbeddingsCalls {
     private readonly consequences: Consequences,
   ) {}
 
-  /** Settles every item. Never rejects. The caller has entered the endpoint. */
+  /** Settles every item. Never rejects. The caller has already entered the endpoint. */
   async deliver(items: readonly Item[]): Promise<void> {
     const { asksBase64 } = this;
     try {
@@ -116,7 +115,7 @@ export class EmbeddingsCalls {
     }
   }
 
-  /** The refusal, or undefined where every item is settled. Rejects where the endpoint is of no use. */
+  /** The rejection of the call, or undefined if every item is settled. Rejects if the endpoint is unusable. */
   private async try(items: readonly Item[], hasEntered: boolean): Promise<CallError | undefined> {
     try {
       for (const { item, vector } of await this.embed(items, hasEntered)) {
@@ -130,7 +129,7 @@ export class EmbeddingsCalls {
     }
   }
 
-  /** Answers for those texts that somebody still waits for. Rejects as RemoteEndpoint.call. */
+  /** Embeds the texts that are not cancelled. Rejects like RemoteEndpoint.call. */
   private async embed(items: readonly Item[], hasEntered: boolean): Promise<Answered[]> {
     let wanted = items;
     const answered = await this.endpoint.call({
@@ -149,7 +148,7 @@ export class EmbeddingsCalls {
     return answered ?? [];
   }
 
-  /** `isOfEncoding`: whether texts are asked for in the encoding of the refused call still. */
+  /** `isOfEncoding` is whether the encoding of the rejected call is still in use. */
   private async afterRefusal(items: readonly Item[], refusal: CallError, isOfEncoding: boolean): Promise<void> {
     const blame = isOfEncoding ? await this.blame() : 'encoding';
     if (blame === 'everything') throw this.endpoint.unavailable(refusal.message);
@@ -158,10 +157,10 @@ export class EmbeddingsCalls {
     else await this.attempt(items, left);
   }
 
-  /** How many texts failed. Settles every item. */
+  /** Settles every item and returns the number of failed texts. */
   private async attempt(items: readonly Item[], left: { calls: number }): Promise<number> {
     try {
-      if (left.calls-- <= 0) throw this.endpoint.unavailable('it refuses too many texts of one call');
+      if (left.calls-- <= 0) throw this.endpoint.unavailable('it rejects too many texts of one call');
       return (await this.try(items, false)) ? await this.isolate(items, left) : 0;
     } catch (error) {
       this.fail(items, error);
@@ -193,7 +192,7 @@ export class EmbeddingsCalls {
     }
   }
 
-  /** Refusals at the same time share a probe. Rejects with 503 `embedder_unavailable`. */
+  /** Concurrent rejections share a probe. Rejects with 503 `embedder_unavailable`. */
   private blame(): Promise<Blame> {
     this.blaming ??= this.probe().finally(() => (this.blaming = undefined));
     return this.blaming;

@@ -1,5 +1,5 @@
-// The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share
-// calls, so many at a time as the endpoint takes; queries go before passages. Embed worker of role remote.
+// The `openai` embedder: an endpoint with OpenAI's `/embeddings` interface. Pending texts of all messages share calls,
+// up to the endpoint's limits; queries precede passages. Embed worker of role remote.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppError } from '../../api/errors.js';
 import type { EndpointMeter } from '../../base/meters.js';
@@ -9,9 +9,9 @@ import { RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
 import { EmbeddingsCalls } from './calls.js';
 import { EmbedJob, type Item, WaitingTexts } from './text-queue.js';
 
-/** What the first text waits for others that come at the same time. */
+/** How long the first text waits for concurrent ones. */
 const JOIN_MS = 1;
-/** No endpoint is believed to take fewer texts a call than this, unless it is configured so. */
+/** Lower bound for the learned number of texts per call, unless the configuration sets a lower one. */
 const INPUTS_LEARNED_MIN = 16;
 
 export class OpenAiEmbedder implements Embedder {
@@ -66,13 +66,13 @@ export class OpenAiEmbedder implements Embedder {
     return this.spec.charactersMax > 0 && text.length > this.spec.charactersMax;
   }
 
-  /** Never within a pair of surrogates. */
+  /** Truncates a text, but never within a surrogate pair. */
   private cut(text: string): string {
     if (!this.isTruncated(text)) return text;
     return text.slice(0, this.spec.charactersMax).replace(/[\ud800-\udbff]$/, '');
   }
 
-  /** Sends calls while texts wait: one of these loops runs for each purpose at most. */
+  /** Sends calls while texts are pending. At most one such loop runs per purpose. */
   private async serve(purpose: Purpose): Promise<void> {
     if (this.isServed[purpose]) return;
     this.isServed[purpose] = true;
@@ -81,7 +81,7 @@ export class OpenAiEmbedder implements Embedder {
     this.isServed[purpose] = false;
   }
 
-  /** Resolves when the call has begun: until then, texts can join it. */
+  /** Resolves when the call has begun; until then, further texts can join it. */
   private async sendNext(purpose: Purpose): Promise<void> {
     let items: Item[] = [];
     try {
@@ -105,7 +105,7 @@ export class OpenAiEmbedder implements Embedder {
     this.inputsMax = inputsMax;
     this.warn(
       { instance: this.key, inputs_max: inputsMax },
-      'an endpoint refused a call for its size: calls have fewer texts from now on; set inputs_max or tokens_max',
+      'an endpoint rejected a call because of its size: calls have fewer texts from now on; set inputs_max or tokens_max',
     );
   }
 }

@@ -1,4 +1,4 @@
-// The texts that wait for a call of an endpoint, and what has become of each. Reads no clock. Embed worker of role
+// The texts that wait for a call of an endpoint, and their results. Takes times as parameters. Embed worker of role
 // remote.
 import type { AppError } from '../../api/errors.js';
 import type { Embedded, Purpose } from '../embedder.js';
@@ -8,7 +8,7 @@ export interface Item {
   job: EmbedJob;
   place: number;
   text: string;
-  /** Estimated. */
+  /** An estimate. */
   tokens: number;
 }
 
@@ -18,16 +18,16 @@ interface EmbedJobOptions {
   dim: number;
   isCancelled: () => boolean;
   nowMs: number;
-  /** Of the request it is for, where that is traced. */
+  /** Trace context of the request, if it is traced. */
   traceparent?: string;
 }
 
 /** The texts of one message. */
 export class EmbedJob {
   readonly purpose: Purpose;
-  /** Resolves when each text is settled; rejects where all failed, and not one of them by its own fault. */
+  /** Resolves when every text is settled. Rejects if all texts failed for reasons other than the texts themselves. */
   readonly done: Promise<Embedded>;
-  /** Since when it waits for its next call. */
+  /** The time since when the job waits for its next call. */
   waitsSinceMs: number;
   private readonly items: readonly Item[];
   private readonly vectors: Float32Array;
@@ -61,7 +61,7 @@ export class EmbedJob {
     return this.items[this.taken++] as Item;
   }
 
-  /** Whether nobody waits for it any more; then it is over. */
+  /** Whether nobody waits for the job any more; if so, it is resolved. */
   isAbandoned(): boolean {
     if (!this.options.isCancelled()) return false;
     this.resolve({ vectors: this.vectors });
@@ -78,12 +78,12 @@ export class EmbedJob {
     this.settled();
   }
 
-  /** No call takes the rest of its texts: what failed one of them would fail them too. */
+  /** Fails the remaining texts with the error of one of them. */
   giveUp(error: AppError): void {
     while (this.next) this.fail(this.take(this.waitsSinceMs).place, error);
   }
 
-  /** A fault of ours. */
+  /** Rejects the job because of an internal error. */
   break(error: unknown): void {
     this.taken = this.items.length;
     this.reject(error);
@@ -104,12 +104,12 @@ interface CallBounds {
   tokensMax: number;
 }
 
-/** Texts of one job that a call takes before it looks at the next job. */
+/** Texts that a call takes of one job before it proceeds to the next job. */
 const JOB_TEXTS = 32;
 
 /**
- * Queries and passages wait apart. Between the jobs of each it is fair, so that a document of ten thousand chunks does
- * not hold up one of ten.
+ * Pending texts, with separate queues for queries and passages. Jobs take turns, so that a document of ten thousand
+ * chunks does not delay one of ten.
  */
 export class WaitingTexts {
   private readonly jobs: Record<Purpose, EmbedJob[]> = { query: [], passage: [] };
@@ -122,12 +122,12 @@ export class WaitingTexts {
     return this.jobs[purpose].length === 0;
   }
 
-  /** Since when the job waits that waits longest; Infinity for none. */
+  /** The time since when the longest waiting job waits; Infinity if there is none. */
   waitsSinceMs(purpose: Purpose): number {
     return this.jobs[purpose].reduce((least, { waitsSinceMs }) => Math.min(least, waitsSinceMs), Infinity);
   }
 
-  /** Texts for one call: at least one of what waits, however long. Jobs that nobody waits for are left out for good. */
+  /** Takes the texts of one call: at least one, however long it is. Abandoned jobs are removed. */
   take(purpose: Purpose, { inputsMax, tokensMax }: CallBounds, nowMs: number): Item[] {
     const jobs = (this.jobs[purpose] = this.jobs[purpose].filter((job) => !job.isAbandoned()));
     const items: Item[] = [];
@@ -146,7 +146,7 @@ export class WaitingTexts {
     return items;
   }
 
-  /** Fails what is left of the job that waits longest. */
+  /** Fails the rest of the longest waiting job. */
   failLongest(purpose: Purpose, error: AppError): void {
     const sinceMs = this.waitsSinceMs(purpose);
     this.drop(
@@ -155,7 +155,7 @@ export class WaitingTexts {
     );
   }
 
-  /** Fails what is left of a job. */
+  /** Fails the rest of a job. */
   drop(job: EmbedJob | undefined, error: AppError): void {
     if (!job) return;
     this.jobs[job.purpose] = this.jobs[job.purpose].filter((each) => each !== job);

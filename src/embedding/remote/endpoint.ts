@@ -1,6 +1,5 @@
-// An endpoint of another machine: its calls, with their timeouts, retries and budgets. Waits are bounded: those of a
-// search by seconds, since somebody looks at a page meanwhile, those of an ingest by the minute that budgets are
-// counted in. One for each instance; embed worker of role remote.
+// Calls of a remote endpoint with timeouts, retries and budgets. Waits are bounded: seconds for a search, whose user is
+// waiting, and for an ingest a minute, the period of the budgets. One per instance. Embed worker of role remote.
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { AppError } from '../../api/errors.js';
 import { parseRetryAfterMs } from '../../base/http-headers.js';
@@ -10,19 +9,19 @@ import type { Purpose, Warn } from '../embedder.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /**
- * `transient`: the same call may succeed later. `refused`: the endpoint does not take this body; another one it may.
- * `broken`: neither, until somebody changes its configuration or ours.
+ * `transient`: the same call may succeed later. `refused`: the endpoint rejects this body but may accept another.
+ * `broken`: neither, until the configuration of either side changes.
  */
 type CallFault = 'transient' | 'refused' | 'broken';
 
-/** A call that failed. It never leaves the worker: clients get `embedder_unavailable` alone. */
+/** A failed call. It never leaves the worker; clients see only `embedder_unavailable`. */
 export class CallError extends Error {
   override readonly name = 'CallError';
 
   constructor(
     readonly fault: CallFault,
     message: string,
-    /** When the endpoint asked to be called again. */
+    /** The delay that the endpoint asked for. */
     readonly retryAfterMs = 0,
   ) {
     super(message);
@@ -30,7 +29,7 @@ export class CallError extends Error {
 }
 
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
-/** Beside all of 5xx. OpenAI's own clients try 408, 409 and 429 again; 425 says so by its name (RFC 8470). */
+/** Besides all 5xx. OpenAI's own clients retry 408, 409 and 429; 425 means "too early" (RFC 8470). */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 function faultOfStatus(status: number): CallFault {
@@ -40,7 +39,7 @@ function faultOfStatus(status: number): CallFault {
 
 export interface Post {
   url: string;
-  /** '' for none. */
+  /** '' if there is none. */
   apiKey: string;
   body: object;
   timeoutMs: number;
@@ -52,9 +51,9 @@ const ERROR_BYTES_MAX = 4096;
 const EXCERPT_CHARACTERS = 200;
 
 /**
- * One HTTP call: JSON there, JSON back, bounded in time and in bytes. A redirect is not followed: the key is meant for
- * the URL that was configured. Rejects with CallError; its message has no key in it, and no more than an excerpt of the
- * answer.
+ * One HTTP call with a JSON body and answer, bounded in time and bytes. Redirects are not followed, because the key is
+ * meant for the configured URL only. Rejects with CallError, whose message contains no key and at most an excerpt of
+ * the answer.
  */
 export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, traceparent }: Post): Promise<unknown> {
   const headers = {
@@ -82,7 +81,7 @@ export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, t
   }
 }
 
-/** The body, or so much of it as goes beyond `bytesMax` by a piece. */
+/** The body, read until it ends or exceeds `bytesMax`. */
 async function read(response: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -97,7 +96,7 @@ async function read(response: Response, bytesMax: number): Promise<Buffer> {
 async function refusalOf(response: Response, apiKey: string): Promise<CallError> {
   const { status } = response;
   const retryAfter = response.headers.get('retry-after');
-  // Those who refuse a key like to quote it.
+  // Servers that reject a key often quote it.
   const isOfKey = status === 401 || status === 403;
   const text = isOfKey
     ? '(the API key is missing, wrong, or not allowed this model)'
@@ -119,31 +118,33 @@ function asCallError(error: unknown, timeoutMs: number): CallError {
   if (error instanceof CallError) return error;
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   if (name === 'TimeoutError') return new CallError('transient', `no answer within ${timeoutMs} ms`);
-  if (name === 'SyntaxError') return new CallError('broken', 'its answer is no JSON');
+  if (name === 'SyntaxError') return new CallError('broken', 'its answer is not JSON');
   return new CallError('transient', `no connection: ${cause?.code ?? cause?.message ?? message}`);
 }
 
-/** One call, which may take several tries. */
+/** One call, possibly with retries. */
 export interface Call<T> {
   purpose: Purpose;
-  /** The caller has entered already: the first try begins at once. */
+  /** Whether the caller has already entered; the first attempt then begins at once. */
   hasEntered?: boolean;
-  /** Estimated tokens; undefined where nobody wants the answer any more. Asked before each try. */
+  /** Estimated tokens; undefined once nobody waits for the answer. Called before each attempt. */
   tokens(): number | undefined;
   body(): object;
   answerBytesMax: number;
-  /** Of a request that it is for. Several may share a call: it can name one. */
+  /** Trace context of a request that the call serves. If several share the call, it names one. */
   traceparent?: () => string | undefined;
-  /** Throws CallError for an answer that makes no sense. */
+  /** Throws CallError for an invalid answer. */
   read(answer: unknown): T;
 }
 
-/** How long a call waits for its turn, and how long all tries of a query take together. */
+/** How long a call waits for its turn, and how long all attempts of a query take together. */
 const WAIT_MAX_MS: Readonly<Record<Purpose, number>> = { query: 5000, passage: 60_000 };
-/** The largest wait before another try, where the endpoint names none. */
+/** The longest wait before a retry, if the endpoint names none. */
 const BACKOFF_MAX_MS: Readonly<Record<Purpose, number>> = { query: 1000, passage: 15_000 };
 const BACKOFF_FIRST_MS = 250;
-/** What endpoints ask to be left alone for, and this share more, so that several servers do not come back together. */
+/**
+ * Random extra share of the delay that an endpoint asks for, so that several servers do not return at the same time.
+ */
 const JITTER = 0.1;
 const SAME_WARNING_MS = 60_000;
 
@@ -162,19 +163,19 @@ export class RemoteEndpoint {
     this.limiter = new RateLimiter(spec, nowMs, meter);
   }
 
-  /** Tokens that a call should not go beyond. */
+  /** Tokens that a call should not exceed. */
   get tokensMax(): number {
     return this.limiter.tokensMax;
   }
 
-  /** As RateLimiter.enter, for a call whose content is chosen when it may begin. */
+  /** Like RateLimiter.enter, for a call whose content is chosen when it may begin. */
   enter(purpose: Purpose, sinceMs: number, begin: () => number | undefined): Promise<boolean> {
     return this.limiter.enter(purpose, sinceMs + WAIT_MAX_MS[purpose], begin);
   }
 
   /**
-   * What `read` makes of the answer; undefined where nobody wants it any more. Rejects with CallError `refused` where
-   * the endpoint does not take the body, else with 503 `embedder_unavailable`, which has been logged.
+   * The result of `read`, or undefined once nobody waits for the answer. Rejects with CallError `refused` if the
+   * endpoint rejects the body, else with 503 `embedder_unavailable`, which has been logged.
    */
   async call<T>(call: Call<T>): Promise<T | undefined> {
     const untilMs = this.nowMs() + WAIT_MAX_MS[call.purpose];
@@ -194,17 +195,14 @@ export class RemoteEndpoint {
     }
   }
 
-  /** 503 `embedder_unavailable`, and why, for the log. */
+  /** Creates 503 `embedder_unavailable` and logs the reason. */
   unavailable(reason: string, retryAfterMs = 0): AppError {
     const nowMs = this.nowMs();
-    // What follows these words may name the request, and differ each time.
+    // The words after the first two may name the request and differ each time.
     const kind = reason.split(' ', 2).join(' ');
     if (kind !== this.warned.kind || nowMs - this.warned.atMs >= SAME_WARNING_MS) {
       this.warned = { kind, atMs: nowMs };
-      this.warn(
-        { instance: this.key, url: this.spec.url + this.path, reason },
-        'an endpoint gives no answer that can be used',
-      );
+      this.warn({ instance: this.key, url: this.spec.url + this.path, reason }, 'an endpoint gives no usable answer');
     }
     return new AppError(
       'embedder_unavailable',
@@ -246,21 +244,21 @@ export class RemoteEndpoint {
   }
 }
 
-/** Servers that do not count say 0. */
+/** Servers that do not count tokens report 0. */
 function countedTokens(answer: unknown): number | undefined {
   const tokens = (answer as { usage?: { total_tokens?: unknown } } | null)?.usage?.total_tokens;
   return typeof tokens === 'number' && tokens > 0 ? tokens : undefined;
 }
 
 /**
- * The tokenizers of such models need three bytes of UTF-8 for a token or more, in natural language of any script:
- * English four to five, CJK three a character, Cyrillic four. Of text that is none (base64, long numbers) the estimate
- * is too small: a call that becomes too large by it is refused by the endpoint and sent in halves.
+ * The tokenizers of such models need at least three bytes of UTF-8 per token in natural language of any script: English
+ * four to five, CJK three per character, Cyrillic four. For other text (base64, long numbers) the estimate is too low:
+ * if a call becomes too large by it, the endpoint rejects it and it is sent in halves.
  */
 const BYTES_PER_TOKEN = 3;
-/** What marks the ends. */
+/** Start and end markers. */
 const SPECIAL_TOKENS = 2;
 
-/** How many tokens a text will be counted as, before anybody has counted: for splitting calls and for budgets. */
+/** Estimates the tokens of a text, for splitting calls and for budgets. */
 export const estimateTokens = (text: string): number =>
   Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN) + SPECIAL_TOKENS;

@@ -1,6 +1,6 @@
-// Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left
-// alone. Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as
-// soon as that is known. Embed worker of role remote: one thread runs it, so nothing is locked.
+// Admits the calls of one endpoint: bounded in number, within its budgets, and not while it has asked for a pause.
+// Queries precede passages, which always leave a slot for them. A call that cannot begin in time fails as soon as that
+// is known. Embed worker of role remote; single-threaded, so nothing is locked.
 import { AppError } from '../../api/errors.js';
 import type { EndpointMeter } from '../../base/meters.js';
 import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
@@ -9,39 +9,39 @@ import type { Purpose } from '../embedder.js';
 
 const MINUTE_S = 60;
 /**
- * What may be spent at once. A bucket as large as the whole budget would let through twice the budget in the first
- * minute.
+ * Share of the minute budget that may be spent at once. A bucket as large as the whole budget would allow twice the
+ * budget in the first minute.
  */
 const BURST_SHARE = 1 / 20;
 
-/** Never more than so much within any sixty seconds, spent evenly. The caller gives the time. */
+/** Bounds spending within any sixty seconds and spreads it evenly. The caller passes the time. */
 export class MinuteBudget {
   private readonly rate: BucketRate;
   private readonly bucket: TokenBucket;
 
-  /** `largest`: the most that is spent in one go; absent, a full bucket. */
+  /** `largest` is the most that is spent at once; default: a full bucket. */
   constructor(perMinute: number, nowMs: number, largest?: number) {
     const capacity = Math.max(1, Math.floor(perMinute * BURST_SHARE));
-    // Spending begins while one is there, and may go into debt. So the spends of a minute but for the last one come to
-    // at most the full bucket and what flows into it, less one; and the last one to `largest`: less than perMinute + 1
-    // in all.
+    // Spending begins once one unit is available, and may go into debt. So all spends of a minute except the last sum
+    // to at most the full bucket and the inflow, less one, and the last one to `largest`: less than perMinute + 1 in
+    // total.
     const perSecond = Math.max(1, perMinute + 2 - capacity - (largest ?? capacity)) / MINUTE_S;
     this.rate = { perSecond, capacity };
     this.bucket = new TokenBucket(this.rate, nowMs);
   }
 
-  /** The most to spend in one go. */
+  /** The most that can be spent at once. */
   get capacity(): number {
     return this.rate.capacity;
   }
 
-  /** Milliseconds until something may be spent. */
+  /** Milliseconds until something can be spent. */
   msUntilOpen(nowMs: number): number {
     this.bucket.fill(this.rate, nowMs);
     return Math.ceil(this.bucket.secondsUntil(1, this.rate) * 1000);
   }
 
-  /** Less than nothing gives back what turned out not to be spent. */
+  /** A negative amount returns what was not spent after all. */
   spend(amount: number): void {
     this.bucket.spend(amount);
   }
@@ -78,15 +78,15 @@ export class RateLimiter {
     this.tokens = tokensPerMinute > 0 ? new MinuteBudget(tokensPerMinute, nowMs()) : undefined;
   }
 
-  /** Tokens that a call should not go beyond, so that the budget holds. */
+  /** Tokens that a call should not exceed, so that the budget holds. */
   get tokensMax(): number {
     return this.tokens?.capacity ?? Infinity;
   }
 
   /**
-   * Resolves when the call may begin; whoever entered has to leave. `begin` is asked at that moment, and gives the
-   * call's tokens, or undefined where there is nothing to call any more: then it resolves to false, and nothing is
-   * spent. Rejects with 503 `embedder_unavailable` where the call cannot begin until `untilMs`.
+   * Resolves when the call may begin; each admitted call must be paired with `leave`. `begin` is called at that moment
+   * and returns the tokens of the call, or undefined if there is nothing to call any more: then this resolves to false
+   * and nothing is spent. Rejects with 503 `embedder_unavailable` if the call cannot begin before `untilMs`.
    */
   enter(purpose: Purpose, untilMs: number, begin: () => number | undefined): Promise<boolean> {
     return new Promise((settle, reject) => {
@@ -100,19 +100,19 @@ export class RateLimiter {
     this.pump();
   }
 
-  /** No call begins for so long. */
+  /** Admits no call for this time. */
   rest(ms: number): void {
     this.restsUntilMs = Math.max(this.restsUntilMs, this.nowMs() + ms);
     this.meter?.add('rests', 1);
     this.pump();
   }
 
-  /** The endpoint counted other tokens than were estimated. */
+  /** Corrects the budget by the difference between counted and estimated tokens. */
   correct(tokens: number): void {
     this.tokens?.spend(tokens);
   }
 
-  /** Looks at the clock once: were it asked again, a gate that opens meanwhile would be waited for by nobody. */
+  /** Reads the clock once: with a second reading, a call could miss a slot that opens in between. */
   private pump(): void {
     const nowMs = this.nowMs();
     for (const purpose of ['query', 'passage'] as const) {
@@ -147,10 +147,10 @@ export class RateLimiter {
     this.meter?.add('refused', late.length);
     const retryAfterS = Math.max(1, Math.ceil((openAtMs - nowMs) / 1000));
     for (const { reject } of late)
-      reject(new AppError('embedder_unavailable', 'The embedder has no room for this call in time.', { retryAfterS }));
+      reject(new AppError('embedder_unavailable', 'The embedder cannot take this call in time.', { retryAfterS }));
   }
 
-  /** A place that falls free tells by itself; the time has to be looked at. */
+  /** Sets a timer for the next time-dependent event; a slot that becomes free calls `pump` itself. */
   private wakeInTime(nowMs: number): void {
     clearTimeout(this.timer);
     if (this.waiting.length === 0) return;

@@ -1,6 +1,5 @@
-// A cross-encoder: an ONNX graph that reads a query and a passage together and gives one number for how well the
-// passage answers. Pairs are run in small groups of like length, and other messages get their turn in between. Embed
-// workers.
+// A cross-encoder: an ONNX graph that reads a query and a passage together and returns one relevance score. Pairs run
+// in small groups of similar length, and the event loop runs in between. Embed workers.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { OnnxReranker } from '../embedder-spec.js';
@@ -17,15 +16,15 @@ import {
 import type { Reranker } from '../embedder.js';
 
 /**
- * Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins
- * them, and cuts it to what the model takes.
+ * Encodes a query and a passage as one token sequence, as the model's tokenizer joins them, truncated to what the model
+ * reads.
  */
 export type PairEncoder = (query: string) => (passage: string) => Encoding;
 
-/** Each text is encoded once, whatever it is paired with. Throws where `tokensMax` leaves no room for two texts. */
+/** Each text is encoded once for all its pairs. Throws if `tokensMax` leaves no space for two texts. */
 export function createPairEncoder(frame: Frame, contentOf: TextTokenizer['contentOf'], tokensMax: number): PairEncoder {
   const room = tokensMax - (frame.ids.length - 2);
-  if (room < 2) throw new Error(`${tokensMax} tokens leave no room for two texts`);
+  if (room < 2) throw new Error(`${tokensMax} tokens leave no space for two texts`);
   return (query) => {
     const queryIds = contentOf(query, room);
     return (passage) => {
@@ -38,7 +37,8 @@ export function createPairEncoder(frame: Frame, contentOf: TextTokenizer['conten
 }
 
 /**
- * What stands around two texts. The library counts RoBERTa's second text as a second segment; the model knows but one.
+ * The special tokens around two texts. The library assigns a second segment to RoBERTa's second text, but the model has
+ * only one.
  */
 export function pairFrameOf(tokenizer: Tokenizer): Frame {
   const { ids, types } = frameOf(tokenizer, 'two');
@@ -46,8 +46,8 @@ export function pairFrameOf(tokenizer: Tokenizer): Frame {
 }
 
 /**
- * As the truncation `longest_first` of Hugging Face's tokenizers: the passage gives way, unless the query is longer
- * than half.
+ * The truncation `longest_first` of Hugging Face's tokenizers: the passage is truncated first, unless the query is
+ * longer than half.
  */
 export function fittingLengths(query: number, passage: number, room: number): [number, number] {
   const half = Math.floor(room / 2) + (query > passage ? room % 2 : 0);
@@ -64,13 +64,13 @@ function framed(
   return { ids: ids.flatMap(partOf), types: ids.flatMap((id, place) => partOf(id).map(() => types[place] as number)) };
 }
 
-/** Passages encoded in a turn of the event loop. */
+/** Passages encoded per turn of the event loop. */
 const ENCODED_AT_ONCE = 16;
 
-/** The numbers of some pairs, as the graph gives them. */
+/** One score per pair, as the graph returns them. */
 type RunPairs = (pairs: readonly Encoding[]) => Promise<Float32Array>;
 
-/** `threads`: those that one run may use. Rejects where the folder does not hold a cross-encoder. */
+/** `threads` is the number of threads of one run. Rejects if the folder does not contain a cross-encoder. */
 export async function openCrossEncoder(
   { directory, file, tokensMax }: OnnxReranker,
   threads: number,
@@ -89,7 +89,7 @@ export async function openCrossEncoder(
       );
     return values;
   };
-  // Whatever the graph gives is seen now, not at the first search.
+  // A trial run, so that an unusable graph fails at start and not at the first search.
   await run([encoder('a')('b')]);
   const failed = (error: Error): never => {
     report(`pairs of texts could not be scored: ${error.stack}`);
@@ -118,8 +118,8 @@ async function score(runPairs: RunPairs, pairs: readonly Encoding[]): Promise<Fl
 }
 
 /**
- * Places of pairs that are run together, by their lengths: the longest first, so that each run is padded to that of its
- * first.
+ * Groups pairs into runs by their lengths and returns their indexes: the longest first, so that each run is padded to
+ * the length of its first pair.
  */
 export function runsOf(lengths: readonly number[]): number[][] {
   const lengthOf = (place: number): number => lengths[place] as number;
@@ -133,5 +133,5 @@ export function runsOf(lengths: readonly number[]): number[][] {
   return runs;
 }
 
-/** What sentence-transformers makes of the number that a cross-encoder with one label gives. */
+/** The activation that sentence-transformers applies to a cross-encoder with one label. */
 const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));

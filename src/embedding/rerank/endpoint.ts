@@ -1,12 +1,12 @@
-// The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking:
-// the first that it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls,
-// which changes nothing: each is scored by itself. Embed worker of role remote.
+// The `endpoint` reranker: a remote `/rerank` endpoint. Its request shape is detected: the first of two that it
+// accepts. If it accepts fewer texts than a search has candidates, they are sent in several calls, which does not
+// change the scores. Embed worker of role remote.
 import type { EndpointMeter } from '../../base/meters.js';
 import type { EndpointSpec } from '../embedder-spec.js';
 import { CallError, RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
 import type { Reranker, Warn } from '../embedder.js';
 
-/** Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by what they hold. */
+/** The shape of Cohere, Jina, vLLM and LiteLLM, and that of TEI. Answers are parsed by their content. */
 type RerankShape = 'cohere' | 'tei';
 
 function rerankBody(shape: RerankShape, model: string, query: string, texts: readonly string[]): object {
@@ -14,7 +14,7 @@ function rerankBody(shape: RerankShape, model: string, query: string, texts: rea
   return { model, query, documents: texts, top_n: texts.length };
 }
 
-/** A score for each of `count` texts. Throws CallError. */
+/** One score per text. Throws CallError. */
 export function readScores(answer: unknown, count: number): Float32Array {
   const entries = Array.isArray(answer) ? (answer as unknown[]) : (answer as { results?: unknown } | null)?.results;
   if (!Array.isArray(entries)) throw new CallError('broken', 'its answer has no list `results`');
@@ -28,9 +28,9 @@ export function readScores(answer: unknown, count: number): Float32Array {
   return scores;
 }
 
-/** Fewer texts are not tried: then it is something else that the endpoint does not like. */
+/** Calls with fewer texts are not split further: the rejection has another cause. */
 const TEXTS_MIN = 8;
-/** Some endpoints send the texts back, and may escape every character. */
+/** Some endpoints return the texts, and may escape every character. */
 const ECHO_FACTOR = 6;
 const ENVELOPE_BYTES_MAX = 1024 * 1024;
 
@@ -55,7 +55,7 @@ export class EndpointReranker implements Reranker {
       refusals.push(answered);
     }
     if (texts.length <= TEXTS_MIN) throw this.endpoint.unavailable(refusals.map(({ message }) => message).join('; '));
-    // Where these few are refused too, it is not for the size.
+    // If these few are rejected too, the number of texts is not the cause.
     await this.score(query, texts.slice(0, TEXTS_MIN), traceparent);
     const scores = await this.scoreHalves(query, texts, traceparent);
     this.textsMax = Math.min(this.textsMax, Math.ceil(texts.length / 2));
@@ -78,7 +78,7 @@ export class EndpointReranker implements Reranker {
     return scores;
   }
 
-  /** The scores, or how the endpoint refused. */
+  /** The scores, or the rejection of the endpoint. */
   private async tried(
     shape: RerankShape,
     query: string,
@@ -104,6 +104,6 @@ export class EndpointReranker implements Reranker {
   }
 }
 
-/** The query is read with each text. */
+/** The endpoint reads the query with each text. */
 const tokensOf = (query: string, texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + estimateTokens(text), texts.length * estimateTokens(query));

@@ -137,7 +137,7 @@ test('matryoshka: the first dimensions, never more than there are', () => {
 });
 
 const BROKEN: readonly (readonly [string, Record<string, unknown>, Partial<ModelFolderOptions>, RegExp])[] = [
-  ['no folder', {}, { path: './no-such-folder' }, /^embedder\.instances\[0\]: \.\/no-such-folder is no folder$/],
+  ['no folder', {}, { path: './no-such-folder' }, /^embedder\.instances\[0\]: \.\/no-such-folder is not a folder$/],
   ['no graph', { 'onnx/model.onnx': undefined }, {}, /has no ONNX graph onnx\/model\.onnx or model\.onnx; export one/],
   [
     'another graph',
@@ -147,13 +147,13 @@ const BROKEN: readonly (readonly [string, Record<string, unknown>, Partial<Model
   ],
   ['not the configured graph', {}, { file: 'onnx/model_quantized.onnx' }, /has no file onnx\/model_quantized\.onnx/],
   ['no tokenizer.json', { 'tokenizer.json': undefined }, {}, /tokenizer\.json is missing/],
-  ['a tokenizer.json that is no JSON', { 'tokenizer.json': '{"model":' }, {}, /tokenizer\.json is no JSON/],
+  ['a tokenizer.json that is no JSON', { 'tokenizer.json': '{"model":' }, {}, /tokenizer\.json is not JSON/],
   ['a tokenizer.json without a model', { 'tokenizer.json': [] }, {}, /has no tokenizer model/],
   [
     'a tokenizer of another type',
     { 'tokenizer.json': { model: { type: 'WordLevel' } } },
     {},
-    /of type WordLevel; there are WordPiece, BPE, Unigram/,
+    /of type WordLevel; supported are WordPiece, BPE, Unigram/,
   ],
   ['a config.json that is no object', { 'config.json': [] }, {}, /config\.json should be a JSON object/],
   ['a modules.json that is no list', { 'modules.json': {} }, {}, /modules\.json should be a JSON list/],
@@ -161,7 +161,7 @@ const BROKEN: readonly (readonly [string, Record<string, unknown>, Partial<Model
     'a pooling that is not served',
     { [POOLING]: { pooling_mode_weightedmean_tokens: true } },
     {},
-    /wants pooling_mode_weightedmean_tokens, which is not served/,
+    /requires pooling_mode_weightedmean_tokens, which is not supported/,
   ],
   [
     'two poolings at once',
@@ -175,7 +175,7 @@ const BROKEN: readonly (readonly [string, Record<string, unknown>, Partial<Model
     {},
     /leaves prompts out/,
   ],
-  ['no length', { 'config.json': {} }, {}, /how long its vectors are: give dim/],
+  ['no length', { 'config.json': {} }, {}, /the dimensions of its vectors: configure dim/],
   ['more dimensions than there are', {}, { dim: 33 }, /have 32 dimensions, not 33/],
   ['more tokens than positions', {}, { maxTokens: 513 }, /at most 512 tokens, not 513/],
 ];

@@ -182,7 +182,7 @@ test('unfit graphs are refused, each with its reason', unlessThere(SMOKE), async
   ];
   await assert.rejects(
     openModel({ path: smokeModel('mock_sentence_embedder.onnx') }),
-    /wants an input|wants \w+ as float/,
+    /requires an input|requires \w+ as float/,
   );
   await assert.rejects(
     openModel({ path: smokeModel('dummy_transformer.onnx', { hidden_size: 8 }) }),

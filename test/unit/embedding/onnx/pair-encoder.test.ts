@@ -88,7 +88,7 @@ test('a passage that is too long is cut, the special tokens behind it stay', () 
 test('texts that are empty leave the special tokens', () => {
   const encoder = encoderOf(new Tokenizer(json, {}), 10);
   assert.deepEqual(encoder('')(''), { ids: [2, 3, 3], types: [0, 0, 1], isTruncated: false });
-  assert.throws(() => encoderOf(new Tokenizer(json, {}), 4), /4 tokens leave no room for two texts/);
+  assert.throws(() => encoderOf(new Tokenizer(json, {}), 4), /4 tokens leave no space for two texts/);
 });
 
 /** Of the tokenizers library, 0.23.3, with `enable_truncation(room + 3, strategy='longest_first')`. */

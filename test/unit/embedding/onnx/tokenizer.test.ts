@@ -70,11 +70,11 @@ test('what cannot be served is refused', () => {
     (tokenizer: unknown, tokensMax = 8) =>
     () =>
       loadTokenizer(folderWith({ 'tokenizer.json': tokenizer }), tokensMax);
-  assert.throws(load(whole, 2), /2 tokens leave no room for a text/);
+  assert.throws(load(whole, 2), /2 tokens leave no space for a text/);
   assert.throws(
     load({ ...whole, post_processor: { type: 'RobertaProcessing', cls: ['<none>', 0], sep: ['</s>', 2] } }),
     /puts <none> around a text/,
   );
   assert.throws(load({ ...whole, pre_tokenizer: { type: 'Unheard' } }), /Unheard/);
-  assert.throws(load('{'), /tokenizer\.json is no JSON/);
+  assert.throws(load('{'), /tokenizer\.json is not JSON/);
 });

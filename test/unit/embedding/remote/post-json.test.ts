@@ -82,7 +82,7 @@ test('a redirect is not followed', async (t) => {
 test('an answer that is too long or no JSON is broken', async (t) => {
   assert.equal((await failure(t, { text: `"${'x'.repeat(2000)}"` })).message, 'its answer has more than 1000 bytes');
   const page = await failure(t, { text: '<html>' });
-  assert.deepEqual([page.fault, page.message], ['broken', 'its answer is no JSON']);
+  assert.deepEqual([page.fault, page.message], ['broken', 'its answer is not JSON']);
 });
 
 test('a broken connection, a port without a server and silence are transient', async (t) => {
