@@ -1,5 +1,4 @@
-// `sheaf archive`, `sheaf restore` and `sheaf import`: an archive of a collection, or of everything, into a file, and
-// back. A file appears under its name only when it is whole.
+// `sheaf archive`, `sheaf restore` and `sheaf import`. An archive file appears under its name only when it is complete.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -35,10 +34,10 @@ export function addArchiveCommands(cli: CommandLine): void {
   const { program, env, output, ended } = cli;
   withWhole(program.command('archive'))
     .description(
-      'write an archive of a collection, or of everything, into a file; fails where collections had to be left out',
+      'write an archive of a collection, or of everything, into a file; exit code 1 if collections had to be left out',
     )
-    .argument('<file>', 'where it goes')
-    .option('--force', 'in place of a file that is there')
+    .argument('<file>', 'the file to write')
+    .option('--force', 'replace an existing file')
     .addHelpText(
       'after',
       examples(
@@ -52,11 +51,11 @@ export function addArchiveCommands(cli: CommandLine): void {
   withWhole(program.command('restore'))
     .description('restore a collection, or everything, from an archive')
     .argument('<file>', 'the archive')
-    .option('--replace', 'in place of what is there')
+    .option('--replace', 'replace the existing data')
     .option('--dry-run', 'only verify the archive')
     .option(
       '--from <collection>',
-      'the collection to take out of an archive of everything: TENANT/NAME, or a name of the same tenant; default: the one that --tenant and --collection name',
+      'the collection to restore from an archive of everything: TENANT/NAME, or a name of the same tenant; default: the names of --tenant and --collection',
     )
     .addHelpText(
       'after',
@@ -90,23 +89,23 @@ interface ImportOptions extends TargetFlags {
 
 function addImport({ program, env, output, ended }: CommandLine): void {
   withTarget(program.command('import'))
-    .description('bring a collection over from another database: ids, texts, vectors and metadata')
+    .description('import a collection from another database: ids, texts, vectors and metadata')
     .argument('<source>', 'a collection archive of PaveDB 0.9.7, or the address of a server of Chroma or Qdrant')
     .addOption(new Option('--from <database>', 'what the source is').choices(DATABASES).default('pavedb'))
     .option('--from-collection <name>', 'the collection of Chroma or Qdrant; default: the name of --collection')
     .option('--from-key <key>', 'API key of the source; default: CHROMA_API_KEY or QDRANT_API_KEY')
-    .option('--from-database <tenant/database>', 'tenant and database of Chroma; default: those that it has by default')
+    .option('--from-database <tenant/database>', "tenant and database of Chroma; default: Chroma's defaults")
     .option(
       '--text-field <name>',
-      'field of the payload in Qdrant that has the text; default: document, page_content, text or content',
+      'payload field with the text in Qdrant; default: document, page_content, text or content',
     )
-    .option('--vector <name>', 'vector of Qdrant, where its points have several')
+    .option('--vector <name>', 'name of the vector in Qdrant, if points have several')
     .option(
       '--embedder <selector>',
       'the embedder of the server that made the vectors; default for PaveDB: type:model, as PaveDB names it',
     )
-    .option('--embed', 'have the server embed the texts of Chroma or Qdrant; their vectors stay behind')
-    .option('--replace', 'in place of a collection that is there')
+    .option('--embed', 'embed the texts of Chroma or Qdrant on the server; their vectors are not imported')
+    .option('--replace', 'replace an existing collection')
     .addHelpText(
       'after',
       examples(
@@ -119,7 +118,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
       const target = targetOf(flags, env);
       checkImport(flags);
       const { embedder, replace = false } = flags;
-      // It reads SQLite, which other commands need not wait for.
+      // Loaded on demand, because it loads SQLite, which other commands do not need.
       const { importPaveDb, importDatabase } = await import('./import.js');
       if (flags.from === 'pavedb') return ended(await importPaveDb(target, source, { embedder, replace }, output));
       const collection = flags.fromCollection ?? target.collection;
@@ -134,7 +133,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
     });
 }
 
-/** Throws UsageError for options that contradict each other, or mean nothing for this source. */
+/** Throws UsageError for options that contradict each other or do not apply to this source. */
 function checkImport(flags: ImportOptions): void {
   const { from, embed, embedder, replace, fromCollection, fromKey, fromDatabase, textField, vector } = flags;
   const meaningless = [
@@ -146,10 +145,9 @@ function checkImport(flags: ImportOptions): void {
   if (meaningless.length > 0) throw new UsageError(`--from ${from} does not take ${meaningless.join(', ')}.`);
   if (embed && embedder !== undefined)
     throw new UsageError(
-      'Give --embedder to keep the vectors, or --embed to have the texts embedded by the embedder of the collection.',
+      'Use --embedder to keep the vectors, or --embed to embed the texts with the embedder of the collection.',
     );
-  if (embed && replace)
-    throw new UsageError('--embed adds to the collection. Delete it first, if it is to hold nothing else.');
+  if (embed && replace) throw new UsageError('--embed adds to the collection. To replace it, delete it first.');
 }
 
 async function openSource(
@@ -166,7 +164,7 @@ async function openSource(
 
 function withWhole(command: Command): Command {
   return withTenant(
-    command.option('-c, --collection <name>', 'collection; without it everything, which wants the admin key'),
+    command.option('-c, --collection <name>', 'collection; default: everything, which requires the admin key'),
   );
 }
 
@@ -183,7 +181,7 @@ function wholeOf(flags: Flags, env: Record<string, string | undefined>): Archive
   return { client, collection: { tenant, name: collection } };
 }
 
-/** Without a collection: everything. */
+/** What to archive or restore. Without a collection: everything. */
 interface ArchiveTarget {
   client: SheafClient;
   collection: { tenant: string; name: string } | undefined;
@@ -192,11 +190,11 @@ interface ArchiveTarget {
 interface RestoreFlags {
   replace: boolean;
   dryRun: boolean;
-  /** The collection in an archive of everything. */
+  /** The collection to take out of an archive of everything. */
   from: string | undefined;
 }
 
-/** Exit code: 0 when the archive is whole, 1 when collections were left out of it, 130 after Ctrl-C. */
+/** Exit code: 0 if the archive is complete, 1 if collections were left out of it, 130 after Ctrl-C. */
 async function archive(
   { client, collection }: ArchiveTarget,
   file: string,
@@ -214,7 +212,7 @@ async function archive(
       });
       const seconds = (performance.now() - startedAtMs) / 1000;
       line(output.stdout, `${file}: ${megabytes(written)} in ${duration(seconds)}.`);
-      for (const name of leftOut) line(output.stderr, `Left out, for its records are damaged: ${name}`);
+      for (const name of leftOut) line(output.stderr, `Left out because its records are damaged: ${name}`);
       return leftOut.length > 0 ? EXIT.failed : EXIT.done;
     } catch (error) {
       if (signal.aborted) return EXIT.interrupted;
@@ -249,7 +247,7 @@ async function save(
   }
 }
 
-/** Exit code: 0 when it is restored, or verified; 130 after Ctrl-C. */
+/** Exit code: 0 if the archive is restored or verified, 130 after Ctrl-C. */
 async function restore(
   { client, collection }: ArchiveTarget,
   file: string,
@@ -261,10 +259,10 @@ async function restore(
   const blob = await openAsBlob(file);
   if (!collection && !replace && !dryRun)
     throw new UsageError(
-      'An archive of everything takes the place of all that is there: say so with --replace, or name a collection with --collection.',
+      'An archive of everything replaces all existing data: confirm with --replace, or name a collection with --collection.',
     );
   if (!collection && from !== undefined)
-    throw new UsageError('--from is for one collection: say with --collection under which name it is to be restored.');
+    throw new UsageError('--from restores one collection: give its new name with --collection.');
   return withInterrupt(async (signal) => {
     try {
       const { counts } = collection
@@ -297,6 +295,6 @@ function summaryOf({ collections, documents, chunks, queries }: ArchiveCounts & 
 
 function explained(error: unknown): unknown {
   return error instanceof SheafUnreachable
-    ? Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` })
+    ? Object.assign(error, { message: `${error.message} (the archive ended early and was not kept)` })
     : error;
 }

@@ -1,5 +1,5 @@
-// `sheaf bench`: a quick look at how fast a running server answers searches. For reports and comparisons there are the
-// programs of load/.
+// `sheaf bench`: a quick measurement of how fast a running server answers searches. The programs in load/ are for
+// reports and comparisons.
 import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type Socket, connect, isIP } from 'node:net';
@@ -15,9 +15,9 @@ import { type Output, count, duration, line } from './output.js';
 
 interface Load {
   seconds: number;
-  /** Searches under way at a time, at most. */
+  /** Maximum number of concurrent searches. */
   connections: number;
-  /** Searches a second, on a schedule. */
+  /** Searches per second, on a fixed schedule. */
   rate?: number;
   k: number;
   mode?: string;
@@ -33,14 +33,13 @@ const QUERY_WORDS = 6;
 const DOCUMENTS_ASKED = 50;
 
 /**
- * Exit code: 1 where a search failed, 130 after Ctrl-C, which ends it early. Throws UsageError where there is nothing
- * to search for.
+ * Exit code: 1 if a search failed, 130 after Ctrl-C, which ends it early. Throws UsageError if there are no queries.
  */
 export async function bench(target: Target, options: BenchOptions, { stdout, stderr }: Output): Promise<number> {
   const [queries, source] = await queriesFor(target, options.queries);
   if (queries.length === 0)
     throw new UsageError(
-      `${target.tenant}/${target.collection} has no logged searches and no texts: name a file of queries with --queries.`,
+      `${target.tenant}/${target.collection} has no logged searches and no texts: provide a file of queries with --queries.`,
     );
   line(
     stderr,
@@ -57,7 +56,7 @@ export async function bench(target: Target, options: BenchOptions, { stdout, std
 async function queriesFor(target: Target, file: string | undefined): Promise<[string[], string]> {
   if (file !== undefined) {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(`${file}: ${reasonOf(error)}. Name a file with a query a line.`);
+      throw new UsageError(`${file}: ${reasonOf(error)}. Name a file with one query per line.`);
     });
     return [
       text
@@ -99,7 +98,7 @@ function summaryOf({
   const lines = [
     `${count(searches, 'search')} in ${duration(seconds)}: ${rate.toFixed(0)} searches/s`,
     `latency   p50 ${ms(latency.p50)}  p90 ${ms(latency.p90)}  p99 ${ms(latency.p99)}  longest ${ms(latency.max)}`,
-    `of it in the server, mean ms: ${phases || 'not told'}`,
+    `on the server, mean ms: ${phases || 'not reported'}`,
   ];
   return [
     ...lines,
@@ -120,11 +119,11 @@ interface Measured {
   failed: number;
   seconds: number;
   per_second: number;
-  /** Of answered searches, as this program saw them. */
+  /** Of successful searches, as measured by this program. */
   latency_ms: { p50: number; p90: number; p99: number; max: number; mean: number };
-  /** Means of the phases that the server told. */
+  /** Means of the phases that the server reports. */
   server_ms: Record<string, number>;
-  /** Failures by code. */
+  /** Number of failures by code. */
   errors: Record<string, number>;
 }
 
@@ -144,7 +143,7 @@ async function runSearches(
     ending.abort();
     for (const connection of connections) connection.close();
   };
-  // Every connection may wait for its time.
+  // Every connection may wait on this signal.
   setMaxListeners(0, ending.signal);
   signal.addEventListener('abort', end, { once: true });
   const run = new BenchRun(requests, options, ending.signal);
@@ -157,7 +156,7 @@ async function runSearches(
   }
 }
 
-/** The bytes of a search: made once, sent often. */
+/** The bytes of a search request, built once and sent many times. */
 function requestOf({ tenant, collection, access: { key } }: Target, { host, pathname }: URL, search: object): Buffer {
   const body = JSON.stringify(search);
   const path = `${pathname.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, 'search'])}`;
@@ -172,8 +171,8 @@ function requestOf({ tenant, collection, access: { key } }: Target, { host, path
 }
 
 /**
- * As many searches at a time as there are connections, each as soon as the one before it is answered; or on a schedule,
- * where latency counts from when a search was due, so that a server that stands still does not look fast.
+ * Runs as many concurrent searches as there are connections, each as soon as the previous one is answered; or on a
+ * schedule, where latency counts from the time at which a search was due, so that a stalled server does not look fast.
  */
 class BenchRun {
   private readonly startedAtMs = performance.now();
@@ -189,7 +188,7 @@ class BenchRun {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** One connection's searches. */
+  /** Runs the searches of one connection. */
   async work(connection: BenchConnection): Promise<void> {
     const { seconds, rate } = this.options;
     while (!this.signal.aborted) {
@@ -203,7 +202,7 @@ class BenchRun {
     }
   }
 
-  /** False where it is told to stop before. */
+  /** Waits for a due time; false if the run is aborted before. */
   private async isReached(dueAtMs: number): Promise<boolean> {
     const leftMs = dueAtMs - performance.now();
     if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.signal }).catch(() => undefined);
@@ -243,7 +242,7 @@ class BenchRun {
     this.addPhases(timingOf(answer.body));
   }
 
-  /** A refused key, say, is refused every time. */
+  /** Counts a failure. Throws for errors that would occur for every search, such as a rejected key. */
   private refused({ status, body }: BenchAnswer): void {
     const error = errorOf({ status, statusText: `HTTP ${status}`, headers: { get: () => null } }, body.toString());
     this.failed += 1;
@@ -259,7 +258,7 @@ class BenchRun {
 
 const TIMING = '"timing":';
 
-/** It stands behind the hits, whose texts are not read; within a text its quotes would be escaped. */
+/** Extracts the timing, which follows the hits, without parsing them. Within a text its quotes would be escaped. */
 function timingOf(body: Buffer): SearchTiming | undefined {
   const at = body.lastIndexOf(TIMING);
   if (at < 0) return undefined;
@@ -271,7 +270,7 @@ interface BenchAnswer {
   readonly body: Buffer;
 }
 
-/** As long as the client waits. */
+/** The same timeout as the client's. */
 const ANSWER_WITHIN_MS = 300_000;
 const HEAD_BYTES_MAX = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
@@ -283,9 +282,9 @@ interface Waiting {
 }
 
 /**
- * One connection, over a plain socket: the requests are bytes that were made before, and of an answer no more is read
- * than where it ends. fetch takes several times as much of a machine that is often the server's too, and would measure
- * itself.
+ * One connection over a plain socket. Requests are prebuilt bytes, and an answer is parsed only as far as needed to
+ * find its end. fetch takes several times as much CPU on a machine that often runs the server too, so the benchmark
+ * would measure itself.
  */
 class BenchConnection {
   private socket: Socket | undefined;
@@ -293,18 +292,18 @@ class BenchConnection {
   private waiting: Waiting | undefined;
   private received: Buffer[] = [];
   private receivedBytes = 0;
-  /** Of the answer, once its head is there. */
+  /** The head of the current answer, once it is complete. */
   private head: Head | undefined;
 
   constructor(private readonly base: URL) {}
 
-  /** One at a time. Rejects with SheafUnreachable where no answer comes, and once it is closed. */
+  /** One request at a time. Rejects with SheafUnreachable if no answer comes, and after `close`. */
   async ask(request: Buffer): Promise<BenchAnswer> {
     const kept = this.socket;
     try {
       return await this.sent(kept ?? this.open(), request);
     } catch (error) {
-      // A server may close a connection that is kept just when it is used again.
+      // A server may close an idle connection at the moment when it is reused.
       const isStale =
         !this.isClosed && kept !== undefined && this.receivedBytes === 0 && (error as Error).message === CLOSED;
       const failure = isStale ? await this.sent(this.open(), request).catch((again: Error) => again) : (error as Error);
@@ -353,7 +352,7 @@ class BenchConnection {
     this.head ??= headOf(this.received.length === 1 ? piece : (this.received = [Buffer.concat(this.received)])[0]!);
     const { head } = this;
     if (head === undefined) {
-      if (this.receivedBytes > HEAD_BYTES_MAX) this.socket?.destroy(new Error('the answer is no HTTP'));
+      if (this.receivedBytes > HEAD_BYTES_MAX) this.socket?.destroy(new Error('the answer is not HTTP'));
       return;
     }
     if (head.bodyBytes !== undefined && this.receivedBytes < head.bytes + head.bodyBytes) return;
@@ -379,15 +378,15 @@ const LAST_CHUNK_BYTES = Buffer.from(LAST_CHUNK);
 
 interface Head {
   readonly status: number;
-  /** Of the head itself, with the empty line. */
+  /** Size of the head, including the empty line. */
   readonly bytes: number;
-  /** undefined: it comes in chunks. */
+  /** Undefined for a chunked body. */
   readonly bodyBytes: number | undefined;
-  /** Whether the connection ends with the answer. */
+  /** Whether the server closes the connection after this answer. */
   readonly isLast: boolean;
 }
 
-/** undefined until it is whole. */
+/** Parses the head; undefined until it is complete. */
 function headOf(received: Buffer): Head | undefined {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return undefined;
@@ -401,7 +400,7 @@ function headOf(received: Buffer): Head | undefined {
   };
 }
 
-/** What the chunks hold; undefined where what looks like the last one stands in the midst of another. */
+/** Decodes a chunked body; undefined if what looks like the last chunk is within another one. */
 function unchunked(content: Buffer): Buffer | undefined {
   const chunks: Buffer[] = [];
   for (let at = 0; at < content.length; ) {

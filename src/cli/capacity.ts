@@ -1,73 +1,81 @@
-// `sheaf capacity`: memory, disk and cores that a server needs. The constants are measured; the command beside each prints
-// its figure, and docs/operations/capacity.md has them in words. Talks to no server.
+// `sheaf capacity`: memory, disk and cores that a server needs. The constants are measured: the command named at each
+// reproduces it. docs/operations/capacity.md explains them. Needs no server.
 import { EXIT } from './command-line.js';
 import { type Output, line, table } from './output.js';
 
 export interface Plan {
-  /** Chunks, of all collections together. */
+  /** Chunks of all collections together. */
   chunks: number;
   dim: number;
   precision: 'int16' | 'int8';
-  /** Words of a chunk; 0 where no search looks at words. */
+  /** Words per chunk; 0 if no search uses text ranking. */
   words: number;
-  /** Distinct words of all texts together; undefined: as many as texts of that length have. */
+  /** Distinct terms of all texts together. Undefined: estimated from the amount of text. */
   terms: number | undefined;
-  /** Metadata of a document, as JSON. */
+  /** Bytes of JSON metadata per document. */
   metadataBytes: number;
-  /** Fields whose value is another one in nearly every document, such as a title or a time. */
+  /** Metadata fields with a different value in nearly every document, such as a title or a time. */
   uniqueFields: number;
-  /** Searches a second. */
+  /** Searches per second. */
   searches: number;
-  /** Of the searches, the share of mode hybrid, from 0 to 1. */
+  /** Share of searches in mode hybrid, from 0 to 1. */
   hybridShare: number;
-  /** Processor time that the embedder takes for the text of a query. */
+  /** CPU time of the embedder per query, in ms. */
   embedMs: number;
-  /** Chunks written a second. */
+  /** Chunks written per second. */
   writes: number;
 }
 
 export interface Need {
   memory: { vectors: number; textIndex: number; metadataIndex: number; process: number };
   disk: { store: number; checkpoints: number; queryLog: number };
-  /** Busy cores, without room for bursts. */
+  /** Busy cores, without reserve for bursts. */
   cores: { searches: number; writes: number };
 }
 
-/** Bytes of a vector beside its numbers: node dist/load/main.js vectors bytes. */
+/** Bytes of a vector besides its components: node dist/load/main.js vectors bytes. */
 const VECTOR_FIELDS_BYTES = { int16: 230, int8: 225 } as const;
-/** Of a word where it stands, and of each distinct word: test/integration/cli/capacity.test.ts. */
+/** Bytes per occurrence of a term and per distinct term: test/integration/cli/capacity.test.ts. */
 const TEXT_INDEX_BYTES = { word: 4, term: 80 } as const;
-/** Distinct words of English texts by their length (Heaps' law; Manning et al., Introduction to Information Retrieval, 5.1.1). */
+/**
+ * Distinct terms of English text by its length in words (Heaps' law; Manning et al., Introduction to Information
+ * Retrieval, 5.1.1).
+ */
 const termsOf = (words: number): number => 44 * words ** 0.49;
-/** Of a chunk whose fields have few values: node dist/load/main.js shard filters. */
+/** Bytes per chunk for fields with few distinct values: node dist/load/main.js shard filters. */
 const METADATA_INDEX_BYTES = 50;
-/** Of a value that one document has alone: test/integration/cli/capacity.test.ts. */
+/** Bytes per value that only one document has: test/integration/cli/capacity.test.ts. */
 const UNIQUE_VALUE_BYTES = 110;
-/** VmRSS of a server after its first search, the payload cache of two search workers, and room for requests. */
+/** VmRSS of a server after its first search, the payload cache of two search workers, and a reserve for requests. */
 const PROCESS_BYTES = 300e6;
-/** query_log.max_entries and max_age_days bound it earlier in most cases. */
+/** The fixed upper bound; query_log.max_entries and max_age_days usually apply earlier. */
 const QUERY_LOG_BYTES_MAX = 268e6;
 
-/** What LMDB takes for a value: test/integration/cli/capacity.test.ts. Pages are not full, and a longer value has its own. */
+/**
+ * Space of a value in LMDB: test/integration/cli/capacity.test.ts. Pages are partly empty, and longer values have pages
+ * of their own.
+ */
 const PAGE_BYTES = 4096;
 const SHARED_PAGE_VALUE_BYTES_MAX = 1300;
 const SHARED_PAGE_OVERHEAD = 1.45;
-/** Records of a document beside its vector, its text and its metadata. */
+/** Records of a document besides vector, text and metadata. */
 const DOCUMENT_BYTES = 320;
 const TEXT_BYTES_A_WORD = 6;
 const VECTOR_NUMBER_BYTES = 4;
 
-/** CPU of a search by vector over HTTP at k 10, without the walk: npm run load -- search-vectors. */
+/** CPU of a vector search over HTTP at k 10, without the graph search: npm run load -- search-vectors. */
 const SEARCH_MS = 0.25;
-/** Of the walk through the graph at 60,000 × 384: npm run bench:vectors -- --sets windows. */
+/** CPU of the graph search at 60,000 × 384: npm run bench:vectors -- --sets windows. */
 const WALK = { ms: 0.09, dim: 384, chunks: 60_000 } as const;
-/** Of a hybrid search of 10,000 chunks, above that by vector: npm run load -- search-hybrid; it doubles up to 1,000,000. */
+/**
+ * Additional CPU of a hybrid search of 10,000 chunks: npm run load -- search-hybrid. It doubles up to 1,000,000 chunks.
+ */
 const HYBRID = { ms: 0.45, chunks: 10_000 } as const;
-/** Of a written vector, linked: npm run load -- peers (filling). */
+/** CPU per written vector, including its graph edges: npm run load -- peers (filling). */
 const WRITE = { ms: 0.38, dim: 384 } as const;
-/** Busier threads make requests wait. */
+/** Above this load, requests wait. */
 const BUSY_SHARE_MAX = 0.7;
-/** A large search waits for no checkpoint then, and for no linking. */
+/** With two cores, a large search does not wait for a checkpoint or for graph construction. */
 const CORES_MIN = 2;
 
 export function needOf(plan: Plan): Need {
@@ -100,7 +108,7 @@ function pagedBytes(bytes: number): number {
   return Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
 }
 
-/** Of the processor, on the mean of all searches. */
+/** Mean CPU time per search in ms. */
 function searchMs({ chunks, dim, hybridShare, embedMs }: Plan): number {
   const walk = (WALK.ms * (dim / WALK.dim) * Math.log(Math.max(chunks, 2))) / Math.log(WALK.chunks);
   const growth = Math.max(1, 1 + Math.log10(chunks / HYBRID.chunks) / 2);
@@ -113,7 +121,7 @@ const bytes = (value: number): string =>
   value >= 1e9 ? `${(value / 1e9).toFixed(1)} GB` : `${Math.ceil(value / 1e6).toLocaleString('en-US')} MB`;
 const coresFor = (cores: Need['cores']): number => Math.max(CORES_MIN, Math.ceil(sum(cores) / BUSY_SHARE_MAX));
 
-/** Prints what is needed, as a table or as JSON in bytes and cores. */
+/** Prints the need as a table, or as JSON in bytes and cores. */
 export function capacity(plan: Plan, json: boolean, { stdout }: Output): number {
   const need = needOf(plan);
   const { memory, disk, cores } = need;

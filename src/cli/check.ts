@@ -1,5 +1,5 @@
-// `sheaf check` and `sheaf repair`: the data directory of a stopped server is looked through, or mended, and each finding is
-// a line.
+// `sheaf check` and `sheaf repair`: check or repair the data directory of a stopped server and print one line per
+// finding.
 import { type Finding, checkDirectory, findingLine } from '../storage/check/check.js';
 import { repairDirectory } from '../storage/check/repair.js';
 import { DataDirectoryError, whyForeign } from '../storage/data-directory.js';
@@ -7,24 +7,26 @@ import { EXIT } from './command-line.js';
 import { UsageError } from './errors.js';
 import { count, line, type Output } from './output.js';
 
-/** Exit code: 1 where something is damaged. Throws UsageError for what cannot be looked at. */
+/** Exit code: 1 if something is damaged. Throws UsageError if the directory cannot be checked. */
 export function check(path: string, { stdout }: Output): Promise<number> {
   return guarded(path, async () => {
     const found = await print(checkDirectory(path), stdout);
     line(
       stdout,
-      found === 0 ? `${path} is whole` : `${count(found, 'finding')}: sheaf repair ${path} mends what can be mended.`,
+      found === 0
+        ? `${path} is intact`
+        : `${count(found, 'finding')}: sheaf repair ${path} repairs what can be repaired.`,
     );
     return found === 0 ? EXIT.done : EXIT.failed;
   });
 }
 
-/** Exit code: 0 where all is whole afterwards. Throws UsageError for what cannot be looked at. */
+/** Exit code: 0 if everything is intact afterwards. Throws UsageError if the directory cannot be checked. */
 export function repair(path: string, { stdout }: Output): Promise<number> {
   return guarded(path, async () => {
     await print(repairDirectory(path), stdout);
     const left = await print(checkDirectory(path), stdout);
-    line(stdout, left === 0 ? `${path} is whole` : `Left: ${count(left, 'finding')}.`);
+    line(stdout, left === 0 ? `${path} is intact` : `Left: ${count(left, 'finding')}.`);
     return left === 0 ? EXIT.done : EXIT.failed;
   });
 }

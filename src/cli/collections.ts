@@ -1,4 +1,4 @@
-// `sheaf collections`: lists, shows, makes, renames and deletes collections.
+// `sheaf collections`: list, show, create, rename and delete collections.
 import { type Command, Option } from 'commander';
 import type { CreateBody } from '../api/collections.js';
 import { type Language, LANGUAGES, type Precision, PRECISIONS, SEARCH_MODES } from '../api/choices.js';
@@ -20,7 +20,7 @@ import { type Output, count, line, ownFields, table } from './output.js';
 export function addCollectionCommands({ program, env, output }: CommandLine): void {
   const collections = program
     .command('collections')
-    .description('list, show, make, rename and delete collections')
+    .description('list, show, create, rename and delete collections')
     .addHelpText(
       'after',
       examples(
@@ -32,29 +32,29 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
       ),
     );
   withTenant(collections.command('list', { isDefault: true }))
-    .description('names and embedders of the collections of a tenant')
+    .description('list names and embedders of the collections of a tenant')
     .option('--json', 'print JSON, a collection a line')
     .action((flags: TenantFlags & { json?: true }) =>
       listCollections(tenantOf(flags, env), flags.json === true, output),
     );
   withTenant(collections.command('show').argument('<name>'))
-    .description('settings and counts of a collection, as JSON')
+    .description('show settings and counts of a collection, as JSON')
     .action((name: string, flags: TenantFlags) =>
       showCollection(targetOf({ ...flags, collection: name }, env), output),
     );
   withSettings(withTenant(collections.command('create').argument('<name>')))
-    .description('make a collection; ingest makes one by itself, with the settings of the server')
+    .description('create a collection; ingest creates a missing one with the default settings of the server')
     .action((name: string, flags: TenantFlags & CreateFlags) =>
       createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
     );
   withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
-    .description('give a collection another name')
+    .description('rename a collection')
     .action((name: string, newName: string, flags: TenantFlags) =>
       renameCollection(targetOf({ ...flags, collection: name }, env), newName, output),
     );
   withTenant(collections.command('delete').argument('<name>'))
     .description('delete a collection with all of its documents')
-    .option('--yes', 'really')
+    .option('--yes', 'confirm the deletion')
     .action((name: string, flags: TenantFlags & { yes?: true }) =>
       deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output),
     );
@@ -63,15 +63,15 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
 function withSettings(command: Command): Command {
   return command
     .option('--display-name <text>', 'a name for people')
-    .option('--embedder <selector>', 'an instance key, a type, type:model, or a vector-space key')
-    .option('--dim <n>', 'vectors of your own, of this length', integerBetween(1, DIM_MAX))
-    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices([...SEARCH_MODES]))
-    .addOption(new Option('--language <language>', 'by whose words it is ranked').choices([...LANGUAGES]))
+    .option('--embedder <selector>', 'embedder: its key, a type, type:model, or a vector-space key')
+    .option('--dim <n>', 'store your own vectors with this number of dimensions', integerBetween(1, DIM_MAX))
+    .addOption(new Option('--mode <mode>', 'default ranking mode of searches').choices([...SEARCH_MODES]))
+    .addOption(new Option('--language <language>', 'language for stemming and stop words').choices([...LANGUAGES]))
     .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
-    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
-    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, CHUNK_SIZE_MAX))
+    .option('--chunk-size <n>', 'characters per chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
+    .option('--chunk-overlap <n>', 'characters shared with the previous chunk', integerBetween(0, CHUNK_SIZE_MAX))
     .option('--no-chunking', 'each text is one chunk')
-    .option('--priority-key <key>', 'the metadata field that lifts or lowers hits');
+    .option('--priority-key <key>', 'metadata field that raises or lowers the score of hits');
 }
 
 interface CreateFlags {
@@ -102,7 +102,7 @@ async function listCollections({ client, tenant }: TenantTarget, json: boolean, 
     line(
       stdout,
       rows.length === 0
-        ? `Tenant ${tenant} has no collections. sheaf ingest makes one.`
+        ? `Tenant ${tenant} has no collections. sheaf ingest creates one.`
         : table(['name', 'embedder', 'label'], rows),
     );
 }
@@ -137,10 +137,10 @@ function createBody({
   priorityKey,
 }: CreateFlags): CreateBody {
   if (dim !== undefined && embedder !== undefined)
-    throw new UsageError('--dim is for vectors of your own, --embedder for texts: give one of them.');
+    throw new UsageError('--dim is for your own vectors, --embedder for texts: use only one of them.');
   const size =
     chunkSize === undefined && chunkOverlap === undefined ? undefined : { size: chunkSize, overlap: chunkOverlap };
-  if (!chunking && size) throw new UsageError('--no-chunking takes no chunk size.');
+  if (!chunking && size) throw new UsageError('--no-chunking cannot be combined with a chunk size or overlap.');
   return {
     ...(dim !== undefined && { embedder_type: 'identity', embedder_config: { dim } }),
     display_name: displayName,
@@ -170,7 +170,7 @@ async function deleteCollection(
   const { doc_count: documents } = await client.collectionDetail(tenant, collection);
   if (!isSure)
     throw new UsageError(
-      `${tenant}/${collection} has ${count(documents, 'document')}: say --yes to delete it with all of them.`,
+      `${tenant}/${collection} has ${count(documents, 'document')}: confirm with --yes to delete it with all of them.`,
     );
   await client.deleteCollection(tenant, collection);
   line(stdout, `${tenant}/${collection} is deleted, with ${count(documents, 'document')}.`);

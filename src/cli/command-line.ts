@@ -1,4 +1,4 @@
-// What the commands of the command line share: exit codes, options and what they mean, filters as they are typed, Ctrl-C.
+// Shared parts of the commands: exit codes, common options, filters as they are typed, Ctrl-C.
 import { type Command, InvalidArgumentError } from 'commander';
 import { asCollectionName, asTenant } from '../api/ids.js';
 import { changedNumber } from '../base/json.js';
@@ -13,15 +13,15 @@ export interface CommandLine {
   readonly output: Output;
   readonly stdin: Input;
   /**
-   * The serve command, with variables over those of the environment; resolves with its exit code once the server has
+   * The serve command, with variables that override the environment. Resolves to its exit code once the server has
    * stopped.
    */
   readonly serve: (variables: Record<string, string>) => Promise<number>;
-  /** Told the exit code of the command that ran. */
+  /** Receives the exit code of the command. */
   readonly ended: (exitCode: number) => void;
 }
 
-/** Exit codes of every command; the help of the program tells them. */
+/** Exit codes of all commands; the program help lists them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 /** Lines for `addHelpText('after', …)`. */
@@ -44,7 +44,7 @@ export function numberBetween(min: number, max: number): (text: string) => numbe
   };
 }
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be repeated. */
 export const gathered = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
 export function jsonObject(text: string): Record<string, unknown> {
@@ -52,11 +52,11 @@ export function jsonObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     const number = changedNumber(text);
     if (number !== undefined)
-      throw new InvalidArgumentError(`${number} has more digits than a number keeps: quote it.`);
+      throw new InvalidArgumentError(`${number} has more digits than a number can keep: quote it.`);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (error) {
     if (error instanceof InvalidArgumentError) throw error;
-    // Told below, like what is JSON and no object.
+    // Reported below, like JSON that is not an object.
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"lang":"en"}\'.');
 }
@@ -76,7 +76,7 @@ export interface TargetFlags extends TenantFlags {
 
 export interface TenantTarget {
   client: SheafClient;
-  /** Of what the client is made. */
+  /** The options of the client. */
   access: { url: string; key: string | undefined };
   tenant: string;
 }
@@ -100,24 +100,24 @@ export const withTenant = (command: Command): Command =>
 export const withTarget = (command: Command, collection = 'docs'): Command =>
   withTenant(command.option('-c, --collection <name>', 'collection', collection));
 
-/** Throws UsageError for an address that is none, or a key. */
+/** Throws UsageError for an invalid address or key. */
 function serverOf({ url, key }: ServerFlags, env: Env): Pick<TenantTarget, 'client' | 'access'> {
   const access = { url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] };
   try {
     return { client: new SheafClient(access), access };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(`${error.message} Give --url as http://HOST:PORT, and --key as it was made.`);
+    throw new UsageError(`${error.message} Use --url http://HOST:PORT, and --key with an unchanged key.`);
   }
 }
 
-/** Throws UsageError for an address that is none, AppError for a bad tenant name. */
+/** Throws UsageError for an invalid address, AppError for an invalid tenant name. */
 export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({
   ...serverOf(flags, env),
   tenant: asTenant(flags.tenant),
 });
 
-/** Throws UsageError for an address that is none, AppError for a bad tenant or collection name. */
+/** Throws UsageError for an invalid address, AppError for an invalid tenant or collection name. */
 export const targetOf = (flags: TargetFlags, env: Env): Target => ({
   ...tenantOf(flags, env),
   collection: asCollectionName(flags.collection),
@@ -125,19 +125,18 @@ export const targetOf = (flags: TargetFlags, env: Env): Target => ({
 
 const OPERATORS: Readonly<Record<string, string>> = { '>=': '$gte', '<=': '$lte', '>': '$gt', '<': '$lt', '!=': '$ne' };
 const FORM = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/su;
-/** Longer ones stay texts, which keep their digits. */
+/** Longer numbers stay strings, which keep all digits. */
 const NUMBER = /^-?\d{1,15}(\.\d+)?$/;
 
 export type Filters = Record<string, unknown>;
 
 /**
- * A filter as it is typed, such as `lang=en`, `year>=2020` or `draft!=true`, beside those before it, as the filters of a
- * search body. The same field with `=` again means any of the values, with others all of the bounds.
+ * Adds a filter such as `lang=en`, `year>=2020` or `draft!=true` to those before it, as the filters of a search body. A
+ * field repeated with `=` means any of the values; with other operators, all of them apply.
  */
 export function filterWord(word: string, before: Filters = {}): Filters {
   const [, field = '', operator = '', text = ''] = FORM.exec(word) ?? [];
-  if (field.trim() === '')
-    throw new InvalidArgumentError('Give it as FIELD=VALUE, or with >=, <=, >, < or != in place of =.');
+  if (field.trim() === '') throw new InvalidArgumentError('Use FIELD=VALUE, or >=, <=, >, < or != in place of =.');
   const name = field.trim();
   const known = before[name];
   if (operator !== '=')
@@ -155,7 +154,7 @@ export function filterWord(word: string, before: Filters = {}): Filters {
 const isBounds = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Ctrl-C during long work: the first one ends the work in good order, a second one ends the process as usual. */
+/** Handles Ctrl-C during long work: the first one aborts `signal`, a second one ends the process as usual. */
 export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const interrupt = (): void => controller.abort();
@@ -168,8 +167,8 @@ export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>
 }
 
 /**
- * A collection that is not there answers like an empty one. A command that found nothing says so, since it is mostly a
- * name that was left out or mistyped.
+ * Reports that a collection does not exist. A missing collection answers like an empty one, and a command that finds
+ * nothing mostly has a missing or mistyped name.
  */
 export async function tellMissing({ client, tenant, collection }: Target, { stderr }: Output): Promise<void> {
   const failure: unknown = await client.collectionDetail(tenant, collection).then(
@@ -179,6 +178,6 @@ export async function tellMissing({ client, tenant, collection }: Target, { stde
   if (failure instanceof SheafNotFound)
     line(
       stderr,
-      `There is no collection ${tenant}/${collection}: name another with -c and -t. sheaf collections lists what there is.`,
+      `There is no collection ${tenant}/${collection}: name another with -c and -t. sheaf collections lists the existing ones.`,
     );
 }

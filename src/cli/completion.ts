@@ -1,12 +1,11 @@
-// `sheaf completion`: a script for a shell, made of the commands as they are. What is typed so far says where in the
-// tree of commands one is; there the script knows subcommands, options and the values of options, and leaves the rest
-// to the shell's files. Pure.
+// `sheaf completion`: generates a shell script from the command definitions. The script follows the typed words through
+// the tree of commands and completes subcommands, options and option values; files are left to the shell. Pure.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A command, by all of its words: `sheaf collections list`. */
+/** A command with all of its words: `sheaf collections list`. */
 interface Place {
   path: string;
   commands: readonly { name: string; description: string }[];
@@ -41,7 +40,7 @@ const pathsBelow = (places: readonly Place[]): string =>
     .map(({ path }) => quoted(path))
     .join(' | ');
 
-/** Options with a choice of values: what stands before the value, and the values. */
+/** Options with a fixed set of values: the words before the value, and the values. */
 function choicesOf({ path, options }: Place): { before: string[]; values: readonly string[] }[] {
   return options.flatMap(({ short, long, argChoices }) =>
     argChoices

@@ -1,10 +1,9 @@
-// Records of other databases, read over their HTTP interfaces page by page, for `sheaf import --from`. Nothing is written
-// there, and no more than a page is held.
+// Readers for other databases over their HTTP APIs, page by page. They write nothing there and hold one page at a time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withLongNumbersQuoted } from '../base/json.js';
 import { LocalFailure, UsageError } from './errors.js';
 
-/** What a record is there: a point of Qdrant, a record of Chroma. */
+/** A record of the source: a point of Qdrant, or a record of Chroma. */
 export interface SourceRecord {
   readonly id: string;
   readonly text?: string | undefined;
@@ -13,17 +12,17 @@ export interface SourceRecord {
 }
 
 export interface SourceCollection {
-  /** Of its vectors; undefined where it has none yet. */
+  /** Dimensions of the vectors; undefined if there are none yet. */
   readonly dim: number | undefined;
   readonly records: number;
-  /** As the database names it: `Cosine`, `l2`. */
+  /** The metric as the database names it: `Cosine`, `l2`. */
   readonly metric: string;
-  /** Each record once, as long as nobody writes there. */
+  /** Yields each record once, provided that nobody writes meanwhile. */
   each(signal: AbortSignal): AsyncGenerator<SourceRecord, void>;
 }
 
 export interface SourceAddress {
-  /** Of the server. */
+  /** Address of the server. */
   readonly url: string;
   readonly collection: string;
   readonly key: string | undefined;
@@ -37,7 +36,7 @@ const REASON_CHARACTERS_MAX = 200;
 
 type Json = Record<string, unknown>;
 
-/** JSON requests to a server. Those that may succeed later are sent again: they only read. */
+/** JSON requests to a server. Failures that may be temporary are retried, because requests only read. */
 class JsonServer {
   private readonly base: string;
 
@@ -46,11 +45,11 @@ class JsonServer {
     private readonly headers: Readonly<Record<string, string>>,
   ) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-      throw new UsageError(`${url} is no address. Give the server's as http://HOST:PORT.`);
+      throw new UsageError(`${url} is not an address. Give the address of the server as http://HOST:PORT.`);
     this.base = url.replace(/\/+$/, '');
   }
 
-  /** Undefined for 404. Throws LocalFailure with what the server says. */
+  /** Undefined for 404. Throws LocalFailure with the server's message. */
   async ask(path: string, body?: object, signal?: AbortSignal): Promise<Json | undefined> {
     for (let tries = 1; ; tries++) {
       const { status, text } = await this.exchange(path, body, signal).catch((error: unknown) => {
@@ -85,12 +84,15 @@ class JsonServer {
   }
 }
 
-/** Numbers that a 64-bit float does not hold become strings of their digits, as in the metadata of Sheaf. */
+/**
+ * Parses JSON. Numbers that a 64-bit float cannot represent become strings of their digits, as in the metadata of
+ * Sheaf.
+ */
 function parsed(text: string, base: string): Json {
   try {
     return JSON.parse(withLongNumbersQuoted(text)) as Json;
   } catch {
-    throw new LocalFailure(`${base} does not answer with JSON: it is another kind of server.`);
+    throw new LocalFailure(`${base} does not answer with JSON: it is a different kind of server.`);
   }
 }
 
@@ -107,7 +109,9 @@ const causeOf = (error: unknown): string => {
 const DEFAULT_TENANT = 'default_tenant';
 const DEFAULT_DATABASE = 'default_database';
 
-/** A collection of Chroma 1.x (`/api/v2`). `database`: TENANT/DATABASE. Throws UsageError where there is none. */
+/**
+ * Opens a collection of Chroma 1.x (`/api/v2`). `database` is TENANT/DATABASE. Throws UsageError if it does not exist.
+ */
 export async function openChroma(
   { url, collection, key }: SourceAddress,
   database = `${DEFAULT_TENANT}/${DEFAULT_DATABASE}`,
@@ -163,13 +167,13 @@ async function* chromaRecords(
   }
 }
 
-/** Where frameworks keep the text of a point, in this order. */
+/** The fields in which frameworks store the text of a point, in order of preference. */
 const TEXT_FIELDS = ['document', 'page_content', 'text', 'content'];
 
 export interface QdrantOptions {
-  /** The field of the payload that has the text; undefined: the first of the usual ones that a point has. */
+  /** The payload field with the text; undefined: the first of the usual fields that a point has. */
   readonly textField: string | undefined;
-  /** Of a collection with named vectors. */
+  /** For a collection with named vectors. */
   readonly vectorName: string | undefined;
 }
 
@@ -178,7 +182,9 @@ interface VectorParams {
   distance: string;
 }
 
-/** A collection of Qdrant. Throws UsageError where there is none, or none of its vectors can be told. */
+/**
+ * Opens a collection of Qdrant. Throws UsageError if it does not exist, or if the choice of its vector is ambiguous.
+ */
 export async function openQdrant(
   { url, collection, key }: SourceAddress,
   { textField, vectorName }: QdrantOptions,
@@ -198,7 +204,7 @@ export async function openQdrant(
   };
 }
 
-/** `name`: undefined where the collection has one vector without a name; `params`: undefined where it has none. */
+/** `name` is undefined if the collection has one unnamed vector; `params` is undefined if it has no vector. */
 function chosenVector(
   vectors: VectorParams | Record<string, VectorParams>,
   wanted: string | undefined,
@@ -240,7 +246,7 @@ async function* qdrantRecords(
   }
 }
 
-/** The text, and the rest of the payload. LangChain keeps the metadata in a field of their own: they move up. */
+/** The text, and the rest of the payload. LangChain nests the metadata in a field, which is flattened. */
 function contentOf(payload: Json, textFields: readonly string[]): Pick<SourceRecord, 'text' | 'metadata'> {
   const field = textFields.find((name) => typeof payload[name] === 'string');
   if (field === undefined) return { metadata: payload };
@@ -254,9 +260,8 @@ function vectorOf(vector: unknown, name: string | undefined): number[] | undefin
   const own: unknown = name === undefined ? vector : (vector as Json | null | undefined)?.[name];
   if (own === undefined || own === null) return undefined;
   if (Array.isArray(own) && typeof own[0] === 'number') return own as number[];
-  if (Array.isArray(own))
-    throw new UsageError('Its points have several vectors in one: Sheaf takes one for a document.');
-  return undefined; // Vectors by names, none of which was chosen: they are sparse.
+  if (Array.isArray(own)) throw new UsageError('Its points have multi-vectors: Sheaf stores one vector per document.');
+  return undefined; // Named vectors without a chosen one: they are sparse.
 }
 
 const missing = (collection: string, url: string): UsageError =>

@@ -1,5 +1,5 @@
-// `sheaf doctor`: what a server would meet on this machine, a line each, with a remedy where one is needed. It only reads,
-// but for a file that it syncs in the data directory and removes.
+// `sheaf doctor`: checks this machine for running a server, one line per finding, with a remedy if needed. It only
+// reads, except for a file in the data directory that it syncs and removes.
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -18,13 +18,13 @@ const GB = 1e9;
 
 interface Finding {
   name: string;
-  /** `fail`: a server could not run; `warn`: it runs, but could do better. */
+  /** `fail`: a server cannot run; `warn`: it runs, but not optimally. */
   state: 'ok' | 'warn' | 'fail';
   found: string;
   remedy?: string;
 }
 
-/** Exit code: 1 where a server could not run. */
+/** Exit code: 1 if a server cannot run. */
 export async function doctor(
   env: Record<string, string | undefined>,
   { json, style }: { json: boolean; style: Style },
@@ -45,9 +45,9 @@ export async function doctor(
     line(
       stdout,
       failed > 0
-        ? `${count(failed, 'finding')} would keep a server from running here.`
+        ? `${count(failed, 'finding')} would prevent a server from running here.`
         : warned > 0
-          ? `A server runs here; ${count(warned, 'finding')} could be better.`
+          ? `A server runs here; ${count(warned, 'finding')} could be improved.`
           : 'A server runs well here.',
     );
   return failed > 0 ? EXIT.failed : EXIT.done;
@@ -58,13 +58,13 @@ function lineOf({ name, state, found, remedy }: Finding, { good, strong, bad }: 
   return `${mark}  ${name.padEnd(15)}  ${found}${remedy === undefined ? '' : `\n      ${' '.repeat(15)}  ${remedy}`}`;
 }
 
-/** A finding for the whole, and one for each key that is retired. */
+/** A finding for the configuration, and one for each retired key. */
 function configOf(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
   const name = 'configuration';
   const retired: Finding[] = [];
   try {
     const config = readConfig(env, (warning) => retired.push({ name, state: 'warn', found: warning }));
-    const found = `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`;
+    const found = `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, if it exists,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`;
     return { config, findings: [{ name, state: 'ok', found }, ...retired] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -75,10 +75,10 @@ function configOf(env: Record<string, string | undefined>): { config?: Config; f
 const FREE_WANTED_BYTES = 2 * GB;
 const SYNCS = 20;
 const SYNC_BYTES = 4096;
-/** Above this an ingest of one document waits noticeably. */
+/** Above this, the ingest of one document is noticeably slow. */
 const SYNC_MS_WANTED = 20;
 
-/** Numbers of the kernel for file systems (statfs). */
+/** File system types as in statfs of Linux. */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [0xef53, 'ext4'],
   [0x58465342, 'xfs'],
@@ -97,7 +97,14 @@ async function diskFindings(dataDir: string): Promise<Finding[]> {
   const place = existing(resolve(dataDir));
   const foreign = whyForeign(dataDir);
   if (foreign !== undefined)
-    return [{ name: 'data directory', state: 'fail', found: foreign, remedy: 'Sheaf touches nothing there.' }];
+    return [
+      {
+        name: 'data directory',
+        state: 'fail',
+        found: foreign,
+        remedy: 'Sheaf changes nothing there: name another folder with SHEAF_DATA_DIR or --data-dir.',
+      },
+    ];
   try {
     const { type, bavail, bsize } = await statfs(place);
     return [
@@ -111,13 +118,13 @@ async function diskFindings(dataDir: string): Promise<Finding[]> {
         name: 'data directory',
         state: 'fail',
         found: `${dataDir}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
-        remedy: 'Name a folder that this user may write with SHEAF_DATA_DIR or --data-dir.',
+        remedy: 'Use SHEAF_DATA_DIR or --data-dir to name a folder that this user may write.',
       },
     ];
   }
 }
 
-/** The folder itself, or the nearest one above that is there already. */
+/** The folder itself, or its nearest existing ancestor. */
 const existing = (path: string): string =>
   existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 
@@ -128,10 +135,15 @@ function typeFinding(dataDir: string, type: string): Finding {
       name,
       state: 'fail',
       found: `${dataDir}, on ${type}`,
-      remedy: 'The store maps its files into memory, which network file systems do not keep whole: take a local disk.',
+      remedy: 'The store maps its files into memory, which is unsafe on network file systems: use a local disk.',
     };
   if (type === 'tmpfs')
-    return { name, state: 'warn', found: `${dataDir}, on tmpfs`, remedy: 'It is gone when the machine restarts.' };
+    return {
+      name,
+      state: 'warn',
+      found: `${dataDir}, on tmpfs`,
+      remedy: 'The data is lost when the machine restarts.',
+    };
   return { name, state: 'ok', found: `${dataDir}, on ${type}` };
 }
 
@@ -141,7 +153,7 @@ function roomFinding(bytes: number): Finding {
     `${gigabytes(bytes)} free`,
     bytes >= FREE_WANTED_BYTES,
     'warn',
-    'On a full disk writes are refused, until there is room again.',
+    'On a full disk writes fail until there is space again.',
   );
 }
 
@@ -152,11 +164,11 @@ async function syncFinding(folder: string): Promise<Finding> {
     `${median.toFixed(2)} ms`,
     median <= SYNC_MS_WANTED,
     'warn',
-    'Every acknowledged write waits for one: take a local SSD, or send documents in batches.',
+    'Every acknowledged write waits for a sync: use a local SSD, or send documents in batches.',
   );
 }
 
-/** Of some syncs of a page, as each commit makes one. */
+/** The median time to sync a page, as each commit does. */
 export async function medianSyncMs(folder: string): Promise<number> {
   const path = join(folder, `.sheaf-doctor-${process.pid}`);
   const file = await open(path, 'w', 0o600);
@@ -175,7 +187,7 @@ export async function medianSyncMs(folder: string): Promise<number> {
   return times.sort((a, b) => a - b)[SYNCS >> 1] as number;
 }
 
-/** Connections and files of a busy server. */
+/** Enough for the connections and files of a busy server. */
 const OPEN_FILES_WANTED = 4096;
 const MEMORY_WANTED_BYTES = 1 * GB;
 
@@ -216,7 +228,7 @@ async function runtimeFindings(): Promise<Finding[]> {
       'fail',
       'Install a C++ compiler (apt-get install g++) and start the server once: it compiles the store.',
     ),
-    finding('cores', String(cores), cores > 1, 'warn', 'Searches and writes share the one core.'),
+    finding('cores', String(cores), cores > 1, 'warn', 'Searches and writes share one core.'),
   ];
 }
 
@@ -250,7 +262,7 @@ function limitFindings(): Finding[] {
       `${lockLimit}; ${swap ? 'swap is on' : 'no swap, so nothing needs to be locked'}`,
       !swap,
       'warn',
-      'What is swapped out is searched slowly: swapoff -a, or MemorySwapMax=0 in the systemd unit.',
+      'Swapped memory makes searches slow: swapoff -a, or MemorySwapMax=0 in the systemd unit.',
     ),
   ];
 }
@@ -269,7 +281,7 @@ function memoryFindings(): Finding[] {
       room,
       usable >= MEMORY_WANTED_BYTES,
       'warn',
-      'A vector of 384 numbers takes about 1 KB, with its graph: 1 GB holds less than a million chunks.',
+      'A vector of 384 dimensions takes about 1 KB with its graph: 1 GB holds less than a million chunks.',
     ),
     finding(
       'overcommit',
@@ -278,12 +290,12 @@ function memoryFindings(): Finding[] {
       'warn',
       'Shards reserve more than they use: sysctl vm.overcommit_memory=0.',
     ),
-    // Where the kernel has none there is nothing to set.
+    // Kernels without huge pages have nothing to configure.
     pages === ''
-      ? { name: 'huge pages', state: 'warn', found: 'not told' }
+      ? { name: 'huge pages', state: 'warn', found: 'unknown' }
       : finding(
           'huge pages',
-          /\[(\w+)\]/.exec(pages)?.[1] ?? 'not told',
+          /\[(\w+)\]/.exec(pages)?.[1] ?? 'unknown',
           !pages.includes('[never]'),
           'warn',
           'Graphs build a third faster with them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled',
@@ -303,7 +315,7 @@ async function portFinding({ host, port, tls }: Config): Promise<Finding> {
       name,
       state: 'fail',
       found: `${where}: ${refusal}`,
-      remedy: 'Take an address of this machine (server.host), and a port that this user may listen on.',
+      remedy: 'Use an address of this machine (server.host), and a port that this user may listen on.',
     };
   const client = new SheafClient({
     url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
@@ -318,7 +330,7 @@ async function portFinding({ host, port, tls }: Config): Promise<Finding> {
     name,
     state: 'fail',
     found: `${where} is taken by another program`,
-    remedy: 'Take another one: server.port, or sheaf serve --port.',
+    remedy: 'Use another port: server.port, or sheaf serve --port.',
   };
 }
 
@@ -330,12 +342,12 @@ function listenRefusal(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-/** `remedy` is told where it is not well. */
+/** Creates a finding; `remedy` is shown if it is not well. */
 function finding(name: string, found: string, isWell: boolean, otherwise: 'warn' | 'fail', remedy: string): Finding {
   return isWell ? { name, state: 'ok', found } : { name, state: otherwise, found, remedy };
 }
 
-/** A small file of the kernel's, without the line end; '' where there is none. */
+/** The trimmed content of a small kernel file; '' if it does not exist. */
 function kernelFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();

@@ -1,4 +1,4 @@
-// `sheaf docs`: lists, shows and deletes documents of a collection, and their chunks.
+// `sheaf docs`: list, show and delete the documents of a collection, and show their chunks.
 import { SheafError } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
 import {
@@ -32,27 +32,27 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
       ),
     );
   withTarget(docs.command('list', { isDefault: true }))
-    .description('documents by id, with version, chunks and time')
-    .option('-n, --limit <n>', 'how many; default: all', integerBetween(1, LIMIT_MAX))
+    .description('list documents by id, with version, number of chunks and time')
+    .option('-n, --limit <n>', 'maximum number of documents; default: all', integerBetween(1, LIMIT_MAX))
     .option('--json', 'print JSON, a document a line')
     .action((flags: JsonFlags & { limit?: number }) =>
       listDocuments(targetOf(flags, env), { limit: flags.limit ?? Infinity, json: flags.json === true }, output),
     );
   withTarget(docs.command('show').argument('<docid>'))
-    .description('what is known of a document, as JSON')
+    .description('show the metadata of a document, as JSON')
     .action((docid: string, flags: TargetFlags) => showDocument(targetOf(flags, env), docid, output));
   withTarget(docs.command('chunks').argument('<docid>'))
-    .description('the chunks of a document, with their texts')
+    .description('list the chunks of a document with their texts')
     .option('--json', 'print JSON, a chunk a line')
     .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
   withTarget(docs.command('delete').argument('<docid...>'))
-    .description('delete documents; exit code 1 where one was not there')
+    .description('delete documents; exit code 1 if one did not exist')
     .action(async (docids: string[], flags: TargetFlags) =>
       ended(await deleteDocuments(targetOf(flags, env), docids, output)),
     );
 }
 
-/** A line each as they come: a collection may have millions. */
+/** Prints lines as they arrive, because a collection may have millions of documents. */
 async function listDocuments(
   target: Target,
   { limit, json }: { limit: number; json: boolean },
@@ -79,7 +79,7 @@ async function showDocument({ client, tenant, collection }: Target, docid: strin
   line(stdout, JSON.stringify(document, null, 2));
 }
 
-/** Throws SheafNotFound where there is no document. */
+/** Throws SheafNotFound if the document does not exist. */
 async function showChunks(target: Target, docid: string, json: boolean, { stdout }: Output): Promise<void> {
   const { client, tenant, collection } = target;
   await client.getDocument(tenant, collection, docid);
@@ -104,13 +104,13 @@ async function contentOf({ client, tenant, collection }: Target, rid: string): P
   }
 }
 
-/** Exit code: 1 where one was not there. */
+/** Exit code: 1 if a document did not exist. */
 async function deleteDocuments(
   { client, tenant, collection }: Target,
   docids: readonly string[],
   { stdout, stderr }: Output,
 ): Promise<number> {
-  // Before the first of them goes.
+  // Validates all ids before the first deletion.
   encodePath(docids);
   let missing = 0;
   for (const docid of docids) {
@@ -119,7 +119,7 @@ async function deleteDocuments(
     line(
       chunks === 0 ? stderr : stdout,
       chunks === 0
-        ? `${oneLine(docid)} is not there.`
+        ? `${oneLine(docid)} does not exist.`
         : `${oneLine(docid)} is deleted, with ${count(chunks, 'chunk')}.`,
     );
   }

@@ -1,4 +1,4 @@
-// Files of the command line: those that an ingest is to send, one that a command is to read, and one that it writes.
+// Files of the command line: finding files to ingest, validating a file to read, and writing a file atomically.
 import { randomUUID } from 'node:crypto';
 import { type Dirent, constants, statSync } from 'node:fs';
 import { access, link, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -7,9 +7,9 @@ import picomatch from 'picomatch';
 import { LocalFailure, UsageError, reasonOf } from './errors.js';
 
 export interface FoundFile {
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
-  /** Path relative to the deepest folder that holds everything asked for, with `/`: unique in one ingest. */
+  /** Path relative to the deepest folder that contains all requested files, with `/`. Unique within one ingest. */
   id: string;
 }
 
@@ -19,9 +19,9 @@ export interface LeftOut {
 }
 
 export interface FindOptions {
-  /** Which files to take, by relative path. */
+  /** Selects files by their relative path. */
   accepts: (id: string) => boolean;
-  /** Names of folders not to enter, unless one of the roots is such a folder itself. */
+  /** Names of folders to skip, unless a root is such a folder itself. */
   skipFolders: ReadonlySet<string>;
 }
 
@@ -31,9 +31,8 @@ interface Findings {
 }
 
 /**
- * All accepted files below `roots` (files, folders or patterns), in the order of their names. A link to a file is that
- * file; a link to a folder is left out unless it is a root, so that no loop can arise. Throws UsageError for a root
- * that is not there.
+ * All accepted files below `roots` (files, folders or patterns), ordered by name. A link to a file counts as that file.
+ * A link to a folder is skipped unless it is a root, so that loops cannot occur. Throws UsageError for a missing root.
  */
 export async function findFiles(roots: readonly string[], options: FindOptions): Promise<Findings> {
   const places = await Promise.all(roots.map(openRoot));
@@ -52,7 +51,7 @@ export async function findFiles(roots: readonly string[], options: FindOptions):
 interface Place {
   path: string;
   isFolder: boolean;
-  /** Of a pattern: which files below the folder are meant, by their path below it. */
+  /** For a pattern: selects files by their absolute path. */
   fits: (path: string) => boolean;
 }
 
@@ -81,7 +80,7 @@ function commonFolder(folders: readonly string[]): string {
 
 class Finder {
   readonly findings: Findings = { files: [], leftOut: [] };
-  /** What the root that is read now takes. */
+  /** The filter of the root that is currently read. */
   fits: Place['fits'] = () => true;
   readonly #taken = new Set<string>();
 
@@ -130,12 +129,12 @@ class Finder {
 }
 
 /**
- * The size in bytes of a file that a command is to read, looked at before anything is sent. Throws UsageError for what is not there, is no file or may not be read; `remedy` says what to name
- * instead.
+ * Validates a file that a command is to read, before anything is sent, and resolves to its size in bytes. Throws
+ * UsageError if it does not exist, is not a file or is not readable; `remedy` says what to name instead.
  */
 export async function readableFile(path: string, remedy: string): Promise<number> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (!(stats instanceof Error) && !stats.isFile()) throw new UsageError(`${path} is no file. ${remedy}`);
+  if (!(stats instanceof Error) && !stats.isFile()) throw new UsageError(`${path} is not a file. ${remedy}`);
   const failure =
     stats instanceof Error
       ? stats
@@ -147,7 +146,7 @@ export async function readableFile(path: string, remedy: string): Promise<number
   return (stats as { size: number }).size;
 }
 
-/** Where the place that was named is none; for all else the command line is right, and the machine did not do it. */
+/** Errors caused by the given path. All other errors are failures of the machine. */
 const MISNAMED: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -158,9 +157,9 @@ const MISNAMED: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Writes a file that appears under its name only when it is whole. `write` makes it at the path that it is given, which nobody else has: it is asked to open it with flag `wx`. A
- * file that is there stays there unless `replace` is said, also one that comes meanwhile. Throws UsageError,
- * LocalFailure, or what `write` throws that is no failure of the file system.
+ * Writes a file that appears under its name only when it is complete. `write` creates it at the given path, which is
+ * unique, and should open it with flag `wx`. An existing file is kept unless `replace` is set, even one that is created
+ * meanwhile. Throws UsageError, LocalFailure, or what `write` throws other than file system errors.
  */
 export async function writeAtomically<T>(
   file: string,
@@ -183,41 +182,46 @@ export async function writeAtomically<T>(
   }
 }
 
-/** Unlike a rename it takes nothing's place. Not every file system has links: there only a race is lost. */
+/**
+ * Links the draft to its name, which unlike a rename never replaces a file. On file systems without links it renames,
+ * so there a concurrent writer may be overwritten.
+ */
 async function linked(draft: string, file: string): Promise<void> {
   const failure = await link(draft, file).catch((error: NodeJS.ErrnoException) => error);
   if (failure === undefined) return rm(draft);
   if (failure.code === 'EEXIST') {
     await rm(draft, { force: true });
-    throw new UsageError(`${file} has come meanwhile: name another file, or say --force.`);
+    throw new UsageError(`${file} has been created meanwhile: name another file, or use --force.`);
   }
   await rename(draft, file);
 }
 
-/** A device, say, is not to be replaced by a file whatever is said. */
+/** Never replaces anything but a regular file, such as a device. */
 function checkPlace(file: string, replace: boolean): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile())
-    throw new UsageError(`${file} cannot be written: it is ${there.isDirectory() ? 'a folder' : 'no file'}.`);
-  if (there && !replace) throw new UsageError(`${file} is there already: name another file, or say --force.`);
+    throw new UsageError(
+      `${file} cannot be written: it is ${there.isDirectory() ? 'a folder' : 'not a regular file'}.`,
+    );
+  if (there && !replace) throw new UsageError(`${file} already exists: name another file, or use --force.`);
 }
 
 /**
- * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore;
- * hidden files count like others. Throws UsageError for a bracket without its partner.
+ * A test for relative paths (with `/`). A pattern without `/` is matched against the file name only, as in .gitignore;
+ * hidden files are not special. Throws UsageError for an unbalanced bracket.
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
   try {
     const matches = picomatch(pattern, { basename: !pattern.includes('/'), dot: true, strictBrackets: true });
     return (path) => matches(path);
   } catch {
-    throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
+    throw new UsageError(`The pattern "${pattern}" has an unbalanced bracket.`);
   }
 }
 
 /**
- * A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is
- * none.
+ * Splits a pattern such as `docs/**\/*.md` into the folder before it and a test for paths below that folder. Undefined
+ * if the text is not a pattern.
  */
 function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
   const { base, glob, isGlob } = picomatch.scan(text);

@@ -1,6 +1,6 @@
-// `sheaf import`: a collection archive of PaveDB 0.9.7, or a collection of Chroma or Qdrant, becomes a collection of Sheaf.
-// Texts and vectors stay as they are: they are written as an archive of Sheaf into a temporary folder, which is restored.
-// Where the vectors are not wanted the texts are ingested.
+// `sheaf import`: converts a collection archive of PaveDB 0.9.7, or a collection of Chroma or Qdrant, into a collection
+// of Sheaf. Texts and vectors are kept: they are written as an archive of Sheaf in a temporary folder, which is
+// restored. If the vectors are not wanted, the texts are ingested instead.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,12 +30,12 @@ import { type Output, count, duration, line, oneLine } from './output.js';
 import { type Progress, startProgress } from './progress.js';
 
 export interface ImportFlags {
-  /** Selector of the embedder that made the vectors, where it has another name here. */
+  /** Selector of the embedder that made the vectors, if its name on this server differs. */
   embedder: string | undefined;
   replace: boolean;
 }
 
-/** Exit code: 0 when all of it is there, 130 after Ctrl-C. Throws UsageError for an archive that cannot be read. */
+/** Exit code: 0 if everything is imported, 130 after Ctrl-C. Throws UsageError for an unreadable archive. */
 export async function importPaveDb(
   { client, tenant, collection }: Target,
   file: string,
@@ -53,7 +53,7 @@ export async function importPaveDb(
         const content = { documents: archive.documents(settings.priority_key), queries: archive.queries() };
         const { counts, unread, path } = await convert(content, settings, folder);
         await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
-        if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that cannot be told here.`);
+        if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that Sheaf cannot represent.`);
         line(
           output.stdout,
           `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`,
@@ -71,17 +71,17 @@ export async function importPaveDb(
   });
 }
 
-/** What an archive tells of the collection that it is of. */
+/** The collection that an archive was made from. */
 interface Origin {
   tenant: string;
   name: string;
   displayName?: string | null | undefined;
   createdAt?: string | null | undefined;
-  /** Undefined where there are no vectors. */
+  /** Undefined if there are no vectors. */
   dim: number | undefined;
 }
 
-/** The settings that a collection like this one gets on the server: asked by making one, which goes again. */
+/** The settings that such a collection gets on this server, determined by creating a temporary one. */
 async function settingsHere(
   client: SheafClient,
   tenant: string,
@@ -124,15 +124,15 @@ const explained = (error: unknown, file: string): unknown =>
 
 interface Content {
   documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>;
-  /** Undefined for one that cannot be told here. */
+  /** Yields undefined for a logged search that cannot be represented. */
   queries: Iterable<ArchivedQuery | undefined>;
 }
 
 interface Converted {
   counts: ArchiveCounts;
-  /** Logged searches that cannot be told here. */
+  /** Number of logged searches that cannot be represented. */
   unread: number;
-  /** Of the archive, in the folder. */
+  /** Path of the archive in the folder. */
   path: string;
 }
 
@@ -140,7 +140,7 @@ interface Converted {
 async function convert(content: Content, settings: ArchivedSettings, folder: string): Promise<Converted> {
   const path = join(folder, 'sheaf.zip');
   const writer = new ArchiveWriter(new Date());
-  // What the documents throw ends the writing as well.
+  // An error of the documents also ends the writing.
   const written = pipeline(writer.output, createWriteStream(path, { mode: 0o600 }));
   const [converted] = await Promise.all([
     write(writer, content, settings).catch((error: unknown) => {
@@ -172,18 +172,19 @@ async function write(
 
 export interface DatabaseImport {
   source: SourceCollection;
-  /** Of the collection there, for messages. */
+  /** Name of the source collection, for messages. */
   name: string;
-  /** Selector of the embedder of this server whose vectors the source has. */
+  /** Selector of the embedder of this server that made the vectors of the source. */
   embedder: string | undefined;
-  /** The server embeds the texts; the vectors of the source are left there. */
+  /** Whether the server embeds the texts; the vectors of the source are then not imported. */
   embeds: boolean;
   replace: boolean;
 }
 
 /**
- * A collection of another database, each record a document of one chunk. Exit code: 0 when all of it is there, 1 when
- * records were left out, 130 after Ctrl-C. Throws UsageError, and LocalFailure where the other server does not answer.
+ * Imports a collection of another database; each record becomes a document of one chunk. Exit code: 0 if everything is
+ * imported, 1 if records were left out, 130 after Ctrl-C. Throws UsageError, and LocalFailure if the source does not
+ * answer.
  */
 export async function importDatabase(target: Target, request: DatabaseImport, output: Output): Promise<number> {
   const startedAtMs = performance.now();
@@ -202,7 +203,7 @@ export async function importDatabase(target: Target, request: DatabaseImport, ou
       if (!request.embeds && !tally.areUnit && source.metric.toLowerCase() !== 'cosine')
         line(
           output.stderr,
-          `${name} is compared by ${source.metric}, and here by cosine: hits may come in another order.`,
+          `${name} uses the metric ${source.metric}, Sheaf uses cosine: hits may have a different order.`,
         );
       const { tenant, collection } = target;
       const others = tally.leftOut > 0 ? `, ${count(tally.leftOut, 'record')} left out` : '';
@@ -221,13 +222,13 @@ export async function importDatabase(target: Target, request: DatabaseImport, ou
   });
 }
 
-/** Of so many records that are left out each gets a line; the others are counted. */
+/** Records left out that get a line of their own; the others are counted. */
 const LEFT_OUT_TOLD_MAX = 20;
 
-/** What became of the records so far. */
+/** Counts the records so far. */
 class RecordTally {
   leftOut = 0;
-  /** Whether all vectors have length 1: then every metric gives the same order. */
+  /** Whether all vectors have length 1, in which case all metrics give the same order. */
   areUnit = true;
   private done = 0;
   private readonly progress: Progress;
@@ -257,7 +258,7 @@ async function* resumed<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, 
   yield* rest;
 }
 
-/** Sends the texts; resolves with the number of documents that the server has stored. */
+/** Ingests the texts and resolves to the number of stored documents. */
 async function embedRecords(
   { client, tenant, collection }: Target,
   records: AsyncIterable<SourceRecord>,
@@ -279,7 +280,7 @@ async function embedRecords(
   return stored;
 }
 
-/** Makes an archive of texts and vectors as they are, and restores it; resolves with the number of documents. */
+/** Restores texts and vectors unchanged by an archive, and resolves to the number of documents. */
 async function restoreRecords(
   { client, tenant, collection }: Target,
   { source, embedder, replace }: DatabaseImport,
@@ -292,11 +293,10 @@ async function restoreRecords(
 ): Promise<number> {
   if (embedder === undefined && first.text !== undefined)
     throw new UsageError(
-      'The records have texts. Give --embedder SELECTOR where an embedder of this server made their vectors, or --embed to have the texts embedded anew.',
+      'The records have texts. Use --embedder SELECTOR if an embedder of this server made their vectors, or --embed to embed the texts again.',
     );
   const dim = source.dim ?? first.vector?.length;
-  if (dim === undefined)
-    throw new UsageError('The records have no vectors. Give --embed to have their texts embedded.');
+  if (dim === undefined) throw new UsageError('The records have no vectors. Use --embed to embed their texts.');
   const body = embedder === undefined ? { embedder_type: 'identity', embedder_config: { dim } } : { embedder };
   const settings = await settingsHere(client, tenant, body, { tenant, name: collection, dim });
   const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
@@ -310,7 +310,7 @@ async function restoreRecords(
   }
 }
 
-/** Those that the server would refuse are left out: one of them would be the end of the whole archive. */
+/** Leaves out records that the server would reject, because a single one would fail the whole archive. */
 async function* archivedRecords(
   records: AsyncIterable<SourceRecord>,
   { dim, embedder_type: type, priority_key: priorityKey }: ArchivedSettings,
@@ -347,7 +347,7 @@ function archivedRecord(
   };
 }
 
-/** Fields that Sheaf gives a value itself get another name where theirs differs. */
+/** Renames source fields that Sheaf sets itself, if their values differ. */
 function metadataHere(metadata: SourceRecord['metadata'], id: string): Record<string, unknown> {
   const { docid, ingested_at: ingestedAt, ...rest } = metadata;
   return {

@@ -1,5 +1,5 @@
-// What `sheaf ingest` sends that is no file: standard input as one document, and with --ndjson documents a line, which go
-// to the server in one stream while results come back; neither side is ever held whole.
+// Ingest of standard input: as one document, or with --ndjson as documents, one per line, in a stream whose results
+// come back meanwhile. An NDJSON stream is never held whole on either side.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -13,7 +13,7 @@ import { startLineProgress } from './progress.js';
 
 /** The path that stands for standard input, as usual. */
 export const STANDARD_INPUT = '-';
-/** Standard input is held whole; the server takes no larger file by default. */
+/** Standard input is held whole; by default the server accepts no larger file. */
 const INPUT_BYTES_MAX = 512 * 2 ** 20;
 
 interface InputDocument {
@@ -21,14 +21,14 @@ interface InputDocument {
   metadata: Record<string, unknown> | undefined;
 }
 
-/** What is piped in becomes one document. Throws UsageError without a name for the document, and where there is nothing to read. */
+/** Ingests standard input as one document. Throws UsageError if the document has no name or there is no input. */
 export async function ingestInput(
   { client, tenant, collection }: Target,
   stdin: Input,
   { docid, metadata }: InputDocument,
   { stdout }: Output,
 ): Promise<number> {
-  if (docid === undefined) throw new UsageError('Name the document that comes by standard input with --docid.');
+  if (docid === undefined) throw new UsageError('Name the document from standard input with --docid.');
   const content = new Blob(await piecesOf(stdin));
   if (content.size === 0) throw new UsageError('Standard input is empty.');
   const { chunks } = await client.ingestFile(tenant, collection, { name: nameOf(docid), content, docid, metadata });
@@ -36,7 +36,7 @@ export async function ingestInput(
   return EXIT.done;
 }
 
-/** The extension of the id tells the type, as a file's would; without one the content does. */
+/** The extension of the id determines the type, like that of a file; without one the content does. */
 const nameOf = (docid: string): string => docid.slice(docid.lastIndexOf('/') + 1) || 'stdin.txt';
 
 async function piecesOf(stdin: Input): Promise<Uint8Array<ArrayBuffer>[]> {
@@ -46,17 +46,17 @@ async function piecesOf(stdin: Input): Promise<Uint8Array<ArrayBuffer>[]> {
     pieces.push(Uint8Array.from(Buffer.from(piece)));
     bytes += piece.length;
     if (bytes > INPUT_BYTES_MAX)
-      throw new UsageError('Standard input is longer than 512 MiB: cut it, or send it as NDJSON with --ndjson.');
+      throw new UsageError('Standard input is longer than 512 MiB: split it, or send it as NDJSON with --ndjson.');
   }
   return pieces;
 }
 
-/** What a collection has already: document ids to the time of their ingest in ms. */
+/** Documents in a collection: ids with the time of their ingest in ms. */
 export type StoredDocuments = ReadonlyMap<string, number>;
 
 /**
- * For --resume; empty where there is no collection. Nothing is kept beside the files, so an ingest can go on from another
- * machine.
+ * The stored documents, for --resume; empty if the collection does not exist. No state is kept beside the files, so an
+ * ingest can be resumed from another machine.
  */
 export async function storedDocuments({ client, tenant, collection }: Target): Promise<StoredDocuments> {
   const stored = new Map<string, number>();
@@ -66,8 +66,7 @@ export async function storedDocuments({ client, tenant, collection }: Target): P
 }
 
 /**
- * A file that is copied or moved here keeps the time of its content, but not that of its inode. Infinity where it
- * cannot be told.
+ * The later of mtime and ctime, because a copied or moved file keeps its mtime. Infinity if the file cannot be read.
  */
 export async function changedAtMs(path: string): Promise<number> {
   const stats = await stat(path).catch(() => undefined);
@@ -75,16 +74,16 @@ export async function changedAtMs(path: string): Promise<number> {
 }
 
 interface LineInput {
-  /** What the number of a line is put behind. */
+  /** Prefix of line numbers in messages. */
   name: string;
   stream: Input;
-  /** When its content was last changed; 0 where that is unknown, and whatever the server has is taken for newer. */
+  /** When the content was last changed. 0 if unknown: stored documents then count as newer. */
   changedAtMs: number;
 }
 
 interface LineOptions {
   stored: StoredDocuments;
-  /** Fields that every document gets; its own come first. */
+  /** Fields added to every document; its own fields take precedence. */
   metadata: Record<string, unknown> | undefined;
   failed: (place: string, reason: string) => void;
 }
@@ -92,18 +91,18 @@ interface LineOptions {
 /** A document that was sent. */
 interface Sent {
   place: string;
-  /** Bytes of all input up to its end. */
+  /** Bytes of all input up to the end of the document. */
   endBytes: number;
 }
 
 const METADATA: ReadonlySet<string> = new Set(['metadata']);
 
 /**
- * Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document is
- * told and left out; what the server has already is left out where that is wanted.
+ * Parses documents from lines of JSON and remembers the origin of each until the server has answered. Invalid lines are
+ * reported and left out, and with --resume also documents that the server already has.
  */
 class LineDocuments {
-  /** Left out because the server has them. */
+  /** Documents left out because the server has them. */
   skipped = 0;
   readonly #underWay = new Map<number, Sent>();
   #sent = 0;
@@ -125,7 +124,7 @@ class LineDocuments {
     }
   }
 
-  /** Where the document came from for which the server has answered, by its number in the stream. Once for each. */
+  /** The origin of a document by its number in the stream, once the server has answered. Call once per document. */
   answered(index: number): Sent {
     const sent = this.#underWay.get(index) ?? { place: `document ${index}`, endBytes: this.#bytes };
     this.#underWay.delete(index);
@@ -139,14 +138,14 @@ class LineDocuments {
       if (number !== undefined) {
         this.options.failed(
           place,
-          `${number} in its metadata has more digits than a number keeps: send it as a string`,
+          `${number} in its metadata has more digits than a number can keep: send it as a string`,
         );
         return undefined;
       }
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as IngestBody;
-      this.options.failed(place, 'no JSON object');
+      this.options.failed(place, 'not a JSON object');
     } catch (error) {
-      this.options.failed(place, `no JSON (${(error as Error).message})`);
+      this.options.failed(place, `not JSON (${(error as Error).message})`);
     }
     return undefined;
   }
@@ -156,7 +155,7 @@ class LineDocuments {
     if (stored.size === 0) return false;
     if (docid == null || docid === '')
       throw new UsageError(
-        `${place} has no docid: with --resume each document needs one, or it would be stored twice.`,
+        `${place} has no docid: with --resume each document needs a docid, or it would be stored twice.`,
       );
     const storedAtMs = stored.get(docid);
     if (storedAtMs === undefined || storedAtMs <= changedAtMs) return false;
@@ -170,12 +169,12 @@ class LineDocuments {
   }
 }
 
-/** Throws LocalFailure behind the last line where the stream breaks off. */
+/** Throws LocalFailure after the last line if the stream breaks. */
 async function* linesOf(stream: Input, name: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: stream, crlfDelay: Infinity });
   } catch (error) {
-    throw new LocalFailure(`${name}: it cannot be read on: ${reasonOf(error as NodeJS.ErrnoException)}.`);
+    throw new LocalFailure(`${name}: reading failed: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
 }
 
@@ -186,7 +185,7 @@ interface LinesRequest {
   metadata: Record<string, unknown> | undefined;
 }
 
-/** Of so many failures each gets a line; the others are counted. */
+/** Failures that get a line of their own; the others are counted. */
 const FAILURES_TOLD_MAX = 100;
 
 type Failed = (place: string, reason: string) => void;
@@ -197,7 +196,7 @@ interface Tally {
   failed: number;
 }
 
-/** Exit code: 0 when all went well, 1 when a document failed or none was sent, 130 after Ctrl-C. Throws UsageError. */
+/** Exit code: 0 if all documents succeeded, 1 if one failed or none was sent, 130 after Ctrl-C. Throws UsageError. */
 export async function ingestLines(target: Target, request: LinesRequest, output: Output): Promise<number> {
   await target.client.health();
   const sizes = await Promise.all(request.paths.map(sizeOf));
@@ -261,18 +260,18 @@ async function* inputs({ paths, stdin }: LinesRequest): AsyncGenerator<LineInput
 }
 
 /**
- * What is stored stays stored, and the same command with --resume goes on behind it. After Ctrl-C there is nothing to
- * throw.
+ * Adds to an error that stored documents stay stored and that --resume continues after them. After Ctrl-C nothing is
+ * thrown.
  */
 function thrown(error: unknown, signal: AbortSignal, { ingested }: Tally): void {
   if (signal.aborted) return;
   if (explainError(error) === undefined || ingested === 0) throw error;
   throw Object.assign(error as Error, {
-    message: `${(error as Error).message} (${count(ingested, 'document')} ingested before; the same command with --resume goes on behind them)`,
+    message: `${(error as Error).message} (${count(ingested, 'document')} ingested before; the same command with --resume continues after them)`,
   });
 }
 
 function summary({ ingested, chunks, failed }: Tally, skipped: number, target: Target, seconds: number): string {
-  const others = `${skipped > 0 ? `, ${skipped.toLocaleString('en-US')} there already` : ''}${failed > 0 ? `, ${failed} failed` : ''}`;
+  const others = `${skipped > 0 ? `, ${skipped.toLocaleString('en-US')} already stored` : ''}${failed > 0 ? `, ${failed} failed` : ''}`;
   return `${ingestedLine(ingested, 'document', chunks, target, seconds)}${others}.`;
 }

@@ -1,5 +1,5 @@
-// `sheaf ingest` and `sheaf demo`: finds files, sends several at a time with a progress bar, and says what became of each:
-// ingested, left out, failed or never sent.
+// `sheaf ingest` and `sheaf demo`: find files, send several at a time with a progress bar, and report each as ingested,
+// left out, failed or not sent.
 import { openAsBlob } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -45,9 +45,9 @@ interface IngestFlags extends TargetFlags {
 }
 
 const AFTER = `
-A document id is the path below the folder that holds all files asked for. --resume makes the same command go on after it was stopped, and
-send only what has changed since: it leaves out what the server has and got after the file was last changed, by the clocks of both.
-NDJSON has a document a line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
+A document id is the path below the folder that contains all given files. --resume lets the same command continue after it was stopped, and
+send only what has changed since: it skips documents that the server has stored after the file was last changed, by the clocks of both.
+NDJSON has one document per line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
 
 export function addIngestCommands(cli: CommandLine): void {
   addIngest(cli);
@@ -66,10 +66,10 @@ function addIngest(cli: CommandLine): Command {
     .argument('<path...>', `folders, files and patterns such as "docs/**/*.md"; ${STANDARD_INPUT} is standard input`)
     .option('--glob <pattern>', 'only files that match, such as "*.md" or "guide/**/*.txt"; may be repeated', gathered)
     .option('--node-modules', 'also enter folders named node_modules')
-    .option('--ndjson', 'the files have a document a line, and are streamed')
-    .option('--resume', 'leave out what the server has already')
-    .option('--metadata <json>', 'fields that every document gets', jsonObject)
-    .option('--docid <id>', 'id of the document that comes by standard input')
+    .option('--ndjson', 'files have one JSON document per line, and are streamed')
+    .option('--resume', 'skip documents that the server already has')
+    .option('--metadata <json>', 'metadata fields to add to every document', jsonObject)
+    .option('--docid <id>', 'id of the document from standard input')
     .addOption(concurrencyOption())
     .addHelpText(
       'after',
@@ -90,17 +90,17 @@ async function run({ env, output, stdin }: CommandLine, roots: string[], flags: 
   const resume = flags.resume === true;
   if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined)
     throw new UsageError(
-      '--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.',
+      '--docid and --glob do not apply to NDJSON: each line has its own docid, and none is left out.',
     );
   if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
   if (roots.includes(STANDARD_INPUT)) {
     if (roots.length > 1)
-      throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
+      throw new UsageError('Standard input is one document and cannot be combined with files, except with --ndjson.');
     await ingestInput(target, stdin, { docid: flags.docid, metadata }, output);
     return EXIT.done;
   }
   if (flags.docid !== undefined)
-    throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
+    throw new UsageError('--docid names the document from standard input; a file is named by its path.');
   const globs = (flags.glob ?? ['**']).map(compileGlob);
   const accepts = (id: string): boolean => globs.some((matches) => matches(id));
   const skipFolders = new Set(flags.nodeModules ? ['.git'] : ['.git', 'node_modules']);
@@ -108,25 +108,25 @@ async function run({ env, output, stdin }: CommandLine, roots: string[], flags: 
 }
 
 const concurrencyOption = (): Option =>
-  new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);
+  new Option('--concurrency <n>', 'files in transfer at a time').argParser(integerBetween(1, 256)).default(16);
 
 interface IngestRequest extends FindOptions {
   roots: readonly string[];
   concurrency: number;
-  /** Leaves out what the server has already. */
+  /** Leaves out documents that the server already has. */
   resume?: boolean;
-  /** Fields that every document gets. */
+  /** Fields added to every document. */
   metadata?: Record<string, unknown>;
 }
 
-/** Exit code: 0 when all went well, 1 when a file failed or none was ingested, 130 after Ctrl-C. Throws UsageError. */
+/** Exit code: 0 if all files succeeded, 1 if one failed or none was ingested, 130 after Ctrl-C. Throws UsageError. */
 async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
   await target.client.health();
   const { files: found, leftOut } = await findFiles(request.roots, request);
   if (found.length === 0)
     throw new UsageError(`There is no file to ingest in ${request.roots.join(', ')}. See --glob and --node-modules.`);
   const files = request.resume ? await filesToSend(found, await storedDocuments(target)) : found;
-  if (found.length > files.length) line(output.stderr, `${count(found.length - files.length, 'file')} there already.`);
+  if (found.length > files.length) line(output.stderr, `${count(found.length - files.length, 'file')} already stored.`);
   const startedAtMs = performance.now();
   const progress = startProgress(output.stderr, files.length);
   return withInterrupt(async (signal) => {
@@ -152,13 +152,13 @@ function printList({ stderr }: Output, title: string, entries: readonly LeftOut[
   for (const { id, reason } of entries) line(stderr, `  ${id}: ${reason}`);
 }
 
-/** Says when the ingest ended before its last file, and why. */
+/** Reports that, and why, the ingest ended before its last file. */
 function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: IngestReport, total: number): void {
   const unsent = total - ingested - leftOut.length - failed.length;
   if (unsent > 0)
     line(
       stderr,
-      `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume goes on.'}`,
+      `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume continues.'}`,
     );
   if (stoppedBy) line(stderr, explainError(stoppedBy) ?? stoppedBy.message);
 }
@@ -167,7 +167,7 @@ function summary({ ingested, chunks, failed }: IngestReport, target: Target, sec
   return `${ingestedLine(ingested, 'file', chunks, target, seconds)}${failed.length > 0 ? `, ${failed.length} failed` : ''}.`;
 }
 
-/** Those that the server lacks, and those that were changed after it got them. */
+/** The files that the server lacks, and those that have changed since their ingest. */
 async function filesToSend(files: readonly FoundFile[], stored: StoredDocuments): Promise<FoundFile[]> {
   const wanted: FoundFile[] = [];
   for (const file of files) {
@@ -179,9 +179,9 @@ async function filesToSend(files: readonly FoundFile[], stored: StoredDocuments)
 
 interface IngestOptions {
   concurrency: number;
-  /** Fields that every document gets beside its path. */
+  /** Fields added to every document, besides its path. */
   metadata?: Record<string, unknown> | undefined;
-  /** Ends the ingest; files under way may or may not arrive. */
+  /** Ends the ingest; files in transfer may or may not arrive. */
   signal: AbortSignal;
   onDone: (done: number) => void;
 }
@@ -189,19 +189,19 @@ interface IngestOptions {
 interface IngestReport {
   ingested: number;
   chunks: number;
-  /** Binary, empty, unreadable or of a type the server does not take. */
+  /** Files that are binary, empty, unreadable or of an unsupported type. */
   leftOut: LeftOut[];
   failed: LeftOut[];
-  /** Set when the ingest ended early because every further file would have met the same. */
+  /** Set if the ingest ended early because every further file would have failed in the same way. */
   stoppedBy?: SheafError | SheafUnreachable;
 }
 
-/** Answers of the server that are about the file and no failure of the ingest. */
+/** Errors that concern the file and are not failures of the ingest. */
 const UNSUITABLE: ReadonlySet<string> = new Set(['no_text_extracted', 'unsupported_or_invalid_document']);
-/** Binary files out of which the server takes text. */
+/** Binary files from which the server extracts text. */
 const EXTRACTED = /\.(pdf|docx|pptx|xlsx|odt|epub)$/i;
 
-/** Never rejects for a file: what goes wrong stands in the report. A file's document id is its relative path. */
+/** Ingests files; the document id is the relative path. Errors of single files are in the report and do not reject. */
 async function ingestFiles(target: Target, files: readonly FoundFile[], options: IngestOptions): Promise<IngestReport> {
   const report: IngestReport = { ingested: 0, chunks: 0, leftOut: [], failed: [] };
   const queue = files.values();
@@ -244,7 +244,7 @@ async function ingestOne(
   }
 }
 
-/** Why a file cannot be sent, or undefined. */
+/** Why a file cannot be ingested; undefined if it can. */
 async function whyNot(path: string): Promise<string | undefined> {
   try {
     const handle = await open(path);
@@ -262,8 +262,8 @@ async function whyNot(path: string): Promise<string | undefined> {
 }
 
 /**
- * Whether every further file would meet the same: a refused key, or no server. A connection may also break over one
- * file.
+ * Whether every further file would fail in the same way: a rejected key, or no server. A single file may also break a
+ * connection.
  */
 async function meetsAll(error: unknown, client: SheafClient): Promise<boolean> {
   if (error instanceof SheafUnreachable)
@@ -290,7 +290,7 @@ const HITS_EACH = 3;
 
 /**
  * `sheaf demo`: a tour on real text that every checkout has. Ingests each README.md below node_modules and runs five
- * searches. Exit code as of `ingest`. Throws UsageError where `folder` is missing.
+ * searches. Exit codes are those of `ingest`. Throws UsageError if `folder` does not exist.
  */
 async function demo(target: Target, folder: string, concurrency: number, output: Output): Promise<number> {
   await target.client.health();

@@ -1,4 +1,4 @@
-// `sheaf init`: a configuration file to start from, read back before it takes its place.
+// `sheaf init`: writes an example configuration, validated before the file appears.
 import { writeFile } from 'node:fs/promises';
 import { configExample, readConfig } from '../config/load.js';
 import { ConfigError } from '../config/kinds.js';
@@ -7,12 +7,12 @@ import { line, type Output } from './output.js';
 import { writeAtomically } from './files.js';
 
 export interface InitOptions {
-  /** `key=value`. */
+  /** Entries `key=value`. */
   settings: readonly string[];
   replace: boolean;
 }
 
-/** Throws UsageError for settings that do not go, and what writeAtomically throws. */
+/** Throws UsageError for invalid settings, and what writeAtomically throws. */
 export async function init(
   file: string,
   { settings, replace }: InitOptions,
@@ -26,6 +26,6 @@ export async function init(
   });
   line(
     stdout,
-    `${file} is written: every key with its default and what it means. Next: sheaf serve${file === 'sheaf.yaml' ? '' : ` --config ${file}`}`,
+    `${file} is written, with the default and meaning of every key. Next: sheaf serve${file === 'sheaf.yaml' ? '' : ` --config ${file}`}`,
   );
 }

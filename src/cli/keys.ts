@@ -1,5 +1,5 @@
-// `sheaf keys`: makes, lists and revokes the keys of a tenant, all of which wants the admin key. A new key goes to
-// standard output alone, so that a script can take it.
+// `sheaf keys`: create, list and revoke the keys of a tenant, which requires the admin key. Standard output gets only
+// the new key, so that a script can read it.
 import { type Command, Option } from 'commander';
 import type { CreateKeyBody, CreatedKey, TenantKey } from '../api/tenants.js';
 import { SCOPES, type Scope } from '../api/choices.js';
@@ -41,32 +41,32 @@ export function addKeyCommands(cli: CommandLine): void {
   const { program, env, output } = cli;
   const keys = program
     .command('keys')
-    .description('make, list and revoke the keys of a tenant; wants the admin key')
+    .description('create, list and revoke the keys of a tenant; requires the admin key')
     .addHelpText('after', EXAMPLES);
   addMake(keys, cli);
   withTenant(keys.command('list', { isDefault: true }))
-    .description('keys of a tenant, revoked ones included')
+    .description('list the keys of a tenant, including revoked ones')
     .option('--json', 'print JSON, a key a line')
     .action((flags: TenantFlags & { json?: true }) => listKeys(tenantOf(flags, env), flags.json === true, output));
   withTenant(keys.command('revoke').argument('<key_id>'))
-    .description('make a key good for nothing from now on')
+    .description('revoke a key')
     .action((keyId: string, flags: TenantFlags) => revokeKey(tenantOf(flags, env), keyId, output));
 }
 
 function addMake(keys: Command, { env, output }: CommandLine): void {
   withTenant(keys.command('make'))
-    .description('make a key; it is printed this once, alone on standard output')
-    .option('--label <text>', 'for people and the search log')
-    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
-    .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
+    .description('create a key; it is printed only this once, alone on standard output')
+    .option('--label <text>', 'label for people and the query log')
+    .addOption(new Option('--scope <scope...>', 'scopes of the key; default: all').choices([...SCOPES]))
+    .option('--only <collection>', 'collection that the key can access; may be repeated; default: all', gathered)
     .option(
       '--filter <field=value>',
-      'holds for all of its searches, and it may do nothing else; may be repeated',
+      'filter for all searches of the key, which can then only search; may be repeated',
       filterWord,
     )
-    .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')
-    .option('--new-tenant', 'make the tenant as well')
-    .option('--json', 'print all of it as JSON')
+    .option('--expires <time>', 'expiry time, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+    .option('--new-tenant', 'also create the tenant')
+    .option('--json', 'print the answer as JSON')
     .action(({ label, scope, only, filter, expires, newTenant, json, ...flags }: MakeFlags) => {
       const body = { label, scopes: scope, collections: only, filters: filter, expires };
       return makeKey(tenantOf(flags, env), { body, newTenant: newTenant === true, json: json === true }, output);
@@ -86,7 +86,7 @@ async function makeKey(target: TenantTarget, { body, newTenant, json }: MakeOpti
   if (json) return line(stdout, JSON.stringify(made, null, 2));
   line(
     stderr,
-    `Key ${made.key_id} (${made.label}) of tenant ${target.tenant}, ${goodFor(made)}. It is shown this once:`,
+    `Key ${made.key_id} (${made.label}) of tenant ${target.tenant}, ${goodFor(made)}. It is shown only this once:`,
   );
   line(stdout, made.key);
 }
@@ -96,14 +96,14 @@ async function laterKey({ client, tenant }: TenantTarget, body: CreateKeyBody): 
     return await client.admin.createKey(tenant, body);
   } catch (error) {
     if (error instanceof SheafError && error.code === 'tenant_not_found')
-      throw new UsageError(`There is no tenant ${tenant}: say --new-tenant to make it as well.`);
+      throw new UsageError(`There is no tenant ${tenant}: use --new-tenant to create it.`);
     throw error;
   }
 }
 
 /**
- * A new tenant comes with a key that is good for everything, and for as long as it likes: nobody is to have it, even
- * where the wanted one is refused.
+ * Creates a tenant with the requested key. The first key of a new tenant has all scopes and no expiry, so it is
+ * revoked, even if creating the requested key fails.
  */
 async function firstKey(
   { client, tenant }: TenantTarget,
@@ -114,32 +114,35 @@ async function firstKey(
   try {
     return await client.admin.createKey(tenant, body);
   } finally {
-    // The wanted key is shown once: what fails here must not hide it.
+    // The requested key is shown only once, so a failure here must not hide it.
     await client.admin
       .revokeKey(tenant, first)
       .catch(() =>
-        line(stderr, `The key that tenant ${tenant} came with is still good: sheaf keys revoke -t ${tenant} ${first}`),
+        line(
+          stderr,
+          `The first key of tenant ${tenant} is still valid; revoke it: sheaf keys revoke -t ${tenant} ${first}`,
+        ),
       );
   }
 }
 
-/** A day is its beginning, by UTC. */
+/** A date without a time means its beginning in UTC. */
 function timeOf(text: string | null | undefined): string | undefined {
   if (text == null) return undefined;
   const time = new Date(text);
   if (Number.isNaN(time.getTime()))
-    throw new UsageError(`--expires ${text} is no time: one is like 2027-01-01 or 2027-01-01T12:00:00Z.`);
+    throw new UsageError(`--expires ${text} is not a time. Use a form such as 2027-01-01 or 2027-01-01T12:00:00Z.`);
   return time.toISOString();
 }
 
 async function listKeys({ client, tenant }: TenantTarget, json: boolean, { stdout }: Output): Promise<void> {
   const { keys } = await client.admin.listKeys(tenant);
   if (json) return keys.forEach((key) => line(stdout, JSON.stringify(key)));
-  if (keys.length === 0) return line(stdout, `Tenant ${tenant} has no keys. sheaf keys make -t ${tenant} makes one.`);
+  if (keys.length === 0) return line(stdout, `Tenant ${tenant} has no keys. sheaf keys make -t ${tenant} creates one.`);
   line(
     stdout,
     table(
-      ['key id', 'label', 'made', 'good for'],
+      ['key id', 'label', 'created', 'permits'],
       keys.map((key) => [key.key_id, key.label, key.created_at, goodFor(key)]),
     ),
   );

@@ -1,16 +1,16 @@
-// How many files and sockets the process may have open: where there are too few of them, Node ends wherever it happens to
-// open one more. The entry point looks before it loads anything else.
+// Limit of open files and sockets: with too few, Node fails wherever it happens to open one more. The entry point
+// checks it before it loads anything else.
 import { readFileSync } from 'node:fs';
 
-/** What Node has open by itself, and what loading the program takes beside it. */
+/** Files that Node has open, and that loading the program needs. */
 export const LOADING_DESCRIPTORS = 48;
-/** Connections, uploads, and what is opened for a moment. */
+/** Connections, uploads, and temporary files. */
 const SPARE_DESCRIPTORS = 32;
-/** Its store, and its thread. */
+/** Files of a shard's store and of its thread. */
 const PER_SHARD = 10;
 const PER_THREAD = 5;
 
-/** Infinity where the system does not tell. */
+/** Infinity if the system does not report a limit. */
 export function descriptorLimit(): number {
   try {
     return softLimit(readFileSync('/proc/self/limits', 'utf8'), 'Max open files');
@@ -19,7 +19,7 @@ export function descriptorLimit(): number {
   }
 }
 
-/** `limits` is the content of /proc/self/limits. Infinity for none. */
+/** `limits` is the content of /proc/self/limits. Infinity if there is no limit. */
 export function softLimit(limits: string, name: string): number {
   const [, soft] = new RegExp(`^${name} +(\\d+)`, 'm').exec(limits) ?? [];
   return soft === undefined ? Infinity : Number(soft);
@@ -29,4 +29,4 @@ export const serveDescriptors = (shards: number, otherThreads: number): number =
   SPARE_DESCRIPTORS + LOADING_DESCRIPTORS + PER_SHARD * shards + PER_THREAD * otherThreads;
 
 export const tooFew = (limit: number, wanted: number): string =>
-  `sheaf: at most ${limit} files and sockets may be open here, and at least ${wanted} are needed: raise the limit (ulimit -n 4096; LimitNOFILE= of systemd).`;
+  `sheaf: the limit of open files and sockets is ${limit}, but at least ${wanted} are needed: raise the limit (ulimit -n 4096; LimitNOFILE= of systemd).`;

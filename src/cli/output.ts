@@ -1,11 +1,11 @@
-// Where the command line writes, and the small words of its texts. The streams are those of the process, or a test's.
+// Output of the command line: streams (those of the process or of a test) and text helpers.
 import { styleText } from 'node:util';
 import type { CommonFields } from '../api/common.js';
 
-/** A standard stream; `isTTY` and `columns` where it is a terminal; `isClosed` once its reader has gone. */
+/** A standard stream. `isTTY` and `columns` are set on a terminal; `isClosed` once its reader has gone. */
 export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; isClosed?: boolean };
 
-/** What is piped in. */
+/** Standard input. */
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
 
 export interface Output {
@@ -14,8 +14,8 @@ export interface Output {
 }
 
 /**
- * A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no
- * failure. Long listings end at it.
+ * A reader such as `| head` may close the pipe early. This is not a failure: further output is dropped, and long
+ * listings end.
  */
 export function outliveReader(stream: Stream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -24,7 +24,7 @@ export function outliveReader(stream: Stream): void {
   });
 }
 
-/** Calls `say` when it is called, but not more often than this; and not at once. */
+/** Calls `say` at most once per `everyMs`, and not at once. */
 export function throttled<A extends unknown[]>(everyMs: number, say: (...args: A) => void): (...args: A) => void {
   let saidAtMs = performance.now();
   return (...args) => {
@@ -59,7 +59,7 @@ export function duration(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** How much of something there was, in which time: `3 files (6 chunks) ingested into acme/docs in 0.8 s, 4 files/s`. */
+/** A summary such as `3 files (6 chunks) ingested into acme/docs in 0.8 s, 4 files/s`. */
 export function ingestedLine(
   ingested: number,
   noun: string,
@@ -71,12 +71,10 @@ export function ingestedLine(
   return `${count(ingested, noun)} (${count(chunks, 'chunk')}) ingested into ${place.tenant}/${place.collection} in ${duration(seconds)}, ${rate} ${plural(noun)}/s`;
 }
 
-/** Text from a document without line breaks and control characters, which could steer the terminal. */
+/** Replaces line breaks and control characters, which could control the terminal, by spaces. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 
-/**
- * Columns of equal width, two spaces apart, below a head; numbers to the right. The last column is as long as it is.
- */
+/** A text table: columns of equal width, numbers right-aligned, the last column not padded. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))];
   const widths = head.map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? '').length)));
@@ -103,6 +101,6 @@ const COLOURED: Style = {
   bad: (text) => styleText(['bold', 'red'], text),
 };
 
-/** Emphasis on a terminal, and none elsewhere or where NO_COLOR is set. */
+/** Styled on a terminal; plain elsewhere and if NO_COLOR is set. */
 export const styleOf = (stream: Stream, env: Record<string, string | undefined>): Style =>
   stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN;

@@ -1,5 +1,5 @@
-// The command line: its commands in groups, what all of them share in their help, and exit codes; and the commands about
-// this machine, which talk to no server. What only one command wants is loaded when that runs.
+// The command line: commands in groups, shared help, exit codes, and the commands about this machine, which need no
+// server. Modules that only one command needs are loaded on demand.
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { PRECISIONS } from '../api/choices.js';
 import { SERVICE_VERSION } from '../api/common.js';
@@ -32,19 +32,19 @@ import { addSearchCommands } from './search.js';
 export interface CliContext extends Partial<Output> {
   stdin?: Input;
   env: Record<string, string | undefined>;
-  /** In place of the serve command, for tests. */
+  /** Replaces the serve command in tests. */
   serve?: CommandLine['serve'];
 }
 
 const FOOTER = `
-Commands talk to the server that --url or SHEAF_URL names, else to ${URL_DEFAULT}, with the key of --key or SHEAF_API_KEY.
+Commands talk to the server that --url or SHEAF_URL names, else to ${URL_DEFAULT}, with the key from --key or SHEAF_API_KEY.
 sheaf COMMAND --help shows options and examples; sheaf completion bash, zsh or fish prints a completion script.
 
-Exit codes: ${EXIT.done} done; ${EXIT.failed} failed, or some of it did; ${EXIT.usage} the command line is wrong; ${EXIT.unreachable} no server answers; ${EXIT.interrupted} stopped by Ctrl-C.`;
+Exit codes: ${EXIT.done} success; ${EXIT.failed} failure, also of a part; ${EXIT.usage} invalid command line; ${EXIT.unreachable} no server answers; ${EXIT.interrupted} stopped by Ctrl-C.`;
 
 /**
- * Runs one command line (`argv` as in process.argv) and resolves with the exit code. Expected errors become one line on
- * stderr.
+ * Runs one command line (`argv` as in process.argv) and resolves to the exit code. An expected error becomes one line
+ * on stderr.
  */
 export async function runCli(
   argv: readonly string[],
@@ -101,7 +101,7 @@ function createProgram(context: Omit<CommandLine, 'program'>): Command {
   return program;
 }
 
-/** The server is loaded when it is wanted: other commands start faster without. */
+/** The server is loaded on demand, so that other commands start faster. */
 async function serveHere(env: CliContext['env'], { stdout }: Output): Promise<number> {
   const { compileMissingStore } = await import('../storage/lmdb-binding.js');
   if (!compileMissingStore()) return EXIT.failed;
@@ -130,11 +130,11 @@ function addMachineCommands(cli: CommandLine): void {
 function addServe({ program, serve, ended }: CommandLine): void {
   program
     .command('serve')
-    .description('start the server; configured by sheaf.yaml and SHEAF_… variables, and these over them')
+    .description('start the server; configured by sheaf.yaml and SHEAF_… variables, which these options override')
     .option('--config <file>', 'configuration file; default: SHEAF_CONFIG, else sheaf.yaml')
-    .option('--data-dir <folder>', 'where everything is stored; default: ./data')
-    .option('--host <address>', 'address to listen on; another than loopback wants keys')
-    .option('--port <n>', 'port to listen on; 0 takes a free one', integerBetween(0, PORT_MAX))
+    .option('--data-dir <folder>', 'folder of all stored data; default: ./data')
+    .option('--host <address>', 'address to listen on; any other than loopback requires keys')
+    .option('--port <n>', 'port to listen on; 0 chooses a free one', integerBetween(0, PORT_MAX))
     .addHelpText(
       'after',
       examples(
@@ -159,10 +159,10 @@ function variablesOf({ config, dataDir, host, port }: ServeFlags): Record<string
 function addInit({ program, output, ended }: CommandLine): void {
   program
     .command('init')
-    .description('write a configuration file in which every key stands with its default and what it means')
-    .argument('[file]', 'where it goes', 'sheaf.yaml')
-    .option('--set <key=value>', 'give a key another value; may be repeated', gathered)
-    .option('--force', 'in place of a file that is there')
+    .description('write a configuration file with the default and meaning of every key')
+    .argument('[file]', 'the file to write', 'sheaf.yaml')
+    .option('--set <key=value>', 'set a key to a value; may be repeated', gathered)
+    .option('--force', 'replace an existing file')
     .addHelpText(
       'after',
       examples(
@@ -182,9 +182,9 @@ function addDoctor({ program, env, output, ended }: CommandLine): void {
   program
     .command('doctor')
     .description(
-      'look at what a server here would meet: configuration, disk, memory, limits; exit code 1 where it could not run',
+      'check this machine for running a server: configuration, disk, memory, limits; exit code 1 if a server cannot run',
     )
-    .option('--json', 'print JSON, a finding a line')
+    .option('--json', 'print one JSON finding per line')
     .addHelpText('after', examples('sheaf doctor', 'SHEAF_DATA_DIR=/var/lib/sheaf sheaf doctor'))
     .action(async ({ json }: { json?: true }) => {
       const { doctor } = await import('./doctor.js');
@@ -193,7 +193,7 @@ function addDoctor({ program, env, output, ended }: CommandLine): void {
 }
 
 const COUNT_MAX = 1e12;
-/** Of the built-in embedder, and what it takes for the text of a query (node dist/load/main.js embed builtin). */
+/** Dimensions and query time of the built-in embedder (node dist/load/main.js embed builtin). */
 const EMBEDDER_DEFAULT = { dim: 512, queryMs: 0.06 } as const;
 
 interface CapacityFlags extends Omit<Plan, 'hybridShare' | 'terms'> {
@@ -206,23 +206,23 @@ function addCapacity({ program, output, ended }: CommandLine): void {
   const count = integerBetween(0, COUNT_MAX);
   program
     .command('capacity')
-    .description('reckon the memory, disk and cores that a server needs, from measured figures')
-    .requiredOption('--chunks <n>', 'chunks of all collections together', integerBetween(1, COUNT_MAX))
+    .description('estimate the memory, disk and cores that a server needs, from measured figures')
+    .requiredOption('--chunks <n>', 'number of chunks in all collections together', integerBetween(1, COUNT_MAX))
     .option('--dim <n>', 'dimensions of a vector', integerBetween(1, DIM_MAX), EMBEDDER_DEFAULT.dim)
     .addOption(new Option('--precision <name>', 'of the vectors in memory').choices(PRECISIONS).default('int16'))
-    .option('--words <n>', 'words of a chunk; 0 if no search looks at words', count, 150)
-    .option('--terms <n>', 'distinct words of all texts; default: as many as English texts of that length have', count)
+    .option('--words <n>', 'words per chunk; 0 if no search uses text ranking', count, 150)
+    .option('--terms <n>', 'distinct terms of all texts; default: estimated for English texts of that length', count)
     .option('--metadata-bytes <n>', 'metadata of a document, as JSON', count, 200)
     .option('--unique-fields <n>', 'metadata fields whose value differs in nearly every document', count, 0)
-    .option('--searches <n>', 'searches a second', numberBetween(0, COUNT_MAX), 10)
-    .option('--hybrid <share>', 'share of the searches that are hybrid, from 0 to 1', numberBetween(0, 1), 0.5)
+    .option('--searches <n>', 'searches per second', numberBetween(0, COUNT_MAX), 10)
+    .option('--hybrid <share>', 'share of hybrid searches, from 0 to 1', numberBetween(0, 1), 0.5)
     .option(
       '--embed-ms <n>',
-      'processor time of the embedder for a query, in ms',
+      'CPU time of the embedder per query, in ms',
       numberBetween(0, COUNT_MAX),
       EMBEDDER_DEFAULT.queryMs,
     )
-    .option('--writes <n>', 'chunks written a second', numberBetween(0, COUNT_MAX), 0)
+    .option('--writes <n>', 'chunks written per second', numberBetween(0, COUNT_MAX), 0)
     .option('--json', 'print JSON, in bytes and cores')
     .addHelpText(
       'after',
@@ -249,17 +249,14 @@ function addCheck({ program, output, ended }: CommandLine): void {
         ended(await commands[name](path, output));
       });
   };
-  command(
-    'check',
-    'look for damage in a data directory; exit code 1 where there is any, 2 where it cannot be looked at',
-  );
-  command('repair', 'mend a data directory as far as possible, and name what is lost');
+  command('check', 'check a data directory for damage; exit code 1 if there is any, 2 if it cannot be checked');
+  command('repair', 'repair a data directory as far as possible, and list what is lost');
 }
 
 function addCompletion({ program, output }: CommandLine): void {
   program
     .command('completion')
-    .description('print a script by which a shell completes commands, options and their values')
+    .description('print a shell script that completes commands, options and their values')
     .addArgument(new Argument('<shell>').choices([...SHELLS]))
     .addHelpText(
       'after',

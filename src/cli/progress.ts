@@ -1,18 +1,18 @@
-// Progress of long work: on a terminal a bar with rate and time left, or one line that is written anew where there is no
-// total; elsewhere a plain line now and then. The only file that knows cli-progress.
+// Progress of long work: on a terminal a bar with rate and remaining time, or a rewritten line if the total is unknown;
+// elsewhere an occasional plain line. The only file that imports cli-progress.
 import { SingleBar } from 'cli-progress';
 import { type Stream, count, duration, line, throttled } from './output.js';
 
 export interface Progress {
-  /** `done` of the total are dealt with. */
+  /** `done` of the total are finished. */
   update(done: number): void;
   stop(): void;
 }
 
 interface LineProgress {
-  /** So many documents are dealt with, which end so many bytes behind the start. */
+  /** Number of finished documents, and bytes of input up to their end. */
   update(documents: number, bytes: number): void;
-  /** Writes a line of its own, above the bar. */
+  /** Writes a line above the bar. */
   note(text: string): void;
   stop(): void;
 }
@@ -23,7 +23,7 @@ interface ByteProgress {
   stop(): void;
 }
 
-/** Between two lines. */
+/** Minimum time between two lines, in ms. */
 interface Intervals {
   readonly terminal: number;
   readonly plain: number;
@@ -33,7 +33,7 @@ const EVERY_MS: Intervals = { terminal: 100, plain: 2000 };
 const BYTES_EVERY_MS: Intervals = { terminal: 200, plain: 5000 };
 const CLEAR_LINE = '\r\x1b[K';
 
-/** `noun` names one of what is counted, such as `file`. */
+/** `noun` is the singular of what is counted, such as `file`. */
 export function startProgress(stream: Stream, total: number, noun = 'file'): Progress {
   const perSecond = startRate();
   const rate = (done: number): string => perSecond(done).toFixed(perSecond(done) < 10 ? 1 : 0);
@@ -50,7 +50,7 @@ export function startProgress(stream: Stream, total: number, noun = 'file'): Pro
   return { update, stop: () => {} };
 }
 
-/** Of a stream of documents: a bar by the bytes of the files, or a count where their length is unknown. */
+/** Progress of a stream of documents: a bar by bytes of input, or a count if their number is unknown. */
 export function startLineProgress(stream: Stream, totalBytes: number | undefined): LineProgress {
   const perSecond = startRate();
   const note = (text: string): void => line(stream, stream.isTTY ? `${CLEAR_LINE}${text}` : text);
@@ -77,7 +77,7 @@ export function startLineProgress(stream: Stream, totalBytes: number | undefined
   return { update, note, stop: () => void (stream.isTTY && stream.write(CLEAR_LINE)) };
 }
 
-/** Of a download. */
+/** Progress of a download. */
 export function startBytes(stream: Stream): ByteProgress {
   const perSecond = startRate();
   let bytes = 0;
@@ -106,8 +106,7 @@ function startBar(stream: Stream, total: number, format: string): SingleBar {
     barIncompleteChar: '░',
     // The longest line fits into 80 columns.
     barsize: 20,
-    // Nothing of the terminal's state is changed, so there is nothing to restore after a signal: those are the
-    // caller's.
+    // The state of the terminal is not changed, so nothing must be restored after a signal; the caller handles signals.
     hideCursor: false,
     linewrap: true,
     gracefulExit: false,
@@ -116,7 +115,7 @@ function startBar(stream: Stream, total: number, format: string): SingleBar {
   return bar;
 }
 
-/** Writes what `textOf` gives, no more often than that. */
+/** Writes the text of `textOf`, at most once per interval. */
 function startLine<A extends unknown[]>(
   stream: Stream,
   { terminal, plain }: Intervals,
@@ -128,7 +127,7 @@ function startLine<A extends unknown[]>(
   });
 }
 
-/** The mean since the start, of what is done. */
+/** Mean rate since the start. */
 function startRate(): (done: number) => number {
   const startedAtMs = performance.now();
   return (done) => (done * 1000) / Math.max(1, performance.now() - startedAtMs);

@@ -1,5 +1,5 @@
-// `sheaf log` shows logged searches; `sheaf replay` runs them again and tells what has changed: the ranks of one, the
-// overlap of many.
+// `sheaf log` shows logged searches; `sheaf replay` runs them again and reports changes: the ranks of one search, or
+// the overlap of many.
 import { QUERIES_PAGE_MAX } from '../api/limits.js';
 import {
   type CommandLine,
@@ -21,9 +21,9 @@ interface LogFlags extends TargetFlags {
 
 export function addLogCommands({ program, env, output, ended }: CommandLine): void {
   withTarget(program.command('log'))
-    .description('show the latest searches of a collection, or one of them')
-    .argument('[query_id]', 'a logged search')
-    .option('-n, --limit <n>', 'how many', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .description('show the latest searches of a collection, or one logged search')
+    .argument('[query_id]', 'id of a logged search')
+    .option('-n, --limit <n>', 'maximum number of searches', integerBetween(1, QUERIES_PAGE_MAX), 20)
     .option('--json', 'print JSON, a search a line')
     .addHelpText(
       'after',
@@ -35,12 +35,12 @@ export function addLogCommands({ program, env, output, ended }: CommandLine): vo
       else await logEntry(target, queryId, output);
     });
   withTarget(program.command('replay'))
-    .description('run logged searches again on the documents of now, and compare the hits')
-    .argument('[query_id]', 'a logged search; default: the latest ones')
-    .option('-n, --last <n>', 'how many of the latest', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .description("run logged searches again on today's documents, and compare the hits")
+    .argument('[query_id]', 'id of a logged search; default: the latest ones')
+    .option('-n, --last <n>', 'number of latest searches', integerBetween(1, QUERIES_PAGE_MAX), 20)
     .option(
       '--min-overlap <share>',
-      'fail where fewer of the hits are found again, on average, from 0 to 1, or nothing is logged',
+      'exit code 1 if the mean share of hits found again is lower (0 to 1), or if nothing is logged',
       numberBetween(0, 1),
     )
     .option('--json', 'print JSON, a search a line')
@@ -58,22 +58,22 @@ export function addLogCommands({ program, env, output, ended }: CommandLine): vo
 
 interface RankedHit {
   id: string;
-  /** Ranks count from 1; absent where the ranking lacks the hit. */
+  /** Ranks count from 1; absent if the ranking lacks the hit. */
   now?: number;
   before?: number;
 }
 
 interface RankChanges {
-  /** Share of the hits before that are found now; 1 where there were none. */
+  /** Share of the earlier hits that are found now; 1 if there were none. */
   overlap: number;
-  /** Mean distance of the ranks of a hit that both have. */
+  /** Mean difference between the ranks of a hit in both rankings. */
   rank_shift: number;
   isSame: boolean;
-  /** Those of now in their order, then those that are gone. */
+  /** The current hits in order, then those that are gone. */
   hits: RankedHit[];
 }
 
-/** Two rankings of the same search: which hits are in both, and how far they moved. */
+/** Compares two rankings of the same search: common hits, and how far they moved. */
 function compareRanks(before: readonly string[], now: readonly string[]): RankChanges {
   const rankBefore = new Map(before.map((id, i) => [id, i + 1]));
   const found = new Set(now);
@@ -102,7 +102,7 @@ interface Replayed extends RankChanges {
   replay_query_id?: string;
 }
 
-/** Exit code: 1 where the mean overlap is below the bound, or there is a bound and nothing to hold against it. */
+/** Exit code: 1 if the mean overlap is below the bound, or if there is a bound and nothing to compare. */
 async function replay(
   target: Target,
   queryId: string | undefined,
@@ -121,7 +121,7 @@ async function replay(
   return overlap < minOverlap || (minOverlap > 0 && replayed.length === 0) ? EXIT.failed : EXIT.done;
 }
 
-/** A replay is logged too: only what was searched by somebody is run again. */
+/** Ids of the latest searches. Replays are logged too but skipped. */
 async function latest({ client, tenant, collection }: Target, last: number): Promise<string[]> {
   const ids: string[] = [];
   for await (const { query_id: id, replay_of: original } of client.queries.each(tenant, collection)) {
@@ -146,7 +146,7 @@ async function replayOne({ client, tenant, collection }: Target, id: string): Pr
 }
 
 function ranks({ query_text: text, hits }: Replayed): string {
-  if (hits.length === 0) return `"${oneLine(text)}" found nothing, and finds nothing.`;
+  if (hits.length === 0) return `"${oneLine(text)}" found nothing then, and finds nothing now.`;
   return table(
     ['now', 'before', 'chunk'],
     hits.map(({ id, now, before }) => [
@@ -166,11 +166,11 @@ function summaryOf(replayed: readonly Replayed[], overlap: number): string {
     id,
     text || '(a vector)',
   ]);
-  const summary = `${count(replayed.length, 'search')} run again: mean overlap ${overlap.toFixed(3)}, ${changed.length} with other hits or another order.`;
+  const summary = `${count(replayed.length, 'search')} run again: mean overlap ${overlap.toFixed(3)}, ${changed.length} with different hits or a different order.`;
   return rows.length === 0 ? summary : `${table(['overlap', 'shift', 'query id', 'query'], rows)}\n${summary}`;
 }
 
-/** The latest first. */
+/** Prints the latest searches, latest first. */
 async function log(
   { client, tenant, collection }: Target,
   limit: number,

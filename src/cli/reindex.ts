@@ -1,4 +1,4 @@
-// `sheaf reindex`: jobs that give a collection another space, followed with a bar.
+// `sheaf reindex`: jobs that rebuild a collection in another vector space, with a progress bar.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../api/limits.js';
@@ -23,7 +23,7 @@ export function addReindexCommands(cli: CommandLine): void {
   const { program, env, output, ended } = cli;
   const reindex = program
     .command('reindex')
-    .description('embed a collection anew, while it is searched and written')
+    .description('rebuild the vectors of a collection while it is searched and written')
     .addHelpText(
       'after',
       examples(
@@ -33,47 +33,47 @@ export function addReindexCommands(cli: CommandLine): void {
         'sheaf reindex rollback -c notes',
       ),
     )
-    .addHelpText('after', '\nPausing and resuming want the admin key.');
+    .addHelpText('after', '\nPausing and resuming require the admin key.');
   addStart(reindex, cli);
   withTarget(reindex.command('list', { isDefault: true }))
-    .description('jobs of a collection, newest first')
+    .description('list the jobs of a collection, newest first')
     .option('--json', 'print JSON, a job a line')
     .action((flags: TargetFlags & { json?: true }) => listJobs(targetOf(flags, env), flags.json === true, output));
   ofJob(reindex, 'follow', 'show the progress of a job until it ends').action(
     async (jobId: string, flags: TargetFlags) => ended(await followJob(targetOf(flags, env), jobId, output)),
   );
   for (const [name, description] of [
-    ['pause', 'stop a job for now'],
-    ['resume', 'let a paused or failed job go on'],
-    ['cancel', 'end a job without trace'],
+    ['pause', 'pause a job'],
+    ['resume', 'resume a paused or failed job'],
+    ['cancel', 'cancel a job and delete what it has built'],
   ] as const) {
     ofJob(reindex, name, description).action((jobId: string, flags: TargetFlags) =>
       changeJob(targetOf(flags, env), jobId, name, output),
     );
   }
   withTarget(reindex.command('rollback'))
-    .description('go back to the space before, while it is kept')
+    .description('go back to the previous vector space, while it is kept')
     .action((flags: TargetFlags) => rollBack(targetOf(flags, env), output));
 }
 
 function addStart(reindex: Command, { env, output, ended }: CommandLine): void {
   withTarget(reindex.command('start'))
     .description('start a job and follow it to its end; Ctrl-C stops following, not the job')
-    .option('--embedder <selector>', 'the embedder that the collection gets')
-    .option('--compact', 'the same embedder: memory and graph anew')
-    .option(
-      '--gate <share>',
-      'switch only where so much of the hits of today is found, from 0 to 1',
-      numberBetween(0, 1),
-    )
+    .option('--embedder <selector>', 'the new embedder of the collection')
+    .option('--compact', 'keep the embedder, and rebuild memory and graph')
+    .option('--gate <share>', "switch only if this share of today's hits is found, from 0 to 1", numberBetween(0, 1))
     .option(
       '--gate-queries <n>',
-      'how many of the latest searches the gate runs',
+      'number of latest searches that the gate runs',
       integerBetween(1, QUERIES_PAGE_MAX),
       100,
     )
-    .option('--keep <seconds>', 'keep the space before for a rollback', integerBetween(0, KEEP_SECONDS_MAX))
-    .option('--no-follow', 'print the job, and end')
+    .option(
+      '--keep <seconds>',
+      'seconds to keep the previous space for a rollback',
+      integerBetween(0, KEEP_SECONDS_MAX),
+    )
+    .option('--no-follow', 'print the id of the job and exit')
     .action(async (flags: TargetFlags & StartFlags) => ended(await startJob(targetOf(flags, env), flags, output)));
 }
 
@@ -90,7 +90,7 @@ interface StartFlags {
 }
 
 const POLL_MS = 300;
-/** Nothing more happens to it by itself. */
+/** States that a job does not leave by itself. */
 const RESTING: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled', 'paused']);
 
 async function startJob(
@@ -99,7 +99,7 @@ async function startJob(
   output: Output,
 ): Promise<number> {
   if ((embedder === undefined) === (compact === undefined))
-    throw new UsageError('Name the new embedder with --embedder, or say --compact to keep it.');
+    throw new UsageError('Name the new embedder with --embedder, or use --compact to keep the embedder.');
   const body: ReindexBody = {
     embedder,
     compact,
@@ -111,7 +111,9 @@ async function startJob(
   return follow ? followJob(target, job.job_id, output) : EXIT.done;
 }
 
-/** Exit code: 0 when it has succeeded, 1 when it rests otherwise, 130 after Ctrl-C, which the job does not notice. */
+/**
+ * Exit code: 0 if the job succeeded, 1 if it rests in another state, 130 after Ctrl-C, which does not affect the job.
+ */
 function followJob({ client, tenant, collection }: Target, jobId: string, { stdout, stderr }: Output): Promise<number> {
   return withInterrupt(async (signal) => {
     let progress: Progress | undefined;
@@ -127,7 +129,7 @@ function followJob({ client, tenant, collection }: Target, jobId: string, { stdo
       if (!RESTING.has(job.status))
         line(
           stderr,
-          `Job ${jobId} goes on. sheaf reindex follow -c ${collection} -t ${tenant} ${jobId} shows it again.`,
+          `Job ${jobId} continues. sheaf reindex follow -c ${collection} -t ${tenant} ${jobId} shows it again.`,
         );
       else line(stdout, summaryOf(job));
       return signal.aborted ? EXIT.interrupted : job.status === 'succeeded' ? EXIT.done : EXIT.failed;
@@ -146,7 +148,7 @@ function summaryOf({
 }: ReindexJob): string {
   const gated =
     gate && gate.overlap !== null
-      ? ` Of the hits of ${count(gate.queries, 'search')} it finds ${gate.overlap.toFixed(3)}.`
+      ? ` It finds ${gate.overlap.toFixed(3)} of the hits of ${count(gate.queries, 'search')}.`
       : '';
   return `Job ${id} of ${tenant}/${collection} ${status === 'paused' ? 'is paused' : status === 'cancelled' ? 'was cancelled' : `has ${status}`}: ${count(chunks, 'chunk')}.${error ? ` ${error}` : ''}${gated}`;
 }
@@ -164,7 +166,7 @@ async function listJobs({ client, tenant, collection }: Target, json: boolean, {
       id,
     ],
   );
-  line(stdout, table(['made', 'status', 'chunks', 'embedder', 'job id'], rows));
+  line(stdout, table(['created', 'status', 'chunks', 'embedder', 'job id'], rows));
 }
 
 async function changeJob(

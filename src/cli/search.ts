@@ -1,4 +1,4 @@
-// `sheaf search` and `sheaf bench`: the commands that search, and hits as text.
+// `sheaf search` and `sheaf bench`: the search commands, and hits as text.
 import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
 import { EF_MAX, K_MAX } from '../api/limits.js';
@@ -52,19 +52,19 @@ function addSearch({ program, env, output }: CommandLine): void {
     .addOption(modeOption())
     .option(
       '--filter <field=value>',
-      'only chunks whose metadata fit; also >=, <=, >, <, !=; repeated with = it means any of the values',
+      'only chunks whose metadata match; also >=, <=, >, <, !=; repeated with = for any of the values',
       filterWord,
     )
     .option('--filters <json>', 'filters as in a request body', jsonObject)
     .addOption(
       new Option('--phrase <text>', 'only chunks with these words, in order and adjacent').conflicts('contains'),
     )
-    .option('--contains <text>', 'only chunks with this text in them')
-    .option('--rerank <instance>', 'let a configured reranker order the hits')
-    .option('--common', 'the common collection too, where the server has one')
-    .option('--ef <n>', 'breadth of the search: more finds more, and takes longer', integerBetween(1, EF_MAX))
-    .option('--exact', 'compare with every vector')
-    .option('--explain', 'tell what each score is made of')
+    .option('--contains <text>', 'only chunks that contain this text')
+    .option('--rerank <instance>', 'rerank the hits with this configured reranker')
+    .option('--common', 'also search the common collection, if the server has one')
+    .option('--ef <n>', 'candidates of the graph search: more finds more, and takes longer', integerBetween(1, EF_MAX))
+    .option('--exact', 'compare with every vector instead of searching the graph')
+    .option('--explain', 'show the parts of each score')
     .addHelpText(
       'after',
       examples(
@@ -86,7 +86,7 @@ function addSearch({ program, env, output }: CommandLine): void {
 const modeOption = (): Option =>
   new Option('--mode <mode>', 'ranking mode; default: the one of the collection').choices([...SEARCH_MODES]);
 
-/** What is undefined is not sent. */
+/** The search body. Undefined fields are not sent. */
 function bodyOf({
   k,
   mode,
@@ -123,16 +123,16 @@ function bodyOf({
 
 function addBench({ program, env, output, ended }: CommandLine): void {
   withTarget(program.command('bench'))
-    .description('search a collection for a while, and say how fast it answers')
-    .option('--seconds <n>', 'how long', numberBetween(0.1, SECONDS_MAX), 10)
-    .option('--connections <n>', 'searches under way at a time', integerBetween(1, CONNECTIONS_MAX), 16)
+    .description('measure how fast a collection is searched')
+    .option('--seconds <n>', 'duration in seconds', numberBetween(0.1, SECONDS_MAX), 10)
+    .option('--connections <n>', 'concurrent searches', integerBetween(1, CONNECTIONS_MAX), 16)
     .option(
       '--rate <n>',
-      'searches a second, on a fixed schedule: the latency then counts from when a search was due',
+      'searches per second, on a fixed schedule; latency then counts from when a search was due',
       numberBetween(0.1, 100_000),
     )
-    .option('--queries <file>', 'a query a line; default: logged searches, else words of its documents')
-    .option('-k, --k <n>', 'hits of a search', integerBetween(1, K_MAX), 10)
+    .option('--queries <file>', 'file with one query per line; default: logged searches, else words of the documents')
+    .option('-k, --k <n>', 'hits per search', integerBetween(1, K_MAX), 10)
     .addOption(modeOption())
     .option('--json', 'print the figures as JSON')
     .addHelpText(
@@ -145,7 +145,7 @@ function addBench({ program, env, output, ended }: CommandLine): void {
     )
     .addHelpText(
       'after',
-      '\nThis program shares the machine with the server where they run side by side. The searches are logged like all others.',
+      '\nOn the same machine, this program and the server share the CPU. The searches are logged like all others.',
     )
     .action(async (flags: TargetFlags & BenchOptions) => ended(await bench(targetOf(flags, env), flags, output)));
 }
@@ -166,15 +166,15 @@ async function search(
   const { stdout, stderr } = output;
   const answer = await client.search(tenant, collection, { q: query, ...body });
   line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, style));
-  if (answer.degraded) line(stderr, 'Ranked by words alone: the embedder does not answer.');
+  if (answer.degraded) line(stderr, 'Ranked by keywords only: the embedder does not answer.');
   if (!json && answer.matches.length === 0) await tellMissing(target, output);
 }
 
 const SNIPPET_CHARACTERS_MAX = 220;
-/** How much of the text before the first matching word is shown. */
+/** Characters of the text shown before the first matching word. */
 const SNIPPET_LEAD = 60;
 
-/** Hits as text for a terminal: score, source path, chunk, and the best passage with what was found in it. */
+/** Hits as text for a terminal: score, source path, chunk, and the best passage with its matches. */
 export function showHits(hits: readonly SearchHit[], query: string, style: Style = PLAIN): string {
   if (hits.length === 0) return 'No hits.';
   return hits.map((hit, i) => showHit(hit, i + 1, query, style)).join('\n');
@@ -195,8 +195,8 @@ function showHit(
 }
 
 /**
- * The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before
- * they are used.
+ * The passage on one line, cut around its first match. Positions are in code points, so white space is collapsed only
+ * after they have been used.
  */
 function highlighted({ text, matches, offset }: Highlight, style: Style): string {
   const characters = Array.from(text, (character) => (/[\s\p{Cc}]/u.test(character) ? ' ' : character));
@@ -214,9 +214,7 @@ function highlighted({ text, matches, offset }: Highlight, style: Style): string
   return `${start + offset > 0 ? '… ' : ''}${shown.replace(/ {2,}/g, ' ').trim()}${end < characters.length ? ' …' : ''}`;
 }
 
-/**
- * At most 220 characters of the text on one line, from a little before the first word of the query that occurs in it.
- */
+/** At most 220 characters of the text on one line, starting a little before the first query word that occurs in it. */
 export function snippet(text: string, query: string): string {
   const flat = oneLine(text);
   const lower = flat.toLowerCase();

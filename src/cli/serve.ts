@@ -1,5 +1,5 @@
-// `sheaf serve`: composes the server (data directory, pools, use cases, routes, listener), tells the operator where it is,
-// and takes it apart again on SIGTERM or SIGINT. Front thread.
+// `sheaf serve`: starts the server (data directory, pools, use cases, routes, listener), prints its addresses, and
+// stops it on SIGTERM or SIGINT. Front thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
@@ -30,12 +30,13 @@ import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
 export interface RunningServer extends Service {
   readonly port: number;
   readonly dataDir: string;
-  /** Lets requests under way finish, closes the stores, releases the data directory. */
+  /** Completes requests in progress, closes the stores, and releases the data directory. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws OperatorError where it cannot.
+ * Starts to listen at once, while shards are still opening; /health/ready reports when they are ready. Throws
+ * OperatorError if the server cannot start.
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const uws = await loadUws();
@@ -52,7 +53,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     throw error;
   });
   const stop = async (): Promise<void> => {
-    // Whoever follows events would stay until the time is over.
+    // Event streams would otherwise stay open until the drain times out.
     service.parts.events.close();
     await http.drain(config.limits.drainTimeoutMs);
     await tracer?.close();
@@ -95,7 +96,7 @@ function createListener(
   });
 }
 
-/** Who may call, and how often. */
+/** Authentication, rate limits, and the site guard. */
 function createAccess(
   config: Config,
   tenants: TenantRegistry,
@@ -124,7 +125,7 @@ function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: Tok
 const READY_RECHECK_MS = 20;
 const LOG_THREADS = 1;
 
-/** Runs until it is told to stop; the exit code. `print` writes lines for the operator. */
+/** Runs the server until it is told to stop, and resolves to the exit code. `print` writes lines for the operator. */
 export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<number> {
   const startedAtMs = performance.now();
   try {
@@ -154,7 +155,7 @@ function descriptorsOf({ partitions, threads: { search, embed, batch } }: Config
   return serveDescriptors(partitions, search + embed.queries + embed.documents + batch + LOG_THREADS);
 }
 
-/** A second signal while stopping ends the process at once. */
+/** Stops on a signal. A second signal ends the process at once. */
 function untilSignal(server: RunningServer): Promise<void> {
   return new Promise((resolve, reject) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -163,7 +164,8 @@ function untilSignal(server: RunningServer): Promise<void> {
 }
 
 /**
- * True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive.
+ * Resolves to true once everything is ready; never if the server is stopped before. The timer does not keep the process
+ * alive.
  */
 async function untilReady({ services }: RunningServer): Promise<true> {
   for (;;) {
@@ -196,7 +198,7 @@ function banner(
   ];
 }
 
-/** The default first. */
+/** Labels of the embedders, the default first. */
 function embedderLabels({ embedders, default: { vector_key: vectorKey } }: EmbedderInventory): string[] {
   const label = ({ embedder_type, embed_model }: EmbedderInventory['embedders'][number]): string =>
     `${embedder_type}:${embed_model}`;

@@ -184,6 +184,6 @@ test('where too few files may be open, the start ends with one line that says ho
     });
     const output = stdout + stderr;
     assert.equal(status, 1, output);
-    assert.match(output, /^sheaf: at most \d+ files and sockets may be open here, and at least \d+ are needed: .*\n$/);
+    assert.match(output, /^sheaf: the limit of open files and sockets is \d+, but at least \d+ are needed: .*\n$/);
   }
 });

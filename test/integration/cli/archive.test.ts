@@ -46,7 +46,7 @@ test('a file that is there is not overwritten unless that is said', async () => 
   const refused = await sheaf(server.url, 'archive', file, '-t', 'acme', '-c', 'docs');
   assert.deepEqual(
     [refused.code, refused.stderr],
-    [2, `sheaf: ${file} is there already: name another file, or say --force.\n`],
+    [2, `sheaf: ${file} already exists: name another file, or use --force.\n`],
   );
   assert.equal(readFileSync(file, 'utf8'), 'precious');
   const forced = await sheaf(server.url, 'archive', file, '-t', 'acme', '-c', 'docs', '--force');
@@ -93,8 +93,8 @@ test('a place that takes no file, one that may not be written, a folder in the p
     [['archive', join(folder, 'nowhere', 'a.zip')], /a\.zip cannot be written: no such file or folder\.\n$/],
     [['archive', '/sys/a.zip'], /a\.zip cannot be written: no permission\.\n$/, 1],
     [['archive', join(folder, 'folder.zip')], /folder\.zip cannot be written: it is a folder\.\n$/],
-    [['restore', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
-    [['import', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
+    [['restore', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is not a file\. Name the archive\.\n$/],
+    [['import', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is not a file\. Name the archive\.\n$/],
     [
       ['import', join(folder, 'nothing.zip'), '-c', 'docs'],
       /nothing\.zip cannot be read: no such file or folder\. Name the archive\.\n$/,
@@ -111,7 +111,7 @@ test('an archive that breaks off is not kept, and no server answers', async (t) 
   const file = join(folder, 'broken.zip');
   const { code, stderr } = await sheaf(fake.url, 'archive', file);
   assert.deepEqual([code, existsSync(file), partsIn(folder)], [3, false, []]);
-  assert.match(stderr, /^sheaf: No answer from .* \(the archive broke off and was not kept\)\. /);
+  assert.match(stderr, /^sheaf: No answer from .* \(the archive ended early and was not kept\)\. /);
   assert.equal((await sheaf(`http://127.0.0.1:${await closedPort()}`, 'archive', file)).code, 3);
 });
 

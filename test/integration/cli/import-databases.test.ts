@@ -76,7 +76,7 @@ test('texts, vectors and metadata come over from Qdrant under their ids, as ofte
   assert.ok(found.matches[0].id === '301::chunk_0' && found.matches[0].score > 0.9999);
   const again = await sheaf(...args);
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /collection_exists.*Say --replace/);
+  assert.match(again.stderr, /collection_exists.*Use --replace/);
   assert.equal((await sheaf(...args, '--replace')).code, 0);
   assert.equal((await server.call('GET', `${base}/documents`)).json.count, 600);
   const { json: all } = await server.call('GET', '/v1/collections/default');
@@ -140,7 +140,7 @@ test('records without texts become a collection of vectors; numbers keep their d
     stderr,
     /Left out: 3: it has no vector\.\n.*Left out: 4: 1 chunks of 8 dimensions have 8 bytes of vectors\.\n.*Left out: 5: .*vectors only\.\n.*Left out: \.\.: its id is invalid\.\n/s,
   );
-  assert.match(stderr, /is compared by Euclid, and here by cosine/);
+  assert.match(stderr, /uses the metric Euclid, Sheaf uses cosine/);
   const { json } = await server.call('GET', '/v1/collections/default/vectors/documents/18446744073709551615');
   assert.equal(json.metadata.big, '18446744073709551615');
 });
@@ -169,17 +169,17 @@ test("a choice that is the user's is asked for, and contradictions are named", a
     ...more,
   ];
   const cases: [string[], RegExp][] = [
-    [from(url), /The records have texts\. Give --embedder SELECTOR .* or --embed /],
-    [from(url, '--embedder', 'tiny', '--embed'), /Give --embedder to keep the vectors, or --embed/],
+    [from(url), /The records have texts\. Use --embedder SELECTOR .* or --embed /],
+    [from(url, '--embedder', 'tiny', '--embed'), /Use --embedder to keep the vectors, or --embed/],
     [from(url, '--embed', '--replace'), /--embed adds to the collection/],
     [from(url, '--from-database', 'a/b'), /--from qdrant does not take --from-database/],
     [['docs.zip', '--embed'], /--from pavedb does not take --embed/],
     [from(named.url), /Choose one with --vector: image, text\./],
     [from(named.url, '--vector', 'sound'), /no vector sound\. They have: image, text\./],
     [from(named.url, '--vector', 'image'), /has no records\./],
-    [from(nested.url), /several vectors in one/],
+    [from(nested.url), /multi-vectors/],
     [[url, '--from', 'qdrant', '-c', 'other'], /There is no collection other at .* --from-collection/],
-    [from('localhost'), /localhost is no address\. Give the server's as http:/],
+    [from('localhost'), /localhost is not an address\. Give the address of the server as http:/],
     [[url, '--from', 'chroma', '--from-database', 'one'], /Give --from-database as TENANT\/DATABASE/],
   ];
   for (const [args, message] of cases) {
@@ -211,7 +211,10 @@ test('what passes is tried again; what does not is told in a line', async (t) =>
   assert.deepEqual([refused.code, refusing.requests[0]?.headers['api-key']], [1, 'wrong']);
   assert.match(refused.stderr, /HTTP 403: Must provide an API key\. Give its key with --from-key\.\n$/);
   const page = await startFakeServer(t, () => ({ text: '<html>' }));
-  assert.match((await sheaf(...args(page.url))).stderr, /does not answer with JSON: it is another kind of server\.\n$/);
+  assert.match(
+    (await sheaf(...args(page.url))).stderr,
+    /does not answer with JSON: it is a different kind of server\.\n$/,
+  );
   const absent = await sheaf(...args(`http://127.0.0.1:${await closedPort()}`));
   assert.equal(absent.code, 1);
   assert.match(

@@ -42,7 +42,7 @@ test('input that breaks off is told in a line, and fails', async () => {
     env,
     stdin: Readable.from(lines()),
   });
-  assert.deepEqual([code, /line: it cannot be read on: .+\./.test(stderr)], [1, true], stderr);
+  assert.deepEqual([code, /line: reading failed: .+\./.test(stderr)], [1, true], stderr);
 });
 
 test('a listing ends when its reader has gone', async () => {

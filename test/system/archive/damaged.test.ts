@@ -81,7 +81,7 @@ for (const [what, environment, find, reason] of PLACES) {
     const file = join(tempDirectory(), 'all.zip');
     const { code, stderr } = await sheafArchive(server.url, file);
     assert.deepEqual([code, existsSync(file)], [1, true], stderr);
-    assert.match(stderr, /^Left out, for its records are damaged: acme\/victim$/m);
+    assert.match(stderr, /^Left out because its records are damaged: acme\/victim$/m);
     const own = await server.call('GET', '/v1/collections/acme/victim/archive');
     assert.ok(
       [500, 503].includes(own.status) && ['archive_failed', 'collection_damaged'].includes(own.json.code),

@@ -54,7 +54,7 @@ test('an ingest that is run again with --resume sends what has changed alone', a
   });
   assert.match((await sheaf(['ingest', 'notes', '-c', 'notes'])).out, /^3 files/);
   const again = await sheaf(['ingest', 'notes', '-c', 'notes', '--resume']);
-  assert.deepEqual([again.code, again.err], [0, '3 files there already.\n']);
+  assert.deepEqual([again.code, again.err], [0, '3 files already stored.\n']);
   await new Promise((resolve) => setTimeout(resolve, 20));
   write({ 'notes/sub/b.md': 'Whales sing no more.' });
   // An old time of the content does not hide the change.
@@ -84,7 +84,7 @@ test('what is not there is said to be so where nothing was found', async () => {
   ]) {
     const { code, err } = await sheaf(args);
     assert.deepEqual(
-      [code, /^There is no collection default\/nowhere: .*sheaf collections lists what there is\.$/m.test(err)],
+      [code, /^There is no collection default\/nowhere: .*sheaf collections lists the existing ones\.$/m.test(err)],
       [0, true],
       err,
     );
@@ -109,9 +109,9 @@ test('NDJSON: bad lines are told by number, and --resume leaves out what is ther
   const { code, out, err } = await sheaf(['ingest', 'x.ndjson', '--ndjson', '-c', 'lines']);
   assert.equal(code, 1);
   assert.match(out, /^2 documents \(2 chunks\) .*, 3 failed\.$/m);
-  assert.match(err, /^line 2: no JSON .*\nline 4: no JSON object\nline 5: .*\(invalid_item\)$/m);
+  assert.match(err, /^line 2: not JSON .*\nline 4: not a JSON object\nline 5: .*\(invalid_item\)$/m);
   const again = await sheaf(['ingest', 'x.ndjson', '--ndjson', '-c', 'lines', '--resume']);
-  assert.match(again.out, /^0 documents .*, 2 there already, 3 failed\.$/m);
+  assert.match(again.out, /^0 documents .*, 2 already stored, 3 failed\.$/m);
   write({ 'y.ndjson': '{"text":"no name"}' });
   assert.deepEqual(
     [
@@ -153,7 +153,7 @@ test('documents and chunks are shown and deleted', async () => {
   const deleted = await sheaf(['docs', 'delete', 'd.txt', 'none', '-c', 'shown']);
   assert.deepEqual(
     [deleted.code, deleted.out, deleted.err],
-    [1, 'd.txt is deleted, with 1 chunk.\n', 'none is not there.\n'],
+    [1, 'd.txt is deleted, with 1 chunk.\n', 'none does not exist.\n'],
   );
 });
 
@@ -165,7 +165,7 @@ test('searches are logged, run again, and compared', async () => {
   assert.match((await sheaf(['log', entry.query_id, '-c', 'logged'])).out, /"result_ids"/);
   assert.match(
     (await sheaf(['replay', '-c', 'logged'])).out,
-    /^1 search run again: mean overlap 1\.000, 0 with other hits/,
+    /^1 search run again: mean overlap 1\.000, 0 with different hits/,
   );
   await sheaf(['docs', 'delete', 'a.md', '-c', 'logged']);
   const changed = await sheaf(['replay', '-c', 'logged', '--min-overlap', '0.9']);
@@ -196,7 +196,7 @@ test('keys are made for what they are for, and revoked', async () => {
   const key = made.out.trim();
   assert.equal((await sheaf(['search', 'x', '-t', 'acme'], { key })).code, 0);
   const refused = await sheaf(['ingest', 'notes', '-t', 'acme'], { key });
-  assert.deepEqual([refused.code, /Take a key of this tenant/.test(refused.err)], [1, true]);
+  assert.deepEqual([refused.code, /Use a key of this tenant/.test(refused.err)], [1, true]);
   const listed = linesOf((await sheaf(['keys', 'list', '-t', 'acme', '--json'])).out);
   assert.deepEqual(
     listed.map(({ label, revoked_at }) => [label, revoked_at === undefined]),

@@ -48,7 +48,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
   const { port, auth } = readConfig({ SHEAF_CONFIG: join(folder, 'set.yaml') });
   assert.deepEqual([port, auth.mode], [9000, 'static']);
   const cases: [string[], RegExp, code?: number][] = [
-    [['set.yaml'], /set\.yaml is there already.*--force/],
+    [['set.yaml'], /set\.yaml already exists.*--force/],
     [['a.yaml', '--set', 'server.ports=1'], /is not a configuration key/],
     [['a.yaml', '--set', 'server.port=many'], /server\.port .* should be a whole number/],
     [['retired.yaml', '--set', 'search.threads=3'], /^sheaf: search\.threads .* use threads/m, 0],

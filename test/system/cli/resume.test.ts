@@ -47,7 +47,7 @@ test('after kill -9 of the server --resume sends the rest, and nothing twice', a
   assert.equal(broken.code, 3, broken.output);
   assert.match(
     broken.output,
-    /sheaf: No answer from .*documents ingested before; the same command with --resume goes on behind them/,
+    /sheaf: No answer from .*documents ingested before; the same command with --resume continues after them/,
   );
   const { url: again } = await startServe({ SHEAF_DATA_DIR: dataDir });
   const stored = await countAt(again);
@@ -56,7 +56,7 @@ test('after kill -9 of the server --resume sends the rest, and nothing twice', a
   assert.equal(code, 0, output);
   assert.ok(
     output.includes(`${(DOCUMENTS - stored).toLocaleString('en-US')} documents (`) &&
-      output.includes(`${stored.toLocaleString('en-US')} there already`),
+      output.includes(`${stored.toLocaleString('en-US')} already stored`),
     output,
   );
   assert.equal(await countAt(again), DOCUMENTS);

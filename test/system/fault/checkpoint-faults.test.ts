@@ -131,7 +131,7 @@ test('damage in checkpoint files: check names the file, the server tells and ser
   const first = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: original });
   await fill(first.url);
   await first.stop();
-  assert.deepEqual(await looked(check, original), { code: 0, lines: [`${original} is whole`] });
+  assert.deepEqual(await looked(check, original), { code: 0, lines: [`${original} is intact`] });
   for (const [name, damage, told] of DAMAGES) {
     await t.test(name, async () => {
       const dataDir = join(tempDirectory(), 'data');
@@ -151,7 +151,7 @@ test('damage in checkpoint files: check names the file, the server tells and ser
       await assertServes(server.url, name);
       assert.equal((await server.call('GET', '/health')).json.status, 'ready');
       await server.stop();
-      assert.deepEqual(await looked(check, dataDir), { code: 0, lines: [`${dataDir} is whole`] });
+      assert.deepEqual(await looked(check, dataDir), { code: 0, lines: [`${dataDir} is intact`] });
     });
   }
 });

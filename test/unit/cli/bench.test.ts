@@ -87,7 +87,7 @@ test('a connection that the server has closed meanwhile is opened again, one tha
   const broken = await bench(breaking);
   assert.deepEqual([broken.code, /No answer from .*: the server closed the connection/.test(broken.stderr)], [3, true]);
   const talking = await startRaw(t, (socket) => socket.write('SSH-2.0-OpenSSH\r\n'.repeat(5000)));
-  assert.match((await bench(talking)).stderr, /the answer is no HTTP/);
+  assert.match((await bench(talking)).stderr, /the answer is not HTTP/);
 });
 
 test('a refusal of every search ends it at once, one of now and then is counted', async (t) => {

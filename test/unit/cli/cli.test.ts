@@ -116,7 +116,7 @@ test('an ingest stops when every further file would meet the same refusal', asyn
   assert.ok(requests.length < 10, `${requests.length} requests`);
   assert.match(
     stderr,
-    /Stopped with \d+ files not sent\.\nUnknown key \(auth_invalid, HTTP 401\)\. Give a key with --key or SHEAF_API_KEY\.\n$/,
+    /Stopped with \d+ files not sent\.\nUnknown key \(auth_invalid, HTTP 401\)\. Provide a key with --key or SHEAF_API_KEY\.\n$/,
   );
 });
 
@@ -213,13 +213,13 @@ test('what cannot be is refused with one line', async (t) => {
   const { url, requests } = await server(t, () => INGESTED);
   const empty = tempDirectory();
   const cases: [string[], RegExp][] = [
-    [['search', 'x', '--url', 'localhost:8080'], /--url as http:\/\/HOST:PORT/],
+    [['search', 'x', '--url', 'localhost:8080'], /--url http:\/\/HOST:PORT/],
     [['search', 'x', '--url', url, '--tenant', '..'], /tenant slug/],
     [['search', 'x', '--url', url, '-k', '0'], /whole number from 1 to 1000/],
     [['search'], /missing required argument/],
     [['ingest', join(empty, 'nope'), '--url', url], /no such file or folder/],
     [['ingest', empty, '--url', url], /There is no file to ingest/],
-    [['ingest', empty, '--url', url, '--glob', '{a'], /bracket without its partner/],
+    [['ingest', empty, '--url', url, '--glob', '{a'], /unbalanced bracket/],
     [['demo', join(empty, 'nope'), '--url', url], /There is no folder/],
     [['no-such-command'], /unknown command/],
     [['check', empty], /is not a data directory: it has no sheaf\.json\./],

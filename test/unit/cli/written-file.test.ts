@@ -63,7 +63,7 @@ test('a file that is there stays unless one says so, also one that comes meanwhi
   await writeAtomically(file, false, write('first'));
   await assert.rejects(
     writeAtomically(file, false, () => assert.fail('nothing is to be written')),
-    (error: Error) => error instanceof UsageError && /is there already: .*--force/.test(error.message),
+    (error: Error) => error instanceof UsageError && /already exists: .*--force/.test(error.message),
   );
   assert.equal(readFileSync(file, 'utf8'), 'first');
   await writeAtomically(file, true, write('second'));
