@@ -1,5 +1,5 @@
-// What searches notice of what is done beside them: ingest, writes, work in the background, another tenant's load. Each
-// time against the same searches beside nothing.
+// How ingest, writes, background work and another tenant's load affect searches, each compared with the same searches
+// on an otherwise idle server.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,7 +48,7 @@ import {
 import { clustered, VECTOR_DIM } from './kit/vector-sets.js';
 
 const [TENANT, NAME] = ['load', 'vectors'];
-/** Writes are under way before the searches are measured. */
+/** Writes start this long before the searches are measured. */
 const LEAD_MS = 2000;
 
 const SEARCHES = 4;
@@ -57,8 +57,8 @@ const INGEST_BATCH = 4;
 const INGEST_BATCHES = 2000;
 
 /**
- * Searches by text through the shared model, on 4 connections, alone and beside a bulk ingest of the same tenant that
- * embeds at full speed. No text comes twice, neither to search nor to ingest.
+ * Text searches through the shared model on 4 connections, alone and beside a bulk ingest of the same tenant at full
+ * embedding speed. No text repeats, so no cache helps.
  */
 export async function ingest({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 2 : 10);
@@ -103,7 +103,7 @@ export async function ingest({ tiny, url: given, number }: LoadOptions): Promise
   await withServer(given, measure, settings);
 }
 
-/** Batches into another collection; no chunk has the text of another. */
+/** Batches into another collection; all chunks have distinct texts. */
 function bulkOf(documents: readonly CranfieldDocument[]): CannonRequest[] {
   const items = Array.from({ length: INGEST_BATCHES * INGEST_BATCH }, (_, n) => {
     const { text } = documents[n % documents.length] as CranfieldDocument;
@@ -116,7 +116,7 @@ function bulkOf(documents: readonly CranfieldDocument[]): CannonRequest[] {
 
 type Search = (n: number) => Promise<void>;
 
-/** By vector, the queries in turn. */
+/** A searcher by vector that cycles through the queries. */
 function searcher(url: string): Search {
   const queries = vectorQueries().map((v) => JSON.stringify({ v, k: 10 }));
   return async (n) => {
@@ -127,8 +127,8 @@ function searcher(url: string): Search {
 const WRITE_BATCH = 200;
 
 /**
- * Searches at a fixed rate while nothing is written, and while writers replace documents at full speed, each by an
- * insert and a removal.
+ * Searches at a fixed rate without writes, and beside writers that replace documents at full speed, each by an insert
+ * and a removal.
  */
 export async function writes({ tiny, number }: LoadOptions): Promise<void> {
   const { source, items } = vectorItems(number('vectors', tiny ? 500 : 20_000));
@@ -138,7 +138,7 @@ export async function writes({ tiny, number }: LoadOptions): Promise<void> {
   await withServer(undefined, async (url) => {
     await createVectorCollection(new SheafClient({ url }), TENANT, NAME);
     await ingestVectors(url, TENANT, NAME, items, WRITE_BATCH);
-    // What was stored last is linked into the graph by then.
+    // By then, all stored vectors are in the graph.
     await sleep(tiny ? 100 : 10_000);
     const search = searcher(url);
     await openLoop(rate, Math.min(seconds, 3), search);
@@ -181,11 +181,11 @@ interface Running extends LoadServer {
   readonly client: SheafClient;
   readonly folder: string;
   readonly search: Search;
-  /** A document that is written before each checkpoint. */
+  /** A document that is written before each checkpoint, so that there is something to write. */
   readonly item: string;
 }
 
-/** Something that the server is kept at, once. */
+/** One unit of background work. */
 type Work = (server: Running) => Promise<unknown>;
 
 const WORKS: Readonly<Record<string, readonly [string, Work]>> = {
@@ -197,14 +197,14 @@ const WORKS: Readonly<Record<string, readonly [string, Work]>> = {
 interface Row {
   name: string;
   result: OpenLoopResult;
-  /** How often the work was done meanwhile, and how long each took. */
+  /** Number of times the work was done, and its mean duration. */
   times: number;
   meanMs: number;
 }
 
 /**
- * Searches at a fixed rate beside archives, reindex jobs and checkpoints, each again and again without a pause. Of
- * segments smaller than a graph no checkpoint is written.
+ * Searches at a fixed rate beside archives, reindex jobs and checkpoints, each repeated without a pause. Segments that
+ * are too small for a graph have no checkpoint.
  */
 export async function background({ tiny, number, text }: LoadOptions): Promise<void> {
   const rows = number('rows', tiny ? 4500 : 20_000);
@@ -240,7 +240,7 @@ export async function background({ tiny, number, text }: LoadOptions): Promise<v
     await rest(server);
     all.push(await besideWork(server, rate, seconds, 'nothing, once more'));
     await server.kill();
-    // One that is left by what was here before would be read, not written.
+    // Existing checkpoints would be read rather than written.
     rmSync(join(folder, 'data', 'checkpoints'), { recursive: true, force: true });
     server = await start(folder, 1);
     await rest(server);
@@ -276,7 +276,7 @@ async function besideWork(server: Running, rate: number, seconds: number, name: 
   return { name, result, times, meanMs: (performance.now() - startedAtMs) / Math.max(1, times) };
 }
 
-/** A write, and the checkpoint of the shard that is written after it. */
+/** A write, and the checkpoint of its shard that follows. */
 async function checkpointOnce({ url, folder, item }: Running): Promise<void> {
   const before = manifestsIn(folder);
   await post(`${url}/v1/collections/${TENANT}/${NAME}/documents:batch`, `{"documents":[${item}]}`, 201);
@@ -285,7 +285,7 @@ async function checkpointOnce({ url, folder, item }: Running): Promise<void> {
     if (performance.now() - startedAtMs > CHECKPOINT_WITHIN_MS) throw new Error('no checkpoint is written');
 }
 
-/** All manifests of checkpoints, one behind the other. */
+/** All checkpoint manifests, concatenated. */
 function manifestsIn(folder: string): string {
   const texts = Array.from({ length: SHARDS_MAX }, (_, shard) => {
     try {
@@ -298,12 +298,12 @@ function manifestsIn(folder: string): string {
 }
 
 const B_PER_SECOND = 50;
-/** A is under way before B is measured. */
+/** Load A starts this long before B is measured. */
 const A_LEAD_MS = 500;
 
 /**
- * What tenant B, at 50 searches a second, notices of tenant A at full load: searches on 64 connections, then batches of
- * vectors on 4.
+ * How tenant A at full load affects tenant B at 50 searches per second: first A searches on 64 connections, then it
+ * ingests batches of vectors on 4.
  */
 export async function tenant({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 1 : 10);

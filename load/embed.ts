@@ -1,4 +1,4 @@
-// Embedders in this process: the shared model and the built-in one, over real texts.
+// Embedders in this process: the shared model and the built-in one, on real texts.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -18,15 +18,15 @@ const CHUNKING = { strategy: 'fixed', size: 1000, overlap: 200 } as const;
 
 interface ModelRun {
   readonly rounds: number;
-  /** Of batches, for onnxruntime alone. */
+  /** Batch sizes for onnxruntime alone. */
   readonly sizes: readonly number[];
   readonly texts: readonly string[];
 }
 
 /**
- * Chunks and tokens a second of the shared model, float32 and int8: called one text at a time; by onnxruntime alone at
- * its best batch size and number of sessions, on texts tokenized and sorted before; and by our embed workers,
- * tokenization included. The best of the rounds counts.
+ * Chunks and tokens per second of the shared model, float32 and int8: one text per call; onnxruntime alone at its best
+ * batch size and number of sessions, on texts tokenized and sorted beforehand; and the embed workers, including
+ * tokenization. The best round counts.
  */
 export async function model({ tiny, number }: LoadOptions): Promise<void> {
   const folder = dataFolder('model-minilm-l6');
@@ -99,7 +99,7 @@ function report(file: string, tokens: number, chunks: number, timings: Record<st
   ]);
 }
 
-/** How texts were run, and what it took. The CPU time tells more where others use the machine too. */
+/** A way to run texts, and its time. CPU time is more reliable on a shared machine. */
 interface Timing {
   name: string;
   ms: number;
@@ -118,14 +118,14 @@ async function timed(name: string, run: () => Promise<unknown>): Promise<Timing>
 const fastest = (timings: readonly Timing[]): Timing =>
   timings.reduce((best, timing) => (timing.ms < best.ms ? timing : best));
 
-/** A model run by onnxruntime alone, the ceiling that ours is measured against: sessions that wait for batches of token ids. */
+/** A model in onnxruntime alone, the upper bound for the embed workers: sessions that wait for batches of token ids. */
 interface RawModel {
-  /** Runs all texts in batches of `size`, each of texts of about one length. */
+  /** Runs all texts in batches of `size` texts of similar length. */
   run(encodings: readonly number[][], size: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `sessions` threads with a session each, which uses `threads`. */
+/** Starts `sessions` threads with one session each, which uses `threads` threads. */
 async function startRawModel(graph: string, sessions: number, threads: number): Promise<RawModel> {
   const workerData: ModelThreadStart = { graph, threads };
   const workers = Array.from(
@@ -151,7 +151,7 @@ async function startRawModel(graph: string, sessions: number, threads: number): 
 const WINDOW_WORDS = 25;
 const BATCH_WINDOWS = 64;
 
-/** Windows of 25 words that the built-in embedder turns into vectors a second, on one thread: a first pass with cold caches, and later ones. */
+/** Windows of 25 words per second that the built-in embedder embeds on one thread, with cold and with warm caches. */
 export async function builtin({ tiny }: LoadOptions): Promise<void> {
   for (const collection of tiny ? ['cranfield'] : ['cranfield', 'scifact']) {
     const folder = dataFolder(collection);

@@ -1,5 +1,5 @@
-// Ingest over HTTP, each document durable and searchable when it is acknowledged: of texts and of vectors, for the first
-// time and again; and text taken out of files.
+// Ingest over HTTP, where each document is durable and searchable when it is acknowledged: texts and vectors, first and
+// repeated ingest, and text extraction from files.
 import { readFileSync } from 'node:fs';
 import { createPrng } from '../src/base/prng.js';
 import { SheafClient } from '../src/client/client.js';
@@ -19,7 +19,7 @@ import {
 
 const TENANT = 'load';
 
-/** The Cranfield collection, one document a request, a number of requests under way. */
+/** The Cranfield collection, one document per request, with several requests at a time. */
 export async function texts({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const concurrency = number('concurrency', 32);
   if (!hasCranfield()) return;
@@ -52,7 +52,9 @@ interface Way {
   readonly concurrency: number;
 }
 
-/** 384-d vectors: one document a request, in JSON batches, and as one stream of NDJSON, each into a collection of its own. */
+/**
+ * 384-dimensional vectors: one per request, in JSON batches, and as one NDJSON stream, each into its own collection.
+ */
 export async function vectors({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const { source, items } = vectorItems(number('vectors', tiny ? 200 : 8000));
   const ways = waysOf(items, number('size', tiny ? 50 : 500));
@@ -90,7 +92,7 @@ function waysOf(items: readonly string[], size: number): Way[] {
   ];
 }
 
-/** Throws where an answer is not 201 or tells of a failure. */
+/** Throws if an answer is not 201 or reports a failure. */
 async function send(
   documents: string,
   { path = '', type = 'application/json', bodies, concurrency }: Way,
@@ -107,17 +109,17 @@ async function send(
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Chunks that do not overlap: a change in one leaves the others as they are. */
+/** Chunks without overlap, so that a change in one leaves the others unchanged. */
 const CHUNKING = { strategy: 'fixed', size: 800, overlap: 0 } as const;
 const CHUNKS_CHANGED = 0.1;
-/** Of which one document is made: about 20 chunks. */
+/** Number of abstracts joined to one document of about 20 chunks. */
 const ABSTRACTS = 15;
 const REINGESTED = 'reingest';
 
 /**
- * What a second ingest of the same documents costs, with 1 chunk in 10 changed: Cranfield in one NDJSON request through
- * the shared model, which embeds what has changed and takes the rest from the store; beside it the built-in embedder,
- * which embeds all anew.
+ * Cost of ingesting the same documents again with 1 chunk in 10 changed: Cranfield in one NDJSON request through the
+ * shared model, which embeds only changed chunks and takes the rest from the store; and with the built-in embedder,
+ * which embeds everything again.
  */
 export async function again({ tiny }: LoadOptions): Promise<void> {
   const settings = modelSettings();
@@ -136,7 +138,7 @@ const longDocuments = (abstracts: readonly CranfieldDocument[]): CranfieldDocume
     return { docid: `D${i}`, text: some.map(({ text }) => text).join('\n') };
   });
 
-/** Another character at the start of each chunk that changes. */
+/** Changes a character at the start of each changed chunk. */
 function revised({ docid, text }: CranfieldDocument, seed: number): CranfieldDocument {
   const prng = createPrng(seed);
   const chunks = text.match(/[^]{1,800}/g) ?? [];
@@ -203,8 +205,8 @@ const FILES = [
 const FEW_FILES = ['pdf-text/multicolumn.pdf', 'html/bbc-1.html'];
 
 /**
- * How fast text is taken out of files by one batch thread: pages of PDF, rows of CSV, and MB/s; real files of
- * ../shared/data/files where they are there.
+ * Text extraction by one batch thread: pages of PDF, rows of CSV, and MB/s; real files of ../shared/data/files if
+ * present.
  */
 export async function files({ tiny, number }: LoadOptions): Promise<void> {
   const table: string[][] = [['file', 'size', 'units', 'time', 'units/s', 'MB/s']];

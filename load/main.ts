@@ -1,15 +1,15 @@
 // The load program: `node dist/load/main.js VERB [KIND] [options]` measures one thing and prints a table. This file has
-// the table of verbs and kinds; their modules are imported when they are run.
+// the table of verbs and kinds; their modules are imported on demand.
 import { Command } from 'commander';
 import { type LoadOptions, loadOptions } from './kit/command.js';
 
 interface Kind {
   readonly about: string;
-  /** Flags as they are typed, and what they mean. */
+  /** Flags as they are typed, with their meaning. */
   readonly options?: Readonly<Record<string, string>>;
-  /** Words that it takes: which they are. */
+  /** The arguments it accepts. */
   readonly names?: string;
-  /** It runs for as long as it is told, by a seed. */
+  /** Runs for a given time, by a seed. */
   readonly isSeeded?: true;
   readonly run: (options: LoadOptions) => Promise<void>;
 }

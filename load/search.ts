@@ -1,5 +1,5 @@
-// Searches over HTTP as fast as a number of connections can carry them: by text, by vector, through the shared model,
-// with questions of several lengths, and over many collections.
+// Searches over HTTP as fast as a number of connections permits: by text, by vector, through the shared model, with
+// questions of several lengths, and over many collections.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
 import { BuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
@@ -38,7 +38,7 @@ const K = 10;
 /** Two shards link at least so many vectors a second; what waits for its links is scanned by every search. */
 const LINKED_PER_SECOND = 1500;
 
-/** How long a loop runs before it is measured, and while it is. */
+/** Warm-up and measured duration of a loop. */
 interface Times {
   readonly warmUpSeconds: number;
   readonly seconds: number;
@@ -65,8 +65,8 @@ const rateCells = ({ requestsPerSecond, p50Ms, p99Ms }: ClosedLoopResult): strin
 ];
 
 /**
- * The Cranfield collection: as text (with embedding), as ready vectors of the same queries, in the modes that look at
- * words, and filtered; beside /health as the most this server and this client could do.
+ * The Cranfield collection: by text (with embedding), by ready vectors of the same queries, in the text modes, and with
+ * filters; compared with /health as the upper bound for this server and client.
  */
 export async function texts(options: LoadOptions): Promise<void> {
   if (!hasCranfield()) return;
@@ -115,9 +115,9 @@ const CLIENTS = [
 ] as const;
 
 /**
- * With the vector given, over 50,000 vectors of 384 numbers; beside /health. By autocannon, and by plain sockets, which
- * leave more of the machine to the server; with the processor time of a request in the server, its first thread and all
- * of them, and with the recall of these very searches.
+ * Searches by vector over 50,000 vectors of 384 dimensions, compared with /health. By autocannon, and by plain sockets,
+ * which leave more of the machine to the server; with CPU per request in the front thread and in all threads, and with
+ * the recall of these searches.
  */
 export async function vectors({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const times: Times = { warmUpSeconds: tiny ? 1 : 3, seconds: number('seconds', tiny ? 1 : 10) };
@@ -164,7 +164,7 @@ const searchOf = (collection: string, body: object): CannonRequest =>
   jsonPost(`/v1/collections/${TENANT}/${collection}/search`, body);
 
 interface WithCpu extends ClosedLoopResult {
-  /** Microseconds of a request; undefined where the server is not ours or the system does not tell. */
+  /** Microseconds per request; undefined if the server is external or the system has no such statistics. */
   cpuUs: { front: number; all: number } | undefined;
 }
 
@@ -185,8 +185,8 @@ async function withCpu(
 }
 
 /**
- * By text through the shared model, on the Cranfield collection, at 1, 16 and 64 connections: with texts that the server
- * has not seen, and with texts whose vectors it has, beside each other; and how much of a search the embedding takes.
+ * Searches by text through the shared model on the Cranfield collection at 1, 16 and 64 connections: with new texts,
+ * with cached texts, and with both; and the share of embedding in a search.
  */
 export async function model(options: LoadOptions): Promise<void> {
   const settings = modelSettings();
@@ -239,9 +239,9 @@ const LENGTHS = [3, 20, 60];
 const QUESTIONS = 5000;
 
 /**
- * With questions of 3, 20 and 60 words, by words alone, by vector and in mode hybrid, over the documents of the judged
- * collections in chunks of the default size, with the built-in embedder: as fast as 32 connections carry them, and one
- * after the other; with the processor time of a request in the server. How good the answers are tells `quality long`.
+ * Questions of 3, 20 and 60 words by text ranking, by vector and in mode hybrid, over the documents of the judged
+ * collections in chunks of the default size with the built-in embedder: on 32 connections and sequentially, with CPU
+ * per request. `quality long` measures the quality of these answers.
  */
 export async function lengths(options: LoadOptions): Promise<void> {
   const times = timesOf(options);
@@ -321,7 +321,7 @@ function inTurn(questions: readonly string[], mode: string): CannonRequest {
 const MANY = 100;
 const FEW = 10;
 
-/** Over ten collections in turn and over a hundred, with as many vectors in each, on 16 connections. */
+/** Searches over ten collections in turn and over a hundred with equally many vectors, on 16 connections. */
 export async function collections({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 1 : 5);
   const { source, items } = vectorItems(tiny ? 20 : 200);

@@ -1,5 +1,4 @@
-// A server from its start to its end: how fast it is ready, what it answers first, what collections that nobody asks
-// take, and archives out and in.
+// A server from start to end: time until ready, first answers, cost of idle collections, and archives.
 import { createWriteStream, existsSync, mkdirSync, openAsBlob, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -27,7 +26,7 @@ import { clustered, VECTOR_DIM } from './kit/vector-sets.js';
 
 const TENANT = 'load';
 
-/** Runs `work` with the folder that is kept, or with one that is not. */
+/** Runs `work` with the kept folder, or with a temporary one. */
 const withKept = (kept: string | undefined, work: (folder: string) => Promise<void>): Promise<void> => {
   if (kept === undefined) return withFolder(work);
   mkdirSync(kept, { recursive: true });
@@ -41,9 +40,9 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Seconds from the start of the process until it is ready: on an empty data directory, and again with documents in it.
- * And what the first document waits for the threads that start with it, beside one a second later. The first start of a
- * fresh clone also installs and builds: `time npm start` there.
+ * Seconds from the start of the process until it is ready: on an empty data directory, and again with documents in it;
+ * and the delay of the first document, which starts lazy threads, compared with a later one. The first start of a fresh
+ * clone also installs and builds: `time npm start` there.
  */
 export async function start({ tiny }: LoadOptions): Promise<void> {
   await withFolder(async (folder) => {
@@ -123,9 +122,9 @@ function restartOptions({ tiny, number }: LoadOptions): RestartOptions {
 }
 
 /**
- * Seconds until the server is ready, and its first search, with many vectors: after SIGTERM, after kill -9, and after
- * kill -9 behind writes that no checkpoint has; and what searches notice of checkpoints that are written beside them. A
- * kept folder is filled once and stays.
+ * Seconds until the server is ready and until its first search, with many vectors: after SIGTERM, after kill -9, and
+ * after kill -9 following writes that no checkpoint has; and the effect of checkpoints on searches. A kept folder is
+ * filled once and stays.
  */
 export async function restart(options: LoadOptions): Promise<void> {
   const given = restartOptions(options);
@@ -235,10 +234,9 @@ const IDLE_SETTINGS = { SHEAF_QUERY_LOG__ENABLED: 'false', SHEAF_COLLECTIONS__ID
 const EVICTED_MS = 60_000;
 
 /**
- * What collections cost that nobody asks, with thousands of a hundred vectors: the memory of each that is the process's
- * own, and how long the start takes, by the clock and in processor time of all threads, which other work on the machine
- * does not move. A server of its own is filled, left alone, ended and started again. A kept folder is filled once and
- * stays.
+ * Cost of idle collections, with thousands of a hundred vectors: private memory of each, and time of a start by clock
+ * and by CPU of all threads, which other work on the machine does not affect. A new server is filled, left alone,
+ * stopped and started again. A kept folder is filled once and stays.
  */
 export async function idle({ tiny, number, text }: LoadOptions): Promise<void> {
   const collections = number('collections', tiny ? 20 : 10_000);
@@ -300,9 +298,9 @@ const SAMPLE_MS = 50;
 const DOCS = 'docs';
 
 /**
- * Archives out and in: megabytes a second, peak memory beside what the collection itself takes, and searches beside
- * them. Memory is that of all processes of the server: anonymous pages, and pages shared by its threads; not those of
- * files, which the operating system drops when it wants them.
+ * Archiving and restoring: MB/s, peak memory beyond the collection's own, and searches meanwhile. Memory is that of all
+ * processes of the server: anonymous pages and pages shared by its threads, but not file pages, which the operating
+ * system can drop.
  */
 export async function archive({ tiny, number }: LoadOptions): Promise<void> {
   const rows = number('rows', tiny ? 500 : 100_000);

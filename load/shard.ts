@@ -1,5 +1,5 @@
-// One shard in this process, without HTTP: store, indexes, ranking and background work as in its worker. What filters
-// take, and what is given back when documents are deleted and collections dropped.
+// One shard in this process, without HTTP: store, indexes, ranking and background work as in its worker. Measures the
+// cost of filters, and the memory reclaimed after documents are deleted and collections dropped.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CollectionRef } from '../src/api/collections.js';
@@ -69,7 +69,7 @@ const FILTERED_BATCH = 1000;
 const QUERIES = 200;
 
 /**
- * Whole searches with filters: what making the bitmap takes, searches a second of CPU time, and chunks that fit, for one
+ * Whole searches with filters: time to build the bitmap, searches per second of CPU time, and matching chunks, for one
  * field of each selectivity, combinations, and content filters.
  */
 export async function filters({ tiny, number }: LoadOptions): Promise<void> {
@@ -217,7 +217,7 @@ const filterCases = (tiny: boolean): [string, Narrowing | undefined][] => [
 
 const DELETES_BATCH = 500;
 
-/** Memory before and after nine documents in ten are deleted, and what giving it back takes. */
+/** Memory before and after nine of ten documents are deleted, and the time to reclaim it. */
 export async function deletes({ tiny, number }: LoadOptions): Promise<void> {
   const set = rowsFor(number('rows', tiny ? 6000 : 60_000), tiny);
   const ref = refOf(set.rows[0]?.length ?? 0);
@@ -281,7 +281,7 @@ function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
 const DROPPED_CHUNKS_PER_DOCUMENT = 4;
 const DOCUMENTS_A_COMMIT = 25;
 
-/** Rounds in which a collection is filled and dropped, in bounded steps: how large the file is, and how long a step took. */
+/** Repeatedly fills and drops a collection in bounded steps: size of the file, and time of a step. */
 export async function drop({ tiny, number }: LoadOptions): Promise<void> {
   const chunks = number('chunks', tiny ? 400 : 20_000);
   const rounds = number('rounds', tiny ? 3 : 10);

@@ -1,5 +1,5 @@
-// Random work against checkers, by seed, as long as wanted: each prints its seed, and ends with exit code 1 where anything
-// is violated.
+// Random work against checkers, by seed, as long as wanted. Each program prints its seed and exits with code 1 on a
+// violation.
 import type { Log } from '../src/base/log.js';
 import { createPrng } from '../src/base/prng.js';
 import { startServer } from '../src/cli/serve.js';
@@ -43,10 +43,9 @@ interface TortureOptions {
 
 /**
  * Tenants write, replace, delete, rename, drop, archive, restore, reindex and search while the server is killed (kill
- * -9) at random moments, again and again over one data directory; after each restart everything is compared with a
- * model in memory. With --power-cut what was not synced is lost in part at each death: a cycle is one death, and there
- * are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm spares the disk in
- * long runs.
+ * -9) at random moments over one data directory; after each restart everything is compared with a model in memory. With
+ * --power-cut, unsynced data is partly lost at each death: a cycle is one death with ten simulated cuts. Data that a
+ * killed process has written survives in memory too, so TMPDIR=/dev/shm spares the disk in long runs.
  */
 export async function torture({ tiny, number, flag }: LoadOptions): Promise<void> {
   const library = flag('power-cut') || tiny ? compileShim() : undefined;
@@ -128,9 +127,9 @@ function printCycles(
 const OPERATIONS_SHARDS = 2;
 
 /**
- * Random operations of several tenants, those of torture, against a model in memory, in one process, which starts its
- * server anew now and then: how much is compared, and how fast. With --minutes it ends with the restart after that time
- * at the latest.
+ * Random operations of several tenants, as in torture, against a model in memory, in one process that restarts its
+ * server now and then: number of comparisons, and their rate. With --minutes it ends with the first restart after that
+ * time.
  */
 export async function operations({ tiny, number }: LoadOptions): Promise<void> {
   const wanted = number('operations', tiny ? 1_500 : 200_000);
@@ -218,8 +217,8 @@ async function operate(
 const SEED_MS = 20_000;
 
 /**
- * Readers beside a writer on one shard's memory, with random operations, answers checked against a log of what was
- * there, and threads that are killed. Prints what was done, and every fault with its seed.
+ * Readers beside a writer on one shard's memory with random operations: answers are checked against a log, and threads
+ * are killed. Prints what was done, and every fault with its seed.
  */
 export async function stress({ tiny, number }: LoadOptions): Promise<void> {
   const from = number('seed', 1);
@@ -240,7 +239,7 @@ export async function stress({ tiny, number }: LoadOptions): Promise<void> {
 
 /**
  * Random requests from the server's own OpenAPI document, valid, nearly valid and hostile, on every operation. Failures
- * are a 500, a hang, an answer that its schema refuses, or a server that does not agree with itself afterwards.
+ * are a 500, a hang, an answer that violates its schema, and a server that is inconsistent afterwards.
  */
 export async function requests({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const count = number('requests', tiny ? 500 : 100_000);

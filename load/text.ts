@@ -1,5 +1,5 @@
-// Ranking by words alone, in this process: the text index against its peers, and BM25 with the stems of each language.
-// Rates are by CPU time, so that other work on the machine counts little.
+// Text ranking in this process: the text index compared with its peers, and BM25 with the stemming of each language.
+// Rates are by CPU time, so that other work on the machine matters little.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Ordinal } from '../src/api/ids.js';
@@ -33,8 +33,8 @@ const BACKGROUND_MS = 2;
 const TURN = 256;
 
 /**
- * On windows of 22 words of real texts: rate of indexing, bytes a chunk, and questions a second for any of 2, 5 and 9
- * words, the ten best, and for phrases and prefixes (of which ours answers all chunks, as filters want them).
+ * On windows of 22 words of real texts: indexing rate, bytes per chunk, and questions per second for any of 2, 5 and 9
+ * words (the ten best), and for phrases and prefixes (where Sheaf returns all chunks, as filters need).
  */
 export async function peers({ tiny, number }: LoadOptions): Promise<void> {
   const given = readWordWindows(number('chunks', tiny ? 3000 : 130_000));
@@ -148,8 +148,8 @@ const PACKAGES = `manual pages of other languages: for l in da de es fi fr hu it
 for f in manpages-*.deb; do dpkg -x "$f" pages; done; then --pages pages/usr/share/man`;
 
 /**
- * BM25 over whole documents with words as they stand, with stems, and with stems and stop words: of English collections
- * and, with --pages, of manual pages in other languages, by English and by their own language. And what terms cost.
+ * BM25 over whole documents with unchanged words, with stemming, and with stemming and stop words: English collections
+ * and, with --pages, manual pages in other languages, by English and by their own language; and the cost of terms.
  */
 export async function languages({ tiny, text }: LoadOptions): Promise<void> {
   const head = ['texts of', 'texts', 'queries', 'ranked by', 'nDCG@10', 'recall@100', 'bytes a text'];

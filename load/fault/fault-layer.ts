@@ -1,5 +1,5 @@
-// Rules of the fault layer, changed while a process runs over it: which calls fail, and how. The layout is `struct
-// rule` of shim.c.
+// Rules of the fault layer, changed while a process runs on it: which calls fail, and how. The layout is `struct rule`
+// of shim.c.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, writeFileSync, writeSync } from 'node:fs';
@@ -16,20 +16,20 @@ const NAME_AT = 32;
 export type FaultKind = (typeof KINDS)[number];
 
 export interface Fault {
-  /** Such as `EIO`; not together with `bytes`. */
+  /** Such as `EIO`; excludes `bytes`. */
   error?: keyof typeof constants.errno;
   /**
-   * In place of an error the process is killed: before a file is synced, or behind a write that is durable by itself.
-   * Syncs only.
+   * Kills the process instead of failing: before a file is synced, or after a write that is durable by itself. Syncs
+   * only.
    */
   dies?: boolean;
-  /** So many bytes of a call are read or written, and no more. */
+  /** Short read or write: at most this many bytes of a call are transferred. */
   bytes?: number;
-  /** Calls that pass before. */
+  /** Number of calls that pass first. */
   skip?: number;
-  /** How often it happens; for ever where it is absent. */
+  /** Number of times the fault occurs; default: for ever. */
   times?: number;
-  /** Only for paths with this in them. */
+  /** Restricts the fault to paths that contain this text. */
   name?: string;
 }
 
@@ -41,13 +41,13 @@ export class Faults {
     this.handle = openSync(path, 'r+');
   }
 
-  /** In place of what was set for this kind of call before. */
+  /** Replaces the fault of this kind of call. */
   set(kind: FaultKind, { error, dies = false, bytes = 0, skip = 0, times = 0, name = '' }: Fault): void {
     const rule = Buffer.alloc(RULE_BYTES);
     [0, bytes, skip, times].forEach((value, i) => rule.writeUInt32LE(value, i * 4));
     rule.writeUInt32LE(Number(dies), DIES_AT);
     rule.write(name, NAME_AT, RULE_BYTES - NAME_AT - 1);
-    // The error makes the rule hold, and so it comes last.
+    // The error activates the rule, so it is written last.
     writeSync(this.handle, rule, 0, RULE_BYTES, KINDS.indexOf(kind) * RULE_BYTES);
     if (error === undefined && !dies) return;
     rule.writeUInt32LE(constants.errno[error ?? 'EIO']);
@@ -58,7 +58,7 @@ export class Faults {
     this.set(kind, {});
   }
 
-  /** How often it has happened since it was set. */
+  /** Number of occurrences since the fault was set. */
   fired(kind: FaultKind): number {
     const bytes = Buffer.alloc(4);
     readSync(this.handle, bytes, 0, 4, KINDS.indexOf(kind) * RULE_BYTES + FIRED_AT);
@@ -70,18 +70,18 @@ export class Faults {
   }
 }
 
-// Compiles the fault layer (shim.c beside the source of this file) and says by which environment a server runs over it.
+// Compiles the fault layer (shim.c beside this source file) and provides the environment that loads it into a server.
 
 const SOURCE = fileURLToPath(new URL('../../../load/fault/shim.c', import.meta.url));
 
 interface FaultLayer {
-  /** All that lies below it is seen. */
+  /** The layer observes everything below this folder. */
   root: string;
   journal?: string;
   control?: string;
 }
 
-/** The library; undefined where there is no C compiler, or no Linux. Compiled once for each version of the source. */
+/** The compiled library; undefined without a C compiler or outside Linux. Compiled once per version of the source. */
 export function compileShim(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const library = join(
@@ -101,12 +101,12 @@ export function compileShim(): string | undefined {
   return library;
 }
 
-/** Variables for a process that is to run over the layer. */
+/** Environment variables for a process that runs on the layer. */
 export function faultEnvironment(library: string, { root, journal, control }: FaultLayer): Record<string, string> {
   return {
     LD_PRELOAD: library,
     FAULT_LAYER_ROOT: root,
-    // File operations of Node would go past the C library.
+    // Node's file operations would otherwise bypass the C library.
     UV_USE_IO_URING: '0',
     ...(journal !== undefined && { FAULT_LAYER_JOURNAL: journal }),
     ...(control !== undefined && { FAULT_LAYER_CONTROL: control }),

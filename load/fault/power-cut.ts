@@ -1,6 +1,6 @@
-// A directory as a power cut leaves it: made from what it was and the journal of the fault layer. What was synced is
-// there; of the rest, be it content or names, anything may be missing. The rules are those of POSIX at their strictest:
-// a name is there for sure once its directory was synced.
+// Simulates a power cut: reconstructs a directory from its earlier state and the journal of the fault layer. Synced
+// data is present; of the rest, contents and names, anything may be missing. Follows the strictest reading of POSIX: a
+// name is durable only once its directory is synced.
 import {
   closeSync,
   existsSync,
@@ -17,13 +17,10 @@ import type { Prng } from '../../src/base/prng.js';
 const PAGE_BYTES = 4096;
 const SECTOR_BYTES = 512;
 
-/**
- * What becomes of what was not synced: nothing of it is there, all, whole writes by chance, pages by chance, sectors by
- * chance.
- */
+/** What survives of unsynced data: none, all, random whole writes, random pages, or random sectors. */
 type CutMode = 'none' | 'all' | 'writes' | 'pages' | 'sectors';
 
-/** A part of a write, within a page. */
+/** The part of a write within one page. */
 interface Piece {
   write: number;
   at: number;
@@ -31,11 +28,11 @@ interface Piece {
 }
 
 /**
- * A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at
+ * A file on a disk that may lose power: synced data is durable, and of each later write any piece may survive, torn at
  * sectors.
  */
 export class DiskFile {
-  /** By page, in the order in which they were written. */
+  /** Unsynced pieces by page, in order of writing. */
   private readonly pending = new Map<number, Piece[]>();
   private writes = 0;
 
@@ -51,7 +48,7 @@ export class DiskFile {
     }
   }
 
-  /** As O_DSYNC does: the pages concerned go to the disk with what was in them before. */
+  /** Like O_DSYNC: the pages concerned become durable, including earlier unsynced writes to them. */
   writeDurably(at: number, data: Buffer): void {
     this.write(at, data);
     for (let page = Math.floor(at / PAGE_BYTES); page * PAGE_BYTES < at + data.length; page++) this.settlePage(page);
@@ -61,12 +58,12 @@ export class DiskFile {
     for (const page of [...this.pending.keys()].sort((a, b) => a - b)) this.settlePage(page);
   }
 
-  /** After a sync that failed, a kernel takes the pages for clean: they are not written any more. */
+  /** Models a failed sync, after which a kernel considers the pages clean and does not write them again. */
   forget(): void {
     this.pending.clear();
   }
 
-  /** The new length is on the disk at once: the worst, where what comes in place of the old content is not. */
+  /** The new length is durable at once, which is the worst case if the content that replaces the old one is not. */
   truncate(bytes: number): void {
     this.durable = bytes <= this.durable.length ? this.durable.subarray(0, bytes) : grown(this.durable, bytes);
     for (const page of this.pending.keys()) if (page * PAGE_BYTES >= bytes) this.pending.delete(page);
@@ -76,7 +73,7 @@ export class DiskFile {
     return this.pending.size > 0;
   }
 
-  /** What is found after the cut. */
+  /** The content after the cut. */
   cut(prng: Prng, mode: CutMode): Buffer {
     if (mode === 'none' || this.pending.size === 0) return this.durable;
     const survives = new Map<number, boolean>();
@@ -112,7 +109,7 @@ function* split(at: number, data: Buffer, unit: number): Generator<{ at: number;
   }
 }
 
-/** With room behind it, so that a file that grows by pages is not copied for each. */
+/** Allocates spare space, so that a file that grows by pages is not copied for each. */
 function grown(bytes: Buffer, length: number): Buffer {
   const whole = new Uint8Array(bytes.buffer, bytes.byteOffset);
   const isSpare = spare.get(bytes.buffer as ArrayBuffer) === true && whole.length >= length;
@@ -125,7 +122,7 @@ function grown(bytes: Buffer, length: number): Buffer {
 
 const spare = new WeakMap<ArrayBuffer, boolean>();
 
-// Reads the journal that the fault layer keeps (`struct record` of shim.c): every change to a directory, in order.
+// Reads the journal of the fault layer (`struct record` of shim.c): every change to a directory, in order.
 
 const MAGIC = 0x4c4e524a;
 const HEAD_BYTES = 32;
@@ -136,22 +133,22 @@ const FAILED = 2;
 
 interface JournalRecord {
   op: (typeof OPS)[number];
-  /** Of the file that is changed. */
+  /** Inode of the changed file. */
   ino: bigint;
-  /** Of a write: where; of a truncation: to how many bytes. */
+  /** Offset of a write; new length of a truncation. */
   offset: number;
   path: string;
-  /** What a rename leads to. */
+  /** Target of a rename. */
   path2: string;
   data: Buffer;
-  /** A write that is on the disk when it returns. */
+  /** Whether the write is durable when it returns. */
   isDurable: boolean;
-  /** A sync that was told to have failed. */
+  /** Whether the sync was reported as failed. */
   hasFailed: boolean;
 }
 
 /**
- * The process may have been killed while it wrote the last record: half of one is none. Or before it began to write.
+ * Reads the records. An incomplete last record is ignored, since the process may have been killed while it wrote it.
  */
 export function* readJournal(path: string): Generator<JournalRecord> {
   if (!existsSync(path)) return;
@@ -173,7 +170,7 @@ export function* readJournal(path: string): Generator<JournalRecord> {
   }
 }
 
-/** Of the record at `at`; undefined where it is not whole. */
+/** End of the record at `at`; undefined if the record is incomplete. */
 function endOf(bytes: Buffer, at: number): number | undefined {
   if (bytes.length - at < HEAD_BYTES) return undefined;
   if (bytes.readUInt32LE(at) !== MAGIC) throw new Error('The journal of the fault layer makes no sense');
@@ -202,7 +199,7 @@ type Node = DiskFile | Folder;
 class Folder {
   readonly durable = new Map<string, Node>();
   readonly present = new Map<string, Node>();
-  /** Changes of names since the last sync; null takes one away. */
+  /** Changes of names since the last sync; null removes a name. */
   pending: [string, Node | null][] = [];
 
   set(name: string, node: Node | null): void {
@@ -221,10 +218,10 @@ function place(names: Map<string, Node>, name: string, node: Node | null): void 
   else names.delete(name);
 }
 
-/** What a cut did, for the report. */
+/** Summary of a cut, for the report. */
 interface Cut {
   mode: CutMode;
-  /** Files with writes that were not synced. */
+  /** Files with unsynced writes. */
   unsyncedFiles: number;
 }
 
@@ -232,7 +229,7 @@ export class Disk {
   private readonly root: Folder;
   private readonly byIno = new Map<bigint, Node>();
 
-  /** The disk as it is now in `from`, all of it synced. `path`: where the journal says that it is. */
+  /** Starts from the content of `from`, which counts as synced. `path` is its path in the journal. */
   constructor(
     from: string,
     private readonly path = from,
@@ -240,12 +237,12 @@ export class Disk {
     this.root = load(from);
   }
 
-  /** `isHeeded`: of which records the disk knows. */
+  /** Applies a journal. `isHeeded` selects the records that the disk has received. */
   replay(journal: string, isHeeded: (record: JournalRecord) => boolean = () => true): void {
     for (const record of readJournal(journal)) if (isHeeded(record)) this.apply(record);
   }
 
-  /** Writes what is there after the cut to an empty directory. */
+  /** Writes the state after the cut to an empty directory. */
   cutTo(directory: string, prng: Prng): Cut {
     const mode = (['none', 'all', 'writes', 'pages', 'sectors'] as const)[prng.int(5)] as CutMode;
     const cut: Cut = { mode, unsyncedFiles: 0 };

@@ -1,5 +1,5 @@
-// The operations of an OpenAPI 3.1 document as the random requests need them: parameters, bodies, and a check for each
-// answer by status and content type. Read once from the server under test.
+// The operations of an OpenAPI 3.1 document for random requests: parameters, bodies, and a check of answers by status
+// and content type. Read from the server under test.
 import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -20,7 +20,10 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   /** By content type. */
   readonly bodies: ReadonlyMap<string, Schema>;
-  /** undefined: the document does not list the status. '' stands for the wrong content type. */
+  /**
+   * What is wrong with an answer; undefined if it conforms. A status that the document does not list, or another
+   * content type, does not conform.
+   */
   answerComplaint(status: number, contentType: string, body: string): string | undefined;
 }
 
@@ -44,7 +47,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 /** The messages of agents there have an envelope and statuses of their own protocol. */
 const OTHER_PROTOCOLS: readonly string[] = ['/mcp'];
 
-/** Every operation of the document that is of our own protocol. */
+/** All operations of the document, except those of other protocols. */
 export function operationsOf(document: Document): Operation[] {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
@@ -89,7 +92,7 @@ function schemaComplaint(check: ValidateFunction, body: string): string | undefi
     : `the body does not fit its schema: ${check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join(', ')}`;
 }
 
-/** Follows a reference inside the document. */
+/** Follows a reference within the document. */
 function resolved(document: Document, schema: Schema): Schema {
   if (typeof schema.$ref !== 'string') return schema;
   const steps = schema.$ref.slice(2).split('/');
@@ -101,7 +104,7 @@ function resolved(document: Document, schema: Schema): Schema {
 
 const DEPTH_MAX = 4;
 const ITEMS_MAX = 6;
-/** Ids and names out of few, so that requests meet what others made. */
+/** A small set of ids and names, so that requests meet data of earlier requests. */
 const WORDS = [
   'a',
   'captain',
@@ -117,9 +120,9 @@ const WORDS = [
 ];
 
 /**
- * Values that fit a JSON schema, as an arbitrary of fast-check: the part of JSON schema that the OpenAPI document of
- * this server uses. A pattern or a `not` is met by a word that fits most of them; a miss is a nearly valid request,
- * which is fine.
+ * Values that conform to a JSON schema, as a fast-check arbitrary. Supports the part of JSON Schema that the server's
+ * document uses. A pattern or a `not` is met by a word that fits most of them; a miss is a nearly valid request, which
+ * is acceptable.
  */
 export function fitting(document: Document, given: Schema, depth = 0): fc.Arbitrary<unknown> {
   const schema = resolved(document, given);
@@ -158,7 +161,7 @@ function ofText({ minLength }: Schema): fc.Arbitrary<string> {
   return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...WORDS) }, { weight: 1, arbitrary: any });
 }
 
-/** Of a `oneOf` over required fields, one branch is met and the fields of the others left out. */
+/** For a `oneOf` over required fields, one branch is satisfied and the fields of the others are omitted. */
 function ofObject(document: Document, schema: Schema, depth: number): fc.Arbitrary<unknown> {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   if (properties.length === 0 || depth > DEPTH_MAX) return metadata();
@@ -173,7 +176,7 @@ function ofObject(document: Document, schema: Schema, depth: number): fc.Arbitra
   });
 }
 
-/** Objects without a shape of their own: metadata, filters, options. */
+/** Objects without a fixed shape: metadata, filters, options. */
 function metadata(): fc.Arbitrary<unknown> {
   const name = fc.constantFrom('lang', 'year', 'tags', 'prio_boost', '$and', '$not', '$gt', '__proto__', 'dim', '');
   const scalar = fc.oneof(fc.constantFrom<unknown>('en', '5', 5, true, null, 1870.5), fc.string({ maxLength: 8 }));

@@ -1,13 +1,13 @@
-// Random requests for the operations of an OpenAPI document: valid ones, nearly valid ones with one thing wrong, and
-// hostile ones. The n-th request of a seed is always the same.
+// Random requests for the operations of an OpenAPI document: valid ones, nearly valid ones with one error, and hostile
+// ones. The n-th request of a seed is always the same.
 import fc from 'fast-check';
 import { type Document, type Operation, type Parameter, fitting } from './openapi.js';
 
-// How a value goes out as the body of a request, by content type: JSON, NDJSON, a form.
+// Encodes a value as a request body by content type: JSON, NDJSON, form.
 
 const sentType = (type: string): string => (type.startsWith('multipart/') ? `${type}; boundary=b0undary` : type);
 
-/** Lone surrogates replaced: no UTF-8 can carry them. */
+/** Replaces lone surrogates, which UTF-8 cannot encode. */
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
 /** JSON, two lines of it for NDJSON, or a form whose `file` is a text file. */
@@ -21,7 +21,7 @@ function encoded(given: unknown, type: string): Buffer {
   return Buffer.from(`${parts.join('')}--b0undary--\r\n`);
 }
 
-// One thing wrong with a request: a path segment, a header, a body; arbitraries of fast-check.
+// Fast-check arbitraries for one error in a request: in a path segment, a header or a body.
 
 const SEGMENTS = [
   '%00',
@@ -64,7 +64,7 @@ const VALUES: readonly unknown[] = [
   Array.from({ length: 2000 }, () => 0),
 ];
 
-/** Ready to stand in a path: percent-encoded, if perhaps wrongly. */
+/** Percent-encoded, possibly incorrectly. */
 function damagedSegment(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.constantFrom(...SEGMENTS),
@@ -91,7 +91,7 @@ function damagedHeaders(): fc.Arbitrary<Record<string, string>> {
   );
 }
 
-/** A body with a wrong value, a field too many or too few, a number that is none, cut off, or no JSON at all. */
+/** A body with a wrong value, a field too many or too few, an invalid number, a truncation, or no JSON at all. */
 function damagedBody(given: unknown, type: string): fc.Arbitrary<{ type: string; bytes: Buffer }> {
   const sent = sentType(type || 'application/json');
   const whole = encoded(given ?? {}, type);
@@ -126,13 +126,13 @@ export interface RandomRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Whether the document says what the answer looks like: not when method or path are not the operation's own. */
+  /** Whether the document describes the answer: not if method or path are not those of the operation. */
   readonly isDescribed: boolean;
 }
 
 type Damage = 'none' | 'path' | 'query' | 'body' | 'headers' | 'method';
 
-/** Requests come out of few tenants, collections and documents, so that most meet something. */
+/** Few tenants, collections and documents, so that most requests meet existing data. */
 const POOLS: Readonly<Record<string, readonly string[]>> = {
   tenant: ['t0', 't1'],
   name: ['c0', 'c1', 'c2'],
@@ -149,7 +149,7 @@ const DAMAGES: fc.Arbitrary<Damage> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Damage>('headers', 'method') },
 );
 
-/** The requests from `first` on, `count` of them, of a seed. `queryIds` are those that searches have given so far. */
+/** `count` requests of a seed, starting at number `first`. `queryIds` are ids that searches have returned so far. */
 export function requestsOf(
   document: Document,
   operations: readonly Operation[],

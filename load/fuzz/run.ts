@@ -1,6 +1,6 @@
-// Sends random requests over a few kept-alive connections and looks at every answer: no 500, no hang, a status and a
-// body that the OpenAPI document tells of, the envelope around every error. At the end the server must be ready and
-// agree with itself.
+// Sends random requests over a few kept-alive connections and checks every answer: no 500, no hang, a status and body
+// that the OpenAPI document describes, and the envelope around every error. At the end, the server must be ready and
+// consistent.
 import { Agent, request as httpRequest } from 'node:http';
 import { operationsOf, type Document } from './openapi.js';
 import { requestsOf, type RandomRequest } from './requests.js';
@@ -13,7 +13,7 @@ export interface RandomRequests {
 }
 
 export interface Sent {
-  /** Each with seed, number and request, so that it can be sent again. */
+  /** Each with seed, number and request, so that it can be repeated. */
   readonly failures: string[];
   readonly byStatus: ReadonlyMap<number, number>;
   readonly operations: number;
@@ -31,7 +31,7 @@ const BATCH = 500;
 const FAILURES_MAX = 20;
 const QUERY_IDS_KEPT = 20;
 
-/** Stops after 20 failures. Throws where the server has no OpenAPI document. */
+/** Stops after 20 failures. Throws if the server has no OpenAPI document. */
 export async function sendRandomRequests({ url, seed, requests, connections }: RandomRequests): Promise<Sent> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const document = JSON.parse(
@@ -74,7 +74,7 @@ async function one(
   }
 }
 
-/** What is wrong with an answer; undefined where nothing is. */
+/** What is wrong with an answer; undefined if nothing is. */
 function complaintAbout(
   { operation, method, isDescribed }: RandomRequest,
   { status, type, requestId, body }: Answer,
@@ -122,7 +122,7 @@ function send(
           });
         incoming.on('data', (piece: Buffer) => {
           pieces.push(piece);
-          // It has no end: its beginning is the answer.
+          // An event stream has no end, so its beginning counts as the answer.
           if (!type.startsWith('text/event-stream')) return;
           answer();
           outgoing.destroy();
@@ -139,7 +139,7 @@ function send(
 
 const UNLIMITED = Buffer.from(JSON.stringify({ requests_per_second: -1, burst: -1, max_in_flight: -1 }));
 
-/** Counts of every collection against its listings. */
+/** Compares the counts of every collection with its listings. */
 async function disagreements(url: string, agent: Agent): Promise<string[]> {
   const get = async (path: string): Promise<Record<string, any>> =>
     JSON.parse((await send(url, agent, { method: 'GET', path, headers: {}, body: Buffer.alloc(0) })).body) as Record<
@@ -149,7 +149,7 @@ async function disagreements(url: string, agent: Agent): Promise<string[]> {
   const complaints: string[] = [];
   if ((await get('/health/ready')).ok !== true) complaints.push('the server is not ready afterwards');
   for (const tenant of (await get('/v1/admin/tenants')).tenants as string[]) {
-    // What a random request has set must not refuse these.
+    // Limits set by random requests must not reject these.
     await send(url, agent, {
       method: 'PATCH',
       path: `/v1/admin/tenants/${tenant}`,

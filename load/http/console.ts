@@ -1,5 +1,5 @@
-// What the console costs a slow connection: until something is painted, until the content is there, and bytes
-// transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server.
+// Cost of the console on a slow connection: time to first paint and to content, and bytes transferred. Each view opens
+// in a new Chromium without a cache, at 1 MB/s with 20 ms latency.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { SheafClient } from '../../src/client/client.js';
 import type { IngestBody } from '../../src/api/documents.js';
@@ -9,7 +9,7 @@ import { startServer, withFolder } from '../kit/server.js';
 
 const CONNECTION = { offline: false, latency: 20, downloadThroughput: 1_000_000, uploadThroughput: 1_000_000 };
 
-/** Address and what stands there when the view is complete. */
+/** Address, and an element that exists when the view is complete. */
 const VIEWS: readonly (readonly [string, string, string])[] = [
   ['overview, with charts', '', '.uplot canvas'],
   ['documents', '/default/demo/documents', '.rows a'],
@@ -17,7 +17,7 @@ const VIEWS: readonly (readonly [string, string, string])[] = [
   ['map of the vectors', '/default/demo/map', 'canvas'],
 ];
 
-/** Without the package chromium it says so. */
+/** Without the package chromium, reports that nothing is measured. */
 export async function consoleViews({ tiny }: LoadOptions): Promise<void> {
   if (CHROMIUM === undefined) return console.log('The package chromium is not installed: nothing is measured.');
   await withFolder((folder) => measure(folder, tiny ? VIEWS.slice(0, 1) : VIEWS));
@@ -79,7 +79,7 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
   ]);
 }
 
-/** As brotli made them. */
+/** Bytes of the page after brotli compression. */
 function pageBytes(): number {
   const folder = new URL('../../src/console/page/', import.meta.url);
   return readdirSync(folder)

@@ -1,5 +1,5 @@
-// The HTTP server with nothing behind it, in a process of its own: answers each message with the microseconds of CPU used
-// and the requests finished so far.
+// The HTTP server without a backend, in a process of its own. Answers each message with its CPU time in µs and the
+// number of finished requests.
 import { createHttpServer } from '../../src/http/server.js';
 import type { Reply, Request, Route } from '../../src/http/route.js';
 import { loadUws } from '../../src/http/uws.js';

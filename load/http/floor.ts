@@ -1,6 +1,5 @@
-// What the HTTP server costs by itself: a static GET like /health and a POST that answers ready JSON like a search, also
-// a reply of 5 hits compressed, and a streamed one of 1 MB. Requests/s depend on how fast this client is; CPU a request
-// does not.
+// Cost of the HTTP server itself: a static GET like /health, a POST with ready JSON like a search, a compressed reply
+// of 5 hits, and a streamed one of 1 MB. Requests per second depend on this client; CPU per request does not.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,9 +1,10 @@
-// How long other requests wait while a body is sent that is made to cost as much as it can: the longest answer of
-// /health/live, asked without a pause from a thread of its own, beside each of the bodies below, one after the other.
-// What else the machine does is seen as well, so beside the longest wait stands: the longest of the same length of time
-// right before, in which nothing is sent; the longest less the time that the front thread and the one that asks stood
-// in line for a core; and the most that the front thread worked within one wait, which is what the server can help.
-// Each body is sent several times: one that holds others up does so every time.
+// How long other requests wait while a body is sent that is designed to be as costly as possible. A thread requests
+// /health/live without a pause while each of the bodies below is sent, and the longest wait counts.
+//
+// Other work on the machine affects this too, so the table also has: the longest wait in an equally long quiet time
+// just before; the longest wait minus the time in which the front thread and the probe waited for a CPU core; and the
+// most CPU time of the front thread within one wait, which is what the server is responsible for. Each body is sent
+// several times, because a harmful one causes a wait each time.
 import { request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -34,7 +35,7 @@ async function measure(start: ProbeStart, bodies: readonly Hostile[], rounds: nu
 
 async function rowOf(url: string, hostile: Hostile, rounds: number, worker: Worker): Promise<string[]> {
   const [before, beside, sent]: [Waits[], Waits[], Sent[]] = [[], [], []];
-  // The first tells how long one takes.
+  // The first round determines how long one takes.
   let { tookMs } = await send(url, hostile);
   for (let round = 0; round < rounds; round++) {
     await waitsSince(worker);
@@ -82,7 +83,7 @@ const SEARCH = `${DOCS}/search`;
 const MCP_HEADERS = { accept: 'application/json, text/event-stream' };
 const NDJSON = 'application/x-ndjson';
 
-/** `scale`: 1 for the sizes that were seen to stop a server for seconds. */
+/** `scale` is 1 for sizes that were seen to block a server for seconds. */
 function hostileBodies(scale: number): Hostile[] {
   const many = (count: number): number => Math.max(1, Math.round(count * scale));
   const names = (count: number): string =>
@@ -203,7 +204,7 @@ interface Sent {
   tookMs: number;
 }
 
-/** What becomes of a body that is written as fast as the server takes it. */
+/** Sends a body as fast as the server takes it. */
 function send(url: string, { path, body, type = 'application/json', headers }: Hostile): Promise<Sent> {
   const startedAtMs = performance.now();
   return new Promise((resolve) => {
@@ -217,7 +218,7 @@ function send(url: string, { path, body, type = 'application/json', headers }: H
       response.resume();
       response.on('close', () => done(String(response.statusCode)));
     });
-    // What is refused while it is sent may be cut off.
+    // The server may close the connection while it rejects a body.
     sent.on('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message));
     sent.end(body);
   });

@@ -1,5 +1,4 @@
-// A thread that asks for /health/live without a pause, and tells the longest waits since it was asked last: what holds
-// the server up.
+// A thread that requests /health/live without a pause and reports the longest waits since the last report.
 import { once } from 'node:events';
 import { existsSync, openSync, readSync } from 'node:fs';
 import { type Socket, connect } from 'node:net';
@@ -7,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 const HEAD_END = '\r\n\r\n';
 
-/** One connection that asks for an address again and again, with as little work of its own as can be. */
+/** One connection that repeats a request with minimal work of its own. */
 class RawProbe {
   private received = '';
   private answered: () => void = () => undefined;
@@ -30,7 +29,7 @@ class RawProbe {
     return new RawProbe(socket, host);
   }
 
-  /** Resolves when the answer is here in full. */
+  /** Resolves when the whole answer has arrived. */
   ask(path: string): Promise<void> {
     this.received = '';
     this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${this.host}\r\n\r\n`);
@@ -47,18 +46,18 @@ class RawProbe {
 const TEXT_BYTES_MAX = 64;
 
 /**
- * What Linux's scheduler tells of one thread, read often: how long it has run, and how long it stood in line for a core.
- * So a wait on a busy machine can be told from one that a program caused.
+ * Scheduler statistics of one thread on Linux, read often: time running, and time waiting for a core. They distinguish
+ * a busy machine from a slow program.
  */
 class ThreadClock {
   private readonly text = Buffer.alloc(TEXT_BYTES_MAX);
-  /** Both as of the last `read`. */
+  /** As of the last `read`. */
   ranMs = 0;
   inLineMs = 0;
 
   private constructor(private readonly file: number) {}
 
-  /** The thread on which Node runs the front of the server. Undefined where the system does not tell. */
+  /** The front thread of a server. Undefined if the system has no such statistics. */
   static ofFront(pid: number): ThreadClock | undefined {
     return ThreadClock.open(`/proc/${pid}/task/${pid}/schedstat`);
   }
@@ -67,7 +66,7 @@ class ThreadClock {
     return ThreadClock.open('/proc/thread-self/schedstat');
   }
 
-  /** What runs at this moment is counted up to the scheduler's last tick. */
+  /** Running time is counted up to the scheduler's last tick. */
   read(): void {
     const length = readSync(this.file, this.text, 0, TEXT_BYTES_MAX, 0);
     const [ran, inLine] = this.text.toString('latin1', 0, length).split(' ');
@@ -80,12 +79,12 @@ class ThreadClock {
   }
 }
 
-/** The longest waits of a span of time, in milliseconds; the last two only where the system tells. */
+/** The longest waits of a period in ms; the last two only if the system reports them. */
 export interface Waits {
   longest: number;
-  /** Less the time in which the front thread, or the one that asks, stood in line for a core. */
+  /** Minus the time in which the front thread or the probe waited for a core. */
   held?: number;
-  /** The most that the front thread worked within one wait. */
+  /** The most CPU time of the front thread within one wait. */
   worked?: number;
 }
 

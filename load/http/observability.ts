@@ -1,6 +1,6 @@
-// What being seen costs: a scrape of the metrics with few collections and with many, counting a search beside the search,
-// and tracing at several shares beside none. On a shared machine processor time says more than searches a second, and
-// turns more than one long run (kit/interleaved-runs.ts).
+// Cost of observability: a scrape of the metrics with few and with many collections, counting a search, and tracing at
+// several sampling shares. On a shared machine, CPU time and many short turns are more reliable than rates and one long
+// run (kit/interleaved-runs.ts).
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ import { startServer, withFolder, type LoadServer, type Settings } from '../kit/
 const TENANT = 'load';
 const DOCS = `/v1/collections/${TENANT}/docs`;
 const SEARCH = jsonPost(`${DOCS}/search`, { q: 'wind and waves of the sea', k: 10, mode: 'hybrid' });
-/** What tracing may cost at a share of a hundredth, and counting. */
+/** Accepted additional cost of tracing at a share of 1 %, and of counting. */
 const MORE_MAX = 0.03;
 const CREATED_AT_A_TIME = 32;
 
@@ -25,13 +25,13 @@ interface Sizes {
   readonly collections: number;
   readonly scrapes: number;
   readonly rounds: number;
-  /** Few: whatever else the machine does lasts longer than a round of such turns, and falls on all of it. */
+  /** Small, so that other work on the machine outlasts a round of turns and affects all alike. */
   readonly turnSearches: number;
   readonly warmUpRounds: number;
   readonly counted: number;
 }
 
-/** Turns go on until it is sure, or after so many rounds not, on which side of 3 % each share of tracing is. */
+/** Turns continue until it is certain on which side of 3 % each share of tracing is, or until a maximum of rounds. */
 export async function observability({ tiny, number, text }: LoadOptions): Promise<void> {
   const sizes: Sizes = {
     documents: tiny ? 50 : 1000,
@@ -117,7 +117,7 @@ async function compareTracing({ documents, rounds, turnSearches, warmUpRounds, c
     SHEAF_TRACING__ENDPOINT: collector.url,
     SHEAF_TRACING__SAMPLE_SHARE: share,
   });
-  // The second tells what two servers that are alike differ by.
+  // The second shows the difference between two identical servers.
   const kinds: readonly [string, Settings][] = [
     ['tracing off', {}],
     ['off too', {}],
@@ -176,7 +176,7 @@ function costCells(off: readonly Cost[], cost: readonly Cost[]): string[] {
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-/** Takes whatever comes. */
+/** Accepts everything. */
 async function startCollector(): Promise<{ url: string; close(): void }> {
   const server = createServer(
     (message, response) => void message.resume().once('end', () => response.end('{}')),
@@ -189,8 +189,8 @@ async function startCollector(): Promise<{ url: string; close(): void }> {
 }
 
 /**
- * Microseconds of counting one search by text in mode hybrid, as the server does: three lanes, the embedder, the
- * search, the request.
+ * Microseconds to count one text search in mode hybrid, as the server does: three queues, the embedder, the search, the
+ * request.
  */
 function countingUs(times: number): number {
   const metrics = new Metrics();

@@ -1,4 +1,4 @@
-// Charts as SVG: lines and bars in a frame of two axes, with a legend. Pure.
+// Charts as SVG: lines and bars on two axes, with a legend. Pure.
 import type { Curve } from './recall-curve.js';
 
 const COLOURS = [
@@ -17,9 +17,9 @@ const COLOURS = [
 const GRID = '#dbdee4';
 const INK = '#54555a';
 const LEGEND_LINE_PX = 20;
-/** Of an axis of numbers, about so many. */
+/** Approximate number of ticks on a numeric axis. */
 const TICKS = 7;
-/** Of the room that a label of bars has, and of the room that each bar has in it. */
+/** Share of a label's space that its bars take, and share of a bar's space that the bar takes. */
 const [BARS_SHARE, BAR_SHARE] = [0.8, 0.9];
 /** More bars have no numbers above them. */
 const NUMBERED_BARS_MAX = 16;
@@ -29,11 +29,11 @@ interface Series {
   readonly points: readonly { x: number | string; y: number }[];
 }
 
-/** Of a chart of lines x is a number, of bars the label of one bar of each series. */
+/** x is a number in line charts, and the label of one bar per series in bar charts. */
 export interface Chart {
   readonly title: string;
   readonly kind: 'line' | 'bar';
-  /** What the axes are called. */
+  /** Labels of the axes. */
   readonly x: string;
   readonly y: string;
   readonly series: readonly Series[];
@@ -44,7 +44,7 @@ export const escapedXml = (text: string): string =>
 
 interface Axis {
   readonly name: string;
-  /** Where a value stands, from 0 to 1. */
+  /** Position of a value on the axis, from 0 to 1. */
   readonly share: (value: number) => number;
   readonly ticks: readonly { value: number; label: string }[];
 }
@@ -53,14 +53,14 @@ interface Frame {
   readonly title: string;
   readonly width: number;
   readonly height: number;
-  /** The edges of the plot, in pixels from the left and from the top. */
+  /** Edges of the plot in pixels from the left and from the top. */
   readonly plot: { left: number; right: number; top: number; bottom: number };
   readonly x: Axis;
   readonly y: Axis;
   readonly legend: { left: number; top: number; names: readonly string[] };
 }
 
-/** With the names of several series above it. */
+/** Draws a chart; several series get a legend. */
 export function chartSvg(chart: Chart): string {
   const names = chart.series.length > 1 ? chart.series.map(({ name }) => name) : [];
   const above = 70 + names.length * LEGEND_LINE_PX;
@@ -102,12 +102,12 @@ function barChart(frame: Omit<Frame, 'x'>, { x: name, series }: Chart): string {
 const RECALLS = [0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
 const [RECALL_MIN, RECALL_MAX] = [0.75, 0.9995];
 
-/** Nines stand at equal distances; more than RECALL_MAX stands at the end. */
+/** Scales recall so that nines are equidistant; values above RECALL_MAX are drawn at the end. */
 const nines = (recall: number): number => -Math.log10(1 - Math.min(RECALL_MAX, recall));
 
 /**
- * Recall against rate, a line for each engine: recall to the right, stretched towards 1, the rate upwards in powers of
- * ten. What does not reach the least recall shown is left out.
+ * Recall against rate, a line per engine: recall on the x axis, stretched towards 1, rate on a logarithmic y axis.
+ * Points below the least recall shown are omitted.
  */
 export function recallChart(title: string, curves: readonly Pick<Curve, 'name' | 'points'>[]): string {
   const shown = curves.map(({ points }) =>
@@ -147,7 +147,7 @@ const shareBetween =
   (value: number): number =>
     (value - least) / (most - least || 1);
 
-/** From round number to round number. */
+/** An axis between round numbers. */
 function linearAxis(name: string, values: readonly number[]): Axis {
   const known = values.filter(Number.isFinite);
   const [least, most] = known.length > 0 ? [Math.min(...known), Math.max(...known)] : [0, 1];
@@ -186,7 +186,7 @@ function lines(frame: Frame, series: readonly (readonly (readonly [number, numbe
   });
 }
 
-/** `marks`: what is drawn in the plot. */
+/** `marks` are the elements drawn in the plot. */
 function svgOf(frame: Frame, marks: readonly string[]): string {
   const { title, width, height, plot, x, y, legend } = frame;
   const { left, right, top, bottom } = plot;

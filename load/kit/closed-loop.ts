@@ -1,5 +1,5 @@
-// A closed loop: requests as fast as a number of connections can carry them, by autocannon, with quantiles of their
-// latencies, which are kept one by one, without a histogram's rounding. It shares the machine with the server.
+// A closed loop by autocannon: requests as fast as a number of connections permits, with exact latency quantiles. It
+// shares the machine with the server.
 import { once, type EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
@@ -13,7 +13,7 @@ export interface Latencies {
   maxMs: number;
 }
 
-/** All NaN where there are none. */
+/** All NaN if there are no values. */
 export function latenciesOf(valuesMs: Iterable<number>): Latencies {
   const sorted = Float64Array.from(valuesMs).sort();
   const quantile = (q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
@@ -33,7 +33,7 @@ export interface CannonRequest {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Called before each time it is sent; what it returns is sent instead. */
+  /** Called before each send; its result is sent instead. */
   setupRequest?: (request: CannonRequest) => CannonRequest;
 }
 
@@ -51,20 +51,20 @@ export interface ClosedLoopOptions {
   /** At least 1. */
   seconds: number;
   requests: CannonRequest[];
-  /** Counts what fails instead of throwing. */
+  /** Counts failures instead of throwing. */
   tolerant?: boolean;
 }
 
-/** Rate and latencies of the answers that are 2xx. */
+/** Rate and latencies of 2xx answers. */
 export interface ClosedLoopResult extends Latencies {
   /** Answered. */
   requests: number;
   requestsPerSecond: number;
-  /** Requests that were answered with another status, or not at all; 0 unless `tolerant`. */
+  /** Requests with another status or without an answer; 0 unless `tolerant`. */
   failed: number;
 }
 
-/** The part of autocannon that is used here; the package has no types of its own. */
+/** The used part of autocannon, which has no types. */
 type Autocannon = (options: CannonOptions, done: (error: Error | null, result: CannonResult) => void) => EventEmitter;
 
 interface CannonOptions {
@@ -85,13 +85,13 @@ interface CannonResult {
   '2xx': number;
 }
 
-/** A batch that a model embeds on a machine with other work takes its time. */
+/** A batch that a model embeds on a busy machine takes long. */
 const ANSWER_WITHIN_S = 120;
 
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
 /**
- * Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not
+ * Every connection cycles through all requests, starting at a different one. Throws if an answer was not 2xx or did not
  * come.
  */
 export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoopResult> {
@@ -107,17 +107,14 @@ export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoop
   };
 }
 
-/**
- * The same in a thread of its own, so that its work does not hold up what is measured beside it: that comes first where
- * processors are short.
- */
+/** The same in a low-priority thread, so that it does not delay the measured work where cores are scarce. */
 export async function closedLoopInThread(workerData: ClosedLoopOptions): Promise<ClosedLoopResult> {
   const worker = new Worker(new URL('./closed-loop-thread.js', import.meta.url), { workerData });
   const [result] = (await once(worker, 'message')) as [ClosedLoopResult];
   return result;
 }
 
-/** Latencies one by one, as autocannon's own histogram knows whole milliseconds only. */
+/** Collects single latencies, because autocannon's histogram resolves whole milliseconds only. */
 async function runAutocannon({
   url,
   connections,
@@ -141,7 +138,7 @@ async function runAutocannon({
   return { result, latenciesMs };
 }
 
-/** A request that another one makes has no host of its own, and a server without keys looks at it. */
+/** Requests from `setupRequest` have no Host header, which a server without keys checks. */
 function withHost(request: CannonRequest, host: string): CannonRequest {
   const { setupRequest } = request;
   return {

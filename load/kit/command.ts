@@ -1,17 +1,16 @@
-// The options that load programs share, and how they print: a short table, with the command and the machine that gave
-// the figures.
+// Options that load programs share, and their output: short tables with the command and machine that produced them.
 import { availableParallelism, cpus } from 'node:os';
 
-/** The options of one program, as they were given. */
+/** The options of one program. */
 export interface LoadOptions {
-  /** Seconds instead of minutes, small instead of full: to see that it runs. Its figures mean nothing. */
+  /** Seconds instead of minutes and small data, to check that the program runs. Its figures mean nothing. */
   readonly tiny: boolean;
-  /** A running server to measure instead of one of its own. */
+  /** A running server to measure instead of a new one. */
   readonly url: string | undefined;
-  /** The words behind the program's name. */
+  /** The arguments after the program's name. */
   readonly names: readonly string[];
   text(name: string): string | undefined;
-  /** Throws where it is no whole number. */
+  /** Throws if the value is not a whole number. */
   number(name: string, fallback: number): number;
   /** Whether an option without a value was given. */
   flag(name: string): boolean;
@@ -33,7 +32,7 @@ export function loadOptions(values: Readonly<Record<string, unknown>>, names: re
   };
 }
 
-/** Answers those of a list that are named, or all where none of it is. Throws where a name is in none of the lists. */
+/** A function that selects the named items of a list, or all if none of it is named. Throws for unknown names. */
 export function chooser(
   names: readonly string[],
   ...lists: readonly (readonly string[])[]
@@ -46,13 +45,13 @@ export function chooser(
   };
 }
 
-/** Rows of cells; the first row is the head. Numbers are for people: the caller rounds them. */
+/** Prints rows of cells below a header row. The caller rounds numbers. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
   printRows(title, rows);
   printOrigin();
 }
 
-/** The command and the machine, where the figures are no table. */
+/** Prints the command and the machine, for output without a table. */
 export function printOrigin(): void {
   const [program = '', ...options] = process.argv.slice(1);
   console.log(`  command: node ${[program.replace(`${process.cwd()}/`, ''), ...options].join(' ')}`);
@@ -61,7 +60,7 @@ export function printOrigin(): void {
   );
 }
 
-/** Without command and machine. */
+/** Prints a table without command and machine. */
 export function printRows(title: string, rows: readonly (readonly string[])[]): void {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   console.log(title);

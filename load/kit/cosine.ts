@@ -1,5 +1,4 @@
-// The inner product and the cosine as anyone would write them: what load programs and tests compare the kernel with.
-// Pure.
+// Reference implementations of inner product and cosine, to check the kernel against. Pure.
 
 export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;

@@ -1,6 +1,6 @@
-// Sets of vectors made of the judged collections beside the project, by the model beside it or by the built-in embedder:
-// other texts, other lengths and other spectra than those of minilm-windows-60k, each with ten thousand real queries.
-// What a model took minutes for is cached in the temporary folder.
+// Vector sets made from the judged collections by the shared model or the built-in embedder: other texts, lengths and
+// spectra than minilm-windows-60k, each with ten thousand real queries. Slow embeddings are cached in the temporary
+// folder.
 import { availableParallelism } from 'node:os';
 import { cranfieldChunks, glove, mnist, sift, type VectorSet } from './vector-sets.js';
 import { dataFolder, readJudged } from './text-sets.js';
@@ -34,7 +34,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   'passages-builtin': { ...PASSAGES, embedder: 'builtin', asked: PASSAGES.collections },
 };
 
-/** Those of other sources as well; each undefined where its data is not there. */
+/** These and sets of other sources; each is undefined if its data is absent. */
 export const REAL_SETS: Readonly<Record<string, () => VectorSet | undefined | Promise<VectorSet | undefined>>> = {
   chunks: cranfieldChunks,
   glove,
@@ -78,7 +78,7 @@ function windowsOf(text: string, { words, stride }: Recipe): { start: number; wi
   })).filter(({ window }) => window.length > 0);
 }
 
-/** So many of all, from the first to the last. */
+/** `count` of all items, evenly spread from the first to the last. */
 const spread = (all: readonly string[], count: number): string[] =>
   all.length <= count ? [...all] : Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
 

@@ -1,4 +1,4 @@
-// The embedders that load programs measure, through the embed workers as the server has them.
+// Embedders for load programs, run by the same embed workers as in the server.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -25,13 +25,13 @@ const QUIET = {
 };
 
 export interface LoadEmbedder {
-  /** A row for each text. `progress` hears how many are done. */
+  /** One row per text. `progress` is called with the number of finished texts. */
   passages(texts: readonly string[], progress?: (done: number) => void): Promise<Float32Array[]>;
   queries(texts: readonly string[]): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
 
-/** Undefined, said once on standard output, where its model is absent. */
+/** Undefined if the model is absent, which is reported once on standard output. */
 export async function startEmbedder(name: string, workers: number): Promise<LoadEmbedder | undefined> {
   const file = GRAPHS[name];
   if (file === undefined) return startPool({ key: name, type: 'builtin' }, workers);
@@ -41,7 +41,7 @@ export async function startEmbedder(name: string, workers: number): Promise<Load
     : startPool({ key: name, type: 'onnx', model: readModelFolder(name, { path, file }) }, workers);
 }
 
-/** `workers`: threads for passages, which use one core each. */
+/** `workers` is the number of threads for passages, which use one core each. */
 export function startPool(spec: EmbedderSpec, workers: number): LoadEmbedder {
   const pool = new EmbedPool({
     threads: { queries: 1, documents: workers, queryModel: workers, documentModel: 1 },
@@ -96,12 +96,12 @@ async function embedDocument(pool: EmbedPool, key: string, texts: readonly strin
 }
 
 /**
- * Vectors that took a model minutes are cached here from one load program to the next: a file for each embedder and list
- * of texts, float32 rows one after another.
+ * A cache of slow embeddings between runs of load programs: a file per embedder and list of texts, with consecutive
+ * float32 rows.
  */
 const CACHE = `${tmpdir()}/sheaf-load-vectors`;
 
-/** The cached rows of the texts, or undefined where the embedder has not yet embedded just these. */
+/** The cached rows of these texts; undefined if exactly this list is not cached. */
 export function cachedRows(embedder: string, texts: readonly string[]): Float32Array[] | undefined {
   const file = fileOf(embedder, texts);
   if (!existsSync(file)) return undefined;
@@ -111,7 +111,7 @@ export function cachedRows(embedder: string, texts: readonly string[]): Float32A
   return texts.map((_, i) => all.subarray(i * width, (i + 1) * width));
 }
 
-/** Caches the rows for the next program, and gives them back. */
+/** Caches the rows and returns them. */
 export function cacheRows(embedder: string, texts: readonly string[], rows: Float32Array[]): Float32Array[] {
   const file = fileOf(embedder, texts);
   mkdirSync(CACHE, { recursive: true });
@@ -128,29 +128,29 @@ function fileOf(embedder: string, texts: readonly string[]): string {
 }
 
 /**
- * The vectors of an embedder for texts in any order: those that an earlier program has cached, and the embedder itself
- * for the rest, which is then started.
+ * Vectors of an embedder for texts in any order: cached ones, and those of the embedder itself, which is started only
+ * if needed.
  */
 export class CachedEmbedder {
-  /** Texts that no program had cached. */
+  /** Number of texts that were not cached. */
   missed = 0;
   private readonly rows = new Map<string, Float32Array>();
   private started: Promise<LoadEmbedder | undefined> | undefined;
 
   constructor(readonly name: string) {}
 
-  /** Looks for what an earlier program may have cached of just this list. */
+  /** Loads the cache of exactly this list, if there is one. */
   load(texts: readonly string[]): void {
     cachedRows(this.name, texts)?.forEach((row, i) => this.rows.set((texts[i] as string).trim(), row));
   }
 
-  /** Looks for just this list, and where nothing is cached of it, embeds and caches it for the next program. */
+  /** Loads the cache of exactly this list, or embeds and caches it. */
   async cache(texts: readonly string[]): Promise<void> {
     this.load(texts);
     if (!cachedRows(this.name, texts)) cacheRows(this.name, texts, await this.vectorsOf(texts));
   }
 
-  /** Passages and queries alike: no embedder here tells them apart. Throws where its model is absent. */
+  /** Vectors of passages or queries, which these embedders do not distinguish. Throws if the model is absent. */
   async vectorsOf(texts: readonly string[]): Promise<Float32Array[]> {
     const missing = [...new Set(texts.map((text) => text.trim()))].filter((text) => !this.rows.has(text));
     if (missing.length > 0) await this.embed(missing);

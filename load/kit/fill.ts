@@ -1,5 +1,5 @@
-// Vectors of one's own as ingest bodies, and filling a collection with them over HTTP: real ones where the data is there,
-// and where more are wanted than there are, those again with noise.
+// Vectors as ingest bodies, and filling a collection over HTTP: real vectors if present; beyond their number the same
+// again with noise.
 import { createPrng } from '../../src/base/prng.js';
 import type { SheafClient } from '../../src/client/client.js';
 import { cpuSeconds } from './server-usage.js';
@@ -30,7 +30,7 @@ interface Base {
 }
 
 /**
- * Documents V0, V1 and so on, made batch by batch, so that they need not all be in memory. Answers what they are made of.
+ * Ingests documents V0, V1 and so on, generated batch by batch to bound memory. Returns a description of the vectors.
  */
 export async function fillCollection(filling: Filling): Promise<string> {
   const base = vectorBase(filling.rows, VECTOR_DIM);
@@ -38,14 +38,14 @@ export async function fillCollection(filling: Filling): Promise<string> {
   return base.name;
 }
 
-/** What `count` vectors are made of: real ones where they are there and of that dimension, else seeded ones. */
+/** The base of `count` vectors: real ones if present and of that dimension, else seeded ones. */
 export function vectorBase(count: number, dim: number): Base {
   const few = Math.min(count, BASE_ROWS);
   const base = (dim === VECTOR_DIM ? windows(few) : undefined) ?? clustered(few, dim, 1);
   return count > base.rows.length ? { ...base, name: `${base.name}, with noise beyond ${base.rows.length}` } : base;
 }
 
-/** In batches, four under way. Throws where one is not stored whole. */
+/** Posts batches, four at a time. Throws if one is not stored completely. */
 export function postItems(
   { url, tenant, name, headers }: Place,
   count: number,
@@ -63,7 +63,7 @@ export function postItems(
   });
 }
 
-/** Four under way; each has the numbers from the first up to the second. */
+/** Calls `send` for ranges of numbers, four at a time; each range excludes its end. */
 export async function inBatches(
   count: number,
   batch: number,
@@ -89,10 +89,7 @@ export function itemOf(base: readonly Float32Array[], row: number): string {
   return `{"docid":"V${row}","vector":[${texts.join(',')}]}`;
 }
 
-/**
- * On a machine that is busy with other things a connection may be cut for want of time: it is tried again. Throws where
- * the status is another one.
- */
+/** Posts with retries, because on a busy machine a connection may be closed by a timeout. Throws for another status. */
 export async function post(
   url: string,
   body: string,
@@ -119,8 +116,8 @@ const IDLE_CHECKS = 3;
 const IDLE_SHARE = 0.1;
 
 /**
- * Resolves when a process takes hardly any processor time, several times in a row: it has linked and merged all there
- * is. Answers whether that is so; false after `withinMs`.
+ * Resolves when a process repeatedly uses hardly any CPU, that is, has finished its background work. True if so, false
+ * after `withinMs`.
  */
 export async function untilIdle(
   cpuMs: () => number | Promise<number>,
@@ -141,7 +138,7 @@ export async function untilIdle(
   return true;
 }
 
-/** The same of a server's process, by its metrics. */
+/** The same for a server, by its metrics. */
 export async function untilServerIdle(
   url: string,
   checkMs: number,
@@ -152,11 +149,11 @@ export async function untilServerIdle(
 
 interface VectorItems {
   readonly source: string;
-  /** Each an ingest body as JSON text. */
+  /** Ingest bodies as JSON text. */
   readonly items: readonly string[];
 }
 
-/** Real vectors where the data is there, else seeded ones; 7 digits of each number. */
+/** Real vectors if present, else seeded ones; 7 digits per number. */
 export function vectorItems(count: number): VectorItems {
   const { name, rows } = windows(count) ?? clustered(count, VECTOR_DIM, 1);
   const items = rows.map((row, i) =>
@@ -165,7 +162,7 @@ export function vectorItems(count: number): VectorItems {
   return { source: name, items };
 }
 
-/** `{"documents":[…]}` with up to `size` items each. */
+/** Bodies `{"documents":[…]}` with up to `size` items each. */
 export function batchesOf(items: readonly string[], size: number): string[] {
   return Array.from(
     { length: Math.ceil(items.length / size) },
@@ -173,18 +170,18 @@ export function batchesOf(items: readonly string[], size: number): string[] {
   );
 }
 
-/** A collection for them. */
+/** Creates a collection for these vectors. */
 export async function createVectorCollection(client: SheafClient, tenant: string, name: string): Promise<void> {
   await client.createCollection(tenant, name, { embedder_type: 'identity', embedder_config: { dim: VECTOR_DIM } });
 }
 
-/** Queries for them, of the same kind. */
+/** Queries of the same kind as the vectors. */
 export function vectorQueries(): number[][] {
   const { queries } = windows(1) ?? clustered(1, VECTOR_DIM, 1);
   return queries.map((query) => Array.from(query, (value) => Number(value.toPrecision(7))));
 }
 
-/** In batches, four under way. Throws where one is not stored whole. */
+/** Posts batches, four at a time. Throws if one is not stored completely. */
 export function ingestVectors(
   url: string,
   tenant: string,

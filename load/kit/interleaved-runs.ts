@@ -1,16 +1,16 @@
-// What the same requests cost servers that are set up differently, in processor time: all of them run, and take many
-// short turns in an order that changes, so that whatever else the machine does falls on all alike. Each turn is
-// compared with the first server's of the same round.
+// Compares the CPU time of the same requests on differently configured servers. All servers run and take many short
+// turns in varying order, so that other work on the machine affects all alike. Each turn is compared with the first
+// server's turn of the same round.
 import { cpuMs } from './server-usage.js';
 import { startServer, withFolder, type LoadServer, type Settings } from './server.js';
 
-/** Processor time a request, in microseconds. */
+/** CPU time per request in microseconds. */
 export interface Cost {
   frontUs: number;
   allUs: number;
 }
 
-/** Runs `work` with a server for each of the settings, on a data directory of its own. */
+/** Runs `work` with one server per settings, each on its own data directory. */
 export async function withServers(
   settings: readonly Settings[],
   work: (servers: readonly LoadServer[]) => Promise<void>,
@@ -29,8 +29,8 @@ export async function withServers(
 }
 
 /**
- * The costs of each server, round by round, of `rounds` or until `isEnough`, which is asked every tenth. `times`:
- * requests of a turn.
+ * Costs of each server per round, for `rounds` rounds or until `isEnough`, which is called every tenth round. `times`
+ * is the number of requests per turn.
  */
 export async function takeTurns(
   servers: readonly LoadServer[],
@@ -67,19 +67,19 @@ async function turn({ url, pid }: LoadServer, times: number, request: (url: stri
   return Object.fromEntries([us('frontUs', 'front'), us('allUs', 'all')]) as unknown as Cost;
 }
 
-/** What something costs more, as a share such as .02: the median of the rounds, and between which bounds it is. */
+/** A relative additional cost, such as .02: the median of the rounds with its confidence bounds. */
 export interface More {
   median: number;
   low: number;
   high: number;
 }
 
-/** Standard deviations, so that 99 of 100 such pairs of bounds have the true median between them. */
+/** Standard deviations of the bounds: they contain the true median in 99 % of cases. */
 const BOUNDS_Z = 2.58;
 
 /**
- * What `costs` are more than `base`, round by round. The bounds are order statistics, which no outlier moves; with a
- * few rounds they are the extremes.
+ * The additional cost of `costs` over `base`, round by round. The bounds are order statistics, which outliers do not
+ * move; with few rounds they are the extremes.
  */
 export function moreThan(base: readonly Cost[], costs: readonly Cost[], of: keyof Cost): More {
   const shares = costs.map((cost, round) => cost[of] / (base[round]?.[of] ?? NaN) - 1).sort((a, b) => a - b);

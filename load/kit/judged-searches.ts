@@ -1,4 +1,4 @@
-// Judged collections in a server: their documents put in whole over HTTP, and what searches find for their questions.
+// Judged collections in a server: ingests their documents over HTTP and ranks them for their questions.
 import type { SearchBody } from '../../src/api/search.js';
 import { SheafClient } from '../../src/client/client.js';
 import { endpointSettings, startEmbeddingsEndpoint, withServer } from './server.js';
@@ -19,7 +19,7 @@ export const SEARCH_MODES: Readonly<Record<string, Omit<SearchBody, 'q'>>> = {
 
 export const passageOf = ({ title, text }: JudgedDocument): string => `${title} ${text}`;
 
-/** A document each, of one chunk. */
+/** Ingests each document as one chunk. */
 export async function ingestJudged(
   client: SheafClient,
   collection: string,
@@ -33,7 +33,7 @@ export async function ingestJudged(
     if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
 }
 
-/** Document ids, best first, for each search. */
+/** Ranked document ids for each search. */
 export async function rankingsOf(
   client: SheafClient,
   collection: string,
@@ -51,7 +51,7 @@ export async function rankingsOf(
   return found;
 }
 
-/** A server with the built-in embedder or, where one is given, with the model whose vectors it has; ends that one. */
+/** Runs `work` with a server that uses the built-in embedder, or the model of `cached`, which is closed afterwards. */
 export async function withEmbedder<T>(
   cached: CachedEmbedder | undefined,
   work: (client: SheafClient) => Promise<T>,

@@ -1,5 +1,4 @@
-// The kernel of a shard in this process, without a server around it: its module, a memory of its own, and what the
-// background of a shard does for an index.
+// The kernel of a shard in this process, without a server: its module, a memory, and the background work of an index.
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../src/base/huge-pages.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
@@ -20,7 +19,7 @@ export function createKernel(memory = createMemory()): Kernel {
   return kernel;
 }
 
-/** All that is due at once: links, codes, the check of their recall, lists filled. Where memory is full, as far as it goes. */
+/** Completes all background work: graph edges, quantization, recall check, densification; as far as memory permits. */
 export function finishBackgroundWork(index: VectorIndex): void {
   while (index.hasWork && (index.linkSome(STEP) > 0 || index.isTended));
   while (index.isFillDue) index.fillSome(STEP);

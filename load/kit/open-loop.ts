@@ -1,5 +1,5 @@
-// Requests over connections that are kept, at less processor time each than fetch takes; and requests at fixed times:
-// what a schedule of many requests is sent by, with the load generator on the machine that it measures.
+// Requests over kept connections at less CPU than fetch, and requests on a schedule. Used where the load generator
+// shares the machine with the measured server.
 import { Agent, request } from 'node:http';
 import { type Latencies, latenciesOf } from './closed-loop.js';
 
@@ -11,7 +11,7 @@ export interface SentRequest {
 }
 
 const ANSWER_WITHIN_MS = 120_000;
-/** Beyond so many under way a request waits for a connection, and its latency counts on. */
+/** Beyond this many, a request waits for a connection, and its latency includes the wait. */
 const CONNECTIONS_MAX = 512;
 
 export class HttpSender {
@@ -22,7 +22,7 @@ export class HttpSender {
     this.base = new URL(url);
   }
 
-  /** The status; the body is read, and dropped. Rejects where there is no answer. */
+  /** Resolves to the status; the body is read and dropped. Rejects if there is no answer. */
   send({ method, path, headers, body = '' }: SentRequest): Promise<number> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.base;
@@ -58,9 +58,8 @@ export interface OpenLoopResult extends Latencies {
 }
 
 /**
- * Requests at fixed times, whether or not the ones before are answered: a server that stalls does not get fewer of
- * them. `ask` resolves when its answer is there, and rejects where it is not good. Latency counts from the time it was
- * due.
+ * Requests at fixed times, whether or not earlier ones are answered, so that a stalled server does not get fewer. `ask`
+ * resolves with its answer and rejects for a bad one. Latency counts from the scheduled time.
  */
 export async function openLoop(
   requestsPerSecond: number,
@@ -76,8 +75,8 @@ export async function openLoop(
 }
 
 /**
- * Calls `ask` on a schedule with the time, as of performance.now, from which its latency counts: when it was due, or,
- * as timers are as much as a millisecond early, when it was called.
+ * Calls `ask` on a schedule. Its argument is the `performance.now()` from which latency counts: the scheduled time, or
+ * the time of the call, since timers may fire up to a millisecond early.
  */
 export async function onSchedule(
   requestsPerSecond: number,

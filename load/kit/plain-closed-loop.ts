@@ -1,6 +1,5 @@
-// A closed loop over plain sockets: the bytes of every request are made beforehand, and of an answer only the status and
-// the length are looked at. So it takes a fraction of what autocannon takes of the machine that it shares with the
-// server.
+// A closed loop over plain sockets: requests are prebuilt bytes, and of an answer only status and length are parsed. It
+// takes a fraction of autocannon's CPU on the machine that it shares with the server.
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { type CannonRequest, type ClosedLoopOptions, type ClosedLoopResult, latenciesOf } from './closed-loop.js';
@@ -27,7 +26,7 @@ class Connection {
     socket.setNoDelay(true).on('data', (bytes) => this.take(bytes));
   }
 
-  /** Throws where an answer is not 2xx, or does not come. */
+  /** Throws if an answer is not 2xx or does not come. */
   async run(): Promise<void> {
     this.send();
     await once(this.socket, 'close');
@@ -71,7 +70,7 @@ class Connection {
 }
 
 /**
- * Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not
+ * Every connection cycles through all requests, starting at a different one. Throws if an answer was not 2xx or did not
  * come.
  */
 export async function plainClosedLoop({

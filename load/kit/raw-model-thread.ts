@@ -1,5 +1,5 @@
-// A thread with one session of onnxruntime, and nothing else: runs batches of token ids as they come from a shared
-// counter. The ceiling that `load embed model` measures ours against.
+// A thread with one onnxruntime session that runs batches of token ids by a shared counter. The upper bound for `load
+// embed model`.
 import { parentPort, workerData } from 'node:worker_threads';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
@@ -8,7 +8,7 @@ export interface ModelThreadStart {
   threads: number;
 }
 
-/** Batches whose encodings are of about one length, and the counter of those that are taken. */
+/** Batches of similar lengths, and the counter of taken batches. */
 export interface ModelThreadWork {
   batches: number[][][];
   taken: Int32Array;

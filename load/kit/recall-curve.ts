@@ -1,15 +1,14 @@
-// Recall against rate of an engine, swept over its settings, and what the curve says at a given recall. The clock is
-// that of CPU time.
+// Recall against rate of an engine over its settings, and the rate at a given recall. Times are CPU time.
 import { K, type Setting, type VectorEngine } from './vector-engine.js';
 import { ownCpuMs } from './server-usage.js';
 
 export interface CurvePoint extends Setting {
   readonly recall: number;
-  /** Queries a second of CPU time, the best of PASSES passes. */
+  /** Queries per second of CPU time, the best of PASSES passes. */
   qps: number;
 }
 
-/** An engine with what it reached. */
+/** An engine with its results. */
 export interface Curve extends Pick<VectorEngine, 'name' | 'buildRate' | 'bytesAVector'> {
   readonly points: readonly CurvePoint[];
 }
@@ -19,8 +18,8 @@ const PASSES = 5;
 type Swept = Pick<VectorEngine, 'settings' | 'search'>;
 
 /**
- * `truth`: for each query the ordinals of its K nearest. The engines take turns, so that what the machine does beside
- * them slows all alike.
+ * Measures all engines. `truth` has the ordinals of the K nearest for each query. Engines take turns, so that other
+ * work on the machine slows all alike.
  */
 export function measureCurves(engines: readonly VectorEngine[], truth: readonly ArrayLike<number>[]): Curve[] {
   const swept = sweepAll(engines, truth);
@@ -68,8 +67,8 @@ function shareFound(wanted: ArrayLike<number>, found: ArrayLike<number>): number
 }
 
 /**
- * The rate at a recall: between two points the logarithm runs straight; a faster point of more recall counts too. NaN
- * beyond the curve.
+ * The rate at a recall, interpolated logarithmically between two points; a faster point with more recall counts too.
+ * NaN outside the curve.
  */
 export function qpsAt(points: readonly CurvePoint[], recall: number): number {
   const rates = points.filter((point) => point.recall >= recall).map(({ qps }) => qps);

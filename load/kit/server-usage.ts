@@ -1,5 +1,4 @@
-// What a process uses: processor time and memory, as Linux tells them, and what a server has counted, as its /metrics
-// tell it.
+// Resource usage: CPU time and memory of a process from Linux, and counters of a server from /metrics.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
 /** Linux tells such sums in hundredths of a second. */
@@ -11,8 +10,8 @@ export interface CpuMs {
 }
 
 /**
- * Of the first thread, on which Node runs the front of the server, and of all: from the scheduler, in nanoseconds, so
- * that a scrape can be measured. Undefined where the system does not tell.
+ * CPU time of the front thread and of all threads, from the scheduler with a resolution of nanoseconds, so that a
+ * scrape can be measured. Undefined if the system has no such statistics.
  */
 export function cpuMs(pid: number): CpuMs | undefined {
   const tasks = `/proc/${pid}/task`;
@@ -21,7 +20,7 @@ export function cpuMs(pid: number): CpuMs | undefined {
   return { front: onCpuMs(`${tasks}/${pid}`), all };
 }
 
-/** By thread. Empty where the system does not tell. */
+/** CPU time by thread. Empty if the system has no such statistics. */
 export function threadsCpuMs(pid: number): Map<number, number> {
   const tasks = `/proc/${pid}/task`;
   return new Map(
@@ -29,7 +28,7 @@ export function threadsCpuMs(pid: number): Map<number, number> {
   );
 }
 
-/** Of all that run on this machine, and of what its host has taken from it. */
+/** CPU time of everything that runs on this machine, including time stolen by its host. */
 export function machineCpuMs(): number {
   const [, user, nice, system, , , irq, softirq, steal] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] as string)
     .split(/\s+/)
@@ -46,13 +45,13 @@ function onCpuMs(task: string): number {
   }
 }
 
-/** Milliseconds of processor time of this process: other work on the machine is not in it. */
+/** CPU time of this process in ms, which excludes other work on the machine. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Questions a second of this process's processor time: the median of five rounds. */
+/** Questions per second of this process's CPU time: the median of five rounds. */
 export function questionRate(count: number, ask: () => void): number {
   const rounds = Array.from({ length: 5 }, () => {
     const startedAt = ownCpuMs();
@@ -74,14 +73,14 @@ async function readSamples(url: string, headers: Headers = {}): Promise<Map<stri
   );
 }
 
-/** Processor time that the server's process has taken so far. */
+/** CPU time of the server's process so far. */
 export const cpuSeconds = async (url: string, headers?: Headers): Promise<number> =>
   (await readSamples(url, headers)).get('process_cpu_seconds_total') ?? NaN;
 
-/** By how much a value has grown while `work` ran. */
+/** The increase of a metric while `work` ran. */
 export type Gained = (name: string) => number;
 
-/** `samples`: as they stand afterwards. */
+/** `samples` has the values afterwards. */
 export async function withGains<T>(
   url: string,
   work: () => Promise<T>,
@@ -94,8 +93,8 @@ export async function withGains<T>(
 }
 
 /**
- * The memory of a process that is its own: neither the files it has mapped nor code, which the system takes back at
- * will. 0 of a process that has ended.
+ * Private memory of a process: neither mapped files nor code, which the system can reclaim at any time. 0 if the
+ * process has ended.
  */
 export function privateBytes(pid: number): number {
   try {

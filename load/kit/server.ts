@@ -1,5 +1,5 @@
-// What a measurement over HTTP starts: the built server in a process of its own, on a free port and in a data directory
-// of the caller's; an endpoint of embeddings; and work that a server is kept at in the background.
+// Servers for measurements over HTTP: the built server in a process of its own, on a free port and the caller's data
+// directory; an embeddings endpoint; and background work for a server.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,27 +22,27 @@ const STEP_MS_MAX = 1000;
 export interface LoadServer {
   url: string;
   pid: number;
-  /** From spawn until /health/ready said yes. */
+  /** Time from spawn until /health/ready succeeded. */
   readyMs: number;
-  /** SIGTERM: drains and closes. Throws where the exit code is not 0, or after 40 s. */
+  /** SIGTERM: drains and closes. Throws if the exit code is not 0, or after 40 s. */
   stop(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** By the names of the environment variables. */
+/** Environment variables by name. */
 export type Settings = Readonly<Record<string, string>>;
 
 /**
- * A server process that may not be ready yet. It sees no environment but the settings given here, and dies with this
+ * A server process that may not be ready yet. Its environment has only the given settings, and it ends with this
  * process.
  */
 export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
-  /** Milliseconds from spawn until it was ready. Throws with what it wrote where it exits before, or after a minute. */
+  /** Milliseconds from spawn until ready. Throws with its output if it exits before, or after a minute. */
   ready(): Promise<number>;
 }
 
-/** `settings`: environment variables beside those that every load program needs. */
+/** `settings` are environment variables in addition to those that every load program needs. */
 export async function startServer(
   dataDir: string,
   settings: Settings = {},
@@ -94,7 +94,7 @@ function spawnMain(dataDir: string, port: number, settings: Settings, profiling?
   return child;
 }
 
-/** Whatever ends this process ends the child. */
+/** Kills the child when this process ends for any reason. */
 export function dieTogether(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL');
   const exit = (): void => process.exit(1);
@@ -110,7 +110,7 @@ function keepTail(child: ChildProcess): () => string {
   return () => written;
 }
 
-/** Time in which this process is stopped (SIGSTOP), the server with it, does not count. */
+/** Time in which this process is stopped (SIGSTOP), with its server, does not count. */
 async function untilReady(
   client: SheafClient,
   child: ChildProcess,
@@ -155,7 +155,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs `work` with a new folder below the system's temporary one, and removes it. */
+/** Runs `work` with a new temporary folder and removes it. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-load-'));
   try {
@@ -166,7 +166,8 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
 }
 
 /**
- * Runs `work` with the server at `url`, else with one of its own on an empty data directory: that one's process too.
+ * Runs `work` with the server at `url`, else with a new server on an empty data directory, whose process is then passed
+ * too.
  */
 export async function withServer<T>(
   url: string | undefined,
@@ -190,8 +191,8 @@ interface EmbeddingsEndpoint {
 }
 
 /**
- * A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
- * that a server can be measured with a model whose vectors are kept.
+ * A local endpoint with OpenAI's `/v1/embeddings` interface and given vectors, so that a server can be measured with a
+ * model whose vectors are cached.
  */
 export async function startEmbeddingsEndpoint(
   vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
@@ -225,24 +226,23 @@ async function answer(
   return { object: 'list', model, data, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 
-/** A server whose default embedder it is. */
+/** Settings of a server whose default embedder is this endpoint. */
 export function endpointSettings({ url }: EmbeddingsEndpoint, model: string, dim: number): Settings {
   const instance = { key: 'kept', type: 'openai', url, model, dim };
   return { SHEAF_EMBEDDER__INSTANCES: JSON.stringify([instance]), SHEAF_EMBEDDER__DEFAULT: 'kept' };
 }
 
-// What a server can be kept at in the background, once: an archive of a collection, and a reindex job that makes its
-// graph anew.
+// Background work for a server: an archive of a collection, and a reindex job that rebuilds its graph.
 
 const BACKGROUND_WORK_RECHECK_MS = 50;
 
-/** The bytes are read, and dropped. */
+/** Downloads an archive and drops its bytes. */
 export async function archiveOnce(client: SheafClient, tenant: string, name: string): Promise<void> {
   const { bytes } = await client.archives.dumpCollection(tenant, name);
   for await (const _ of bytes as unknown as AsyncIterable<Uint8Array>);
 }
 
-/** The vectors are copied, and a new graph is made of them. Throws where the job fails. */
+/** Rebuilds the graph with copied vectors. Throws if the job fails. */
 export async function reindexOnce(client: SheafClient, tenant: string, name: string): Promise<void> {
   const { job_id: id } = await client.reindex.start(tenant, name, { compact: true });
   for (let status: string = ''; status !== 'succeeded'; await sleep(BACKGROUND_WORK_RECHECK_MS)) {

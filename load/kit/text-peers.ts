@@ -1,4 +1,4 @@
-// The peers of the text index: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process.
+// Peers of the text index: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,16 +7,16 @@ import { create, insertMultiple, search } from '@orama/orama';
 import MiniSearch from 'minisearch';
 import { ownCpuMs, questionRate } from './server-usage.js';
 
-/** By kind: `phrase`, `prefix`, or how many words of which any may be there. */
+/** Questions by kind: `phrase`, `prefix`, or the number of words of which any may match. */
 export type Questions = Readonly<Record<string, readonly (readonly string[])[]>>;
 
 export interface PeerFigures {
   readonly name: string;
-  /** Documents a second of CPU time. */
+  /** Documents per second of CPU time. */
   readonly rate: number;
-  /** NaN where the memory is the heap's. */
+  /** NaN if the memory is on the JavaScript heap. */
   readonly bytes: number;
-  /** Questions a second of CPU time, by kind; absent where the peer has no such question. */
+  /** Questions per second of CPU time, by kind; absent if the peer does not support the kind. */
   readonly questions: Readonly<Record<string, number | undefined>>;
 }
 
@@ -26,7 +26,7 @@ const TOP = 10;
 /** The peers in JavaScript take milliseconds a question. */
 const FEW = 10;
 
-/** It has no phrases. */
+/** MiniSearch has no phrases. */
 export function measureMiniSearch(windows: readonly string[], questions: Questions): PeerFigures {
   const index = new MiniSearch({ fields: ['text'], tokenize: (text) => text.split(' '), processTerm: (term) => term });
   const startedAt = ownCpuMs();
@@ -42,7 +42,7 @@ export function measureMiniSearch(windows: readonly string[], questions: Questio
   };
 }
 
-/** It has no phrases either; a question of words finds what begins with them, which is its way. */
+/** Orama has no phrases either, and matches words by prefix. */
 export async function measureOrama(windows: readonly string[], questions: Questions): Promise<PeerFigures> {
   const index = create({
     schema: { text: 'string' } as const,
@@ -80,7 +80,7 @@ function ratesOf(questions: Questions, ask: Ask): PeerFigures['questions'] {
   return Object.fromEntries(rates) as PeerFigures['questions'];
 }
 
-/** `peer` is tantivy or fts5. Undefined, said on standard output, where there is no Python with it. */
+/** `peer` is tantivy or fts5. Undefined, with a message on standard output, if no Python has it. */
 export function measureInPython(
   peer: 'tantivy' | 'fts5',
   windows: readonly string[],

@@ -1,4 +1,4 @@
-// How good a ranking by words alone is: nDCG@10 and recall@100 of the text index, with terms made in one way or another.
+// Quality of text ranking: nDCG@10 and recall@100 of the text index with differently derived terms.
 import type { QueryTerms } from '../../src/text/terms.js';
 import { createKernel } from './kernel.js';
 import { dataFolder, ndcgOf, readJudged, recallOf } from './text-sets.js';
@@ -8,11 +8,14 @@ const DEPTH = 100;
 export interface JudgedTexts {
   name: string;
   texts: readonly string[];
-  /** Grades by the place of a text; `itself`: the place of the text that asks, which is no answer. */
+  /**
+   * Grades by index of a text. `itself` is the index of the text that serves as the question and does not count as a
+   * hit.
+   */
   queries: readonly { text: string; grades: ReadonlyMap<number, number>; itself?: number | undefined }[];
 }
 
-/** How chunks and questions become terms. */
+/** How terms are derived from chunks and questions. */
 export interface Analysis {
   name: string;
   chunk(text: string): string[];
@@ -27,8 +30,8 @@ interface WordQuality {
 }
 
 /**
- * A collection of ../shared/data, title and text joined by a space; undefined, said on standard output, where it is
- * absent.
+ * A collection of ../shared/data, title and text joined by a space. Undefined, with a message on standard output, if it
+ * is absent.
  */
 export function readJudgedTexts(name: string, documentsMax: number, queriesMax: number): JudgedTexts | undefined {
   const folder = dataFolder(name);

@@ -1,6 +1,6 @@
-// The texts that load programs measure with: the judged collections of ../shared/data (corpus.jsonl, queries.jsonl,
-// qrels.tsv), short windows and questions made of them, and Cranfield with its ingest over HTTP. The folder lies beside
-// the project and is not part of it: a program that misses it says so and measures nothing.
+// Texts for load programs: the judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), short
+// windows and questions made from them, and Cranfield with its ingest over HTTP. The folder is beside the project and
+// not part of it; a program reports its absence and measures nothing.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createPrng } from '../../src/base/prng.js';
@@ -10,12 +10,12 @@ import { type CannonRequest, jsonPost } from './closed-loop.js';
 import { dot } from './cosine.js';
 import type { Settings } from './server.js';
 
-/** Real corpora with queries and judgements. */
+/** Real corpora with queries and relevance judgements. */
 export const JUDGED_COLLECTIONS: readonly string[] = ['cranfield', 'scifact', 'npl-vaswani'];
 /** Of nDCG. */
 const DEPTH = 10;
 
-/** The folder of a data set, or undefined, said once on standard output, where it is absent. */
+/** The folder of a data set. Undefined, with one message on standard output, if it is absent. */
 export function dataFolder(name: string): string | undefined {
   const folder = `../shared/data/${name}`;
   if (existsSync(folder)) return folder;
@@ -43,7 +43,7 @@ export interface JudgedQuery {
   grades: Map<string, number>;
 }
 
-/** The first documents and queries, of those that are judged. */
+/** The first judged documents and queries. */
 export function readJudged(
   folder: string,
   documentsMax: number,
@@ -67,7 +67,7 @@ function readJudgements(folder: string): Map<string, Map<string, number>> {
   return byQuery;
 }
 
-/** The mean nDCG@10 over the queries. */
+/** Mean nDCG@10 over the queries. */
 export function meanNdcg(
   documents: readonly JudgedDocument[],
   documentRows: readonly Float32Array[],
@@ -85,20 +85,20 @@ export function meanNdcg(
   return ndcgs.reduce((sum, ndcg) => sum + ndcg, 0) / ndcgs.length;
 }
 
-/** `ranking`: the best first, at least 10 of them where there are so many. */
+/** nDCG@10 of a ranking, best first, with at least 10 items if there are that many. */
 export function ndcgOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
   const ideal = gainOf([...grades.values()].sort((a, b) => b - a));
   return ideal === 0 ? 0 : gainOf(ranking.map((id) => grades.get(id) ?? 0)) / ideal;
 }
 
-/** The share of the relevant documents that the ranking has. */
+/** Share of the relevant documents in the ranking. */
 export function recallOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
   const wanted = [...grades].filter(([, grade]) => grade > 0);
   const found = new Set(ranking);
   return wanted.length === 0 ? 0 : wanted.filter(([id]) => found.has(id)).length / wanted.length;
 }
 
-/** Discounted cumulative gain: Järvelin and Kekäläinen (2002), the gain being the grade itself. */
+/** Discounted cumulative gain (Järvelin and Kekäläinen, 2002), with the grade as gain. */
 function gainOf(grades: readonly number[]): number {
   return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
 }
@@ -113,8 +113,8 @@ export interface WordWindows {
 }
 
 /**
- * `count` windows, spread evenly over all corpora; they overlap where there are more of them than words for them.
- * Undefined without the corpora.
+ * `count` windows, evenly spread over all corpora; they overlap if there are not enough words. Undefined without the
+ * corpora.
  */
 export function readWordWindows(count: number): WordWindows | undefined {
   const folders = JUDGED_COLLECTIONS.map(dataFolder);
@@ -146,7 +146,7 @@ export function drawQuestions(questions: readonly (readonly string[])[], terms: 
   });
 }
 
-/** Two words that follow each other in a random window. */
+/** Two consecutive words of a random window. */
 export function drawPhrases(windows: readonly string[], count: number): string[][] {
   const prng = createPrng(count);
   return Array.from({ length: count }, () => {
@@ -163,11 +163,11 @@ export function drawPrefixes(questions: readonly (readonly string[])[], count: n
   return Array.from({ length: count }, () => [(words[prng.int(words.length)] as string).slice(0, 4)]);
 }
 
-/** The text up to its word of that number; all of it where it has fewer. */
+/** The first `count` words of a text. */
 export const firstWords = (text: string, count: number): string =>
   count === Infinity ? text : text.trim().split(/\s+/).slice(0, count).join(' ');
 
-/** 1,400 abstracts, two of them without a word, and 225 queries. */
+/** 1,400 abstracts, two of them empty, and 225 queries. */
 const CRANFIELD = '../shared/data/cranfield';
 export const CRANFIELD_TARGET = { tenant: 'load', collection: 'cranfield' };
 
@@ -176,7 +176,7 @@ export interface CranfieldDocument {
   text: string;
 }
 
-/** True where the collection is there; else says so, for programs that then have nothing to measure. */
+/** Whether the collection is present; reports its absence otherwise. */
 export const hasCranfield = (): boolean => dataFolder('cranfield') !== undefined;
 
 /** Title and text of the first `count` documents. */
@@ -192,7 +192,9 @@ export function readCranfieldQueries(): string[] {
   return readJsonLines<JudgedQuery>(CRANFIELD, 'queries.jsonl').map(({ text }) => text);
 }
 
-/** One document a request, `concurrency` of them under way; the number of chunks. Rejects with the first error. */
+/**
+ * One document per request, `concurrency` at a time. Resolves to the number of chunks; rejects with the first error.
+ */
 export async function ingestCranfield(
   client: SheafClient,
   documents: readonly CranfieldDocument[],
@@ -211,17 +213,17 @@ export async function ingestCranfield(
   return chunks;
 }
 
-/** A search of the collection. */
+/** A search request for the collection. */
 export const searchCranfield = (body: object): CannonRequest =>
   jsonPost(`/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`, body);
 
-/** Settings of a server with the shared model, all-MiniLM-L6-v2; undefined, said once, where it is absent. */
+/** Settings of a server with the shared model, all-MiniLM-L6-v2. Undefined, with one message, if it is absent. */
 export function modelSettings(): Settings | undefined {
   const folder = dataFolder('model-minilm-l6');
   return folder === undefined ? undefined : { SHEAF_EMBEDDER__MODEL: resolve(folder) };
 }
 
-/** Texts without end, as long as the queries and no two the same: each is a query with one word of another in it. */
+/** An endless series of distinct texts as long as the queries: each is a query with one word of another. */
 export function* variantsOf(queries: readonly string[]): Generator<string, never> {
   const words = [...new Set(queries.flatMap((query) => query.split(' ')))];
   const seen = new Set<string>(queries);
@@ -230,7 +232,7 @@ export function* variantsOf(queries: readonly string[]): Generator<string, never
     const round = Math.floor(n / queries.length);
     own[round % own.length] = words[(round * 31 + n) % words.length] as string;
     const text = own.join(' ');
-    // Some thousand rounds later the same may come again.
+    // After some thousand rounds a text may repeat.
     const told = seen.has(text) ? `${text} ${round}` : text;
     seen.add(told);
     yield told;

@@ -1,6 +1,6 @@
-// What the benchmark of vectors compares: an engine that answers queries at several settings, with what it cost to
-// build. The index as it is and its exact scan stand here, other libraries in vector-peers.ts. Graphs that took a minute
-// to build are cached in the temporary folder.
+// Engines for the vector benchmark, which answer queries at several settings, with their build cost. This file has the
+// index of Sheaf and its exact scan; vector-peers.ts has other libraries. Slowly built graphs are cached in the
+// temporary folder.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ interface CachedBuild {
   readonly figures: unknown;
 }
 
-/** The path that a library may write its own file to. */
+/** The path at which a library may cache its own file. */
 export function cachePath(key: string): string {
   mkdirSync(CACHE, { recursive: true });
   return `${CACHE}/${key.replaceAll(/[^\w-]+/g, '_')}`;
@@ -36,7 +36,7 @@ export function cacheBuild(key: string, bytes: Uint8Array, figures: unknown): vo
   cacheFigures(key, figures);
 }
 
-/** The figures are written last, so that a file without them is one that was cut short. */
+/** The figures are written last, so that a file without them is recognized as incomplete. */
 export function cacheFigures(key: string, figures: unknown): void {
   writeFileSync(`${cachePath(key)}.json`, JSON.stringify(figures));
 }
@@ -50,7 +50,7 @@ export const K = 10;
 /** Of the engines that walk a graph. */
 export const EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384] as const;
 
-/** At length 1, so that inner product and distance rank as cosine does. */
+/** Normalizes to length 1, so that inner product and distance rank like cosine. */
 export function unitRow(row: Float32Array): Float32Array {
   const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)) || 1;
   return row.map((value) => value / length);
@@ -58,10 +58,10 @@ export function unitRow(row: Float32Array): Float32Array {
 
 export interface VectorEngine {
   readonly name: string;
-  /** Vectors a second of CPU time; NaN where nothing is built. */
+  /** Vectors per second of CPU time; NaN if nothing is built. */
   readonly buildRate: number;
   readonly bytesAVector: number;
-  /** From fast to thorough; what one means is the engine's own affair. */
+  /** From fast to thorough; their meaning depends on the engine. */
   readonly settings: readonly Setting[];
   /** The K nearest of query number `query`. */
   search(query: number, setting: Setting): ArrayLike<number>;
@@ -69,7 +69,7 @@ export interface VectorEngine {
 
 export interface Setting {
   readonly ef: number;
-  /** Candidates that are scored again; absent where an engine does not. */
+  /** Candidates that are rescored; absent if the engine does not rescore. */
   readonly rerank?: number;
 }
 
@@ -84,7 +84,7 @@ export const DEFAULT_EF = 0;
 
 const PAGE_BYTES = 65_536;
 
-/** The index of the set, linked; read from the temporary folder if a program before this one built it. */
+/** The index of a set with a complete graph, from the cache of an earlier program if there is one. */
 export function buildIndex({ rows, name }: VectorSet, fresh: boolean, precision: Precision = 'int16'): BuiltIndex {
   const build = createHash('sha256').update(kernelWasm()).digest('hex').slice(0, 8);
   const key = `sheaf-${build}-${precision}-${name}-${rows.length}`;
@@ -106,7 +106,7 @@ export function buildIndex({ rows, name }: VectorSet, fresh: boolean, precision:
   return { index, buildRate, precision };
 }
 
-/** The index as the server has it: the last point is a search that names no ef. */
+/** The index as in the server. The last setting is a search without ef. */
 export function graphEngine({ rows, queries }: VectorSet, { index, buildRate, precision }: BuiltIndex): VectorEngine {
   return {
     name: `sheaf, ${precision}`,
@@ -129,12 +129,12 @@ export function scanEngine({ queries }: VectorSet, { index, precision }: BuiltIn
 
 const NEIGHBORS = '../shared/data/minilm-windows-60k/neighbors.npy';
 const NEIGHBORS_ROWS = 60_000;
-/** The rounding of rows to 16 bits moves none of the K nearest beyond this rank. */
+/** Rounding to 16 bits moves none of the K nearest beyond this rank. */
 const DEPTH = 5 * K;
 
 /**
- * For each query the ordinals of its K nearest: from the file beside the data, or from an exact scan of the index, whose
- * best are scored again in full precision.
+ * For each query the ordinals of its K nearest: from the file beside the data, or from an exact scan whose best are
+ * rescored in full precision.
  */
 export function truthOf({ name, rows, queries }: VectorSet, index: VectorIndex): ArrayLike<number>[] {
   if (name === 'minilm-windows-60k' && rows.length === NEIGHBORS_ROWS && existsSync(NEIGHBORS)) {

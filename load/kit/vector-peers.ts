@@ -1,4 +1,4 @@
-// Other engines of vectors as engines of the benchmark, in this process and in Python: on the same rows, queries and
+// Other vector libraries as engines of the benchmark, in this process and in Python: on the same rows, queries and
 // truth, with the same clock.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const OUTPUT_BYTES_MAX = 1 << 20;
 
 type Line = Curve | { readonly skipped: string; readonly reason: string };
 
-/** Those that this Python (PYTHON, else python3) has; the others are named on standard output. */
+/** Curves of the libraries that this Python (PYTHON, else python3) has; the others are named on standard output. */
 export function pythonCurves(
   { rows, queries }: VectorSet,
   truth: readonly ArrayLike<number>[],
@@ -79,9 +79,9 @@ type UsearchLibrary = typeof import('usearch');
 type UsearchIndex = InstanceType<UsearchLibrary['Index']>;
 
 /**
- * usearch: 16-bit floats (bf16, its fastest with full recall), M 16, ef 200 while building, one thread. It takes the ef
- * of searches only when an index is made, so each setting opens the saved one again. Undefined, said on standard
- * output, where it does not load.
+ * usearch: 16-bit floats (bf16, its fastest with full recall), M 16, construction ef 200, one thread. Its search ef is
+ * fixed when an index is opened, so each setting opens the saved index again. Undefined, with a message on standard
+ * output, if it does not load.
  */
 export async function usearchEngine(
   { rows, queries, name }: VectorSet,
@@ -145,9 +145,9 @@ const M = 16;
 const EF_CONSTRUCTION = 200;
 
 /**
- * hnswlib-node: M 16, ef 200 while building, inner product of unit vectors. As npm builds it, it uses SSE alone and
- * takes vectors as plain arrays; these are made before the clock starts. Undefined, said on standard output, where it
- * has not been compiled.
+ * hnswlib-node: M 16, construction ef 200, inner product of unit vectors. As npm builds it, it uses SSE only and takes
+ * plain arrays, which are prepared before the clock starts. Undefined, with a message on standard output, if it is not
+ * compiled.
  */
 export async function hnswlibEngine(
   { rows, queries, name }: VectorSet,
@@ -212,9 +212,9 @@ interface HnswlibWasmLibrary {
 }
 
 /**
- * hnswlib compiled to WebAssembly for browsers: M 16, ef 200 while building. It asks whether there is a window, so it
- * gets one while it starts; its file system, which wants a browser's database, is left alone. Undefined, said on
- * standard output, where it does not load.
+ * hnswlib compiled to WebAssembly for browsers: M 16, construction ef 200. It checks for a window, so it gets one while
+ * it starts; its file system, which needs a browser's database, is not used. Undefined, with a message on standard
+ * output, if it does not load.
  */
 export async function hnswlibWasmEngine({ rows, queries }: VectorSet): Promise<VectorEngine | undefined> {
   const library = await loadHnswlibWasm();

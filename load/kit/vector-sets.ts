@@ -1,5 +1,4 @@
-// The vectors that loads are run on: real ones from the data folder beside the project, where it is there, and seeded
-// ones.
+// Vector sets for load programs: real ones from the data folder beside the project if present, and seeded ones.
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../../src/api/limits.js';
@@ -15,8 +14,8 @@ interface NpyArray {
 
 /**
  * Reads NumPy's .npy files (format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html):
- * little-endian float16, float32, int8 and int32 in C order. Reads a file, or the first `rowsMax` rows of it; float16
- * becomes float32. Throws Error naming the file when it is not such a file.
+ * little-endian float16, float32, int8 and int32 in C order. Reads the first `rowsMax` rows; float16 becomes float32.
+ * Throws an Error that names the file if it is invalid.
  */
 export function readNpy(path: string, rowsMax = Infinity): NpyArray {
   const bytes = readFileSync(path);
@@ -35,7 +34,7 @@ export function readNpy(path: string, rowsMax = Infinity): NpyArray {
   return { shape, values: decode(path, kind, body, count) };
 }
 
-/** A matrix of floats by its rows, the first `rowsMax` of them: views, not copies. */
+/** The first `rowsMax` rows of a matrix of floats, as views. */
 export function readRows(path: string, rowsMax = Infinity): Float32Array[] {
   const { shape, values } = readNpy(path, rowsMax);
   const [rows, width] = shape;
@@ -66,7 +65,7 @@ function fromHalves(halves: Uint16Array): Float32Array {
   return floats;
 }
 
-/** An IEEE 754 half: sign 1, exponent 5 (bias 15), fraction 10. */
+/** Decodes an IEEE 754 half: sign 1, exponent 5 (bias 15), fraction 10. */
 function fromHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 31;
@@ -81,12 +80,12 @@ export interface VectorSet {
   readonly queries: readonly Float32Array[];
 }
 
-/** Of the real vectors of text, and of what stands for them where they are not there. */
+/** Dimensions of the real text vectors and of their substitutes. */
 export const VECTOR_DIM = 384;
 const WINDOWS = '../shared/data/minilm-windows-60k';
 const CRANFIELD = '../shared/data/cranfield-minilm-384d/doc_vectors.npy';
 
-/** 384-d vectors of real text windows with real queries; undefined where the data is not there. */
+/** 384-dimensional vectors of real text windows with real queries; undefined if the data is absent. */
 export function windows(rowsMax: number): VectorSet | undefined {
   if (!existsSync(WINDOWS)) return undefined;
   return {
@@ -96,7 +95,7 @@ export function windows(rowsMax: number): VectorSet | undefined {
   };
 }
 
-/** 384-d vectors of 1,398 documents; the last 198 are kept out as queries. */
+/** 384-dimensional vectors of 1,398 documents; the last 198 serve as queries. */
 export function cranfield(): VectorSet | undefined {
   if (!existsSync(CRANFIELD)) return undefined;
   const all = readRows(CRANFIELD);
@@ -110,7 +109,7 @@ const MNIST_PIXELS = 784;
 /** Of sets that come without queries, so many of the last rows are kept out as such. */
 const KEPT_OUT = 200;
 
-/** 50-d vectors of words: a flat spectrum. */
+/** 50-dimensional word vectors with a flat spectrum. */
 export function glove(): VectorSet | undefined {
   if (!existsSync(GLOVE)) return undefined;
   const all = readRows(GLOVE);
@@ -118,7 +117,8 @@ export function glove(): VectorSet | undefined {
 }
 
 /**
- * 128-d descriptors of pictures, whole numbers; its queries. Ranked by cosine here, so its own truth does not count.
+ * 128-dimensional integer image descriptors with their queries. Ranked by cosine here, so the set's own truth does not
+ * apply.
  */
 export function sift(): VectorSet | undefined {
   if (!existsSync(SIFT)) return undefined;
@@ -129,7 +129,7 @@ export function sift(): VectorSet | undefined {
   };
 }
 
-/** 784 pixels of handwritten digits. */
+/** Handwritten digits of 784 pixels. */
 export function mnist(): VectorSet | undefined {
   if (!existsSync(MNIST)) return undefined;
   const pixels = gunzipSync(readFileSync(MNIST)).subarray(16);
@@ -149,7 +149,7 @@ function readFvecs(path: string): Float32Array[] {
 }
 
 /**
- * What the server makes of the Cranfield collection: chunks of the default size by the built-in embedder, 512-d; real
+ * The Cranfield collection as the server stores it: chunks of the default size, built-in embedder, 512 dimensions, real
  * queries.
  */
 export function cranfieldChunks(): VectorSet | undefined {
@@ -189,7 +189,7 @@ function vectors(prng: Prng, count: number, dim: number): Float32Array[] {
 /** Length of the noise in a row that is made from a real one. */
 const NOISE = 0.3;
 
-/** More vectors than a set has: its own, and beyond their number the same again with noise. */
+/** More vectors than a set has: its own, and then the same again with noise. */
 export function moreRows({ rows }: VectorSet, count: number): Float32Array[] {
   const prng = createPrng(1);
   return Array.from({ length: count }, (_, i) => {

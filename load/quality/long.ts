@@ -1,5 +1,5 @@
-// Ranking where a query is a whole abstract, or its first 62 or 22 words: each judged document of a collection asks for
-// those that answer a query with it, itself left out. NPL is kept aside: nothing is tuned on it.
+// Ranking by long queries: a judged document, or its first 62 or 22 words, asks for the other documents that answer a
+// query with it. NPL is held out: nothing is tuned on it.
 import type { SheafClient } from '../../src/client/client.js';
 import { chunkTerms, countedTerms } from '../../src/text/terms.js';
 import { chooser, type LoadOptions, printTable, whole } from '../kit/command.js';
@@ -24,7 +24,7 @@ const TERMS_MAX = 1024;
 const K = 10;
 const ROUNDS = 3;
 
-/** A collection, and what its documents ask for at one length. */
+/** A collection with its questions at one length. */
 interface Asked extends JudgedTexts {
   readonly documents: readonly JudgedDocument[];
   readonly queries: readonly { text: string; grades: ReadonlyMap<number, number>; itself: number }[];
@@ -42,9 +42,9 @@ const ONCE = analysis('once', false);
 const COUNTED = analysis('as often as they stand', true);
 
 /**
- * nDCG@10 of each mode over HTTP, with the shared model and with the built-in embedder, beside a plain BM25 and beside
- * each word counted once; and what a search by words takes on one thread. Vectors that took the model minutes are cached
- * in the temporary folder.
+ * nDCG@10 of each mode over HTTP, with the shared model and the built-in embedder, compared with a plain BM25 and with
+ * counting each word once; and the time of a text search on one thread. Slow embeddings are cached in the temporary
+ * folder.
  */
 export async function long({ tiny, names }: LoadOptions): Promise<void> {
   const chosen = chooser(names, JUDGED_COLLECTIONS, EMBEDDERS);
@@ -198,10 +198,7 @@ interface Posting {
   readonly count: number;
 }
 
-/**
- * BM25 as the books have it, in float64, each word of a question as often as it stands there: what a ranking by words
- * alone is judged beside.
- */
+/** Textbook BM25 in float64 with term frequencies of the question, as a reference for text ranking. */
 class PlainBm25 {
   private readonly postings = new Map<string, Posting[]>();
   private readonly lengths: number[];

@@ -1,4 +1,4 @@
-// Fits the constants of `relevance` (src/ranking/scores.ts) and tells how good they are.
+// Fits the constants of `relevance` (src/ranking/scores.ts) and evaluates them.
 import { FUSION_WEIGHTS_DEFAULT } from '../../src/api/limits.js';
 import type { WordIndex } from '../../src/engine/postings/text-index.js';
 import { greatestBm25 } from '../../src/ranking/bm25.js';
@@ -26,9 +26,9 @@ interface ExampleSet {
 }
 
 /**
- * Over the judged collections and two embedders, the 20 best of mode hybrid by scores for each query, each collection
- * and embedder counting the same. Beside the figures of all together those of each collection with constants fitted on
- * the others. Vectors are those that `quality embedders` has cached.
+ * Uses the 20 best hits of mode hybrid by scores for each query of the judged collections and two embedders, with equal
+ * weight per collection and embedder. Also evaluates each collection with constants fitted on the others. Vectors are
+ * those cached by `quality embedders`.
  */
 export async function relevance({ tiny }: LoadOptions): Promise<void> {
   const sets: ExampleSet[] = [];
@@ -134,11 +134,11 @@ interface Example {
 }
 
 interface Calibration {
-  /** Mean squared error of the estimates. */
+  /** Mean squared error of the estimates (Brier score). */
   brier: number;
-  /** That of always telling the share of relevant ones. */
+  /** The Brier score of always estimating the share of relevant hits. */
   brierOfShare: number;
-  /** Expected calibration error: how far estimates are from shares, over ten bins. */
+  /** Expected calibration error: mean distance between estimates and shares over ten bins. */
   error: number;
   bins: { count: number; estimate: number; share: number }[];
 }
@@ -150,7 +150,7 @@ const estimate = (weights: readonly number[], features: readonly number[]): numb
   1 /
   (1 + Math.exp(-features.reduce((sum, value, i) => sum + value * (weights[i + 1] as number), weights[0] as number)));
 
-/** Logistic regression by Newton's method: bias and weights. Each set of examples counts the same, however large. */
+/** Logistic regression by Newton's method: bias and weights. Each set of examples has equal weight. */
 function fitLogistic(sets: readonly (readonly Example[])[]): number[] {
   const size = (sets[0]?.[0]?.features.length ?? 0) + 1;
   let weights = new Array<number>(size).fill(0);
@@ -180,7 +180,7 @@ function addExample(
   });
 }
 
-/** Gauss and Jordan, the matrix being positive definite. */
+/** Gauss-Jordan elimination of a positive definite matrix. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
   const rows = matrix.map((row, i) => [...row, right[i]!]);
   rows.forEach((pivot, i) => {

@@ -1,5 +1,5 @@
-// How good answers are, on the judged collections of ../shared/data: whole documents, title and text joined by a space.
-// Searches over HTTP in each mode, and embedders by exact cosine.
+// Answer quality on the judged collections of ../shared/data, with whole documents, title and text joined by a space:
+// searches over HTTP in each mode, and embedders by exact cosine.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import type { SheafClient } from '../../src/client/client.js';
@@ -42,8 +42,8 @@ interface Judged {
 }
 
 /**
- * nDCG@10 and recall@100 of each mode with the built-in embedder and with the shared model, beside references measured
- * elsewhere (bm25s; exact cosine; fused by ranks and by scores at depth 100). Vectors that `quality embedders` has cached
+ * nDCG@10 and recall@100 of each mode with the built-in embedder and the shared model, compared with external
+ * references (bm25s; exact cosine; fusion by ranks and by scores at depth 100). Vectors cached by `quality embedders`
  * come from a local endpoint.
  */
 export async function search({ tiny, names }: LoadOptions): Promise<void> {
@@ -105,8 +105,8 @@ const PUBLISHED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 };
 
 /**
- * nDCG@10 of the built-in embedder and of the shared model in float32 and int8, beside the figures they were published
- * with: exact cosine, gains linear. The model takes an hour or more for all three collections; its vectors are cached.
+ * nDCG@10 of the built-in embedder and of the shared model in float32 and int8, compared with published figures: exact
+ * cosine, linear gains. The model takes an hour or more for all three collections; its vectors are cached.
  */
 export async function embedders({ tiny, names }: LoadOptions): Promise<void> {
   const chosen = chooser(names, JUDGED_COLLECTIONS, EMBEDDERS);

@@ -1,6 +1,6 @@
-// The writing side of the stress test: one thread that owns the memory, and puts, replaces, removes, links, merges,
-// drops and makes indexes at random, through the publication that the shard uses. It can be killed at any moment; the
-// next one formats the memory.
+// The writer of the stress test: one thread that owns the memory and randomly puts, replaces, removes, builds the
+// graph, merges, drops and indexes, with the publication protocol of a shard. It can be killed at any moment; the next
+// owner formats the memory.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import type { CollectionId, Ordinal } from '../../src/api/ids.js';
@@ -30,10 +30,7 @@ const MAKER: TermMaker<readonly string[]> = {
   termsOf: (terms) => terms,
 };
 
-/**
- * One collection as the owner of the stress test holds it: a part in the memory, made and kept up as the shard does,
- * and the versions that are live in it.
- */
+/** One collection of the stress test's owner: a segment in memory, maintained as in a shard, and its live versions. */
 class HeldPart {
   readonly part: Part;
   /** Versions by ordinal. */
@@ -59,7 +56,7 @@ class HeldPart {
     this.part.drop();
   }
 
-  /** Free rows with the vectors of the versions from `put` on. Throws ArenaFull, with nothing taken. */
+  /** Writes the vectors of versions from `put` on to free rows. Throws ArenaFull without an effect. */
   stage(count: number, put: number): Ordinal[] {
     const { ref, ordinals: pool, index, priorities } = this.part;
     const ordinals: Ordinal[] = [];
@@ -78,7 +75,7 @@ class HeldPart {
     }
   }
 
-  /** What the background does: links, fills lists, builds and merges a little, and frees what readers have left. */
+  /** Background work: adds edges, densifies, builds and merges a little, and frees what readers have left. */
   tend(prng: Prng): void {
     const { part } = this;
     part.index.linkSome(1 + prng.int(16));
@@ -124,7 +121,7 @@ class StressOwner {
     this.prng = createPrng(seed);
   }
 
-  /** Takes the memory over, as a new owner does. */
+  /** Takes over the memory like a new owner. */
   start(): void {
     this.kernel.format();
     this.world.set(INCARNATION, 0);
@@ -136,7 +133,7 @@ class StressOwner {
     this.kernel.open();
   }
 
-  /** Ends when it is told to, or its log is full. */
+  /** Ends when it is told to, or when its log is full. */
   async run(): Promise<void> {
     for (let step = 1; this.world.get(STOP) === 0 && !this.world.isFull; step++) {
       this.operate();

@@ -1,5 +1,5 @@
-// The reading side of the stress test: a thread that searches whatever the owner holds, in all ways there are, and
-// checks every answer against the log. It runs until it is told to stop, or is killed, and reports what cannot be.
+// The reader of the stress test: a thread that searches the owner's data in all ways and checks every answer against
+// the log. It runs until it is stopped or killed, and reports impossible answers.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Ordinal } from '../../src/api/ids.js';
 import { type Prng, createPrng } from '../../src/base/prng.js';
@@ -45,9 +45,9 @@ interface ScoredHit {
 }
 
 /**
- * What an answer given beside a writer must and may contain, by the log of versions. A row version that was there
- * throughout a search must be found where it belongs; one that was there at no moment of it must not; the stamp of a
- * hit names its version.
+ * Requirements on an answer beside a writer, by the log of versions. A row version that existed throughout a search
+ * must be found where it belongs; one that existed at no moment of it must not; the row version of a hit identifies its
+ * version.
  */
 class Checks {
   readonly faults: string[] = [];
@@ -145,8 +145,8 @@ class Checks {
   }
 }
 
-// The questions that a reader asks of a part, each with the check of its answer. Made within Kernel.read; the checks
-// are run after it.
+// The questions that a reader asks of a segment, each with its check. They are built within Kernel.read; the checks run
+// afterwards.
 
 interface Asked {
   what: string;

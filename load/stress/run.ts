@@ -1,5 +1,5 @@
-// Runs the stress test: one owner after the other on the same memory, and readers throughout. Owners end by themselves
-// or are killed in the middle of whatever they do, as are readers; both are replaced.
+// The stress test: a series of owners on the same memory, with readers throughout. Owners end or are killed at any
+// point, and so are readers; both are replaced.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,14 +20,14 @@ export interface StressReport {
   owners: number;
   killedOwners: number;
   killedReaders: number;
-  /** Owners that ended because memory was full for good, or a reader had died within the allocator. */
+  /** Owners that ended because memory was permanently full or a reader had died within the allocator. */
   endedOwners: string[];
   puts: number;
   searches: number;
   faults: string[];
 }
 
-/** In pages: one that is full now and then, and one that grows. */
+/** Memory sizes in pages: one that fills up now and then, and one that grows. */
 const PAGES = [160, 4096];
 const EXPECTED = /no reader died|memory of the shard is full/;
 

@@ -1,10 +1,10 @@
-// What the threads of the stress test share beside the memory under test: a log of every row version that was ever put,
-// with the moments between which it may have been seen and those between which it must have been. One writer
-// (owner.ts), any number of readers.
+// Shared state of the stress test besides the memory under test: a log of every row version, with the moments between
+// which it may have been visible and those between which it must have been. One writer (owner.ts), any number of
+// readers.
 import type { CollectionId } from '../../src/api/ids.js';
 import { createPrng } from '../../src/base/prng.js';
 
-/** Places for collections; a dropped one is followed by another with a new id. */
+/** Number of collections at a time; a dropped one is replaced by another with a new id. */
 export const PLACES = 5;
 export const ORDINALS = 2048;
 export const DIM = 16;
@@ -25,10 +25,10 @@ export function createShared(): SharedWorld {
 /** Words of `control`. */
 export const CLOCK = 0;
 export const STOP = 1;
-/** Not 0 while nothing is written. */
+/** Non-zero while nothing is written. */
 export const QUIET = 2;
 const BASE_STAMP = 3;
-/** The incarnation of the memory that the log tells of; 0 while it is changed to another. */
+/** The incarnation of the memory that the log describes; 0 during a change. */
 export const INCARNATION = 4;
 export const PUTS = 5;
 const NEXT_ID = 6;
@@ -36,12 +36,12 @@ export const STOP_READERS = 7;
 export const SEARCHES = 8;
 const IDS = 16;
 
-/** Words of a version. Times are of the clock, 0 for not yet. */
+/** A version. Times are of the clock; 0 means not yet. */
 export interface Version {
   put: number;
   collection: number;
   ordinal: number;
-  /** It may have been seen from `bornBegin` to `diedEnd`, and must have been from `bornDone` to `diedBegin`. */
+  /** Possibly visible from `bornBegin` to `diedEnd`, and certainly from `bornDone` to `diedBegin`. */
   bornBegin: number;
   bornDone: number;
   diedBegin: number;
@@ -114,7 +114,7 @@ export class World {
     return -1;
   }
 
-  /** Begins a log for another incarnation. Owner only, as all below. */
+  /** Starts a log for another incarnation. Owner only, like all methods below. */
   restart(baseStamp: number): void {
     this.shared.newest.fill(0);
     this.set(PUTS, 0);
@@ -156,8 +156,8 @@ const VECTORS = 997;
 const TEXTS = 1009;
 
 /**
- * What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every
- * thread. What a version holds: functions of its number, which repeat, so that there are copies among the rows.
+ * Contents of the stress test's row versions by number: vector, terms and priority, the same on every thread. They are
+ * functions of the number that repeat, so that there are duplicate vectors.
  */
 export class Contents {
   private readonly vectors = Array.from({ length: VECTORS }, (_, i) => normal(i));

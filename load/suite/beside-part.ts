@@ -1,5 +1,5 @@
-// The open loop again, beside what a workload lets go on at the same time: traffic in a thread of its own, reindex
-// jobs, archives. And what that costs those who search.
+// The open loop beside concurrent work of a workload: traffic in its own thread, reindex jobs, archives; and their
+// effect on searches.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { archiveOnce, reindexOnce } from '../kit/server.js';
@@ -19,7 +19,7 @@ const HAMMER = new URL('../kit/closed-loop-thread.js', import.meta.url);
 interface Neighbour {
   name: string;
   loaded: Loaded;
-  /** What was done beside it. */
+  /** Description of the concurrent work. */
   done: string;
 }
 
@@ -41,7 +41,7 @@ export async function besidePart(
   return partOf(alone.loaded, neighbours);
 }
 
-/** The loop beside it. */
+/** Runs the loop beside one kind of work. */
 export async function besideOne(
   target: Target,
   one: Beside,

@@ -1,5 +1,5 @@
-// The load suite: workloads that are data, run one behind the other with throughput, latencies on schedule, what a request
-// costs and where its time goes; reports of it, and the comparison of two.
+// The load suite: workloads as data, run in sequence, with throughput, latencies on schedule, cost per request and its
+// parts; reports, and the comparison of two reports.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -32,7 +32,7 @@ const OUT = [
 ] as const;
 const REPORT = ['--report <file>', 'the Markdown there too, with its charts beside it'] as const;
 
-/** `args`: as they are typed behind `suite`. */
+/** `args` are the arguments after `suite`. */
 export async function suite(args: readonly string[]): Promise<void> {
   const program = new Command('npm run load --')
     .description('Workloads for a server, measured and reported')

@@ -1,5 +1,4 @@
-// What the collections of a workload are filled with, the filling itself, and what it says: documents a second, and
-// what a document costs.
+// Contents of a workload's collections, filling them, and its figures: documents per second and cost per document.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { createPrng } from '../../src/base/prng.js';
@@ -16,18 +15,18 @@ const QUERIES = 500;
 
 interface Source {
   readonly name: string;
-  /** Embedder and dimension of a collection for it. */
+  /** Embedder and dimensions of a collection for it. */
   readonly options: { embedder_type?: string; embedder_config?: { dim: number } };
   /** The document of a row as JSON. */
   item(row: number): string;
   docid(row: number): string;
-  /** `"q":…` or `"v":…` of a search body; there are so many different ones that no cache has all of an answer. */
+  /** `"q":…` or `"v":…` of a search body; there are enough different ones that no cache has all answers. */
   query(n: number): string;
 }
 
 /**
- * What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
- * project, else seeded ones. A workload's report names which.
+ * Contents and queries of collections: real vectors and texts if the data is beside the project, else seeded ones. The
+ * report of a workload names the source.
  */
 export function sourceOf({ of, documents, dim = VECTOR_DIM }: Fill): Source {
   return of === 'vectors' ? vectorSource(documents, dim) : textSource(documents);
@@ -93,7 +92,7 @@ function madeTexts(count: number): Texts {
 
 const BATCHES = { vectors: 200, texts: 50 };
 
-/** A collection of `fill`, or several that are filled alike. */
+/** A collection of `fill`, or several with the same contents. */
 export interface Filled {
   readonly fill: Fill;
   readonly source: Source;
@@ -110,7 +109,7 @@ function collectionsOf(workload: string, { name, tenant, collections = 1 }: Fill
   }));
 }
 
-/** Replaces what a run before has left. */
+/** Replaces the data of an earlier run. */
 export async function fillOne(target: Target, workload: string, fill: Fill): Promise<Filled> {
   const { documents } = fill;
   const source = sourceOf(fill);
@@ -127,13 +126,13 @@ export async function fillOne(target: Target, workload: string, fill: Fill): Pro
   return { fill, source, collections, seconds, spent };
 }
 
-/** All that the workload fills, as far as it is there. Without complaint: what is left is replaced by the next run. */
+/** Deletes all collections of the workload. Failures are ignored, because the next run replaces them. */
 export async function dropAll(target: Target, { name: workload, fill }: Workload): Promise<void> {
   for (const { tenant, name } of fill.flatMap((one) => collectionsOf(workload, one)))
     await target.client.deleteCollection(tenant, name).catch(() => undefined);
 }
 
-/** `filled`: all collections of the workload. */
+/** `filled` has all collections of the workload. */
 export function fillPart(filled: readonly Filled[]): Part {
   const rate = (one: Filled): number => stored(one) / one.seconds;
   const figures: Figure[] = filled.map((one) => ({
@@ -177,7 +176,7 @@ export function fillPart(filled: readonly Filled[]): Part {
 
 const stored = ({ fill, collections }: Filled): number => fill.documents * collections.length;
 
-/** Busy ones, on average; undefined where the server does not tell. */
+/** Mean number of busy cores; undefined if the server does not report it. */
 export const cores = (cpuMs: number | undefined, seconds: number): number | undefined =>
   cpuMs === undefined ? undefined : Math.min(cpus().length, cpuMs / 1000 / seconds);
 

@@ -1,5 +1,5 @@
-// What limits the loads of a workload: each again for a few seconds, sampled, and the tables that say who had the
-// processors, what waited, and which of all that was full.
+// Bottlenecks of a workload's loads: each runs again for a few seconds while sampled, and tables show the users of the
+// CPU, waits, and what was saturated.
 import { cpus } from 'node:os';
 import type { Chart } from '../kit/charts.js';
 import type { ThreadUse } from '../kit/profile/profiled.js';
@@ -36,9 +36,8 @@ interface Times {
 }
 
 /**
- * A load again, with the threads of the server sampled meanwhile: who had the processors of the machine, what waited in
- * the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows.
- * Requires: the server is the suite's own.
+ * Runs a load again while sampling the server's threads: users of the CPU, waits in its queues, and its commits.
+ * Separate from the measured loads, which no profiler slows. Requires a server of the suite.
  */
 async function observed(target: Target, name: string, work: () => Promise<unknown>): Promise<Observed> {
   const timed = () => target.profiled(() => timing(work));
@@ -67,7 +66,7 @@ async function timing(
   };
 }
 
-/** Of a histogram, those of its labels that have counted something. */
+/** The labels of a histogram that have counted something. */
 export function timesOf(family: string, names: readonly string[], gained: Gained): Times[] {
   const sums = names.filter((name) => name.startsWith(`${family}_sum{`));
   const all = sums.map((sum) => ({
@@ -78,10 +77,10 @@ export function timesOf(family: string, names: readonly string[], gained: Gained
   return all.filter(({ count }) => count > 0);
 }
 
-// What limits a load: of all that it needs, the one that was busiest while it ran (the processors together, one thread,
-// the commits of one store, the load generator), and what had the largest share of that.
+// The bottleneck of a load: the busiest of what it needs (all CPUs, one thread, the commits of one store, the load
+// generator), and its largest user.
 
-/** Of the table, and of what the summary takes from it. */
+/** Title of the table, and of its row in the summary. */
 export const LIMITS_TITLE = 'What limits it';
 
 /** Of the time. Of what is busier, more load gets longer queues and hardly more done. */
@@ -95,7 +94,7 @@ interface Limit {
   share: string;
 }
 
-/** Who has had processors: threads of the server by role, the load generator, and whatever else ran on the machine. */
+/** Users of the CPU: threads of the server by role, the load generator, and everything else on the machine. */
 interface User {
   role: string;
   threads: number;
@@ -192,7 +191,7 @@ interface Measured {
   readonly rate: number | undefined;
 }
 
-/** Nothing of a server that is not the suite's own: its threads are not to be seen. */
+/** Empty for an external server, whose threads cannot be observed. */
 export async function limitsPart(
   target: Target,
   workload: Workload,
@@ -237,7 +236,7 @@ function loadsOf(
   ];
 }
 
-/** What a workload without traffic fills, under other names. */
+/** The fills of a workload without traffic, under other names. */
 export const againOf = ({ traffic, fill }: Workload): Fill[] =>
   traffic
     ? []

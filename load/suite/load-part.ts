@@ -1,5 +1,5 @@
-// The parts of a workload that are measured: its loads, closed loop and open, and what they say (throughput, latencies,
-// what a request costs, and where its time goes); restarts; recall; and the first request.
+// The measured parts of a workload: its loads in a closed and an open loop with their figures (throughput, latencies,
+// cost per request and its parts); restarts; recall; and the first request.
 import type { Chart } from '../kit/charts.js';
 import { HttpSender } from '../kit/open-loop.js';
 import { type Filled, cores } from './fill.js';
@@ -19,7 +19,7 @@ import { type Spent, type Target, spending } from './target.js';
 import type { Workload } from './workload.js';
 
 export interface Load {
-  /** Such as 'at 50 %': part of the figures' names. */
+  /** Such as 'at 50 %'; part of the figures' names. */
   when: string;
   /** In tables. */
   name: string;
@@ -32,7 +32,7 @@ export interface Load {
 
 export type Say = (line: string) => void;
 
-/** The closed loop first, as shares are of what it reached. */
+/** Runs the closed loop first, because shares refer to its throughput. */
 export async function runLoads(
   target: Target,
   { closed_loop: closed, open_loop: open }: Workload,
@@ -211,8 +211,8 @@ interface Restarted {
 }
 
 /**
- * How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
- * of the traffic take then.
+ * Time until the suite's own server is ready again after SIGTERM and after kill -9, and times of the first requests
+ * then.
  */
 export async function restartPart(target: Target, asked: readonly Asked[], say: Say): Promise<Part> {
   const all: Restarted[] = [];
@@ -269,9 +269,7 @@ async function firstAnswers(target: Target, asked: readonly Asked[]): Promise<{ 
   return { firstMs: times[0] ?? NaN, tenthMs: times[TENTH - 1] ?? NaN };
 }
 
-/**
- * How many of the nearest the searches of a workload find: each again with `exact`, which compares with every vector.
- */
+/** Recall of a workload's searches: each is repeated with `exact`, which compares with every vector. */
 export async function recallPart(
   target: Target,
   filled: readonly Filled[],
@@ -305,9 +303,8 @@ export async function recallPart(
 }
 
 /**
- * The first request of a load, by itself: it waits for what is made only when it is asked for, such as the index of a
- * collection's words. Sent before the loads, which would share out its cost among however many requests they have.
- * Nothing where there is no request, or it fails.
+ * The first request of a load, which waits for lazily built structures such as a text index. Measured before the loads,
+ * which would spread its cost over all their requests. Empty if there is no request or it fails.
  */
 export async function firstPart(target: Target, [first]: readonly Asked[]): Promise<Part> {
   if (!first) return NOTHING;

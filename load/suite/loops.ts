@@ -1,6 +1,5 @@
-// The requests of a workload, one behind the other as its shares have it, the same in each run; and the two ways to put
-// a load on a server: as fast as a number of connections carry it (autocannon), which tells its throughput, and on a
-// schedule, whatever the answers do, which tells what its users wait.
+// The requests of a workload in a deterministic sequence by their shares, and two ways to apply load: a closed loop
+// (autocannon) for throughput, and an open loop on a schedule for the latency that users see.
 import { createPrng } from '../../src/base/prng.js';
 import { type Latencies, closedLoop, latenciesOf } from '../kit/closed-loop.js';
 import { HttpSender, type SentRequest, onSchedule } from '../kit/open-loop.js';
@@ -24,7 +23,7 @@ export interface Asked extends SentRequest {
 const nameOf = ({ name, kind, documents }: RequestKind): string =>
   name ?? (kind === 'ingest' ? `ingest of ${documents ?? 1}` : kind);
 
-/** A round of requests; of kinds with shares a seeded draw. */
+/** A round of requests; kinds with shares are drawn by a seed. */
 export function trafficOf(
   kinds: readonly RequestKind[],
   filled: readonly Filled[],
@@ -73,12 +72,12 @@ function requestOf(
 }
 
 export interface Loaded extends Latencies {
-  /** Answers that are 2xx, a second. */
+  /** 2xx answers per second. */
   perSecond: number;
   requests: number;
-  /** Answered otherwise, or not at all. */
+  /** Requests with another status or without an answer. */
   failed: number;
-  /** Latencies by the kind of request, where there are several and the loop can tell. */
+  /** Latencies by kind of request, if there are several and the loop can distinguish them. */
   byKind: ReadonlyMap<string, Latencies & { requests: number }>;
 }
 
@@ -98,7 +97,7 @@ export async function saturated(
   return { ...latencies, perSecond: requestsPerSecond, requests: requests + failed, failed, byKind: new Map() };
 }
 
-/** Latency counts from when a request was due, of the answers that are 2xx. */
+/** 2xx answers; latency counts from when a request was due. */
 export async function scheduled(
   target: Target,
   asked: readonly Asked[],

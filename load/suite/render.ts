@@ -1,4 +1,4 @@
-// Reports as people read them: Markdown, HTML, two reports side by side; and how they are written and read back.
+// Reports as Markdown and HTML, the comparison of two reports, and reading and writing them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import typia from 'typia';
@@ -19,14 +19,14 @@ interface Compared {
 }
 
 interface Comparison {
-  /** In words; but for version and commit, which are what is compared, and for the load before. */
+  /** Differences of the machines in words, except version and commit, which are being compared, and the load before. */
   machines: string[];
   figures: Compared[];
 }
 
 const NO_MACHINE = ['version', 'commit', 'load before'];
 
-/** `threshold`: the share by which figures must differ to be better or worse, such as .05. */
+/** `threshold` is the relative difference from which figures count as better or worse, such as .05. */
 export function compareReports(a: LoadReport, b: LoadReport, threshold: number): Comparison {
   const keys = [...new Set([...Object.keys(a.machine), ...Object.keys(b.machine)])].filter(
     (key) => !NO_MACHINE.includes(key),
@@ -214,7 +214,7 @@ function htmlTable({ title, columns, rows }: Table): string {
 
 const isReport = typia.createIs<LoadReport>();
 
-/** report.json, REPORT.md with charts, and report.html. */
+/** Writes report.json, REPORT.md with charts, and report.html. */
 export function writeReport(report: LoadReport, folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
@@ -225,7 +225,7 @@ export function writeReport(report: LoadReport, folder: string): void {
   );
 }
 
-/** Charts go to a folder beside it, REPORT-charts for REPORT.md. */
+/** Charts go to a folder beside the file: REPORT-charts for REPORT.md. */
 export function writeMarkdown(report: LoadReport, path: string): void {
   const charts = `${basename(path).replace(/\.md$/, '')}-charts`;
   const nameOf = ({ name }: WorkloadReport, chart: number): string => `${charts}/${name}-${chart + 1}.svg`;
@@ -235,7 +235,7 @@ export function writeMarkdown(report: LoadReport, path: string): void {
     workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), chartSvg(chart)));
 }
 
-/** Throws with one line where it is none. */
+/** Throws with one line if the file is not a report. */
 export function readReport(path: string): LoadReport {
   let found: unknown;
   try {
@@ -247,7 +247,7 @@ export function readReport(path: string): LoadReport {
   return found;
 }
 
-/** One of all workloads, those of several runs on one machine. Of workloads with one name the later counts. */
+/** Joins reports of several runs on one machine. For a repeated workload, the later report counts. */
 export function joinedReports(reports: readonly LoadReport[]): LoadReport {
   const [first] = reports as [LoadReport];
   const workloads = new Map(reports.flatMap((report) => report.workloads.map((workload) => [workload.name, workload])));

@@ -1,17 +1,17 @@
-// What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and
-// charts; and how they are worded.
+// The report of a load suite run, stored as JSON: the machine, and figures, tables and charts of each workload; and
+// their formatting.
 import type { Chart } from '../kit/charts.js';
 import type { Latencies } from '../kit/closed-loop.js';
 
 export interface LoadReport {
-  /** Of this form. */
+  /** Version of this format. */
   version: 1;
   /** UTC, ISO 8601. */
   startedAt: string;
   seconds: number;
-  /** As it is typed. */
+  /** The command line. */
   command: string;
-  /** Names and values: cores, processor, memory, disk, kernel, Node, this version and its commit. */
+  /** Names and values: cores, CPU, memory, disk, kernel, Node, version and commit. */
   machine: Readonly<Record<string, string>>;
   workloads: readonly WorkloadReport[];
 }
@@ -20,16 +20,16 @@ export interface WorkloadReport {
   /** In words of the command line, such as 'search-vectors'. */
   name: string;
   title: string;
-  /** What is done to what, in a sentence or two. */
+  /** A description of the workload in a sentence or two. */
   about: string;
-  /** What two reports are compared by. */
+  /** The values by which two reports are compared. */
   figures: readonly Figure[];
   tables: readonly Table[];
   charts: readonly Chart[];
 }
 
 export interface Figure {
-  /** Within the workload, the same in each run. */
+  /** Name within the workload, the same in each run. */
   name: string;
   value: number;
   /** 'ms', '1/s', 'MB', '%', ''. */
@@ -37,14 +37,14 @@ export interface Figure {
   better: 'higher' | 'lower';
 }
 
-/** Cells are for people; numbers are rounded. */
+/** A table for people, with rounded numbers. */
 export interface Table {
   title: string;
   columns: readonly string[];
   rows: readonly (readonly string[])[];
 }
 
-/** A part of a workload's report: figures, tables and charts of one thing that was measured. */
+/** A part of a workload's report: figures, tables and charts of one measurement. */
 export interface Part {
   figures: readonly Figure[];
   tables: readonly Table[];
@@ -61,7 +61,7 @@ export function joined(parts: readonly Part[]): Part {
   };
 }
 
-/** Three digits that count, more of whole numbers. */
+/** Three significant digits; whole numbers are complete. */
 export function told(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '-';
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));

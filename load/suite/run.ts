@@ -1,5 +1,5 @@
-// Runs workloads one behind the other, each against a server of its own on an empty data directory (the tiny ones share
-// one), or all against the one that is given, and answers the report.
+// Runs workloads in sequence, each against a new server on an empty data directory (tiny ones share one), or all
+// against a given server, and returns the report.
 import type { Chart } from '../kit/charts.js';
 import { withFolder } from '../kit/server.js';
 import { besidePart } from './beside-part.js';
@@ -72,11 +72,11 @@ async function measured(
 interface SuiteOptions extends Wishes {
   url?: string;
   apiKey?: string;
-  /** As it is typed, for the report. */
+  /** The command line, for the report. */
   command: string;
-  /** A line for each step. */
+  /** Prints a line per step. */
   print(line: string): void;
-  /** A workload has failed, and is not in the report; the next one goes on. */
+  /** Called when a workload has failed; it is left out of the report, and the next one runs. */
   failed(name: string, error: Error): void;
 }
 
@@ -95,7 +95,7 @@ export async function runSuite(workloads: readonly Workload[], options: SuiteOpt
   };
 }
 
-/** Of workloads that `work` runs, with a folder for data. */
+/** The report of the workloads that `work` runs with a data folder. */
 export async function reportOf(
   command: string,
   work: (folder: string) => Promise<readonly WorkloadReport[]>,

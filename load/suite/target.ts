@@ -1,5 +1,5 @@
-// What a workload runs against: a server that is there already, or one of the suite's own, which can be restarted; what
-// a measurement took of it; and the machine.
+// The target of a workload: a running server, or one of the suite's own, which can be restarted; resource usage of
+// measurements; and the machine.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export const tenantOf = (name: string | undefined): string =>
 interface TargetOptions {
   url?: string;
   apiKey?: string;
-  /** Of a server of one's own. */
+  /** For the suite's own server. */
   folder: string;
   settings?: Settings;
 }
@@ -55,7 +55,7 @@ export class Target {
     return new Target(options, options.url === undefined ? await started(options) : undefined);
   }
 
-  /** Another one after each restart. */
+  /** Changes with each restart. */
   get url(): string {
     return (this.server?.url ?? this.options.url ?? '').replace(/\/$/, '');
   }
@@ -69,8 +69,8 @@ export class Target {
   }
 
   /**
-   * `isSampled`: from the start of the new process on. Seconds that it took to end, and from the start of the new
-   * process until it was ready. Requires: isOwn.
+   * `isSampled` samples from the start of the new process. Returns the seconds to stop, and from the start of the new
+   * process until ready. Requires isOwn.
    */
   async restart(
     signal: 'SIGTERM' | 'SIGKILL',
@@ -85,22 +85,22 @@ export class Target {
     return { stopSeconds, readySeconds: this.server.readyMs / 1000 };
   }
 
-  /** Metrics want an administrator's key, where keys are wanted. */
+  /** Metrics require the admin key if the server has keys. */
   async showsMetrics(): Promise<boolean> {
     return (await fetch(`${this.url}/metrics`, { headers: this.headers })).ok;
   }
 
-  /** Until it has linked and merged what was written; not at all where it does not tell. */
+  /** Waits until background work is finished; does not wait if the server does not report it. */
   async rest(checkMs: number, withinMs: number): Promise<void> {
     if (await this.showsMetrics()) await untilServerIdle(this.url, checkMs, { headers: this.headers, withinMs });
   }
 
-  /** What its threads are at meanwhile. Requires: isOwn. */
+  /** Samples the server's threads meanwhile. Requires isOwn. */
   profiled<T>(work: () => Promise<T>): Promise<{ result: T; threads: ThreadUse[] }> {
     return profiled((this.server as LoadServer).pid, profilesIn(this.options.folder), work);
   }
 
-  /** The same since a restart that was to be sampled. */
+  /** The samples since a sampled restart. */
   sinceStart(): Promise<ThreadUse[]> {
     return endProfile((this.server as LoadServer).pid, profilesIn(this.options.folder));
   }
@@ -131,9 +131,8 @@ interface Phase {
 type What = 'search' | 'ingest';
 
 /**
- * What a measurement took beside time: processor time of the server and of this load generator, memory, and where
- * inside the server the time of a search or of an ingest went, as the server's own histograms have it. `spent` is
- * undefined where the server does not show its metrics.
+ * Resource usage of a measurement: CPU of the server and of this load generator, memory, and the phases of a search or
+ * ingest by the server's histograms. `spent` is undefined if the server does not show its metrics.
  */
 export async function spending<T>(
   target: Target,
@@ -163,7 +162,7 @@ export async function spending<T>(
   };
 }
 
-/** Means over all searches, so that phases add up though some searches have not all of them. */
+/** Means over all searches, so that phases add up even if some searches lack a phase. */
 export function phasesOf(
   what: What,
   gained: Gained,
@@ -198,10 +197,7 @@ export function phasesOf(
   };
 }
 
-/**
- * The machine that a report is of, as names and values: what a reader wants to know before comparing two reports.
- * `folder`: where data is kept.
- */
+/** Properties of the machine that matter for comparing reports, as names and values. `folder` is the data folder. */
 export async function machineOf(folder: string): Promise<Record<string, string>> {
   return {
     cores: String(availableParallelism()),

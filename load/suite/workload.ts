@@ -1,15 +1,14 @@
-// A workload: its form, how it is read from a YAML or JSON file, the suite's own or a user's, with what is wrong with
-// one in words that lead to the place, and how it is fitted to a run.
+// Workloads: their schema, reading YAML and JSON files with errors that name the location, and adapting one to a run.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import typia, { type IValidation, type tags } from 'typia';
 import { parse } from 'yaml';
 
-/** What the user of the suite can mend, in a line or a few: shown without a stack. */
+/** An error that the user of the suite can fix, in one or a few lines; shown without a stack trace. */
 export class UsageError extends Error {}
 
-// The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it.
-// docs/benchmarks.md says what each key is for.
+// The schema of a workload file: contents, requests and rates, and concurrent work. docs/benchmarks.md explains each
+// key.
 
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;
 type Seconds = number & tags.Minimum<0> & tags.Maximum<3600>;
@@ -20,19 +19,19 @@ export interface Workload {
   name: Slug;
   title: string;
   about: string;
-  /** Of a server of its own: configuration by environment variables. */
+  /** For a server of the suite: configuration by environment variables. */
   server?: Record<string, string>;
   fill: Fill[] & tags.MinItems<1>;
   traffic?: RequestKind[] & tags.MinItems<1>;
-  /** As fast as so many connections carry the traffic. */
+  /** Traffic as fast as this many connections permit. */
   closed_loop?: { connections: Whole<1>; seconds: Seconds; warm_up_seconds?: Seconds };
-  /** On a schedule: at shares of what the closed loop reached, or at rates, a second. */
+  /** Traffic on a schedule, at shares of the closed loop's throughput or at rates per second. */
   open_loop?: { shares?: (number & tags.ExclusiveMinimum<0> & tags.Maximum<2>)[]; rates?: Rate[]; seconds: Seconds };
-  /** The first rate of the open loop again, beside each of these. */
+  /** Repeats the first rate of the open loop beside each of these. */
   beside?: Beside[];
-  /** Searches by vector again, exactly: how many, and of how many hits. */
+  /** Repeats this many vector searches exactly, with this many hits. */
   recall?: { queries: Whole<1>; k: Whole<1> };
-  /** Stops the server and kills it, and starts it again each time. */
+  /** Stops and kills the server, and starts it again each time. */
   restart?: boolean;
 }
 
@@ -64,7 +63,7 @@ export interface RequestKind {
 
 export interface Beside {
   name: string;
-  /** `traffic` on connections of its own as fast as they carry it, `reindex` jobs or `archive`s one after the other. */
+  /** `traffic` on its own connections at full speed, or repeated `reindex` jobs or `archive`s. */
   kind: 'traffic' | 'reindex' | 'archive';
   traffic?: RequestKind[] & tags.MinItems<1>;
   connections?: Whole<1>;
@@ -76,7 +75,7 @@ export interface Beside {
 const OWN_FOLDER = fileURLToPath(new URL('../../../load/suite/workloads/', import.meta.url));
 const validate = typia.createValidateEquals<Workload>();
 
-/** The suite's own, in their order. */
+/** The suite's own workloads in order. */
 export function ownWorkloads(): Workload[] {
   const files = readdirSync(OWN_FOLDER)
     .filter((file) => file.endsWith('.yaml'))
@@ -84,13 +83,13 @@ export function ownWorkloads(): Workload[] {
   return files.map((file) => readWorkload(`${OWN_FOLDER}${file}`));
 }
 
-/** Throws UsageError, with a line for each thing that is wrong. */
+/** Throws UsageError with a line per error. */
 export function readWorkload(path: string): Workload {
   if (!existsSync(path)) throw new UsageError(`${path}: there is no such file`);
   return parseWorkload(readFileSync(path, 'utf8'), path);
 }
 
-/** `path` is for messages. YAML holds JSON. */
+/** `path` is for messages. JSON is accepted too, being YAML. */
 export function parseWorkload(text: string, path: string): Workload {
   let found: unknown;
   try {
@@ -200,7 +199,7 @@ export const paceOf = ({ tiny }: Wishes): Pace =>
     ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 }
     : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 };
 
-/** A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds. */
+/** Adapts a workload to a run: with numbers from the command line, or scaled down so that each takes seconds. */
 export function fitted(workload: Workload, wishes: Wishes): Workload {
   const { seconds, rate, connections } = wishes;
   const { closed_loop: closed, open_loop: open, ...rest } = wishes.tiny ? shrunk(workload) : workload;

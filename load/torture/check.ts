@@ -1,5 +1,5 @@
-// After a restart: is everything that was acknowledged there, whole, in its version, and nothing else? A change that
-// was cut off has happened or has not, and the model takes over which.
+// The check after a restart: everything acknowledged is present, complete and in its version, and nothing else is. An
+// interrupted change has happened or has not, and the model adopts which.
 import type { SearchAnswer, SearchBody } from '../../src/api/search.js';
 import { SheafError } from '../../src/client/errors.js';
 import { cosine } from '../kit/cosine.js';
@@ -15,8 +15,8 @@ import {
 } from './model.js';
 import { FAR, type Lane, count, farVectorOf, findJobs, partsOf, vectorOf } from './writer.js';
 
-// Does a search show a slot as the model has it: every chunk once, with the text and metadata of its revision, scored
-// as brute force scores it, and nothing else?
+// Whether a search shows a slot as the model has it: every chunk once, with the text and metadata of its revision, with
+// brute-force scores, and nothing else.
 
 type Match = SearchAnswer['matches'][number];
 
@@ -33,7 +33,7 @@ interface Question {
   v?: number[];
 }
 
-/** Requires that nothing is under way in the slot but a job. */
+/** Requires that no change is pending in the slot except a job. */
 export async function checkSearch(lane: Lane, when: string): Promise<void> {
   const { client, slot, tally } = lane;
   const question = questionFor(lane);
@@ -107,7 +107,7 @@ function expectedChunks(kind: Slot['kind'], documents: Documents, seed: number):
 
 const LOOKED_INTO = 1;
 
-/** Checks a slot and settles what is under way in it. */
+/** Checks a slot and resolves its pending change. */
 export async function checkSlot(lane: Lane, when: string): Promise<void> {
   const { slot, tally } = lane;
   const found = await find(lane);

@@ -1,6 +1,6 @@
-// What is kept and told of a violation: the data directory as the server left it, what the slots' writers had asked for
-// last, and which collections of the stores hold the documents that are not as they should be: another one than the
-// name stands for (then a switch took what was older), or none (then a commit is gone). Reads without the library.
+// Evidence of a violation: a copy of the data directory as the server left it, the last requests of the slots' writers,
+// and which collections of the stores hold the unexpected documents: another than the current one (a switch took older
+// data), or none (a commit is lost). Reads LMDB files without the library.
 import { cpSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,8 +21,8 @@ import type { Tally } from './writer.js';
 const CATALOG = ['collections', 'staged', 'jobs'];
 
 /**
- * What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
- * and without the library.
+ * Collections, shadow collections, jobs and documents of a data directory, read without a server and without the
+ * library.
  */
 export interface Left {
   collections: StoredCollection[];
@@ -68,7 +68,7 @@ interface Kept {
   shards: number;
 }
 
-/** Copies the folder and prints where to, and what the violations are about. */
+/** Copies the folder, and prints its location and the context of the violations. */
 export function keepEvidence(
   { program, seed, folder, data, shards }: Kept,
   slots: readonly Slot[],
@@ -124,8 +124,8 @@ const told = (made: Revision | undefined): string =>
   made ? `in revision ${made.revision} and version ${made.version}` : 'absent';
 
 /**
- * What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state
- * that it may be in? So one death stands for many cuts.
+ * Checks the state after a cut without a server: `sheaf check` finds no damage, and every slot is in a permitted state.
+ * This way, one death covers many cuts.
  */
 export async function checkLeft(
   dataDir: string,

@@ -1,37 +1,35 @@
-// What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it,
-// and the one change that it was asked for and has not answered. A slot has one writer, so the change before the last
-// is always known. Plain state, no I/O.
+// The model of the torture program: slots for one collection each, with the acknowledged state and the one pending
+// change. A slot has one writer, so the outcome of all earlier changes is known. Plain state without I/O.
 import type { ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
 
 export interface KnownJob {
-  /** Undefined until its beginning has been answered. */
+  /** Undefined until its start has been acknowledged. */
   id: string | undefined;
-  /** Of the job before it. */
+  /** Id of the previous job. */
   after: string | undefined;
   /** As of the last look. */
   status: ReindexStatus;
-  /** Key of the space that it builds. */
+  /** Key of the target vector space. */
   to: string;
-  /** The space before it is kept for a rollback. */
+  /** Whether the previous space is kept for a rollback. */
   keeps: boolean;
-  /** It has a gate that it may fail at. */
+  /** Whether it has a gate that it may fail. */
   mayFail: boolean;
-  /** Its collection is not there any more: an archive took the place. It ends in any way, without an effect. */
+  /** Its collection was replaced by an archive. It may end in any state, without an effect. */
   isIdle: boolean;
-  /** Nothing tells whether that archive took the place: it may go on and switch after all. */
+  /** It is unknown whether the archive replaced the collection, so the job may still switch. */
   maySwitch?: boolean;
 }
 
 /**
- * What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job
- * goes on while others ask for other things, so its state is known as of the last look, and a rule says what may have
- * become of it since.
+ * What is known of a slot's reindex jobs: the latest job, and the collection's vector space. A job proceeds while other
+ * operations run, so its state is known as of the last look, and a rule determines what it may have become since.
  */
 export interface Reindexing {
-  /** Key of the space of the collection, but for what its job has done since; undefined where it is not known. */
+  /** Key of the collection's space, except for later changes by its job; undefined if unknown. */
   space: string | undefined;
   job: KnownJob | undefined;
-  /** Where a rollback leads to: null for nowhere, undefined where it is not known. */
+  /** Target of a rollback; null if there is none, undefined if unknown. */
   wayBack: string | null | undefined;
 }
 
@@ -46,8 +44,8 @@ const GOES: readonly ReindexStatus[] = ['queued', 'running', 'committing', 'succ
 const ENDED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
 
 /**
- * What a job may be found as, after a restart too. A job that was seen to fail may go on: its end was shown before it
- * was on disk.
+ * The states in which a job may be found next, also after a restart. A failed job may resume, because its failure was
+ * visible before it was durable.
  */
 const NEXT: Readonly<Record<ReindexStatus, readonly ReindexStatus[]>> = {
   queued: GOES,
@@ -79,7 +77,7 @@ export const replaced = ({ job }: Reindexing, space: string | undefined): Reinde
   job: job && { ...job, isIdle: true },
 });
 
-/** What of `found` cannot be; undefined where all can. */
+/** What is impossible in `found`; undefined if nothing is. */
 export function contradiction(known: Reindexing, { space, jobs: [newest] }: FoundJobs): string | undefined {
   const { job } = known;
   const isLatest =
@@ -98,7 +96,7 @@ export function contradiction(known: Reindexing, { space, jobs: [newest] }: Foun
     : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
 }
 
-/** What is known once `found` was seen; it contradicts nothing. */
+/** The knowledge after `found`, which must not contradict it. */
 export function seen(known: Reindexing, { space, jobs: [newest] }: FoundJobs): Reindexing {
   const { job, wayBack } = known;
   if (!job || !newest) return { ...known, space };
@@ -118,9 +116,7 @@ interface Step {
   answeredMs?: number;
 }
 
-/**
- * What a slot's writer has asked for last and what was answered, for whoever looks into a violation: a ring of lines.
- */
+/** The last requests and answers of a slot's writer, for the analysis of a violation: a ring of lines. */
 export class Trail {
   private readonly steps: Step[] = [];
 
@@ -159,12 +155,12 @@ export interface State {
 }
 
 /**
- * What was sent and not answered: it may have happened or not. Each document of a batch by itself, null for one that is
- * deleted; or all of a state together.
+ * A change without an answer, which may or may not have happened: documents of a batch individually (null for a deleted
+ * one), or a whole state.
  */
 export type Pending = { documents: ReadonlyMap<string, Revision | null> } | { state: State };
 
-/** An archive that was taken of a slot. */
+/** An archive taken of a slot. */
 export interface KeptArchive {
   bytes: Blob;
   documents: Documents;
@@ -245,9 +241,9 @@ export function createSlots(tenants: number, slotsEach: number): Slot[] {
   return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 4 === 2 ? 'vectors' : 'text'));
 }
 
-// What a slot is found as, by a server or without one, and whether that is a state the model allows.
+// The found state of a slot, with or without a server, and whether the model permits it.
 
-/** Of a document; the revision where it was looked at. */
+/** A found document; with its revision if it was looked up. */
 export interface FoundDocument {
   version: number;
   revision?: number;
@@ -279,7 +275,7 @@ export function judge(slot: Slot, found: Found): Judgement {
   return { complaints: [...before, ...neither], happened, isOpen: false };
 }
 
-/** Takes over what is found, which complains of nothing. */
+/** Adopts a found state without complaints. */
 export function settle(slot: Slot, found: Found, { happened, isOpen }: Judgement): void {
   const { sent } = slot;
   if (!happened) slot.forget();

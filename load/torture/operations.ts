@@ -1,6 +1,6 @@
-// The operations of the torture program, and which of them are possible in a state: on reindex jobs, on a collection as
-// a whole, on its documents. Each asks the server for one thing, notes before what it may change, and after the answer
-// what it has changed. An operation to come is an entry of the table.
+// Operations of the torture program, and the states in which they are possible: on reindex jobs, on whole collections,
+// on documents. Each sends one request, records beforehand what it may change, and afterwards what it has changed. A
+// new operation is an entry of the table.
 import type { CreateBody } from '../../src/api/collections.js';
 import type { IngestBody } from '../../src/api/documents.js';
 import type { ReindexBody, ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
@@ -39,8 +39,7 @@ import {
   vectorOf,
 } from './writer.js';
 
-// On the reindex jobs of a slot. A job goes on while its writer goes on with other operations; what has become of it is
-// seen when the writer looks at it again.
+// Operations on reindex jobs. A job proceeds beside later operations of its writer, which looks at it again.
 
 type Control = 'pause' | 'resume' | 'cancel';
 
@@ -140,7 +139,7 @@ function setReindexing({ slot }: Lane, reindexing: Reindexing): void {
   slot.state = { ...slot.state, reindexing };
 }
 
-// On a slot's collection as a whole: its coming and going, its name, and archives of it.
+// Operations on whole collections: create, rename, drop, archive.
 
 const NAMES = ['a', 'b', 'c'];
 const TEXT: CreateBody = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
@@ -197,7 +196,7 @@ async function restore(lane: Lane): Promise<void> {
   await look(lane);
 }
 
-// On the documents of a slot: each comes, is replaced or goes by itself, in a batch too.
+// Operations on documents: put, replace and delete, individually and in batches.
 
 const DOCUMENTS = 20;
 const BATCH_MAX = 8;
@@ -275,9 +274,7 @@ const OPERATIONS: readonly Operation[] = [
   { name: 'rollback', weight: 3, isPossible: isQuiet, run: rollBack },
 ];
 
-/**
- * One operation by chance. Rejects with what the client rejects with: with SheafUnreachable the change stays under way.
- */
+/** Runs a random operation. Rejects like the client; after SheafUnreachable the change stays pending. */
 export async function step(lane: Lane): Promise<void> {
   const possible = OPERATIONS.filter(({ isPossible }) => isPossible(lane.slot));
   let at = lane.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));

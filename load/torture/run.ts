@@ -1,6 +1,5 @@
-// The run of the server under torture, one after the other over one data directory: each begins with a check of what
-// the one before left, and ends by kill -9, in the midst of writes or of a start; with a power cut, what was not synced
-// is then lost in part.
+// Runs of the server under torture over one data directory. Each starts by checking what the previous one left and ends
+// by kill -9 during writes or during a start; with a power cut, unsynced data is then partly lost.
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +30,7 @@ function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
 }
 
 /**
- * The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
+ * The writers of the torture program, one per slot, all concurrent. They end when told to, or when the server stops
  * answering.
  */
 export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {
@@ -80,9 +79,8 @@ const CHECK_MS = 50;
 const CHECKS_MAX = 1200;
 
 /**
- * At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
- * collections that are gone too. Requires that all slots have just been checked, and checks them again once all jobs
- * have ended.
+ * Ends all jobs of a run: resumes paused ones and waits for all, including those of deleted collections. Requires that
+ * all slots have just been checked, and checks them again afterwards.
  */
 export async function endJobs(work: Work): Promise<void> {
   const { url, slots, tally } = work;
@@ -107,8 +105,8 @@ export async function endJobs(work: Work): Promise<void> {
 }
 
 /**
- * A life ends after so many acknowledged changes at most (most run much earlier), or so long, and a little later: in
- * the midst of what comes next.
+ * Bounds of a life: acknowledged changes (most end much earlier) and time. It ends shortly after, during the next
+ * operation.
  */
 const CHANGES_MAX = 150;
 const WORK_MS_MAX = 10_000;
@@ -124,16 +122,16 @@ export interface TortureRun extends Omit<Work, 'url'> {
   settings: Settings;
   /** The fault layer, for power cuts. */
   shim?: string;
-  /** Of each start until it was ready, in milliseconds. */
+  /** Milliseconds of each start until ready. */
   startsMs: number[];
   deaths: number;
   killedStarts: number;
   cuts: number;
-  /** Those that found writes which were not synced. */
+  /** Cuts that found unsynced writes. */
   cutsWithLoss: number;
 }
 
-/** One life that ends badly. */
+/** One life that ends by a kill. */
 export async function runAndKill(run: TortureRun, cycle: number): Promise<void> {
   const lastStartMs = run.startsMs.at(-1);
   const isShort = lastStartMs !== undefined && run.prng.next() < KILLED_START_SHARE;
@@ -147,7 +145,7 @@ export async function runAndKill(run: TortureRun, cycle: number): Promise<void> 
   });
 }
 
-/** The last one: checked, all jobs ended, checked again, and stopped as an operator stops it. */
+/** The last life: check, end all jobs, check again, and stop normally. */
 export async function runAndStop(run: TortureRun, cycle: number): Promise<void> {
   await withProcess(run, async (server) => {
     run.startsMs.push(await server.ready());

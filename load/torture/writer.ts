@@ -1,5 +1,5 @@
-// A writer of the torture program: one change, noted before it is asked for and settled by the answer; the documents
-// and spaces that it writes; what a run of random operations comes to.
+// A writer of the torture program: one change at a time, recorded before the request and resolved by the answer; the
+// documents and spaces that it writes; and the summary of a run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import type { SheafClient } from '../../src/client/client.js';
@@ -11,10 +11,10 @@ import type { FoundJobs, Pending, Slot, State } from './model.js';
 
 const VIOLATIONS_SHOWN = 20;
 
-/** What happened in a run of random operations, for its report. */
+/** Summary of a run of random operations. */
 export interface Tally {
   acknowledged: number;
-  /** Changes that a death cut off, and those of them that had happened. */
+  /** Changes interrupted by a death, and those of them that had happened. */
   cutOff: number;
   kept: number;
   searches: number;
@@ -47,7 +47,7 @@ export const count = (counts: Map<string, number>, name: string): void =>
 export const counted = (counts: ReadonlyMap<string, number>): string =>
   [...counts].map(([name, number]) => `${name} ${whole(number)}`).join(', ');
 
-/** Below the report. */
+/** Prints the violations. */
 export function printViolations({ violations }: Tally): void {
   for (const violation of violations.slice(0, VIOLATIONS_SHOWN)) console.log(`  violation: ${violation}`);
 }
@@ -61,7 +61,7 @@ export interface Lane {
   tally: Tally;
 }
 
-/** Rejects with what `ask` rejects with: with SheafUnreachable the change stays under way. */
+/** Records a change and sends it. Rejects like `ask`; after SheafUnreachable the change stays pending. */
 export async function change(
   { slot, tally }: Lane,
   pending: Pending,
@@ -84,7 +84,10 @@ export async function change(
 export const changeState = (lane: Lane, wanted: Partial<State>, ask: () => Promise<unknown>): Promise<void> =>
   change(lane, { state: { ...lane.slot.state, ...wanted } }, ask);
 
-/** The same where the server may refuse by one of these codes; then nothing has happened. Answers whether it has. */
+/**
+ * The same if the server may reject with one of these codes, which have no effect. Resolves to whether the change has
+ * happened.
+ */
 export async function unlessRefused(lane: Lane, codes: readonly string[], work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -96,7 +99,7 @@ export async function unlessRefused(lane: Lane, codes: readonly string[], work: 
   }
 }
 
-/** For the trail. */
+/** A description of a change, for the trail. */
 export function toldChange(pending: Pending): string {
   if ('documents' in pending)
     return [...pending.documents]
@@ -112,8 +115,8 @@ export function toldChange(pending: Pending): string {
   return `${name ?? 'nothing'} with ${documents.size} documents in ${space ?? 'some space'}${job ? `, job ${job.id ?? 'to begin'} ${job.status}` : ''}`;
 }
 
-// Documents: every revision has a text, or a vector, that can be told from any other, part by part, so that a half
-// document or a mixture of two revisions shows. What a revision has follows from seed, document id and number.
+// Document contents: the parts of every revision are distinguishable, so that partial documents and mixed revisions are
+// detected. Contents are a function of seed, document id and revision.
 
 /** Chunk size of the collection, without overlap: part i of a text is chunk i. */
 export const PART_CHARACTERS = 160;
@@ -152,7 +155,7 @@ function vocabulary(): string[] {
   );
 }
 
-/** The parts of revision `revision` of document `docid`; 1 to 8 of them, each of PART_CHARACTERS characters. */
+/** The 1 to 8 parts of a revision, each of PART_CHARACTERS characters. */
 export function partsOf(seed: number, docid: string, revision: number): string[] {
   const prng = createPrng(seed * 31 + Number(docid.slice(1)) * 1009 + revision * 9_176_543);
   return Array.from({ length: 1 + prng.int(PARTS_MAX) }, (_, part) => {
@@ -162,14 +165,14 @@ export function partsOf(seed: number, docid: string, revision: number): string[]
   });
 }
 
-/** Of a document that came as a vector. */
+/** The vector of a document that is ingested as one. */
 export function vectorOf(seed: number, docid: string, revision: number): number[] {
   const prng = createPrng(seed * 37 + Number(docid.slice(1)) * 2003 + revision * 7_368_787);
   return Array.from({ length: VECTOR_DIM }, () => Math.fround(prng.normal()));
 }
 
-// The spaces: the built-in one, one behind an endpoint of its own that takes its time, and that of given vectors. What
-// the endpoint gives follows from the text, so a search there can be compared with brute force.
+// The vector spaces: the built-in one, one by a slow endpoint, and one of given vectors. The endpoint's vectors are a
+// function of the text, so that searches can be compared with brute force.
 
 const FAR_DIM = 16;
 const FAR_MODEL = 'far';
@@ -180,7 +183,7 @@ export const NEAR = BUILTIN.space.vector_space_key;
 export const FAR = spaceOf('openai', FAR_MODEL, { dim: FAR_DIM }).vector_space_key;
 export const GIVEN = identitySpace(null, { dim: VECTOR_DIM }).vector_space_key;
 
-/** Runs `work` with the settings of a server that has them all. */
+/** Runs `work` with the settings of a server that has all of these spaces. */
 export async function withSpaces<T>(seed: number, work: (settings: Settings) => Promise<T>): Promise<T> {
   const prng = createPrng(seed);
   const endpoint = await startEmbeddingsEndpoint(async (texts) => {
@@ -206,8 +209,8 @@ export function farVectorOf(text: string): number[] {
 export const otherSpace = (space: string): string => (space === FAR ? NEAR : FAR);
 
 /**
- * What the latest job and the space of a collection are, read while the job goes on: both of one moment. Reads again
- * where a job has come on between.
+ * The latest job and the space of a collection at one moment, read while the job proceeds. Reads again if the job has
+ * changed in between.
  */
 export async function findJobs(client: SheafClient, tenant: string, name: string): Promise<FoundJobs> {
   for (;;) {

@@ -1,6 +1,6 @@
-// Filtered vector search in the kernel, in one thread: recall@10 against an exact scan, searches a second of CPU time,
-// and their ratio to searches without a filter. Filters match at random, as one cluster that the queries are near to or
-// far from, and as many small clusters.
+// Filtered vector search in the kernel on one thread: recall@10 against an exact scan, searches per second of CPU time,
+// and their ratio to unfiltered searches. Filters match at random, as one cluster near to or far from the queries, and
+// as many small clusters.
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import { type LoadOptions, printTable, whole } from '../kit/command.js';
@@ -25,7 +25,7 @@ interface FilterCase {
   readonly queries: readonly Float32Array[];
 }
 
-/** 384-d vectors of real text where they are there. */
+/** 384-dimensional vectors of real text if present. */
 export async function filters({ tiny, number }: LoadOptions): Promise<void> {
   const count = number('rows', tiny ? 5000 : 100_000);
   const set = tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, VECTOR_DIM, 1));

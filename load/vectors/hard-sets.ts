@@ -1,5 +1,5 @@
-// Sets that are hard for a graph, and the questions that fare worst: recall@10 of default searches on shapes of every
-// kind, and over all queries of real sets, the mean beside the worst.
+// Difficult sets for a graph, and the worst queries: recall@10 of default searches on sets of many shapes, and over all
+// queries of real sets, the mean and the worst.
 import { createHash } from 'node:crypto';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
@@ -201,9 +201,9 @@ interface Shape {
 }
 
 /**
- * Collections of every shape that comes to mind, seeded: clusters of one size and of many, lines and curves in order,
- * noise, steep and flat spectra, a large mean, sparse rows, duplicates. They are asked from near, from between and from
- * elsewhere, and under filters whose matches lie where the question is, or where it is not.
+ * Seeded collections of many shapes: clusters of equal and of different sizes, ordered lines and curves, noise, steep
+ * and flat spectra, a large mean, sparse rows, duplicates. Queries come from near, from between and from elsewhere,
+ * with filters that match near the query or not.
  */
 export async function shapes({ tiny, number }: LoadOptions): Promise<void> {
   const options: ShapeOptions = {
@@ -271,8 +271,8 @@ const nearest = (scores: Float64Array): number[] =>
 const TIE = 1e-6;
 
 /**
- * All queries of a set, of which there are up to ten thousand, by default and at breadths: how many find few of their
- * ten; with the same rows in several orders, each of which gives another graph and another check.
+ * All queries of a set, up to ten thousand, by default and at several values of ef: how many find few of their ten; and
+ * with the same rows in several orders, each of which gives another graph and another recall check.
  */
 export async function worst({ tiny, number, text }: LoadOptions): Promise<void> {
   const efs = [undefined, ...(text('efs')?.split(',').map(Number) ?? [])];

@@ -1,5 +1,5 @@
-// The memory of an index: where the bytes of a vector go, and what recall is left when its rows are deleted and added
-// again and again. Nothing here is timed: the figures depend on the rows alone.
+// Memory of an index: the parts of a vector's bytes, and recall after rows are deleted and added repeatedly. Nothing is
+// timed: the figures depend on the rows only.
 import type { Precision } from '../../src/api/choices.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
@@ -36,7 +36,10 @@ function partsOf(index: VectorIndex, word: (at: number) => number): number[] {
   ];
 }
 
-/** At both precisions, and at sizes that fill the blocks well and badly: one index that grows, linked and with its codes. */
+/**
+ * Bytes at both precisions and at sizes that fill the blocks well and badly: one growing index with its graph and
+ * quantization.
+ */
 export async function bytes({ tiny }: LoadOptions): Promise<void> {
   const sizes = tiny ? [5000, 6000] : [20_000, 40_000, 60_000, 66_000, 100_000];
   const largest = Math.max(...sizes);
@@ -87,7 +90,7 @@ function bytesAtSizes(precision: Precision, rows: readonly Float32Array[], sizes
 const CHURNED_SHARE = 0.1;
 const CHURN_EFS = [undefined, 32, 64, 128, 256];
 
-/** Recall over rounds in which a tenth of the vectors is deleted and comes again in other places. */
+/** Recall over rounds in which a tenth of the vectors is deleted and added again in other rows. */
 export async function churn({ tiny, number }: LoadOptions): Promise<void> {
   const rows = number('rows', tiny ? 2000 : 60_000);
   const rounds = number('rounds', tiny ? 2 : 10);

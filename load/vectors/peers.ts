@@ -1,5 +1,5 @@
-// Vector search in one thread, without a server: recall@10 and rate over ef, of our index beside other libraries and
-// beside its exact scan, and what partitions cost. Rates are by CPU time.
+// Vector search on one thread without a server: recall@10 and rate over ef of the index, compared with other libraries
+// and with its exact scan, and the cost of partitions. Rates are by CPU time.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
@@ -33,7 +33,7 @@ const QUERIES_MAX = 1000;
 /** Its rates stand in the columns of ratios. */
 const BASE = 'hnswlib-node';
 
-/** Engines take turns on each set; a chart of each goes to a folder. Graphs are kept between runs. */
+/** Engines take turns on each set; charts go to a folder. Graphs are cached between runs. */
 export async function peers(options: LoadOptions): Promise<void> {
   const { tiny, number, text } = options;
   const sets: Readonly<Record<string, () => VectorSet | undefined | Promise<VectorSet | undefined>>> = {
@@ -128,7 +128,7 @@ interface Answers {
   readonly queryUs: number;
 }
 
-/** Graph search against exact scan: recall@10 and time a query at several breadths, and the rate of building. */
+/** Graph search against exact scan: recall@10 and time per query at several values of ef, and the build rate. */
 export async function recall({ tiny, number }: LoadOptions): Promise<void> {
   const rows = number('rows', 20_000);
   const sets = tiny ? [clustered(600, 64, 1)] : [cranfieldChunks(), cranfield(), windows(rows)];
@@ -190,8 +190,8 @@ function shareFound(truth: Answers, found: Answers): number {
 const PARTITIONS = [1, 2, 4, 8];
 
 /**
- * Throughput of one thread where the same vectors stand in several partitions: an index each, in a memory of its own;
- * a query asks all of them and merges. It says what partitions cost, for on the same cores they gain nothing.
+ * Throughput of one thread if the same vectors are split into partitions, each an index in its own memory; a query
+ * searches all and merges. It shows the cost of partitions, which on the same cores gain nothing.
  */
 export async function partitions({ tiny, number }: LoadOptions): Promise<void> {
   const rows = number('rows', WINDOWS_ROWS);

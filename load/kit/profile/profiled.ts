@@ -1,5 +1,5 @@
-// Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is
-// done, and tells of each of its threads, sampled or not, how much processor time it had meanwhile.
+// Samples the threads of a server that was started with a profile folder (../server.ts) during some work, and reports
+// the CPU time of each of its threads.
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,10 +7,10 @@ import { threadsCpuMs } from '../server-usage.js';
 import type { ThreadProfile } from './self-times.js';
 
 export interface ThreadUse {
-  /** `front`, the folder of the worker's program, or what Node has threads for beside those. */
+  /** `front`, the folder of the worker's program, or one of Node's own kinds of threads. */
   role: string;
   cpuMs: number;
-  /** Shares of the samples in which the thread was at work, most first; none of a thread that runs no JavaScript. */
+  /** Shares of the busy samples by function, largest first; empty for a thread without JavaScript. */
   within: readonly (readonly [string, number])[];
 }
 
@@ -35,7 +35,7 @@ export async function profiled<T>(
   return { result, threads: await endProfile(pid, folder, before) };
 }
 
-/** Of a server that was sampled from its start. */
+/** Ends the profile of a server that was sampled from its start. */
 export async function endProfile(
   pid: number,
   folder: string,
@@ -71,18 +71,18 @@ async function until(holds: () => boolean): Promise<void> {
   for (let steps = 0; steps < ANSWER_STEPS_MAX && !holds(); steps++) await sleep(STEP_MS);
 }
 
-// How a server is started so that its threads can be sampled: with a module that each of them imports first.
+// Options to start a server whose threads can be sampled: each imports a sampling module first.
 
 export interface Profiling {
-  /** Where its threads leave what they found. */
+  /** The folder for the samples of its threads. */
   folder: string;
-  /** Begin with the process, without being told to. */
+  /** Starts sampling with the process. */
   fromStart?: boolean;
 }
 
 const THREAD = new URL('./thread.js', import.meta.url);
 
-/** Arguments of Node; worker threads take them over. */
+/** Arguments of Node, which worker threads inherit. */
 export function samplerArguments(profiling: Profiling | undefined): string[] {
   return profiling
     ? [

@@ -1,12 +1,11 @@
-// What the samples of a thread say: how many it was idle in, and how many in each function itself.
-// Pure; used by thread.ts, in the thread.
+// Analysis of a thread's samples: idle samples, and samples per function. Pure.
 import type { Profiler } from 'node:inspector';
 
 export interface SelfTimes {
   samples: number;
   idle: number;
   /**
-   * Samples by function and file, most first; those of WebAssembly together, as the kernel's functions have no names.
+   * Samples by function and file, most first. WebAssembly counts as one, because the kernel's functions have no names.
    */
   within: readonly (readonly [string, number])[];
 }

@@ -1,6 +1,6 @@
-// Samples what a thread of a measured server is in, by V8's own profiler. Each thread imports it before anything else
-// (`node --import`, see ../server.ts); SIGUSR2 to the process begins it in all of them, and the next ends it: each
-// leaves a file in the folder that the address of this module names. Until then it costs nothing.
+// Samples a thread of a measured server with V8's profiler. Each thread imports this module first (`node --import`, see
+// ../server.ts). SIGUSR2 to the process starts sampling in all threads, and the next one ends it and writes a file per
+// thread to the folder that the address of this module names. Costs nothing until then.
 import { readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { basename, join } from 'node:path';

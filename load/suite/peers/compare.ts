@@ -1,5 +1,6 @@
-// The same searches against whichever vector databases are there, in one go: filled with the same rows over HTTP, asked
-// by the same requests on the same connections, in turns, one running at a time.
+// Compares vector databases: the same rows over HTTP, the same requests on the same connections, in turns, with one
+// database running at a time.
+//
 // npm run load -- peers [--tiny] [--install] [--only sheaf,chroma] [--vectors 20000] [--texts 6500] [--connections 32]
 // [--seconds 10] [--rounds 2] [--judged 200] [--fill-seconds 900] [--out FOLDER] [--report FILE]
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -31,7 +32,7 @@ import {
 } from './measure.js';
 import { type Candidate, type Contestant, Field, candidates, installAll } from './participants.js';
 
-/** The options of a comparison, as they are typed. */
+/** The options of a comparison. */
 interface PeersOptions {
   readonly vectors: number;
   readonly texts: number;
@@ -61,7 +62,7 @@ const FULL = {
 const TINY = { vectors: 500, texts: 60, connections: 32, seconds: 1, rounds: 1, judged: 20, 'fill-seconds': 15 };
 type NumberName = keyof typeof FULL;
 
-/** Throws UsageError where an argument is another, or no whole number. */
+/** Throws UsageError for unknown arguments and invalid numbers. */
 export function readPeersOptions(args: readonly string[]): PeersOptions {
   const strings = [...(Object.keys(FULL) as NumberName[]), 'only'].map((name) => [name, { type: 'string' }] as const);
   const given = parsed(args, {
@@ -118,10 +119,7 @@ const HEAD = [
   'its own MB',
 ];
 
-/**
- * What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database.
- * By name of the database, in order.
- */
+/** The results of a comparison as reports of workloads: a table, figures, and a bar per database, ordered by name. */
 function searchReport({ name, title, about }: Words, results: ReadonlyMap<string, Result>): WorkloadReport {
   const base = results.get(BASE)?.measured.requestsPerSecond;
   const writes = [...results.values()].some(({ rowsPerSecond }) => rowsPerSecond !== undefined);
@@ -227,8 +225,8 @@ const WRITE_BATCH = 50;
 const say = (line: string): void => console.log(line);
 
 /**
- * A report of filling and one of each workload. Who is not there, or fails, is named on standard output. Throws
- * UsageError for arguments that it does not have.
+ * Reports of filling and of each workload. Absent or failing databases are named on standard output. Throws UsageError
+ * for unknown arguments.
  */
 export async function runPeers(
   args: readonly string[],

@@ -1,5 +1,4 @@
-// What a vector database has to be able to do to be compared: take rows, and be searched over HTTP. The files beside
-// this one say how each of them is spoken to; load/suite/peers/compare.ts compares them.
+// What a vector database must support to be compared: storing rows, and searches over HTTP. Drivers for each database.
 import type { CannonRequest } from '../../kit/closed-loop.js';
 
 /** Metadata by which searches are narrowed: one row in ten, and one in a hundred, has the value that is asked for. */
@@ -9,7 +8,7 @@ interface Groups {
 }
 
 export interface Row {
-  /** Its number, from 0: the id of it, in whatever form the database wants ids. */
+  /** The row number, from 0, from which its id in the database is derived. */
   readonly row: number;
   readonly vector: readonly number[];
   readonly text: string;
@@ -26,36 +25,35 @@ export interface Hit {
   readonly text: string;
 }
 
-/**
- * One database, at one address. Every call throws with what it answered where that is not what its documentation says.
- */
+/** One database at one address. Every call throws with the answer if it is not as documented. */
 export interface Driver {
   readonly name: string;
-  /** As the server tells it. */
+  /** As reported by the server. */
   version(): Promise<string>;
-  /** A collection for vectors of this length, cosine, with everything else as it comes. */
+  /** Creates a collection for vectors of this dimension by cosine, with all other defaults. */
   create(dim: number): Promise<void>;
   /**
-   * Stores a batch, durably by the database's own standard. Rows that are not `fresh` replace those of the same number.
+   * Stores a batch, durably by the database's own standard. Rows that are not `fresh` replace those with the same
+   * number.
    */
   put(rows: readonly Row[], fresh: boolean): Promise<void>;
-  /** Whether all that was stored is in its index, as far as it tells. */
+  /** Whether all stored rows are indexed, as far as the database reports it. */
   isIndexed(): Promise<boolean>;
-  /** The nearest `k` rows with text and metadata. */
+  /** A request for the nearest `k` rows with text and metadata. */
   byVector(vector: readonly number[], k: number, filter?: Filter): CannonRequest;
-  /** Out of the answer's body, best first. */
+  /** The hits of an answer, best first. */
   hits(answer: string): Hit[];
-  /** Where the database embeds texts itself. */
+  /** Present if the database embeds texts itself. */
   readonly texts?: TextDriver;
-  /** Removes what `create` made. */
+  /** Deletes what `create` made. */
   drop(): Promise<void>;
 }
 
 interface TextDriver {
   create(): Promise<void>;
-  /** Numbered from `from`. */
+  /** Stores texts, numbered from `from`. */
   put(texts: readonly string[], from: number): Promise<void>;
-  /** `exact`: every vector is scored, where that can be asked for. */
+  /** `exact` scores every vector, if the database supports it. */
   byText(text: string, k: number, exact?: boolean): CannonRequest;
   hits(answer: string): Hit[];
 }
@@ -70,7 +68,7 @@ export function post(path: string, body: unknown, headers: Readonly<Record<strin
   };
 }
 
-/** The answer's body. Throws where the status is not 2xx. */
+/** Resolves to the body. Throws if the status is not 2xx. */
 export async function send(url: string, { method, path, headers, body }: CannonRequest): Promise<string> {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -95,13 +93,13 @@ interface PaveInterface {
   readonly url: string;
   /** Of a server with keys. */
   readonly key?: string;
-  /** Whether its default embedder is the model that all of them have. */
+  /** Whether its default embedder is the model that all databases share. */
   readonly embeds: boolean;
 }
 
 /**
- * The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among
- * the metadata, since a document is either a text or a vector; texts go to the default embedder.
+ * The common interface of Sheaf and PaveDB. Rows are given vectors with the text in the metadata, because a document is
+ * either a text or a vector; texts go to the default embedder.
  */
 export function paveInterface({ name, url, key, embeds }: PaveInterface): Driver {
   const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
@@ -168,8 +166,8 @@ interface Answer {
 }
 
 /**
- * Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no
- * texts: its clients do.
+ * Chroma's server by version 2 of its HTTP API, in its default tenant and database. Its clients embed texts, not the
+ * server.
  */
 export function chroma(url: string, collection: string): Driver {
   let path = '';

@@ -1,6 +1,6 @@
-// How databases are compared: what all of them are filled with and asked for, how one is filled, and one turn of one
-// database at one workload: its answers judged, then the same requests as fast as the connections carry them, with what
-// that costs its process.
+// Measurement of databases: contents and queries, filling one database, and one turn of a database at a workload. A
+// turn judges its answers and then sends the same requests as fast as the connections permit, with the CPU time of its
+// process.
 import { type CannonRequest, closedLoop } from '../../kit/closed-loop.js';
 import { dot } from '../../kit/cosine.js';
 import { inBatches, untilIdle } from '../../kit/fill.js';
@@ -23,8 +23,8 @@ export interface RowSet {
 }
 
 /**
- * What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded
- * ones, each with a text and two groups; questions, and the exact answers to them.
+ * Contents and queries of all databases: real 384-dimensional vectors if present, else seeded ones, each with a text
+ * and two groups; and the exact answers.
  */
 export function rowSet(count: number): RowSet {
   const { name, rows, queries } = windows(count) ?? clustered(count, VECTOR_DIM, 1);
@@ -47,7 +47,7 @@ export function rowSet(count: number): RowSet {
  */
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 
-/** Windows of 22 words of real text where it is there. */
+/** Windows of 22 words of real text if present. */
 export function textsFor(count: number): string[] {
   const real = readWordWindows(count)?.windows;
   return Array.from({ length: count }, (_, i) =>
@@ -55,7 +55,7 @@ export function textsFor(count: number): string[] {
   );
 }
 
-/** Of words of the Cranfield queries where they are there; the first of them as they are, then variants without end. */
+/** Questions of words from the Cranfield queries if present: first unchanged, then endless variants. */
 export function questions(count: number): { judged: readonly string[]; unseen: () => string } {
   const judged = hasCranfield()
     ? readCranfieldQueries().slice(0, count)
@@ -64,7 +64,7 @@ export function questions(count: number): { judged: readonly string[]; unseen: (
   return { judged, unseen: () => variants.next().value };
 }
 
-/** For each of the first queries the numbers of the K nearest rows by cosine, of those that fit the filter. */
+/** For each of the first queries, the numbers of the K nearest rows by cosine among those that match the filter. */
 export function nearest({ rows, queries }: RowSet, count: number, filter?: Filter): number[][] {
   const fitting = rows.filter(({ groups }) => filter === undefined || groups[filter.field] === filter.value);
   const units = fitting.map(({ vector }) => unit(vector));
@@ -138,7 +138,7 @@ function inTurn(requests: CannonRequest[]): CannonRequest[] {
     : [{ ...(requests[0] as CannonRequest), setupRequest: () => requests[sent++ % requests.length] as CannonRequest }];
 }
 
-/** Of several rounds, each figure by itself. */
+/** The means of several rounds, figure by figure. */
 export function meanOf(rounds: readonly Measured[]): Measured {
   const mean = (figure: (round: Measured) => number): number =>
     rounds.reduce((sum, round) => sum + figure(round), 0) / rounds.length;
@@ -155,14 +155,14 @@ export function meanOf(rounds: readonly Measured[]): Measured {
 interface Judged {
   readonly requests: readonly CannonRequest[];
   readonly hits: (answer: string) => Hit[];
-  /** The right answer of each request. */
+  /** The correct answer of each request. */
   readonly truth: readonly (readonly number[])[];
   readonly textOf: (row: number) => string;
 }
 
 /**
- * The share of the right rows that were found. Throws where a hit comes without its text: then it was not the same
- * work.
+ * Share of the correct rows that were found. Throws if a hit lacks its text, because the work would then not be the
+ * same.
  */
 export async function recallOf({ url }: Contestant, { requests, hits, truth, textOf }: Judged): Promise<number> {
   let found = 0;
@@ -185,7 +185,7 @@ interface Writes {
   readonly rowsPerSecond: number;
 }
 
-/** The same beside one connection that writes batch after batch without a pause. */
+/** The same beside one connection that writes batches without a pause. */
 export async function measureBesideWrites(
   contestant: Contestant,
   load: Load,
@@ -210,10 +210,7 @@ export async function measureBesideWrites(
   }
 }
 
-/**
- * The searches that all databases are asked for: by vector, under filters, by text; each with the requests of one of
- * them and the right answers.
- */
+/** The searches of all databases: by vector, with filters, by text; each with its requests and correct answers. */
 export interface Workload {
   /** In words of the command line. */
   readonly name: string;
@@ -225,11 +222,11 @@ export interface Workload {
   readonly judged?: (contestant: Contestant) => Judged;
 }
 
-/** What is searched, without a full stop. */
+/** Description of what is searched, without a full stop. */
 export const searchedIn = ({ rows, source }: RowSet): string =>
   `${rows.length.toLocaleString('en-US')} vectors of 384 numbers (${source}), k ${K}, text and metadata returned`;
 
-/** `judged`: over so many queries recall is taken. */
+/** `judged` is the number of queries for recall. */
 export function vectorWorkloads(set: RowSet, judged: number): Workload[] {
   const over = searchedIn(set);
   return [
@@ -281,7 +278,7 @@ function vectorWorkload(
 
 export const takesTexts = ({ driver }: Contestant): boolean => driver.texts !== undefined;
 
-/** `truth`: rows of the judged questions, where there is who tells them. */
+/** `truth` has the correct rows of the judged questions, if they are known. */
 export function textWorkload(
   texts: readonly string[],
   { judged, unseen }: ReturnType<typeof questions>,
@@ -307,7 +304,7 @@ export function textWorkload(
   };
 }
 
-/** The nearest rows of each question, every vector scored. */
+/** The nearest rows of each question, with every vector scored. */
 export async function exactByText({ driver, url }: Contestant, asked: readonly string[]): Promise<number[][]> {
   const rows: number[][] = [];
   for (const text of asked)
@@ -320,15 +317,15 @@ const CHECK_MS = 500;
 
 export interface Filled {
   readonly rows: number;
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last answer. */
   readonly storedMs: number;
-  /** From there until it rests. */
+  /** Time from then until the database is idle. */
   readonly restedMs: number;
-  /** Of both; absent where it runs elsewhere. */
+  /** CPU time of both; absent if the process is not local. */
   readonly cpuMs?: number;
 }
 
-/** Throws where it has not taken all of them in time. */
+/** Throws if the database has not stored all rows in time. */
 export async function fillVectors(
   contestant: Contestant,
   rows: readonly Row[],

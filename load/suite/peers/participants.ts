@@ -1,5 +1,4 @@
-// Who takes part in a comparison: Sheaf and what is installed from PyPI. Each is started on an empty folder and told from
-// the others by name.
+// Participants of a comparison: Sheaf, and databases installed from PyPI. Each starts on an empty folder.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -13,15 +12,15 @@ import { type Driver, chroma, paveInterface } from './drivers.js';
 const KB_PER_MB = 1024;
 
 export interface MemoryMb {
-  /** With the pages of files that it has mapped. */
+  /** Including mapped pages of files. */
   readonly resident: number;
   /** Its own. */
   readonly anonymous: number;
 }
 
 /**
- * A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
- * while another is measured. Linux's /proc tells.
+ * A server started by this process, with its descendants: resource usage, and pausing it while another is measured.
+ * Reads Linux's /proc.
  */
 class OwnProcess {
   constructor(readonly pid: number) {}
@@ -40,7 +39,7 @@ class OwnProcess {
     return { resident: total(['Pss']), anonymous: total(['Pss_Anon', 'Pss_Shmem']) };
   }
 
-  /** It takes no processor time until it is resumed. */
+  /** Stops the processes until `resume`. */
   pause(): void {
     this.signal('SIGSTOP');
   }
@@ -87,8 +86,8 @@ function read(path: string): string {
   }
 }
 
-// Databases from PyPI: each in a virtual environment of its own below the user's cache folder, outside the project,
-// made once and only when it is asked for.
+// Databases from PyPI: each in a virtual environment below the user's cache folder, outside the project, created once
+// and only on request.
 
 const INSTALL_WITHIN_MS = 30 * 60_000;
 /** A model is loaded meanwhile. */
@@ -102,13 +101,13 @@ const PYTHON_PEERS = {
 } as const;
 type PythonPeer = keyof typeof PYTHON_PEERS;
 
-/** The folder of its environment, or undefined where it is not installed. */
+/** The folder of its environment; undefined if it is not installed. */
 function installed(peer: PythonPeer): string | undefined {
   const folder = folderOf(peer);
   return existsSync(folder) ? folder : undefined;
 }
 
-/** Throws with the last line that pip said. It is made beside its place and moved there when it is whole. */
+/** Installs into a temporary folder that is renamed when complete. Throws with the last line of pip. */
 function install(peer: PythonPeer, say: (line: string) => void): void {
   const folder = folderOf(peer);
   if (existsSync(folder)) return;
@@ -160,9 +159,7 @@ interface Launch {
   readonly readyUrl: string;
 }
 
-/**
- * Sees no environment but what is given and PATH. Throws with the last of what it wrote where it does not get ready.
- */
+/** Starts with only the given environment and PATH. Throws with its last output if it does not become ready. */
 async function launch(folder: string, { script, args, env, cwd, readyUrl }: Launch): Promise<PythonServer> {
   // By the interpreter: the first line of a script names the place where the environment was made.
   const child = spawn(join(folder, 'bin/python'), [join(folder, 'bin', script), ...args], {
@@ -209,23 +206,23 @@ export interface Participant {
   readonly version?: string;
   /** Absent where it runs elsewhere. */
   readonly process?: OwnProcess;
-  /** Ends it, or takes away what was put into it. */
+  /** Ends the server, or deletes what was stored in it. */
   stop(): Promise<void>;
 }
 
-/** Starts one, or says why it does not take part. */
+/** Starts a participant, or says why it cannot take part. */
 export interface Candidate {
   readonly name: string;
   readonly start: (folder: string) => Promise<Participant>;
   readonly absent?: string;
 }
 
-/** Sheaf is the first. What is not there says so in `absent`. */
+/** The candidates, Sheaf first. `absent` says why one cannot take part. */
 export function candidates(): Candidate[] {
   return [{ name: 'Sheaf', start: startSheaf }, python('Chroma', startChroma), python('PaveDB', startPaveDb)];
 }
 
-/** Installs what comes from PyPI and is not there. */
+/** Installs missing databases from PyPI. */
 export function installAll(say: (line: string) => void): void {
   for (const peer of Object.keys(PYTHON_PEERS) as PythonPeer[]) install(peer, say);
 }
@@ -308,15 +305,15 @@ export interface Contestant extends Omit<Participant, 'version'> {
 }
 
 /**
- * Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours.
- * One that fails is left out from there on, and said so.
+ * The participants, of which one runs at a time while the processes of the others are paused if local. A failing one is
+ * reported and excluded.
  */
 export class Field {
   private contestants: Contestant[] = [];
 
   constructor(private readonly say: (line: string) => void) {}
 
-  /** Each on a folder of its own below this one. */
+  /** Starts each on its own folder below `folder`. */
   async enter(all: readonly Candidate[], folder: string): Promise<void> {
     for (const { name, absent, start } of all) {
       if (absent !== undefined) {
@@ -337,7 +334,7 @@ export class Field {
     return this.contestants;
   }
 
-  /** One after the other; what each gave, without those that failed. */
+  /** Runs work for each in turn; returns the results without failed participants. */
   async each<T>(
     what: string,
     work: (contestant: Contestant) => Promise<T>,
