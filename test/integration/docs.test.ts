@@ -130,22 +130,3 @@ test('the quickstart finds its document, and the answer that it shows is the one
   );
   assert.ok(Math.abs((hit['score'] as number) - (expected['score'] as number)) < 1e-3);
 });
-
-test('searches that the guide shows are searches that the server takes', async () => {
-  const guide = ['filters', 'hybrid-search', 'rerank'].map((name) => readFileSync(`docs/guide/${name}.md`, 'utf8'));
-  const bodies = Array.from(guide.join('\n').matchAll(/```json\n(\{"q".*?)\n```/gs), ([, body]) =>
-    JSON.parse(body ?? ''),
-  );
-  assert.equal(bodies.length, 3);
-  const { call } = await startTestServer();
-  await call('POST', '/v1/collections/default/docs/documents', {
-    docid: 'a',
-    text: 'The boundary layer on a flat plate.',
-  });
-  for (const body of bodies) {
-    const { status, json } = await call('POST', '/v1/collections/default/docs/search', body);
-    // No reranker is configured here: what names one gets that far.
-    if ('rerank' in body) assert.equal(json['code'], 'invalid_rerank');
-    else assert.equal(status, 200, JSON.stringify(json));
-  }
-});

@@ -15,7 +15,7 @@ const page = readFileSync('docs/guide/agents.md', 'utf8');
 /** The first code block of the language below the heading. */
 function blockBelow(heading: string, language: string): string {
   const from = page.indexOf(`\n## ${heading}\n`);
-  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page.slice(from))?.[1];
+  const block = new RegExp(`\`\`\`${language}.*\\n([\\s\\S]*?)\`\`\``).exec(page.slice(from))?.[1];
   assert.ok(from >= 0 && block, `agents.md has no ${language} below ${heading}`);
   return block;
 }
