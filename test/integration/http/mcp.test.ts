@@ -79,7 +79,7 @@ test('an agent learns what there is, and finds, reads and stores', async () => {
     assert.ok(description);
   }
   assert.deepEqual(tools[0]?.inputSchema.required?.toSorted(), ['collection', 'query']);
-  assert.match(JSON.stringify(tools[0].inputSchema), /What to look for/);
+  assert.match(JSON.stringify(tools[0].inputSchema), /The question or keywords/);
   assert.deepEqual(
     (await call(client, 'list_collections', {})).structured.collections.map(({ name }: { name: string }) => name),
     ['docs'],
@@ -287,7 +287,7 @@ test('without keys it works for the tenant default, or the one that is named', a
   assert.equal((await open.call('GET', '/v1/collections/default/docs/detail')).json.doc_count, 1);
   assert.equal(
     (await call(client, 'search', { collection: 'docs', query: 'captain', tenant: 'other' })).text,
-    'There is no collection "docs" of tenant "other". There are none yet. (collection_not_found)',
+    'There is no collection "docs" of tenant "other". The tenant has no collections yet. (collection_not_found)',
   );
 });
 
