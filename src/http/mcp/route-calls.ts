@@ -90,7 +90,7 @@ export class RouteCalls {
     if (!this.mayCall(['listCollections'])) return '';
     const call = { params: { tenant }, query: { limit: String(NAMED_MAX) } };
     const { collections, next_cursor: more } = await this.json<CollectionList>('listCollections', call);
-    if (collections.length === 0) return ' The tenant has no collections yet.';
+    if (collections.length === 0) return ' No collections are visible to you.';
     const names = collections.map(({ name }) => name).join(', ');
     return ` Collections: ${names}${more === undefined ? '' : ' and more: see list_collections'}.`;
   }

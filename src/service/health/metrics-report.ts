@@ -253,11 +253,11 @@ function registerStores(registry: Registry, { sharedMeters, shards }: MetricsCon
   );
   registry.gauges(
     'sheaf_store_used_bytes',
-    'Used pages of the LMDB map of a store, in bytes; freed pages are reused.',
+    'Used pages of the file of a store, in bytes; freed pages are reused.',
     labels,
     () => read().map(([store, { usedBytes }]) => [[store], usedBytes]),
   );
-  registry.gauge('sheaf_store_map_bytes', 'Maximum size of the LMDB map of each store.', () => MAP_BYTES);
+  registry.gauge('sheaf_store_map_bytes', 'Maximum size of the file of each store.', () => MAP_BYTES);
 }
 
 function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {

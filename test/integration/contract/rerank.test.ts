@@ -174,7 +174,7 @@ test('what cannot be reranked is refused by name', async () => {
     call('POST', `${SHIPS}/search`, { v: Array.from({ length: 512 }, () => 1), rerank: { instance: 'cross' } }),
     422,
     'invalid_rerank',
-    /give `q`/,
+    /provide `q`/,
   );
   await refused(
     post({ k: 5, rerank: { instance: 'cross', depth: 4 } }),

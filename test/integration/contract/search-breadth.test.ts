@@ -74,7 +74,7 @@ const refused: [string, object, RegExp][] = [
   ['ef beyond the bound', { ef: 10_001 }, /ef/],
   ['half an ef', { ef: 1.5 }, /ef/],
   ['exact that is no boolean', { exact: 1 }, /exact/],
-  ['ef of an exact search', { ef: 100, exact: true }, /one of ef and exact/],
+  ['ef of an exact search', { ef: 100, exact: true }, /one of `ef` and `exact`/],
 ];
 for (const [name, body, message] of refused) {
   test(`422 for ${name}`, async () => {

@@ -230,7 +230,7 @@ test('a collection that is not there is said not to be, with those there are', a
   }
   // Nobody learns names here that another tool would not tell.
   const narrow = await call(await connect(server, 'narrow'), 'search', { collection: 'other', query: 'x' });
-  assert.match(narrow.text, /^There is no collection "other" of tenant "acme"\. There are none yet\. /);
+  assert.match(narrow.text, /^There is no collection "other" of tenant "acme"\. No collections are visible to you\. /);
   const filtered = await call(await connect(server, 'filtered'), 'search', { collection: 'dogs', query: 'x' });
   assert.match(filtered.text, /^There is no collection "dogs" of tenant "acme"\. \(collection_not_found\)$/);
   const none = await call(all, 'search', { collection: 'docs', query: 'x', filters: { lang: 'fr' } });
@@ -287,7 +287,7 @@ test('without keys it works for the tenant default, or the one that is named', a
   assert.equal((await open.call('GET', '/v1/collections/default/docs/detail')).json.doc_count, 1);
   assert.equal(
     (await call(client, 'search', { collection: 'docs', query: 'captain', tenant: 'other' })).text,
-    'There is no collection "docs" of tenant "other". The tenant has no collections yet. (collection_not_found)',
+    'There is no collection "docs" of tenant "other". No collections are visible to you. (collection_not_found)',
   );
 });
 

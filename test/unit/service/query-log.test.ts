@@ -100,7 +100,7 @@ test('when the log stands still, only so much waits; the rest goes unlogged, and
   await giveBack();
   assert.equal((await texts(queryLog, A)).length, taken.length + 1);
   assert.deepEqual(queryLog.counts, { appended: taken.length + 1, dropped: 100 - taken.length });
-  assert.equal(told.filter((message) => message.includes('unlogged')).length, 1);
+  assert.equal(told.filter((message) => message.includes('not logged')).length, 1);
 });
 
 test('a bound that is lower than before is kept from the start on', async () => {
