@@ -1,6 +1,6 @@
-// What the definition of a route says: where it is, who may call it, what goes in and out, and its documentation. The
-// definitions stand beside the types of their bodies (collections.ts, search.ts, ...). Routing, authentication, limits,
-// the checks of bodies, the OpenAPI document and the types of the use cases come from them. Pure.
+// Route definitions: path, access, request and answer, and documentation. Definitions are beside the types of their
+// bodies (collections.ts, search.ts, ...). Routing, authentication, limits, validation, the OpenAPI document and the
+// types of the use cases derive from them. Pure.
 import type { IJsonSchemaUnit, IValidation } from 'typia';
 import type { Scope } from './choices.js';
 import type { ErrorCode } from './errors.js';
@@ -8,18 +8,21 @@ import type { CollectionName, Tenant } from './ids.js';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Who may call a route: anyone; the admin (metrics, admin); the tenant in the path or the admin; any valid key. */
+/**
+ * Who may call a route: `public` anyone; `metrics` and `admin` the admin; `tenant` the tenant in the path or the admin;
+ * `any` any valid key.
+ */
 export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
 
 /**
- * `none`: up to 64 KiB are read and ignored; `json`, `search` and `message` (of MCP): read whole and parsed by the
- * front thread, limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`; `document`: limit `documentBytesMax`;
- * `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit of its own; `archive`: a form whose file
- * goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
+ * How a body is read. `none`: up to 64 KiB are read and ignored. `json`, `search` and `message` (of MCP): read whole
+ * and parsed by the front thread, with the limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`. `document`:
+ * limit `documentBytesMax`. `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit. `archive`: a form
+ * whose file goes to disk, limit `archiveBytesMax`. `any_archive`: the same without a limit.
  */
 export type BodyKind = 'none' | 'json' | 'search' | 'message' | 'document' | 'lines' | 'archive' | 'any_archive';
 
-/** The groups of the OpenAPI document. */
+/** The tags of the OpenAPI document. */
 export type Tag =
   | 'Health'
   | 'Metrics'
@@ -34,7 +37,7 @@ export type Tag =
   | 'Tenants and keys'
   | 'Documentation';
 
-/** A JSON schema of draft 2020-12, as OpenAPI 3.1 has them. */
+/** A JSON schema of draft 2020-12, as in OpenAPI 3.1. */
 export interface Schema {
   readonly [keyword: string]: unknown;
   readonly $ref?: string;
@@ -59,8 +62,8 @@ export interface Parameter {
 }
 
 /**
- * What TypeScript's types cannot say of a request: keywords added to the schema of a type, or of one of its fields
- * (`Type.field`).
+ * Constraints of a request that TypeScript types cannot express: keywords added to the schema of a type, or of one of
+ * its fields (`Type.field`).
  */
 type Refinements = Schemas;
 
@@ -70,76 +73,81 @@ export interface Content {
   /** The schemas that this one refers to, by name. */
   readonly components?: Schemas;
   readonly refinements?: Refinements;
-  /** By name. Those of JSON answers are without the common fields, which the document adds. */
+  /** Examples by name. Those of JSON answers lack the common fields, which the document adds. */
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
 /** Bodies by media type. */
 export type Contents = Readonly<Record<string, Content>>;
 
-/** A refusal in the words of another protocol than the envelope's. */
+/** An error in the format of another protocol. */
 export interface ForeignRefusal {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
 }
 
-/** What every definition says. */
+/** The common part of all definitions. */
 interface Definition {
   readonly method: Method;
-  /** Template: `/v1/collections/{tenant}/{name}/search`. A segment is a literal or one parameter; literals win. */
+  /**
+   * A template such as `/v1/collections/{tenant}/{name}/search`. A segment is a literal or one parameter; literals take
+   * precedence.
+   */
   readonly path: string;
   readonly access: Access;
-  /** What a key or token must be good for, beside its tenant. Absent: any will do. */
+  /** The scope that a key or token needs. Absent: none. */
   readonly scope?: Scope;
-  /** Whether the rate limits of the tenant hold. Absent: for access `tenant` and `any`. */
+  /** Whether the tenant's rate limits apply. Default: true for access `tenant` and `any`. */
   readonly isLimited?: boolean;
-  /** An error of status 400 stays one, since the specification lists 400 here. Absent: it is 422. */
+  /**
+   * Whether errors of status 400 stay 400, because the specification lists 400 for the route. Default: they become 422.
+   */
   readonly keeps400?: boolean;
-  /** Unknown parameters of the query string are passed over. Absent: for access `public` and `metrics`. */
+  /** Whether unknown query parameters are ignored. Default: true for access `public` and `metrics`. */
   readonly ignoresQuery?: boolean;
-  /** May take as long as it takes, though nothing is answered meanwhile. */
+  /** Exempts the route from the request timeout. */
   readonly isLong?: true;
   readonly tag: Tag;
   readonly summary: string;
   /** Markdown. */
   readonly description?: string;
   readonly query?: readonly Parameter[];
-  /** Error codes beside those that every route of its access, body and path can give. */
+  /** Error codes besides those implied by access, body and path. */
   readonly codes?: readonly ErrorCode[];
 }
 
-/** A definition as the server and the OpenAPI document take it. */
+/** A complete definition, as the server and the OpenAPI document use it. */
 export interface RouteDefinition extends Definition {
-  /** Unique: the id in the OpenAPI document, and the name of the use case or handler. */
+  /** Unique name: the id in the OpenAPI document, and the name of the use case or handler. */
   readonly operation: string;
   readonly isLimited: boolean;
   readonly ignoresQuery: boolean;
   readonly body: BodyKind;
   readonly request?: { readonly required: boolean; readonly content: Contents };
-  /** Statuses of success. Absent: 200. */
+  /** Statuses of success. Default: 200. */
   readonly successes: readonly number[];
-  /** Those of them that have no body, beside 304. */
+  /** Statuses of success without a body, besides 304. */
   readonly empty?: readonly number[];
   readonly answer: Contents;
   readonly foreignRefusals?: Readonly<Record<number, ForeignRefusal>>;
-  /** Of a route that takes and answers JSON. */
+  /** Present for a route that takes and answers JSON. */
   readonly json?: JsonChecks<unknown, unknown, unknown>;
 }
 
-/** A route before it has its name. */
+/** A route that has no name yet. */
 type Unnamed<D> = Omit<D, 'operation'>;
 
 type Check<T> = (input: unknown) => IValidation<T>;
 
-/** What `typia.json.schema<T>()` makes of a type. */
+/** The result of `typia.json.schema<T>()`. */
 type TypeSchema<T> = IJsonSchemaUnit.IV3_1<T>;
 
 interface JsonRequest<Body> {
   readonly check: Check<Body>;
   readonly schema: TypeSchema<Body>;
   readonly required: boolean;
-  /** No body, and `null`, count as `{}`. Absent: no body does where none is required. */
+  /** Whether an absent body and `null` count as `{}`. Default: only an absent body, if the body is optional. */
   readonly orNothing?: true;
   readonly refinements?: Refinements;
   readonly examples: Readonly<Record<string, NoInfer<Body>>>;
@@ -147,10 +155,10 @@ interface JsonRequest<Body> {
 
 interface JsonDefinition<Path extends string, Query, Body, Answer> extends Definition {
   readonly path: Path;
-  /** Checks the values of the query string: numbers and booleans where the parameters say so, else texts. */
+  /** Validates the query parameters, which have been converted to numbers and booleans as their schemas say. */
   readonly checkQuery?: Check<Query>;
   readonly body?: JsonRequest<Body>;
-  /** Absent: 200. */
+  /** Default: 200. */
   readonly success?: number;
   readonly answer: { readonly schema: TypeSchema<Answer>; readonly example: NoInfer<Answer> };
 }
@@ -163,7 +171,7 @@ export interface JsonChecks<Query, Body, Answer> {
   readonly example: Answer;
 }
 
-/** A route that takes JSON, or nothing, and answers JSON: a use case of its name does the work. */
+/** A route that takes JSON or nothing, and answers JSON by the use case of the same name. */
 export interface JsonRoute<Path extends string, Query, Body, Answer> extends Unnamed<RouteDefinition> {
   readonly path: Path;
   readonly json: JsonChecks<Query, Body, Answer>;
@@ -195,7 +203,7 @@ type OwnDefinition = Definition &
   Partial<Pick<RouteDefinition, 'body' | 'request' | 'successes' | 'empty' | 'foreignRefusals'>> &
   Pick<RouteDefinition, 'answer'>;
 
-/** A route with a handler of its own in src/http/routes: a stream, a form, a page, or JSON that is not made of objects. */
+/** A route with its own handler in src/http/routes: a stream, a form, a page, or preassembled JSON. */
 export function ownRoute(definition: OwnDefinition): Unnamed<RouteDefinition> {
   return { body: 'none', successes: [200], ...withDefaults(definition) };
 }
@@ -209,7 +217,7 @@ function withDefaults<D extends Definition>(definition: D): D & Pick<RouteDefini
   };
 }
 
-/** The routes of an area, each with its name. */
+/** Names the routes of an area. */
 export function routes<T extends Readonly<Record<string, Unnamed<RouteDefinition>>>>(
   table: T,
 ): { readonly [O in keyof T]: T[O] & { readonly operation: O } } {
@@ -227,12 +235,12 @@ export function json<T>(
   return { 'application/json': { schema, components: components.schemas ?? {}, refinements, examples } };
 }
 
-/** A body that is text or bytes, not JSON. */
+/** A text or binary body. */
 export function otherContent(mediaType: string, example?: string): Contents {
   return { [mediaType]: { schema: { type: 'string' }, examples: example === undefined ? {} : { answer: example } } };
 }
 
-/** Types of path parameters; those of other names are strings. */
+/** Types of path parameters; others are strings. */
 interface PathParameters {
   tenant: Tenant;
   name: CollectionName;
@@ -243,13 +251,13 @@ type ParametersIn<Path extends string> = Path extends `${string}{${infer Name}}$
   ? { readonly [N in Name]: N extends keyof PathParameters ? PathParameters[N] : string } & ParametersIn<Rest>
   : unknown;
 
-/** What the use case of a route is given beside the caller: the parameters of its path, its query string, its body. */
+/** The input of a route's use case besides the caller: path parameters, query parameters, body. */
 export type InputOf<R> =
   R extends JsonRoute<infer Path, infer Query, infer Body, infer _Answer>
     ? ParametersIn<Path> & { readonly query: Query; readonly body: Body }
     : never;
 
-/** What the use case of a route answers. */
+/** The answer of a route's use case. */
 export type AnswerOf<R> = R extends { readonly json: { readonly example: infer Answer } } ? Answer : never;
 
 /** The operations of an area that use cases answer. */
@@ -257,6 +265,6 @@ export type JsonOperations<Routes> = {
   [O in keyof Routes]: Routes[O] extends { readonly json: unknown } ? O : never;
 }[keyof Routes];
 
-/** Where the routes of a collection begin: those of its tenant, and those of the admin. */
+/** Path prefixes of collection routes, for tenants and for the admin. */
 export const COLLECTION = '/v1/collections/{tenant}/{name}' as const;
 export const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}' as const;

@@ -1,5 +1,4 @@
-// The route table: the definitions of every area, each route with what answers it. Routing, authentication, limits, error
-// statuses and the OpenAPI document come from it.
+// The route table: the definitions of all areas with their handlers. Front thread.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
@@ -41,7 +40,7 @@ import type { AllowedSites } from './site-guard.js';
 
 const DETAILS_MAX = 20;
 
-/** Throws a 422 that names the parameters that the route does not have. */
+/** Throws a 422 that names the unknown parameters. */
 export function checkParameters({ parameters }: Route, query: URLSearchParams): void {
   if (parameters === undefined) return;
   const unknown = new Set([...query.keys()].filter((name) => !parameters.has(name)));
@@ -58,7 +57,7 @@ function refusalOf(names: readonly string[]): AppError {
 }
 
 interface RouteOptions {
-  /** Sites whose pages may call. */
+  /** Sites whose pages may call the server. */
   readonly allowed: AllowedSites;
   readonly archiveBytesMax: number;
 }
@@ -93,7 +92,9 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
   return all;
 }
 
-/** The routes of an area: JSON is answered by the use case of the operation's name, all else by a handler of its own. */
+/**
+ * The routes of an area. JSON routes are answered by the use case of the operation's name, others by their own handler.
+ */
 function answered<D extends Readonly<Record<string, RouteDefinition>>>(
   definitions: D,
   useCases: UseCases<D>,
@@ -107,7 +108,7 @@ function answered<D extends Readonly<Record<string, RouteDefinition>>>(
   });
 }
 
-/** The same route, with the parameters that its query string may have. */
+/** Adds the set of permitted query parameters. */
 const withParameters = (route: DefinedRoute): DefinedRoute => ({
   ...route,
   ...(!route.ignoresQuery && { parameters: new Set(route.query?.map(({ name }) => name)) }),

@@ -1,5 +1,5 @@
-// Archives of a collection and of everything: the zip that goes out as it is made, and the file of a form that comes in.
-// Front thread.
+// Archives of a collection and of everything: the zip that is sent while it is written, and the uploaded file of a
+// form. Front thread.
 import type {
   ARCHIVE_ROUTES,
   ArchiveCounts,
@@ -15,9 +15,9 @@ import { type RestoreWish, checkPresence, restoreCollection, restoreDataset } fr
 import type { Services } from '../../service/services.js';
 import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, flag } from '../route.js';
 
-/** Headers end somewhere; the archive's manifest names them all. */
+/** Bound for the header; the archive's manifest has the full list. */
 const HEADER_CHARACTERS_MAX = 8000;
-/** A tenant's archive may unpack to so much more than it is. */
+/** Largest permitted ratio of unpacked to packed size of a tenant's archive. */
 const UNPACKED_PER_BYTE = 4;
 
 const getDatasetArchive =
@@ -54,14 +54,14 @@ const getCollectionArchive =
     return zipReply(`${tenant}-${name}`, await archiveCollection(context, tenant, name, request.signal), {});
   };
 
-/** `unpackedBytesMax`: where the caller may not restore as much as it likes. */
+/** `unpackedBytesMax` bounds the unpacked size for restricted callers. */
 const restoreArchive =
   (context: Services['archive'], mode: RestoreWish['mode'], unpackedBytesMax = Number.MAX_SAFE_INTEGER): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const isDryRun = flag(request, 'dry_run');
     const from = sourceOf(request, tenant);
-    // Before a large body is read for nothing.
+    // Fails before a large body is read in vain.
     checkPresence(context, { tenant, name, mode });
     const path = await uploaded(request, 'collection_archive_invalid');
     const counts = await restoreCollection(context, path, {
@@ -79,7 +79,7 @@ const restoreArchive =
     };
   };
 
-/** `from`: `tenant/name`, or a name alone for the tenant that it is restored into. */
+/** The parameter `from`: `tenant/name`, or only a name of the tenant that it is restored into. */
 function sourceOf({ query }: Request, own: string): CollectionPlace | undefined {
   const from = query.get('from');
   if (from === null || from === '') return undefined;
@@ -107,7 +107,7 @@ function zipReply(
   };
 }
 
-/** The file of the form, on disk until the request is over. Throws `code` where it, or the body, is empty. */
+/** Path of the uploaded file, which exists until the request is over. Throws `code` if it, or the body, is empty. */
 async function uploaded({ body }: Request, code: 'archive_invalid' | 'collection_archive_invalid'): Promise<string> {
   const empty = new AppError(code, 'The archive is empty.', { details: { reason: 'empty' } });
   const { file } = await body.form().catch((error: unknown) => {
@@ -119,7 +119,7 @@ async function uploaded({ body }: Request, code: 'archive_invalid' | 'collection
 }
 
 function listed(leftOut: readonly LeftOut[]): string {
-  // A name may be damaged too, and not be what a header can carry.
+  // A damaged name may contain characters that a header cannot carry.
   const names = leftOut.map(({ tenant, name }) => `${tenant}/${name}`.replace(/[^!-~]/g, '?')).join(', ');
   return names.length <= HEADER_CHARACTERS_MAX
     ? names
@@ -140,7 +140,7 @@ function summed({
   };
 }
 
-/** `archiveBytesMax`: of an archive that a tenant restores. */
+/** `archiveBytesMax` is the limit for archives that tenants restore. */
 export function archiveHandlers(
   context: Services['archive'],
   archiveBytesMax: number,

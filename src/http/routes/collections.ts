@@ -1,4 +1,4 @@
-// The listing of a tenant's collections, page by page as it goes out. Front thread.
+// The listing of a tenant's collections, streamed page by page. Front thread.
 import type { COLLECTION_ROUTES } from '../../api/collections.js';
 import { listCollections } from '../../service/documents/listings.js';
 import type { Services } from '../../service/services.js';
@@ -7,7 +7,7 @@ import { listingReply } from '../listing.js';
 import { type OwnHandlers, tenantOf } from '../route.js';
 
 export const collectionHandlers = (context: Services['documents']): OwnHandlers<typeof COLLECTION_ROUTES> => ({
-  /** Those that the caller's key sees. */
+  /** Lists the collections that the caller's key can access. */
   listCollections: async (request) => {
     const tenant = tenantOf(request);
     const isVisible = (name: string): boolean => seesCollection(request.actor, name);

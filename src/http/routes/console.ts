@@ -1,6 +1,6 @@
-// The console at /ui: open to everybody; what the page asks for comes with the key that its user gives it. Its files stand
-// in dist/src/console/page, as scripts/console.mjs has built them: a page, and scripts and styles with a digest in their
-// names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB. Front thread.
+// The console at /ui. Its files are public; its requests carry the key that the user enters. scripts/console.mjs builds
+// the files in dist/src/console/page: a page, and scripts and styles with a digest in their names, each with a brotli
+// form. They are read on demand and kept in memory, about 100 kB. Front thread.
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
 import { otherContent, ownRoute, routes } from '../../api/route.js';
@@ -13,7 +13,7 @@ export const CONSOLE_ROUTES = routes({
   start: ownRoute({
     ...common,
     path: '/',
-    summary: 'The bare address: leads browsers to the console',
+    summary: 'Redirect browsers from the bare address to the console',
     successes: [302],
     empty: [302],
     answer: {},
@@ -22,14 +22,14 @@ export const CONSOLE_ROUTES = routes({
   console: ownRoute({
     ...common,
     path: '/ui',
-    summary: 'The console: a page to look at collections, search them and see what goes on',
+    summary: 'The console: a page to manage and search collections',
     successes: [200, 304],
     answer: otherContent('text/html'),
   }),
   consoleFolder: ownRoute({
     ...common,
     path: '/ui/',
-    summary: 'The console by an address that ends with a slash: leads to the other one',
+    summary: 'Redirect to the address of the console without a slash',
     successes: [308],
     empty: [308],
     answer: {},
@@ -47,7 +47,7 @@ const CONSOLE_PAGE = 'index.html';
 
 const consoleFolder = (): string => fileURLToPath(new URL('../../console/page', import.meta.url));
 
-/** Nothing from other hosts, no script and no style in the page itself. */
+/** Nothing from other hosts, and no inline scripts and styles. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -56,7 +56,7 @@ const getConsole =
   async (request) =>
     staticReply(request, found(await files.find(CONSOLE_PAGE)), POLICY);
 
-/** Whoever opens the bare address in a browser is led to the console. For programs nothing is there. */
+/** Redirects browsers that open the bare address to the console. Other clients get 404. */
 const getStart: Handler = async (request) => {
   if (!request.header('accept').includes('text/html')) throw new AppError('not_found');
   return {
@@ -67,7 +67,7 @@ const getStart: Handler = async (request) => {
   };
 };
 
-/** Relative: a proxy may have put the server below a path of its own. */
+/** A relative redirect, because a proxy may serve the server below a path. */
 const getConsoleFolder: Handler = async ({ query }) => {
   const asked = query.size === 0 ? '' : `?${query}`;
   return {
@@ -78,7 +78,7 @@ const getConsoleFolder: Handler = async ({ query }) => {
   };
 };
 
-/** What it has in it stands in its name: nobody need ask for it again. */
+/** The name contains a digest of the content, so the file may be cached for ever. */
 const getConsoleFile =
   (files: StaticFolder): Handler =>
   async (request) => {

@@ -1,5 +1,5 @@
-// The OpenAPI document, and the page that shows it: our page and its start script, and Swagger UI's files from its package;
-// and the pages of docs/. Open to everybody. All of it is made or read once and held, about 3 MB. Front thread.
+// The OpenAPI document, the page that shows it (Swagger UI from its package, with our start script), and the pages of
+// docs/. Public. Everything is read or built on demand and kept in memory, about 3 MB. Front thread.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
@@ -64,7 +64,7 @@ class ReferencePage {
     return this.open(PAGE, ourFolder());
   }
 
-  /** A file that the page names; undefined for any other name. */
+  /** A file that the page uses; undefined for any other name. */
   file(name: string): Promise<StaticFile> | undefined {
     if (OURS.includes(name)) return this.open(name, ourFolder());
     return SWAGGER_UI.includes(name) ? this.open(name, swaggerUiFolder()) : undefined;
@@ -75,7 +75,7 @@ class ReferencePage {
       this.held.get(name) ??
       readFile(join(folder, name)).then((bytes) => staticFile(bytes, TYPES[name.split('.').pop() ?? ''] as string));
     this.held.set(name, found);
-    // A file that could not be read is tried again by the next request.
+    // After a failed read, the next request tries again.
     found.catch(() => this.held.delete(name));
     return found;
   }
@@ -86,10 +86,7 @@ const ourFolder = (): string => fileURLToPath(new URL('../openapi/page', import.
 const swaggerUiFolder = (): string =>
   join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
 
-/**
- * Nothing from other hosts, no script in the page itself. Swagger UI sets styles in the page and has pictures as
- * `data:`.
- */
+/** Nothing from other hosts, and no inline scripts. Swagger UI needs inline styles and `data:` images. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -114,15 +111,15 @@ const getPageFile =
     return file ? staticReply(request, file, POLICY) : manual.reply(request, name);
   };
 
-/** Nothing from other hosts, and no script at all. */
+/** Nothing from other hosts, and no scripts. */
 const MANUAL_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The pages of docs/ as scripts/docs-pages.mjs has made them: HTML, pictures, and a style with a digest in its name. */
+/** The pages of docs/ as built by scripts/docs-pages.mjs: HTML, pictures, and a style with a digest in its name. */
 class Manual {
   private readonly folder = new StaticFolder(fileURLToPath(new URL('../../docs', import.meta.url)));
 
-  /** `name`: the address below /docs, which pages have without their extension. */
+  /** `name` is the address below /docs; pages have no extension. */
   async reply(request: Request, name: string): Promise<Reply> {
     const extension = extname(name);
     const file = extension === '.html' ? undefined : await this.folder.find(extension === '' ? `${name}.html` : name);
@@ -137,7 +134,7 @@ const getManualPage =
   (request) =>
     manual.reply(request, `${param(request, 'section')}/${param(request, 'page')}`);
 
-/** `all`: the routes to document, these among them. */
+/** `all` returns all routes to document, including these. */
 export function docsHandlers(all: () => readonly RouteDefinition[]): OwnHandlers<typeof DOCS_ROUTES> {
   const page = new ReferencePage();
   const manual = new Manual();

@@ -1,5 +1,5 @@
-// Documents and chunks: ingest of one and of many, listings, and records that come from the shards as ready JSON. Front
-// thread.
+// Documents and chunks: ingest of single documents and batches, listings, and records, which come from the shards as
+// serialized JSON. Front thread.
 import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -32,13 +32,13 @@ async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['
   const type = mediaTypeOf(body.contentType);
   if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
   if (type !== 'multipart/form-data')
-    throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
+    throw new AppError('unsupported_media_type', 'Ingest accepts application/json or multipart/form-data.');
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
   return { kind: 'file', ...file, csv, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
 }
 
-/** What the lists name is known once the file is read; the worker checks them. */
+/** The worker validates the lists of columns, because it reads the file. */
 function csvOptions(query: URLSearchParams): CsvOptions {
   const header = query.get('csv_has_header') || 'auto';
   if (header !== 'auto' && header !== 'yes' && header !== 'no')
@@ -67,7 +67,7 @@ const getOneDocument =
     return recordReply({ tenant, collection }, document);
   };
 
-/** `record`: a JSON text, which is not parsed again. */
+/** `record` is JSON text, which is not parsed again. */
 const recordReply = (head: object, record: string): Reply => ({
   status: 200,
   jsonParts: [`${JSON.stringify(head).slice(0, -1)},${record.slice(1, -1)}`],
@@ -105,7 +105,7 @@ const getContent =
 
 const NDJSON = 'application/x-ndjson';
 
-/** JSON is answered when all items are done, NDJSON line by line while it comes. */
+/** JSON is answered when all items are finished, NDJSON line by line while the body arrives. */
 const postBatch =
   (context: Services['ingest']): Handler =>
   async (request) => {
@@ -116,7 +116,7 @@ const postBatch =
       return { status: 201, contentType: NDJSON, stream: resultLines(request, outcomes) };
     }
     if (type !== 'application/json')
-      throw new AppError('unsupported_media_type', `A batch is application/json or ${NDJSON}.`);
+      throw new AppError('unsupported_media_type', `A batch should be application/json or ${NDJSON}.`);
     const bytes = await request.body.bytes();
     const slices = await withFaultCode('ingest_failed', () =>
       ingestJsonBatch(context, tenant, collection, bytes, request.signal),
@@ -124,7 +124,7 @@ const postBatch =
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
   };
 
-/** What has been counted of the items so far. */
+/** Counts the items so far. */
 class Tally {
   count = 0;
   succeeded = 0;
@@ -133,7 +133,7 @@ class Tally {
     return this.count - this.succeeded;
   }
 
-  /** The results of the next items, as JSON texts. */
+  /** Results of the next items as JSON text. */
   results(outcomes: readonly ItemOutcome[]): string[] {
     return outcomes.map((outcome) => {
       const result: BatchItemResult = { index: this.count++, ...outcome };

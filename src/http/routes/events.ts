@@ -1,13 +1,13 @@
-// The events of a collection as server-sent events (the format of the HTML standard, "Server-sent events"). A stream
-// ends when the client goes, falls behind, or the collection or the server ends.
+// Server-sent events of a collection (HTML standard, "Server-sent events"). A stream ends when the client disconnects
+// or falls behind, or when the collection or the server ends. Front thread.
 import type { EVENT_ROUTES } from '../../api/events.js';
 import { type EventReader, followEvents } from '../../service/events/event-hub.js';
 import type { Services } from '../../service/services.js';
 import { type OwnHandlers, type Request, collectionOf } from '../route.js';
 
-/** A comment now and then keeps what stands between from taking the connection for dead. */
+/** Period of comments that keep intermediaries from closing an idle connection. */
 const HEARTBEAT_MS = 15_000;
-/** How long a client waits before it connects again. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2000;
 
 export const eventHandlers = (context: Services['events']): OwnHandlers<typeof EVENT_ROUTES> => ({
@@ -24,7 +24,7 @@ export const eventHandlers = (context: Services['events']): OwnHandlers<typeof E
   },
 });
 
-/** A client that cannot send headers has it as a parameter; '' where it has none. */
+/** The id from the header, or from the query parameter for clients that cannot send headers; '' if there is none. */
 const lastEventId = (request: Request): string =>
   request.header('last-event-id') || (request.query.get('last_event_id') ?? '');
 

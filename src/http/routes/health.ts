@@ -1,4 +1,4 @@
-// GET /metrics: the metrics in Prometheus exposition text.
+// GET /metrics: metrics in the Prometheus text format. Front thread.
 import type { METRICS_ROUTES } from '../../api/health.js';
 import { CONTENT_TYPE } from '../../observability/prometheus.js';
 import { createPrometheusReport } from '../../service/health/metrics-report.js';

@@ -1,7 +1,7 @@
-// POST /mcp: one message of the Model Context Protocol in, its answer out, by the official SDK. Without sessions: each
-// request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
-// agent; GET and DELETE are 405. The SDK is loaded a second after the start, or when the first message comes: that takes
-// longer than others should wait for a request. Front thread.
+// POST /mcp: answers one message of the Model Context Protocol by the official SDK. There are no sessions: each request
+// gets its own protocol server, so restarts and load balancing do not affect agents; GET and DELETE are 405. The SDK is
+// loaded a second after the start or with the first message, because loading it takes too long to delay other requests.
+// Front thread.
 import { AppError, invalidField } from '../../api/errors.js';
 import { MESSAGE_SHAPE } from '../../api/limits.js';
 import { type Schema, ownRoute, routes } from '../../api/route.js';
@@ -36,7 +36,7 @@ const ANSWER: Schema = {
   },
 };
 
-/** What the protocol itself refuses. */
+/** An error of the protocol itself. */
 const REFUSAL: Schema = {
   type: 'object',
   required: ['jsonrpc', 'error'],
@@ -70,14 +70,14 @@ export const MCP_ROUTES = routes({
     method: 'POST',
     path: '/mcp',
     access: 'any',
-    // The protocol itself refuses what is no message of it.
+    // The protocol answers 400 for a body that is not one of its messages.
     keeps400: true,
     tag: 'Agents',
-    summary: 'One message of the Model Context Protocol, and its answer',
-    description: `Streamable HTTP without sessions: each message stands for itself, a batch is refused, GET and DELETE are 405. A request is answered with JSON, a notification with an empty 202.
-Tools are calls of the other operations: \`tools/list\` tells those that the key may use, with their schemas.
+    summary: 'Answer one message of the Model Context Protocol',
+    description: `Streamable HTTP without sessions: messages are independent, batches are rejected, GET and DELETE are 405. A request is answered with JSON, a notification with an empty 202.
+Tools call the other operations: \`tools/list\` has those that the key may use, with their schemas.
 
-\`Accept\` names \`application/json\` and \`text/event-stream\`, as the protocol has it, or everything (\`*/*\`); with one of them alone the answer is the protocol's own 406, with another \`Content-Type\` than JSON 415.`,
+\`Accept\` must have \`application/json\` and \`text/event-stream\`, as the protocol requires, or \`*/*\`; with only one of them, the answer is the protocol's own 406, and for a \`Content-Type\` other than JSON 415.`,
     body: 'message',
     request: {
       required: true,
@@ -87,9 +87,9 @@ Tools are calls of the other operations: \`tools/list\` tells those that the key
     successes: [200, 202],
     empty: [202],
     foreignRefusals: {
-      400: refused('what is no message of the protocol', -32700, 'Parse error: Invalid JSON-RPC message'),
+      400: refused('the body is not a message of the protocol', -32700, 'Parse error: Invalid JSON-RPC message'),
       406: refused(
-        '`Accept` names one of the two media types alone',
+        '`Accept` has only one of the two media types',
         -32000,
         'Not Acceptable: Client must accept both application/json and text/event-stream',
       ),
@@ -102,13 +102,13 @@ Tools are calls of the other operations: \`tools/list\` tells those that the key
   }),
 });
 
-/** Headers that the SDK looks at, beside `Accept`. */
+/** Headers that the SDK reads, besides `Accept`. */
 const FORWARDED = ['content-type', 'mcp-protocol-version'];
 const SDK_AFTER_MS = 1000;
-/** The SDK wants a whole address and uses its path for nothing. */
+/** The SDK requires a full address but does not use its path. */
 const ADDRESS = 'http://localhost/mcp';
 
-/** Pages of other sites may not call, with a key that a user has given them neither. */
+/** Rejects pages of other sites, even if they have a key. */
 function postMcp(called: readonly Route[], catalog: Pick<Catalog, 'find'>, allowed: AllowedSites): Handler {
   const isKnownOrigin = originCheck(allowed);
   setTimeout(() => void import('../mcp/protocol.js'), SDK_AFTER_MS).unref();
@@ -116,13 +116,13 @@ function postMcp(called: readonly Route[], catalog: Pick<Catalog, 'find'>, allow
   return async (request) => {
     const origin = request.header('origin');
     if (origin !== '' && !isKnownOrigin(origin, request.header('host')))
-      throw new AppError('auth_forbidden', 'Pages of other sites may not call this.');
+      throw new AppError('auth_forbidden', 'Pages of other sites may not call this server.');
     const message = parseJson(await request.body.bytes(), false, MESSAGE_SHAPE);
-    // Newer versions of the protocol have no batches, and many calls in one request would pass the limits of a tenant.
-    if (Array.isArray(message)) throw invalidField(['body'], 'one message is wanted, no batch of them', 'object_type');
+    // Newer versions of the protocol have no batches, and many calls in one request would bypass the tenant's limits.
+    if (Array.isArray(message)) throw invalidField(['body'], 'Should be one message, not a batch.', 'object_type');
     const calls = new RouteCalls(byOperation, catalog, request);
     const response = await handled(request, message, calls);
-    // Of a fault of ours the agent learns nothing.
+    // The agent learns no details of an internal error.
     if (calls.fault !== undefined) throw calls.fault;
     return replyOf(response);
   };
@@ -142,7 +142,7 @@ async function handled(request: Request, message: unknown, calls: RouteCalls): P
   }
 }
 
-/** Who takes everything takes both of the media types that the SDK wants to see by name. */
+/** An `Accept` of everything includes the two media types that the SDK requires by name. */
 function acceptOf(request: Request): string {
   const accept = request.header('accept');
   return accept === '' || accept.includes('*/*') ? 'application/json, text/event-stream' : accept;
@@ -153,7 +153,7 @@ async function replyOf(response: Response): Promise<Reply> {
   return { status: response.status, contentType: response.headers.get('content-type') ?? 'application/json', bytes };
 }
 
-/** `called`: the routes that tools call. */
+/** `called` has the routes that tools call. */
 export const mcpHandlers = (
   called: readonly Route[],
   catalog: Pick<Catalog, 'find'>,

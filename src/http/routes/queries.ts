@@ -1,4 +1,4 @@
-// Replays of logged searches: of a collection, and of any tenant for the admin.
+// Replays of logged searches: of a collection, and of any tenant for the admin. Front thread.
 import type { QUERY_ROUTES } from '../../api/queries.js';
 import { withFaultCode } from '../../service/use-case.js';
 import { type LoggedSearch, getAnyQuery, getQuery, replayQuery } from '../../service/query-log/queries.js';

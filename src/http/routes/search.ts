@@ -1,5 +1,5 @@
-// Search by GET and by POST, of a collection and of the shared scope. The hits come from the shards as ready JSON and are
-// joined, never parsed again. Front thread.
+// Search by GET and by POST, of a collection and of the shared scope. Hits come from the shards as serialized JSON and
+// are joined without parsing. Front thread.
 import { checkSearchBody, checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
 import { withFaultCode } from '../../service/use-case.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
@@ -10,10 +10,10 @@ import { accountOf } from '../../service/tenants/actor.js';
 import { SearchBodyReader, fitting } from '../json-body.js';
 import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, numbersIn } from '../route.js';
 
-/** Who searches, for the log. */
+/** The caller for the query log. */
 export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
 
-/** `startedAtMs`: of the search, by performance.now(). */
+/** `startedAtMs` is the start of the search by `performance.now()`. */
 function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, startedAtMs: number): Reply {
   const fields = { mode, degraded, query_id: queryId };
   return {
@@ -35,16 +35,16 @@ export function replayReply(
   };
 }
 
-/** An object of nothing that has fields of its own. */
+/** An object with primitive fields only. */
 type Flat<T> = { readonly [Name in keyof T]: string | number | boolean | undefined };
 
-/** The fields as JSON, without braces; numbers with three decimals, undefined ones left out. */
+/** The fields as JSON without braces: numbers with three decimals, undefined fields omitted. */
 function fieldsJson<T extends Flat<T>>(fields: T, timing?: SearchTiming): string {
   const own = membersJson(fields);
   return timing ? `${own},"timing":{${membersJson(timing)}}` : own;
 }
 
-/** Field by field: an object of rounded values for JSON.stringify took three times as long. */
+/** Serializes field by field: an object of rounded values for JSON.stringify took three times as long. */
 function membersJson<T extends Flat<T>>(fields: T): string {
   let json = '';
   for (const name in fields) {
@@ -96,7 +96,7 @@ function queryInput(request: Request): SearchInput {
   return settledInput(fitting(checkSearchQuery(valuesOf(request.query)), 'query'), 'query');
 }
 
-/** With the filters of the caller's key, and with what ends and traces the search. */
+/** The caller with the filters of its key, its cancel signal and its trace context. */
 function callerOf(request: Request): Searcher {
   const { actor, departure: signal, trace } = request;
   const caller: Searcher = searcherOf(request);
@@ -108,7 +108,7 @@ function callerOf(request: Request): Searcher {
 
 const sharerOf = (request: Request): Searcher => ({ ...callerOf(request), account: accountOf(request.actor) });
 
-/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
+/** Converts numbers and booleans of a query string; other values stay text for the validation to reject. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values = numbersIn(query, 'k');
   const common = query.get('include_common')?.toLowerCase() ?? '';
