@@ -243,7 +243,7 @@ function Figures({ metrics }: { metrics: Sample['metrics'] }) {
     ['searches', count(metrics.search_total)],
     ['errors', count(metrics.errors_total)],
     ['p99 of searches', metrics.search_latency_p99_ms === undefined ? '–' : ms(metrics.search_latency_p99_ms)],
-    ['up for', span(metrics.uptime_seconds)],
+    ['uptime', span(metrics.uptime_seconds)],
     ['machine', `${metrics.hw_cores} cores, ${bytes(metrics.hw_ram_gb * 1e9)}`],
   ];
   return (

@@ -134,7 +134,7 @@ export function QueriesView(at: At) {
       <section>
         <div class="tools">
           <button type="button" onClick={pages.reload}>
-            Look again
+            Refresh
           </button>
           <ErrorNote error={pages.error} />
         </div>

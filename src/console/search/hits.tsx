@@ -168,9 +168,9 @@ export function DiffSummary({ a, b, aMs, bMs, places }: DiffSummaryProps) {
   return (
     <>
       <dl class="figures" aria-label="Difference">
-        <Term name="in both">{`${Math.round(overlap * 100)} %`}</Term>
-        <Term name="mean move">{shift === null ? '–' : `${shift.toFixed(1)} ranks`}</Term>
-        <Term name="same first">{a.length > 0 && a[0] === b[0] ? 'yes' : 'no'}</Term>
+        <Term name="shared hits">{`${Math.round(overlap * 100)} %`}</Term>
+        <Term name="mean rank change">{shift === null ? '–' : `${shift.toFixed(1)} ranks`}</Term>
+        <Term name="same first hit">{a.length > 0 && a[0] === b[0] ? 'yes' : 'no'}</Term>
         <Term name="time">{`${aMs === undefined ? '–' : ms(aMs)} and ${bMs === undefined ? '–' : ms(bMs)}`}</Term>
       </dl>
       <p class="faint">

@@ -46,7 +46,7 @@ export function SearchView(at: At) {
 function FoldedSettings({ form, onChange }: { form: Settings; onChange: (change: Partial<Settings>) => void }) {
   return (
     <details class="fold" open={isWide}>
-      <summary>How to search</summary>
+      <summary>Search options</summary>
       <SettingsForm settings={form} onChange={onChange} />
     </details>
   );

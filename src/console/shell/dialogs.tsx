@@ -73,7 +73,8 @@ export function Help() {
         </tbody>
       </table>
       <p>
-        The HTTP API behind the console: <a href="docs">API reference</a>.
+        <a href="docs/index">Documentation</a> of this version; <a href="docs">API reference</a> of the interface behind
+        the console.
       </p>
     </Dialog>
   );
