@@ -5,6 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { CONFIG_KEYS, envNameOf } from '../../src/config/keys.js';
 import { ERROR_CODES } from '../../src/api/errors.js';
+import * as limits from '../../src/api/limits.js';
 import { runInProcess } from '../kit/cli.js';
 import { startTestServer } from '../kit/server.js';
 
@@ -129,4 +130,32 @@ test('the quickstart finds its document, and the answer that it shows is the one
     expected,
   );
   assert.ok(Math.abs((hit['score'] as number) - (expected['score'] as number)) < 1e-3);
+});
+
+test('the page of limits has the numbers of the code', () => {
+  const page = readFileSync('docs/reference/limits.md', 'utf8');
+  const number = (value: number): string => value.toLocaleString('en-US');
+  const kib = (bytes: number): string => `${bytes / 1024} KiB`;
+  for (const text of [
+    `| display name | ${limits.DISPLAY_NAME_CHARACTERS_MAX} characters |`,
+    `| chunk size | ${limits.CHUNK_SIZE_MIN} to ${number(limits.CHUNK_SIZE_MAX)} characters`,
+    `| dimensions of a vector | ${number(limits.DIM_MAX)} |`,
+    `| levels of lists and objects in metadata | ${limits.METADATA_LEVELS_MAX};`,
+    `| keys of a tenant | ${number(limits.TENANT_KEYS_MAX)},`,
+    `| \`k\` | 1 to ${number(limits.K_MAX)}, default ${limits.K_DEFAULT} |`,
+    `| \`ef\` | 1 to ${number(limits.EF_MAX)} |`,
+    `default ${limits.RERANK_DEPTH_DEFAULT} |`,
+    `| ${kib(limits.QUERY_TEXT_BYTES_MAX)} of UTF-8;`,
+    `${number(limits.QUERY_CHARACTERS_MAX)} characters, ${number(limits.QUERY_TOKENS_MAX)} distinct words |`,
+    `| filters | ${limits.FILTER_LEVELS_MAX} levels, ${limits.FILTER_CONDITIONS_MAX} conditions, ${number(limits.FILTER_VALUES_MAX)} values, field names of ${limits.FILTER_FIELD_CHARACTERS_MAX} characters |`,
+    `| filters of a key | ${kib(limits.KEY_FILTERS_BYTES_MAX)} |`,
+    `1 to ${number(limits.RECALL_SAMPLE_MAX)} (${limits.RECALL_SAMPLE_DEFAULT}), 1 to ${limits.RECALL_K_MAX} (${limits.RECALL_K_DEFAULT}); ${limits.RECALL_TIME_MAX_MS / 1000} seconds`,
+    `| sample of vectors | ${number(limits.VECTOR_SAMPLE_MAX)} (${limits.VECTOR_SAMPLE_DEFAULT});`,
+    `| head: path, query and headers | ${kib(limits.HEAD_BYTES_MAX)}`,
+    `| ${kib(limits.JSON_BODY_SHAPE.bytesMax)}, ${number(limits.JSON_BODY_SHAPE.namesMax)} names, ${number(limits.JSON_BODY_SHAPE.valuesMax)} values, ${limits.JSON_BODY_SHAPE.levelsMax} levels |`,
+    `1 to ${number(limits.PAGE_MAX)}; of the query log ${limits.QUERIES_PAGE_MAX} (${limits.QUERIES_PAGE_DEFAULT}) |`,
+    `| event streams | ${limits.EVENT_STREAMS_OF_COLLECTION_MAX} of a collection, ${limits.EVENT_STREAMS_MAX} altogether`,
+    `There are at most ${limits.SHARDS_MAX} shards`,
+  ])
+    assert.ok(page.includes(text), `limits.md lacks: ${text}`);
 });
