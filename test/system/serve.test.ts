@@ -48,7 +48,7 @@ test('a retired key is a line of the log at start, and the server runs', async (
     .filter((line) => line.includes('"level":40'))
     .map((line) => (JSON.parse(line) as { msg: string }).msg);
   assert.deepEqual(
-    warnings.map((message) => /\((SHEAF_\w+)\) (?:is going|has no effect)/.exec(message)?.[1]).sort(),
+    warnings.map((message) => /\((SHEAF_\w+)\) (?:will be removed|no longer has any effect)/.exec(message)?.[1]).sort(),
     Object.keys(settings),
   );
   server.child.kill('SIGTERM');
