@@ -404,7 +404,7 @@ export const BATCH_ROWS = 96;
 // The numbers of its components, for `wordsLines`.
 
 export const TEXT_LENGTHS = 0;
-export const TEXT_HEAD = 1;
+export const TEXT_MUTABLE = 1;
 export const TEXT_TERMS = 2;
 export const TEXT_BLOCKS = 3;
 export const TEXT_POSTINGS = 4;

@@ -13,9 +13,9 @@ import {
   NOT_THERE,
   ORDINALS_MAX,
   TEXT_BLOCKS,
-  TEXT_HEAD,
   TEXT_LENGTHS,
   TEXT_LIVE,
+  TEXT_MUTABLE,
   TEXT_POSITIONS,
   TEXT_POSTINGS,
   TEXT_TERMS,
@@ -31,7 +31,7 @@ export interface RankedWords {
 
 interface WordBytes {
   readonly lengths: number;
-  readonly head: number;
+  readonly mutable: number;
   readonly terms: number;
   readonly blocks: number;
   readonly postings: number;
@@ -42,7 +42,7 @@ interface WordBytes {
 /** The kernel's number of each kind of memory. */
 const MEMORY_PARTS: Readonly<Record<keyof WordBytes, number>> = {
   lengths: TEXT_LENGTHS,
-  head: TEXT_HEAD,
+  mutable: TEXT_MUTABLE,
   terms: TEXT_TERMS,
   blocks: TEXT_BLOCKS,
   postings: TEXT_POSTINGS,

@@ -16,7 +16,7 @@ import {
   readRun,
   unpackOrdinals,
 } from './posting-list';
-import { POSITIONS, Segment, areaOf, compareTerm, isLive, joinLive, keyAt, longAt, tailLength, termCount } from './run';
+import { POSITIONS, Run, areaOf, compareTerm, isLive, joinLive, keyAt, longAt, tailLength, termCount } from './run';
 import { Writer, addPosition, addPosting, beginTerm, endTerm, openWriter } from './run-writer';
 import {
   INPUTS_MAX,
@@ -24,15 +24,15 @@ import {
   MERGE_BYTES,
   Merge,
   Words,
-  createSegment,
+  createRun,
   cursorOf,
   exchangeList,
-  headIn,
   inputAt,
+  mutableIn,
   releaseMerge,
-  segmentAt,
-  segmentCount,
-  trimSegment,
+  runAt,
+  runCount,
+  trimRun,
   writerOf,
 } from './text-index';
 
@@ -95,15 +95,15 @@ function copyPosting(writer: Writer, cursor: Cursor, ordinal: u32): bool {
   const count = countAt(cursor, cursor.i);
   const position = cursor.position;
   cursor.position += count;
-  if (!isLive(cursor.segment, ordinal)) return true;
+  if (!isLive(cursor.run, ordinal)) return true;
   if (!addPosting(writer, ordinal, count)) return false;
   const block = blockOf(cursor, cursor.block);
-  const from = <usize>changetype<Segment>(cursor.segment).positions + block.positions;
+  const from = <usize>changetype<Run>(cursor.run).positions + block.positions;
   for (let i = position; i < position + count; i++) addPosition(writer, readRun(from, i, block.positionBits));
   return true;
 }
 
-const TIER_SEGMENTS: u32 = 4;
+const TIER_RUNS: u32 = 4;
 
 /**
  * Selects the inputs of the next merge and returns their number; 0 if no merge is needed. With `all`, all runs are
@@ -112,15 +112,15 @@ const TIER_SEGMENTS: u32 = 4;
  * merge-tree", 1996). A run with more than half of its chunks dead is rewritten alone.
  */
 function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
-  if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
-  for (let i: u32 = 0; i < segmentCount(words.list); i++) {
-    const segment = changetype<Segment>(segmentAt(words.list, i));
-    if (segment.live << 1 >= segment.chunks) continue;
-    inputAt(merge, 0).segment = <u32>segmentAt(words.list, i);
+  if (all && runCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
+  for (let i: u32 = 0; i < runCount(words.list); i++) {
+    const run = changetype<Run>(runAt(words.list, i));
+    if (run.live << 1 >= run.chunks) continue;
+    inputAt(merge, 0).run = <u32>runAt(words.list, i);
     return 1;
   }
   for (let tier: u32 = 0; tier < 32; tier++) {
-    if (sizeOf(words, tier) >= TIER_SEGMENTS) return choose(words, merge, tier, max);
+    if (sizeOf(words, tier) >= TIER_RUNS) return choose(words, merge, tier, max);
   }
   return 0;
 }
@@ -130,22 +130,22 @@ const ANY_TIER: u32 = NONE;
 /**
  * The tier of a run, from the bytes of its postings and positions. Each tier is four times as large as the one before.
  */
-function tierOf(segment: usize): u32 {
-  const s = changetype<Segment>(segment);
+function tierOf(run: usize): u32 {
+  const s = changetype<Run>(run);
   return bitsOf((s.postingsUsed >> 1) + (s.positionsUsed >> 1)) >> 1;
 }
 
 function sizeOf(words: Words, tier: u32): u32 {
   let size: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words.list); i++) if (tierOf(segmentAt(words.list, i)) == tier) size++;
+  for (let i: u32 = 0; i < runCount(words.list); i++) if (tierOf(runAt(words.list, i)) == tier) size++;
   return size;
 }
 
 function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
   let chosen: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words.list) && chosen < max; i++) {
-    const segment = segmentAt(words.list, i);
-    if (tier == ANY_TIER || tierOf(segment) == tier) inputAt(merge, chosen++).segment = <u32>segment;
+  for (let i: u32 = 0; i < runCount(words.list) && chosen < max; i++) {
+    const run = runAt(words.list, i);
+    if (tier == ANY_TIER || tierOf(run) == tier) inputAt(merge, chosen++).run = <u32>run;
   }
   return chosen;
 }
@@ -163,7 +163,7 @@ export function mergeWords(root: usize, max: u32, all: bool): i32 {
   }
   // The area of lengths may have moved since the last step.
   writerOf(words.merge).lengths = words.lengths;
-  const step = run(words.merge, max);
+  const step = mergeUpTo(words.merge, max);
   if (step == MORE) return 1;
   const isDone = step == DONE && finish(words);
   if (!isDone) abandon(words);
@@ -183,26 +183,25 @@ function start(words: Words, all: bool): i32 {
   let first: u32 = NONE;
   let end: u32 = 0;
   for (let i: u32 = 0; i < state.inputs; i++) {
-    const segment = changetype<Segment>(inputAt(merge, i).segment);
-    first = min(first, segment.first);
-    end = max(end, segment.end);
+    const run = changetype<Run>(inputAt(merge, i).run);
+    first = min(first, run.first);
+    end = max(end, run.end);
   }
-  const segment = state.inputs ? createSegment(first, end) : 0;
-  openWriter(writerOf(merge), segment, words.lengths);
+  const run = state.inputs ? createRun(first, end) : 0;
+  openWriter(writerOf(merge), run, words.lengths);
   words.merge = <u32>merge;
-  if (segment && reserveAll(merge, segment)) return 1;
+  if (run && reserveAll(merge, run)) return 1;
   const isFull = state.inputs > 0;
   abandon(words);
   return isFull ? FULL : 0;
 }
 
 /** Reserves the sum of what the inputs use, since growing in steps would copy large areas and take long. */
-function reserveAll(merge: usize, segment: usize): bool {
+function reserveAll(merge: usize, run: usize): bool {
   for (let area: usize = 0; area <= POSITIONS; area++) {
     let bytes: usize = 0;
-    for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++)
-      bytes += areaOf(inputAt(merge, i).segment, area).used;
-    if (!reserve(areaOf(segment, area), bytes)) return false;
+    for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++) bytes += areaOf(inputAt(merge, i).run, area).used;
+    if (!reserve(areaOf(run, area), bytes)) return false;
   }
   return true;
 }
@@ -213,7 +212,7 @@ function abandon(words: Words): void {
   releaseMerge(merge);
 }
 
-function run(merge: usize, budget: u32): i32 {
+function mergeUpTo(merge: usize, budget: u32): i32 {
   const state = changetype<Merge>(merge);
   let left = <i32>budget;
   while (left > 0) {
@@ -235,20 +234,17 @@ function beginNext(merge: usize): bool {
   const state = changetype<Merge>(merge);
   const least = leastTerm(merge);
   if (!least) return false;
-  const key = keyAt(least.segment, least.term);
-  const long = longAt(least.segment, least.term);
+  const key = keyAt(least.run, least.term);
+  const long = longAt(least.run, least.term);
   const length = long ? load<u32>(long) : 0;
   if (!beginTerm(writerOf(merge), key, long + 4, length)) return true;
   state.frontier = 0;
   for (let i: u32 = 0; i < state.inputs; i++) {
     const input = inputAt(merge, i);
     input.isActive = 0;
-    if (
-      input.term >= termCount(input.segment) ||
-      compareTerm(input.segment, input.term, key, long + 12, tailLength(length))
-    )
+    if (input.term >= termCount(input.run) || compareTerm(input.run, input.term, key, long + 12, tailLength(length)))
       continue;
-    openCursor(cursorOf(input), input.segment, input.term++);
+    openCursor(cursorOf(input), input.run, input.term++);
     input.isActive = 1;
     state.active++;
   }
@@ -259,17 +255,11 @@ function leastTerm(merge: usize): Input | null {
   let least: Input | null = null;
   for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++) {
     const input = inputAt(merge, i);
-    if (input.term >= termCount(input.segment)) continue;
+    if (input.term >= termCount(input.run)) continue;
     if (least) {
-      const long = longAt(least.segment, least.term);
+      const long = longAt(least.run, least.term);
       if (
-        compareTerm(
-          input.segment,
-          input.term,
-          keyAt(least.segment, least.term),
-          long + 12,
-          long ? load<u32>(long) - 8 : 0,
-        ) >= 0
+        compareTerm(input.run, input.term, keyAt(least.run, least.term), long + 12, long ? load<u32>(long) - 8 : 0) >= 0
       )
         continue;
     }
@@ -283,17 +273,17 @@ function finish(words: Words): bool {
   const merge = words.merge;
   const state = changetype<Merge>(merge);
   const writer = writerOf(merge);
-  const segment = <usize>writer.segment;
-  for (let i: u32 = 0; i < state.inputs; i++) joinLive(segment, inputAt(merge, i).segment);
-  changetype<Segment>(segment).chunks = changetype<Segment>(segment).live;
-  const isEmpty = changetype<Segment>(segment).live == 0;
-  if (!isEmpty) trimSegment(segment);
-  for (let i: u32 = 0; i < state.inputs; i++) changetype<Segment>(inputAt(merge, i).segment).isGone = 1;
-  if (!exchangeList(words, headIn(words.list), isEmpty ? 0 : segment)) {
-    for (let i: u32 = 0; i < state.inputs; i++) changetype<Segment>(inputAt(merge, i).segment).isGone = 0;
+  const run = <usize>writer.run;
+  for (let i: u32 = 0; i < state.inputs; i++) joinLive(run, inputAt(merge, i).run);
+  changetype<Run>(run).chunks = changetype<Run>(run).live;
+  const isEmpty = changetype<Run>(run).live == 0;
+  if (!isEmpty) trimRun(run);
+  for (let i: u32 = 0; i < state.inputs; i++) changetype<Run>(inputAt(merge, i).run).isGone = 1;
+  if (!exchangeList(words, mutableIn(words.list), isEmpty ? 0 : run)) {
+    for (let i: u32 = 0; i < state.inputs; i++) changetype<Run>(inputAt(merge, i).run).isGone = 0;
     return false;
   }
-  if (!isEmpty) writer.segment = 0;
+  if (!isEmpty) writer.run = 0;
   abandon(words);
   return true;
 }

@@ -10,7 +10,7 @@ import { equalBytes } from './run';
 
 /** The record of a mutable run: its counts and its five areas. */
 @unmanaged
-export class Head {
+export class MutableRun {
   slots: u32;
   /** The number of slots whose chunk is live. */
   live: u32;
@@ -37,8 +37,8 @@ export class Head {
 /** The numbers of the areas; the last one is the hash table. */
 export const ENTRIES: usize = 0;
 export const SLOTS: usize = 1;
-export const HEAD_TERMS: usize = 2;
-export const HEAD_BYTES: usize = 3;
+export const MUTABLE_TERMS: usize = 2;
+export const MUTABLE_BYTES: usize = 3;
 const AREAS: usize = 5;
 
 /** A token: its term, its slot, and one more than the number of the previous token of the same term. */
@@ -59,7 +59,7 @@ export class Slot {
 
 /** A term of the mutable run. `at` and `length` locate its bytes in the area of bytes. */
 @unmanaged
-export class HeadTerm {
+export class MutableTerm {
   at: u32;
   length: u32;
   /** One more than the number of the term's newest token, and the number of its tokens. */
@@ -83,66 +83,68 @@ export const SLOTS_MAX: u32 = 4096;
 export const TOKENS_MAX: u32 = 65536;
 
 /** Creates an empty mutable run. Returns its address, or 0 when memory is full. */
-export function createHead(): usize {
-  const head = allocate(offsetof<Head>());
-  if (head) memory.fill(head, 0, offsetof<Head>());
-  return head;
+export function createMutableRun(): usize {
+  const mutable = allocate(offsetof<MutableRun>());
+  if (mutable) memory.fill(mutable, 0, offsetof<MutableRun>());
+  return mutable;
 }
 
 /** Retires a mutable run, which readers may still be using. Requires that it is in no list. */
-export function retireHead(head: usize): void {
-  for (let i: usize = 0; i < AREAS; i++) retireArea(headArea(head, i));
-  retire(head);
+export function retireMutableRun(mutable: usize): void {
+  for (let i: usize = 0; i < AREAS; i++) retireArea(mutableArea(mutable, i));
+  retire(mutable);
 }
 
-export function headLines(head: usize): u32 {
-  let lines = linesOf(head);
-  for (let i: usize = 0; i < AREAS; i++) lines += areaLines(headArea(head, i));
+export function mutableLines(mutable: usize): u32 {
+  let lines = linesOf(mutable);
+  for (let i: usize = 0; i < AREAS; i++) lines += areaLines(mutableArea(mutable, i));
   return lines;
 }
 
-export function headArea(head: usize, index: usize): Area {
-  return changetype<Area>(head + offsetof<Head>('entries') + index * offsetof<Area>());
+export function mutableArea(mutable: usize, index: usize): Area {
+  return changetype<Area>(mutable + offsetof<MutableRun>('entries') + index * offsetof<Area>());
 }
 
 /** @inline */
-export function tokenCount(head: Head): u32 {
-  return head.entriesUsed / <u32>offsetof<Entry>();
+export function tokenCount(mutable: MutableRun): u32 {
+  return mutable.entriesUsed / <u32>offsetof<Entry>();
 }
 
 /** @inline */
-export function headTermCount(head: Head): u32 {
-  return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('termsUsed')) / <u32>offsetof<HeadTerm>();
+export function mutableTermCount(mutable: MutableRun): u32 {
+  return (
+    atomic.load<u32>(changetype<usize>(mutable) + offsetof<MutableRun>('termsUsed')) / <u32>offsetof<MutableTerm>()
+  );
 }
 
 /** One more than the number of the newest token of a term. @inline */
-export function newestOf(term: HeadTerm): u32 {
-  return atomic.load<u32>(changetype<usize>(term) + offsetof<HeadTerm>('last'));
+export function newestOf(term: MutableTerm): u32 {
+  return atomic.load<u32>(changetype<usize>(term) + offsetof<MutableTerm>('last'));
 }
 
 /** @inline */
-export function entryAt(head: Head, token: u32): Entry {
-  return changetype<Entry>(<usize>head.entries + <usize>token * offsetof<Entry>());
+export function entryAt(mutable: MutableRun, token: u32): Entry {
+  return changetype<Entry>(<usize>mutable.entries + <usize>token * offsetof<Entry>());
 }
 
 /** @inline */
-export function slotAt(head: Head, slot: u32): Slot {
-  return changetype<Slot>(<usize>head.chunks + <usize>slot * offsetof<Slot>());
+export function slotAt(mutable: MutableRun, slot: u32): Slot {
+  return changetype<Slot>(<usize>mutable.chunks + <usize>slot * offsetof<Slot>());
 }
 
 /** @inline */
-export function headTermAt(head: Head, term: u32): HeadTerm {
-  return changetype<HeadTerm>(<usize>head.terms + <usize>term * offsetof<HeadTerm>());
+export function mutableTermAt(mutable: MutableRun, term: u32): MutableTerm {
+  return changetype<MutableTerm>(<usize>mutable.terms + <usize>term * offsetof<MutableTerm>());
 }
 
 /** @inline */
-export function bytesOf(head: Head, term: HeadTerm): usize {
-  return <usize>head.bytes + term.at;
+export function bytesOf(mutable: MutableRun, term: MutableTerm): usize {
+  return <usize>mutable.bytes + term.at;
 }
 
 /** The slot of a live chunk among the first `slots`, or NONE. */
-export function findSlot(head: Head, slots: u32, ordinal: u32): u32 {
-  for (let slot = slots; slot > 0; slot--) if (slotAt(head, slot - 1).ordinal == ordinal) return slot - 1;
+export function findSlot(mutable: MutableRun, slots: u32, ordinal: u32): u32 {
+  for (let slot = slots; slot > 0; slot--) if (slotAt(mutable, slot - 1).ordinal == ordinal) return slot - 1;
   return NONE;
 }
 
@@ -153,8 +155,8 @@ export function findSlot(head: Head, slots: u32, ordinal: u32): u32 {
 const TABLE_HEAD: usize = 8;
 
 /** Address of the hash table, which a look-up must load only once, because the table may be replaced. @inline */
-export function tableOf(head: Head): usize {
-  return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('table'));
+export function tableOf(mutable: MutableRun): usize {
+  return atomic.load<u32>(changetype<usize>(mutable) + offsetof<MutableRun>('table'));
 }
 
 /** Address of a place in a table: a hash and one more than the number of its term; 0 for a free place. @inline */
@@ -166,13 +168,13 @@ function tableAt(table: usize, place: u32): usize {
  * Address of the place of a term in a table, or of the free place where it belongs. Requires that the table has a free
  * place.
  */
-export function placeOf(head: Head, table: usize, hash: u32, at: usize, length: u32): usize {
+export function placeOf(mutable: MutableRun, table: usize, hash: u32, at: usize, length: u32): usize {
   const mask = load<u32>(table);
   let place = tableAt(table, hash & mask);
   for (let next = hash + 1; numberAt(place); place = tableAt(table, next++ & mask)) {
     if (load<u32>(place) != hash) continue;
-    const term = headTermAt(head, numberAt(place) - 1);
-    if (term.length == length && equalBytes(bytesOf(head, term), at, length)) break;
+    const term = mutableTermAt(mutable, numberAt(place) - 1);
+    if (term.length == length && equalBytes(bytesOf(mutable, term), at, length)) break;
   }
   return place;
 }
@@ -185,8 +187,8 @@ export function numberAt(place: usize): u32 {
 /**
  * Grows the table, if needed, so that a third of its places stays free with `terms` terms. False when memory is full.
  */
-export function growTable(head: Head, terms: u32): bool {
-  const old: usize = head.table;
+export function growTable(mutable: MutableRun, terms: u32): bool {
+  const old: usize = mutable.table;
   const places = terms + (terms >> 1);
   if (old && places <= load<u32>(old)) return true;
   let size: u32 = 64;
@@ -197,8 +199,8 @@ export function growTable(head: Head, terms: u32): bool {
   memory.fill(table, 0, bytes);
   store<u32>(table, size - 1);
   if (old) copyTable(table, old);
-  atomic.store<u32>(changetype<usize>(head) + offsetof<Head>('table'), <u32>table);
-  head.tableBytes = <u32>bytes;
+  atomic.store<u32>(changetype<usize>(mutable) + offsetof<MutableRun>('table'), <u32>table);
+  mutable.tableBytes = <u32>bytes;
   retire(old);
   return true;
 }

@@ -2,7 +2,7 @@
 // places of the rarest token and filters them by each of the others. The result is a bitmap. Any thread.
 import { FULL, NONE, SCRATCH_ALLOWED } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
-import { Head, Slot, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
+import { MutableRun, Slot, entryAt, mutableTermAt, mutableTermCount, newestOf, slotAt } from './mutable-run';
 import {
   Cursor,
   atEnd,
@@ -19,10 +19,18 @@ import {
   weightsOf,
 } from './posting-list';
 import { Query, cursorAt, openQuery, refAt, tailLengthOf, tailOf } from './query';
-import { findInHead } from './rank';
-import { Segment, findTerm, isLive, lowerTerm, termAt, termCount } from './run';
-import { bitmapWords, headStartsWith, openBitmap, setBit, setHeadTerm, setTerm, startsWith } from './term-bitmaps';
-import { segmentAt, segmentCount } from './text-index';
+import { findInMutable } from './rank';
+import { Run, findTerm, isLive, lowerTerm, termAt, termCount } from './run';
+import {
+  bitmapWords,
+  mutableStartsWith,
+  openBitmap,
+  setBit,
+  setMutableTerm,
+  setTerm,
+  startsWith,
+} from './term-bitmaps';
+import { runAt, runCount } from './text-index';
 
 // In the mutable run, the tokens of a chunk are stored in their order, so the neighbours of each occurrence of the
 // rarest token are compared.
@@ -31,44 +39,49 @@ import { segmentAt, segmentCount } from './text-index';
  * Sets the bits of the chunks in the mutable run that have the phrase. The phrase has `whole` complete terms, and a
  * prefix if the query has one more.
  */
-function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize): void {
-  if (!whole) return prefixInHead(query, head, bitmap);
+function phraseInMutable(query: Query, mutable: MutableRun, whole: u32, bitmap: usize): void {
+  if (!whole) return prefixInMutable(query, mutable, bitmap);
   let rarest: u32 = 0;
   let fewest: u32 = NONE;
   for (let i: u32 = 0; i < whole; i++) {
     const ref = refAt(query, i);
-    ref.head = findInHead(head, ref);
-    if (ref.head == NONE) return;
-    if (headTermAt(head, ref.head).tokens >= fewest) continue;
-    fewest = headTermAt(head, ref.head).tokens;
+    ref.mutable = findInMutable(mutable, ref);
+    if (ref.mutable == NONE) return;
+    if (mutableTermAt(mutable, ref.mutable).tokens >= fewest) continue;
+    fewest = mutableTermAt(mutable, ref.mutable).tokens;
     rarest = i;
   }
   for (
-    let token = newestOf(headTermAt(head, refAt(query, rarest).head));
+    let token = newestOf(mutableTermAt(mutable, refAt(query, rarest).mutable));
     token;
-    token = entryAt(head, token - 1).before
+    token = entryAt(mutable, token - 1).before
   ) {
-    const number = entryAt(head, token - 1).slot;
+    const number = entryAt(mutable, token - 1).slot;
     if (number >= query.slots) continue;
-    const slot = slotAt(head, number);
+    const slot = slotAt(mutable, number);
     const ordinal = slot.ordinal;
-    if (ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot))
+    if (
+      ordinal != NONE &&
+      token - 1 >= slot.first + rarest &&
+      standsAt(query, mutable, whole, token - 1 - rarest, slot)
+    )
       setBit(bitmap, ordinal);
   }
 }
 
-function prefixInHead(query: Query, head: Head, bitmap: usize): void {
-  for (let i: u32 = 0; i < headTermCount(head); i++) {
-    if (headStartsWith(head, headTermAt(head, i), refAt(query, 0))) setHeadTerm(bitmap, query, headTermAt(head, i));
+function prefixInMutable(query: Query, mutable: MutableRun, bitmap: usize): void {
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    if (mutableStartsWith(mutable, mutableTermAt(mutable, i), refAt(query, 0)))
+      setMutableTerm(bitmap, query, mutableTermAt(mutable, i));
   }
 }
 
 /** True when the phrase begins at `token`. */
-function standsAt(query: Query, head: Head, whole: u32, token: u32, slot: Slot): bool {
+function standsAt(query: Query, mutable: MutableRun, whole: u32, token: u32, slot: Slot): bool {
   if (token + query.terms > slot.first + slot.length) return false;
-  for (let i: u32 = 0; i < whole; i++) if (entryAt(head, token + i).term != refAt(query, i).head) return false;
+  for (let i: u32 = 0; i < whole; i++) if (entryAt(mutable, token + i).term != refAt(query, i).mutable) return false;
   if (whole == query.terms) return true;
-  return headStartsWith(head, headTermAt(head, entryAt(head, token + whole).term), refAt(query, whole));
+  return mutableStartsWith(mutable, mutableTermAt(mutable, entryAt(mutable, token + whole).term), refAt(query, whole));
 }
 
 // A place where a phrase may begin is a chunk's ordinal and a position in the chunk, combined in a u64. Places are
@@ -90,7 +103,7 @@ function gather(cursor: Cursor, offset: u32, places: usize): u32 {
     const start = startOf(cursor, cursor.i);
     const end = startOf(cursor, cursor.i + 1);
     if (found + end - start > PLACES_MAX) return found;
-    if (isLive(cursor.segment, ordinal)) found = addPlaces(cursor, ordinal, start, end, offset, places, found);
+    if (isLive(cursor.run, ordinal)) found = addPlaces(cursor, ordinal, start, end, offset, places, found);
     if (++cursor.i == countOf(cursor)) nextBlock(cursor);
   }
   return found;
@@ -157,7 +170,7 @@ function startOf(cursor: Cursor, i: u32): u32 {
 /** @inline */
 function positionAt(cursor: Cursor, i: u32): u32 {
   const block = blockOf(cursor, cursor.block);
-  return readRun(<usize>changetype<Segment>(cursor.segment).positions + block.positions, i, block.positionBits);
+  return readRun(<usize>changetype<Run>(cursor.run).positions + block.positions, i, block.positionBits);
 }
 
 /**
@@ -170,48 +183,48 @@ export function findPhrase(scratch: usize, root: usize, terms: u32, lastIsPrefix
   const bitmap = openBitmap(scratch, query);
   if (!bitmap) return FULL;
   const whole = lastIsPrefix ? terms - 1 : terms;
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
-    if (whole) phraseInSegment(query, areaAt(scratch, SCRATCH_ALLOWED), segmentAt(query.list, i), whole, bitmap);
-    else prefixInSegment(query, segmentAt(query.list, i), bitmap);
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    if (whole) phraseInRun(query, areaAt(scratch, SCRATCH_ALLOWED), runAt(query.list, i), whole, bitmap);
+    else prefixInRun(query, runAt(query.list, i), bitmap);
   }
-  if (query.head) phraseInHead(query, changetype<Head>(query.head), whole, bitmap);
+  if (query.mutable) phraseInMutable(query, changetype<MutableRun>(query.mutable), whole, bitmap);
   return bitmapWords(query);
 }
 
-function prefixInSegment(query: Query, segment: usize, bitmap: usize): void {
+function prefixInRun(query: Query, run: usize, bitmap: usize): void {
   const ref = refAt(query, 0);
-  for (let term = firstWith(query, segment, 0); term < termCount(segment) && startsWith(segment, term, ref); term++) {
-    setTerm(bitmap, cursorAt(query, 0), segment, term);
+  for (let term = firstWith(query, run, 0); term < termCount(run) && startsWith(run, term, ref); term++) {
+    setTerm(bitmap, cursorAt(query, 0), run, term);
   }
 }
 
 /** Index of the first term that may begin with the i-th term of the query. */
-function firstWith(query: Query, segment: usize, i: u32): u32 {
+function firstWith(query: Query, run: usize, i: u32): u32 {
   const ref = refAt(query, i);
-  return lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+  return lowerTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
 }
 
-function phraseInSegment(query: Query, places: usize, segment: usize, whole: u32, bitmap: usize): void {
+function phraseInRun(query: Query, places: usize, run: usize, whole: u32, bitmap: usize): void {
   let rarest: u32 = 0;
   let fewest: u32 = NONE;
   for (let i: u32 = 0; i < whole; i++) {
     const ref = refAt(query, i);
-    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
     if (term < 0) return;
-    openCursor(cursorAt(query, i), segment, term);
-    if (termAt(segment, term).count >= fewest) continue;
-    fewest = termAt(segment, term).count;
+    openCursor(cursorAt(query, i), run, term);
+    if (termAt(run, term).count >= fewest) continue;
+    fewest = termAt(run, term).count;
     rarest = i;
   }
   const driver = cursorAt(query, rarest);
-  while (!atEnd(driver)) siftBatch(query, places, segment, whole, rarest, bitmap);
+  while (!atEnd(driver)) siftBatch(query, places, run, whole, rarest, bitmap);
 }
 
 /**
  * Collects as many places of the rarest token as there is room for, and sets the bits of the chunks whose places all
  * other tokens confirm.
  */
-function siftBatch(query: Query, places: usize, segment: usize, whole: u32, rarest: u32, bitmap: usize): void {
+function siftBatch(query: Query, places: usize, run: usize, whole: u32, rarest: u32, bitmap: usize): void {
   let count = gather(cursorAt(query, rarest), rarest, places);
   for (let i: u32 = 0; i < whole && count; i++) if (i != rarest) count = sift(cursorAt(query, i), i, places, count);
   if (whole == query.terms) {
@@ -219,30 +232,18 @@ function siftBatch(query: Query, places: usize, segment: usize, whole: u32, rare
     return;
   }
   const ref = refAt(query, whole);
-  for (
-    let term = firstWith(query, segment, whole);
-    count && term < termCount(segment) && startsWith(segment, term, ref);
-    term++
-  ) {
-    confirm(cursorAt(query, whole), segment, term, whole, places, count, bitmap);
+  for (let term = firstWith(query, run, whole); count && term < termCount(run) && startsWith(run, term, ref); term++) {
+    confirm(cursorAt(query, whole), run, term, whole, places, count, bitmap);
   }
 }
 
 /** Sets the bits of the chunks that have the term at the end of the phrase. */
-function confirm(
-  cursor: Cursor,
-  segment: usize,
-  term: u32,
-  offset: u32,
-  places: usize,
-  count: u32,
-  bitmap: usize,
-): void {
-  openCursor(cursor, segment, term);
+function confirm(cursor: Cursor, run: usize, term: u32, offset: u32, places: usize, count: u32, bitmap: usize): void {
+  openCursor(cursor, run, term);
   let known: u32 = NONE;
   for (let i: u32 = 0; i < count && !atEnd(cursor); i++) {
     const ordinal = load<u32>(places + ((<usize>i) << 3), 4);
-    if (ordinal == known || !isLive(segment, ordinal)) continue;
+    if (ordinal == known || !isLive(run, ordinal)) continue;
     if (!stands(cursor, ordinal, load<u32>(places + ((<usize>i) << 3)) + offset)) continue;
     setBit(bitmap, ordinal);
     known = ordinal;

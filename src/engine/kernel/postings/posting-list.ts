@@ -1,12 +1,12 @@
 // The postings of one term in one frozen run, packed in blocks. A cursor goes through them by rising ordinals, block by
 // block, and unpacks a block only when it is looked into. A cursor is a record of fixed size with two buffers, in the
 // scratch of a search or in a merge. Any thread, each with its own cursors.
-import { BLOCK, Block, Segment, termAt } from './run';
+import { BLOCK, Block, Run, termAt } from './run';
 
 /** A position in the postings of a term. */
 @unmanaged
 export class Cursor {
-  segment: u32;
+  run: u32;
   /** Address of the term's first block, the number of its blocks, and the number of postings in the last one. */
   blocks: u32;
   blockCount: u32;
@@ -36,14 +36,14 @@ const WEIGHTS: usize = ORDINALS + 4 * 132;
 export const CURSOR_BYTES: usize = WEIGHTS + 4 * 132;
 
 /** Sets a cursor to the first block of the term with the number `term`. */
-export function openCursor(cursor: Cursor, segment: usize, term: u32): void {
-  const list = termAt(segment, term);
+export function openCursor(cursor: Cursor, run: usize, term: u32): void {
+  const list = termAt(run, term);
   memory.fill(changetype<usize>(cursor), 0, ORDINALS);
-  cursor.segment = <u32>segment;
-  cursor.blocks = changetype<Segment>(segment).blocks + list.block * <u32>offsetof<Block>();
+  cursor.run = <u32>run;
+  cursor.blocks = changetype<Run>(run).blocks + list.block * <u32>offsetof<Block>();
   cursor.blockCount = (list.count + BLOCK - 1) / BLOCK;
   cursor.lastCount = list.count - (cursor.blockCount - 1) * BLOCK;
-  cursor.before = changetype<Segment>(segment).first - 1;
+  cursor.before = changetype<Run>(run).first - 1;
 }
 
 /** @inline */
@@ -217,7 +217,7 @@ export function seek(cursor: Cursor, ordinal: u32): void {
 export function unpackOrdinals(cursor: Cursor): void {
   if (cursor.unpacked == cursor.block + 1) return;
   const block = blockOf(cursor, cursor.block);
-  const from = <usize>changetype<Segment>(cursor.segment).postings + block.postings;
+  const from = <usize>changetype<Run>(cursor.run).postings + block.postings;
   const base = baseOf(cursor, cursor.block);
   const count = countOf(cursor);
   if (block.isBitmap) unpackBitmap(cursor, from, base);
@@ -256,7 +256,7 @@ function unpackBitmap(cursor: Cursor, from: usize, base: u32): void {
 
 /** Address of the counts of a block, which follow its ordinals. */
 export function countsAt(cursor: Cursor, block: Block): usize {
-  const from = <usize>changetype<Segment>(cursor.segment).postings + block.postings;
+  const from = <usize>changetype<Run>(cursor.run).postings + block.postings;
   if (block.isBitmap) return from + bitmapBytes(block.last - baseOf(cursor, cursor.block));
   const count = countOf(cursor);
   return count > 1 ? from + packedBytes(count, block.ordinalBits) : from;
@@ -275,5 +275,5 @@ export function countAt(cursor: Cursor, i: u32): u32 {
 
 /** Address of the bitmap of the current block. @inline */
 export function bitmapAt(cursor: Cursor): usize {
-  return <usize>changetype<Segment>(cursor.segment).postings + blockOf(cursor, cursor.block).postings;
+  return <usize>changetype<Run>(cursor.run).postings + blockOf(cursor, cursor.block).postings;
 }

@@ -4,9 +4,9 @@
 import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Cursor, CURSOR_BYTES } from './posting-list';
-import { Head } from './mutable-run';
+import { MutableRun } from './mutable-run';
 import { keyOf, lengthTo0, tailLength } from './run';
-import { headIn, Words } from './text-index';
+import { mutableIn, Words } from './text-index';
 
 /** The record at the beginning of the memory of a query. */
 @unmanaged
@@ -23,7 +23,7 @@ export class Query {
    * The list of runs that the query searches, the mutable run in it or 0, and the number of slots that the latter had.
    */
   list: u32;
-  head: u32;
+  mutable: u32;
   slots: u32;
   /** All ordinals that the query meets are below this. */
   end: u32;
@@ -39,7 +39,7 @@ export class Query {
   window: u32;
   marks: u32;
   cursors: u32;
-  segment: u32;
+  run: u32;
 }
 
 /** A term of the query. */
@@ -53,7 +53,7 @@ export class TermRef {
    * The term's number in the mutable run, or NONE; and whether the term alone cannot make a chunk of the mutable run
    * one of the k best.
    */
-  head: u32;
+  mutable: u32;
   isIdle: bool;
 }
 
@@ -90,8 +90,8 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
 function look(query: Query, root: usize): void {
   do {
     query.list = atomic.load<u32>(root, offsetof<Words>('list'));
-    query.head = <u32>headIn(query.list);
-    query.slots = query.head ? atomic.load<u32>(<usize>query.head + offsetof<Head>('slots')) : 0;
+    query.mutable = <u32>mutableIn(query.list);
+    query.slots = query.mutable ? atomic.load<u32>(<usize>query.mutable + offsetof<MutableRun>('slots')) : 0;
   } while (atomic.load<u32>(root, offsetof<Words>('list')) != query.list);
   query.end = atomic.load<u32>(root, offsetof<Words>('end'));
   query.lengths = atomic.load<u32>(root, offsetof<Words>('lengths'));

@@ -8,11 +8,11 @@ import { bestBound, clearBest, isBestFull, offer, sortBest } from '../memory/top
 import { blockBoundOf, boundOf, weigh, weighBlock, weightIn, windowBoundOf } from './bm25';
 import {
   Entry,
-  Head,
+  MutableRun,
   Slot,
   entryAt,
   findSlot,
-  headTermAt,
+  mutableTermAt,
   newestOf,
   numberAt,
   placeOf,
@@ -36,9 +36,9 @@ import {
   weightsOf,
 } from './posting-list';
 import { Query, TermRef, WINDOW, cursorAt, isAllowed, openQuery, refAt, tailLengthOf, tailOf } from './query';
-import { BLOCK, Segment, findTerm, hashOf, isLive, termAt } from './run';
-import { segmentAt, segmentCount } from './text-index';
-import { segmentWith } from './write';
+import { BLOCK, Run, findTerm, hashOf, isLive, termAt } from './run';
+import { runAt, runCount } from './text-index';
+import { runWith } from './write';
 
 // A window of ordinals has the sums of the weights of the processed terms and a mark for each chunk with such a term.
 
@@ -114,7 +114,7 @@ function takeWindow(scratch: usize, query: Query, idle: u32, from: u32, end: u32
  * offers it.
  */
 function consider(scratch: usize, query: Query, idle: u32, ordinal: u32, partial: u32): void {
-  if (!isLive(query.segment, ordinal) || !isAllowed(query, ordinal)) return;
+  if (!isLive(query.run, ordinal) || !isAllowed(query, ordinal)) return;
   let score = partial;
   for (let j = idle; j > 0; j--) {
     const cursor = ordered(query, j - 1);
@@ -131,12 +131,12 @@ function consider(scratch: usize, query: Query, idle: u32, ordinal: u32, partial
 }
 
 /** Ranks the chunks of one frozen run. */
-function rankSegment(scratch: usize, query: Query, segment: usize): void {
-  query.segment = <u32>segment;
-  const terms = openCursors(query, segment);
-  const end = changetype<Segment>(segment).end;
+function rankRun(scratch: usize, query: Query, run: usize): void {
+  query.run = <u32>run;
+  const terms = openCursors(query, run);
+  const end = changetype<Run>(run).end;
   let width: u32 = WINDOW_FIRST;
-  for (let from = changetype<Segment>(segment).first; from < end; ) {
+  for (let from = changetype<Run>(run).first; from < end; ) {
     raiseFloor(scratch, query);
     const windowEnd = min(from + width, end);
     const idle = orderTerms(query, terms, from, windowEnd);
@@ -153,16 +153,16 @@ function rankSegment(scratch: usize, query: Query, segment: usize): void {
 const WINDOW_FIRST: u32 = 256;
 
 /** Opens cursors for the terms that the run has. Returns their number. */
-function openCursors(query: Query, segment: usize): u32 {
+function openCursors(query: Query, run: usize): u32 {
   let terms: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
     if (term < 0) continue;
     const cursor = cursorAt(query, terms);
-    openCursor(cursor, segment, term);
+    openCursor(cursor, run, term);
     cursor.factor = ref.factor;
-    cursor.bound = boundOf(query, ref.factor, termAt(segment, term).impact);
+    cursor.bound = boundOf(query, ref.factor, termAt(run, term).impact);
     cursor.windowBound = cursor.bound;
     sink(query, cursor, terms++);
   }
@@ -245,56 +245,56 @@ function nextOrdinal(scratch: usize, query: Query, terms: u32, from: u32, end: u
  * Ranks the chunks of the mutable run. The chains of the terms that can matter are followed from the newest token; the
  * other terms are counted in the tokens of the chunks found. It runs after the frozen runs, when the floor is high.
  */
-function rankHead(scratch: usize, query: Query, head: Head): void {
+function rankMutable(scratch: usize, query: Query, mutable: MutableRun): void {
   raiseFloor(scratch, query);
   let rest: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    ref.head = findInHead(head, ref);
-    const bound = ref.head == NONE ? 0 : boundInHead(query, head, ref);
+    ref.mutable = findInMutable(mutable, ref);
+    const bound = ref.mutable == NONE ? 0 : boundInMutable(query, mutable, ref);
     const isIdle = keyFor(rest + bound, 0) <= query.floor;
     if (isIdle) rest += bound;
-    else if (bound) walkChain(query, head, ref);
+    else if (bound) walkChain(query, mutable, ref);
     ref.isIdle = isIdle;
   }
-  for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, head, first, rest);
+  for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, mutable, first, rest);
 }
 
 /** The number of a term in the mutable run, or NONE. */
-export function findInHead(head: Head, ref: TermRef): u32 {
-  const table = tableOf(head);
-  return table ? numberAt(placeOf(head, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
+export function findInMutable(mutable: MutableRun, ref: TermRef): u32 {
+  const table = tableOf(mutable);
+  return table ? numberAt(placeOf(mutable, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
 }
 
 /** @inline */
-function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
-  return weigh(query, ref.factor, headTermAt(head, ref.head).most, head.shortest);
+function boundInMutable(query: Query, mutable: MutableRun, ref: TermRef): u32 {
+  return weigh(query, ref.factor, mutableTermAt(mutable, ref.mutable).most, mutable.shortest);
 }
 
 /** Adds the weights of a term to the sums of the slots. Tokens of one chunk are adjacent in the chain. */
-function walkChain(query: Query, head: Head, ref: TermRef): void {
-  let token = newestOf(headTermAt(head, ref.head));
+function walkChain(query: Query, mutable: MutableRun, ref: TermRef): void {
+  let token = newestOf(mutableTermAt(mutable, ref.mutable));
   while (token) {
-    const slot = entryAt(head, token - 1).slot;
+    const slot = entryAt(mutable, token - 1).slot;
     let count: u32 = 0;
-    for (; token && entryAt(head, token - 1).slot == slot; token = entryAt(head, token - 1).before) count++;
+    for (; token && entryAt(mutable, token - 1).slot == slot; token = entryAt(mutable, token - 1).before) count++;
     if (slot >= query.slots) continue;
     const sum = <usize>query.window + ((<usize>slot) << 2);
-    store<u32>(sum, load<u32>(sum) + weigh(query, ref.factor, count, slotAt(head, slot).length));
+    store<u32>(sum, load<u32>(sum) + weigh(query, ref.factor, count, slotAt(mutable, slot).length));
     const mark = <usize>query.marks + ((<usize>(slot >> 6)) << 3);
     store<u64>(mark, load<u64>(mark) | ((<u64>1) << (slot & 63)));
   }
 }
 
-function takeSlots(scratch: usize, query: Query, head: Head, first: u32, rest: u32): void {
+function takeSlots(scratch: usize, query: Query, mutable: MutableRun, first: u32, rest: u32): void {
   const at = <usize>query.marks + (first >> 3);
   for (let mark = load<u64>(at); mark; mark &= mark - 1) {
     const number = first + <u32>ctz(mark);
-    const slot = slotAt(head, number);
+    const slot = slotAt(mutable, number);
     const ordinal = slot.ordinal;
     let score = load<u32>(<usize>query.window + ((<usize>number) << 2));
     if (ordinal == NONE || keyFor(score + rest, ordinal) <= query.floor || !isAllowed(query, ordinal)) continue;
-    score += restOf(query, head, slot);
+    score += restOf(query, mutable, slot);
     if (keyFor(score, ordinal) <= query.floor) continue;
     offer(scratch, keyFor(score, ordinal));
     raiseFloor(scratch, query);
@@ -302,21 +302,21 @@ function takeSlots(scratch: usize, query: Query, head: Head, first: u32, rest: u
 }
 
 /** The sum of the weights of the terms whose chains were not followed. */
-function restOf(query: Query, head: Head, slot: Slot): u32 {
+function restOf(query: Query, mutable: MutableRun, slot: Slot): u32 {
   let score: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    if (!ref.isIdle || ref.head == NONE) continue;
-    const count = countInSlot(head, slot, ref.head);
+    if (!ref.isIdle || ref.mutable == NONE) continue;
+    const count = countInSlot(mutable, slot, ref.mutable);
     if (count) score += weigh(query, ref.factor, count, slot.length);
   }
   return score;
 }
 
 /** The number of occurrences of a term in a chunk of the mutable run. */
-function countInSlot(head: Head, slot: Slot, term: u32): u32 {
+function countInSlot(mutable: MutableRun, slot: Slot, term: u32): u32 {
   let count: u32 = 0;
-  let at = changetype<usize>(entryAt(head, slot.first));
+  let at = changetype<usize>(entryAt(mutable, slot.first));
   for (const end = at + <usize>slot.length * offsetof<Entry>(); at < end; at += offsetof<Entry>())
     count += load<u32>(at) == term ? 1 : 0;
   return count;
@@ -337,15 +337,15 @@ export function countWords(scratch: usize, root: usize, terms: u32): i32 {
 function frequencyOf(query: Query, i: u32): u32 {
   const ref = refAt(query, i);
   let frequency: u32 = 0;
-  if (query.head) {
-    const head = changetype<Head>(query.head);
-    const number = findInHead(head, ref);
-    if (number != NONE) frequency += headTermAt(head, number).chunks;
+  if (query.mutable) {
+    const mutable = changetype<MutableRun>(query.mutable);
+    const number = findInMutable(mutable, ref);
+    if (number != NONE) frequency += mutableTermAt(mutable, number).chunks;
   }
-  for (let j: u32 = 0; j < segmentCount(query.list); j++) {
-    const segment = segmentAt(query.list, j);
-    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
-    if (term >= 0) frequency += termAt(segment, term).count - termAt(segment, term).dead;
+  for (let j: u32 = 0; j < runCount(query.list); j++) {
+    const run = runAt(query.list, j);
+    const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
+    if (term >= 0) frequency += termAt(run, term).count - termAt(run, term).dead;
   }
   return frequency;
 }
@@ -357,9 +357,9 @@ function frequencyOf(query: Query, i: u32): u32 {
 export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
   if (!query) return FULL;
-  if (query.head)
+  if (query.mutable)
     for (let i: u32 = 0; i < terms; i++)
-      refAt(query, i).head = findInHead(changetype<Head>(query.head), refAt(query, i));
+      refAt(query, i).mutable = findInMutable(changetype<MutableRun>(query.mutable), refAt(query, i));
   for (let i: u32 = 0; i < chunks; i++) {
     const at = ordinals + ((<usize>i) << 2);
     store<u32>(at, matchedIn(query, load<u32>(at)));
@@ -368,22 +368,23 @@ export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: us
 }
 
 function matchedIn(query: Query, ordinal: u32): u32 {
-  const segment = segmentWith(query.list, ordinal);
-  const head = changetype<Head>(query.head);
-  const slot = !segment && query.head ? findSlot(head, query.slots, ordinal) : NONE;
+  const run = runWith(query.list, ordinal);
+  const mutable = changetype<MutableRun>(query.mutable);
+  const slot = !run && query.mutable ? findSlot(mutable, query.slots, ordinal) : NONE;
   let matched: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    if (segment) {
-      const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
-      if (term >= 0 && hasOrdinal(cursorAt(query, 0), segment, term, ordinal)) matched++;
-    } else if (slot != NONE && ref.head != NONE && countInSlot(head, slotAt(head, slot), ref.head)) matched++;
+    if (run) {
+      const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
+      if (term >= 0 && hasOrdinal(cursorAt(query, 0), run, term, ordinal)) matched++;
+    } else if (slot != NONE && ref.mutable != NONE && countInSlot(mutable, slotAt(mutable, slot), ref.mutable))
+      matched++;
   }
   return matched;
 }
 
-function hasOrdinal(cursor: Cursor, segment: usize, term: u32, ordinal: u32): bool {
-  openCursor(cursor, segment, term);
+function hasOrdinal(cursor: Cursor, run: usize, term: u32, ordinal: u32): bool {
+  openCursor(cursor, run, term);
   seek(cursor, ordinal);
   return !atEnd(cursor) && ordinalAt(cursor, cursor.i) == ordinal;
 }
@@ -412,8 +413,8 @@ export function rankWords(
     query.allowedEnd = allowed;
   }
   clearBest(scratch, k);
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) rankSegment(scratch, query, segmentAt(query.list, i));
-  if (query.head) rankHead(scratch, query, changetype<Head>(query.head));
+  for (let i: u32 = 0; i < runCount(query.list); i++) rankRun(scratch, query, runAt(query.list, i));
+  if (query.mutable) rankMutable(scratch, query, changetype<MutableRun>(query.mutable));
   const count = sortBest(scratch);
   writeAnswer(scratch, k, count);
   return count;

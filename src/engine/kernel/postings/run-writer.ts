@@ -12,7 +12,7 @@ import {
   NO_IMPACT,
   POSITIONS,
   POSTINGS,
-  Segment,
+  Run,
   TAILS,
   TERMS,
   Term,
@@ -29,7 +29,7 @@ import {
  */
 @unmanaged
 export class Writer {
-  segment: u32;
+  run: u32;
   /** Address of the chunk lengths by ordinal. */
   lengths: u32;
   /** The number of collected postings, and the ordinal after which all of them come. */
@@ -57,7 +57,7 @@ export function positionsArea(writer: Writer): Area {
 
 /** @inline */
 function currentTerm(writer: Writer): Term {
-  return termAt(writer.segment, termCount(writer.segment) - 1);
+  return termAt(writer.run, termCount(writer.run) - 1);
 }
 
 /**
@@ -65,10 +65,10 @@ function currentTerm(writer: Writer): Term {
  * they need. False when memory is full.
  */
 function writeBlock(writer: Writer): bool {
-  const segment = <usize>writer.segment;
-  const blocks = areaOf(segment, BLOCKS);
-  const postings = areaOf(segment, POSTINGS);
-  const positions = areaOf(segment, POSITIONS);
+  const run = <usize>writer.run;
+  const blocks = areaOf(run, BLOCKS);
+  const postings = areaOf(run, POSTINGS);
+  const positions = areaOf(run, POSITIONS);
   const positionBits = bitsOf(writer.furthest);
   const positionCount = writer.positionsUsed >> 2;
   if (
@@ -168,9 +168,9 @@ function closeBlock(writer: Writer, block: Block): void {
 }
 
 /** Begins to write an empty run. `lengths` is the address of the chunk lengths by ordinal. */
-export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
+export function openWriter(writer: Writer, run: usize, lengths: u32): void {
   memory.fill(changetype<usize>(writer), 0, WRITER_BYTES);
-  writer.segment = <u32>segment;
+  writer.run = <u32>run;
   writer.lengths = lengths;
 }
 
@@ -179,10 +179,10 @@ export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
  * below; the run must then be discarded.
  */
 export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): bool {
-  const segment = <usize>writer.segment;
-  const keys = areaOf(segment, KEYS);
-  const terms = areaOf(segment, TERMS);
-  const tails = areaOf(segment, TAILS);
+  const run = <usize>writer.run;
+  const keys = areaOf(run, KEYS);
+  const terms = areaOf(run, TERMS);
+  const tails = areaOf(run, TAILS);
   if (!reserve(keys, 8) || !reserve(terms, offsetof<Term>()) || !reserve(tails, 8 + <usize>length)) return false;
   if (!tails.used) tails.used = 4; // 0 means none.
   store<u64>(<usize>keys.at + keys.used, key);
@@ -191,7 +191,7 @@ export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): boo
   term.tail = length > 8 ? tails.used : 0;
   term.count = 0;
   term.dead = 0;
-  term.block = areaOf(segment, BLOCKS).used / <u32>offsetof<Block>();
+  term.block = areaOf(run, BLOCKS).used / <u32>offsetof<Block>();
   term.impact = NO_IMPACT;
   terms.used += <u32>offsetof<Term>();
   if (term.tail) {
@@ -199,7 +199,7 @@ export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): boo
     memory.copy(<usize>tails.at + tails.used + 4, at, length);
     tails.used += 4 + length;
   }
-  writer.base = changetype<Segment>(segment).first - 1;
+  writer.base = changetype<Run>(run).first - 1;
   writer.impact = NO_IMPACT;
   return true;
 }
@@ -236,9 +236,9 @@ export function endTerm(writer: Writer): bool {
   if (writer.gathered && !writeBlock(writer)) return false;
   const term = currentTerm(writer);
   if (term.count) return true;
-  const segment = changetype<Segment>(<usize>writer.segment);
-  segment.keysUsed -= 8;
-  segment.termsUsed -= <u32>offsetof<Term>();
-  if (term.tail) segment.tailsUsed = term.tail;
+  const run = changetype<Run>(<usize>writer.run);
+  run.keysUsed -= 8;
+  run.termsUsed -= <u32>offsetof<Term>();
+  if (term.tail) run.tailsUsed = term.tail;
   return true;
 }

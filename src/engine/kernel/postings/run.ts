@@ -83,7 +83,7 @@ export function lengthTo0(at: usize): u32 {
 
 /** The record of a frozen run: its range of ordinals, its counts and its areas. */
 @unmanaged
-export class Segment {
+export class Run {
   /** The lowest ordinal, and one more than the highest. */
   first: u32;
   end: u32;
@@ -162,92 +162,92 @@ export class Block {
 
 export const BLOCK: u32 = 128;
 
-export function areaOf(segment: usize, index: usize): Area {
-  return changetype<Area>(segment + offsetof<Segment>('keys') + index * offsetof<Area>());
+export function areaOf(run: usize, index: usize): Area {
+  return changetype<Area>(run + offsetof<Run>('keys') + index * offsetof<Area>());
 }
 
 /** @inline */
-export function termCount(segment: usize): u32 {
-  return changetype<Segment>(segment).keysUsed >> 3;
+export function termCount(run: usize): u32 {
+  return changetype<Run>(run).keysUsed >> 3;
 }
 
 /** @inline */
-export function termAt(segment: usize, i: u32): Term {
-  return changetype<Term>(<usize>changetype<Segment>(segment).terms + <usize>i * offsetof<Term>());
+export function termAt(run: usize, i: u32): Term {
+  return changetype<Term>(<usize>changetype<Run>(run).terms + <usize>i * offsetof<Term>());
 }
 
 /** Address of a long term's length and bytes; 0 for a short term. @inline */
-export function longAt(segment: usize, i: u32): usize {
-  const tail = termAt(segment, i).tail;
-  return tail ? <usize>changetype<Segment>(segment).tails + tail : 0;
+export function longAt(run: usize, i: u32): usize {
+  const tail = termAt(run, i).tail;
+  return tail ? <usize>changetype<Run>(run).tails + tail : 0;
 }
 
-export function termLength(segment: usize, i: u32): u32 {
-  const long = longAt(segment, i);
-  const key = keyAt(segment, i);
+export function termLength(run: usize, i: u32): u32 {
+  const long = longAt(run, i);
+  const key = keyAt(run, i);
   return long ? load<u32>(long) : key ? 8 - (<u32>ctz(key) >> 3) : 0;
 }
 
 /** Address of a term's bytes. Those of a short term are written to `short`, which has room for eight bytes. */
-export function bytesAt(segment: usize, i: u32, short: usize): usize {
-  const long = longAt(segment, i);
+export function bytesAt(run: usize, i: u32, short: usize): usize {
+  const long = longAt(run, i);
   if (long) return long + 4;
-  store<u64>(short, bswap<u64>(keyAt(segment, i)));
+  store<u64>(short, bswap<u64>(keyAt(run, i)));
   return short;
 }
 
 /** @inline */
-export function keyAt(segment: usize, i: u32): u64 {
-  return load<u64>(<usize>changetype<Segment>(segment).keys + ((<usize>i) << 3));
+export function keyAt(run: usize, i: u32): u64 {
+  return load<u64>(<usize>changetype<Run>(run).keys + ((<usize>i) << 3));
 }
 
 /** Compares the i-th term with the term that has `key` and the tail given. The result is negative, 0 or positive. */
-export function compareTerm(segment: usize, i: u32, key: u64, tail: usize, length: u32): i32 {
-  const own = keyAt(segment, i);
+export function compareTerm(run: usize, i: u32, key: u64, tail: usize, length: u32): i32 {
+  const own = keyAt(run, i);
   if (own != key) return own < key ? -1 : 1;
-  const long = longAt(segment, i);
+  const long = longAt(run, i);
   return long ? compareBytes(long + 12, load<u32>(long) - 8, tail, length) : 0 - <i32>length;
 }
 
 /** Index of the first term that is not less than the one given. */
-export function lowerTerm(segment: usize, key: u64, tail: usize, length: u32): u32 {
+export function lowerTerm(run: usize, key: u64, tail: usize, length: u32): u32 {
   let low: u32 = 0;
-  let high = termCount(segment);
+  let high = termCount(run);
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compareTerm(segment, middle, key, tail, length) < 0) low = middle + 1;
+    if (compareTerm(run, middle, key, tail, length) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** Index of a term, or -1. */
-export function findTerm(segment: usize, key: u64, tail: usize, length: u32): i32 {
-  const i = lowerTerm(segment, key, tail, length);
-  return i < termCount(segment) && compareTerm(segment, i, key, tail, length) == 0 ? <i32>i : -1;
+export function findTerm(run: usize, key: u64, tail: usize, length: u32): i32 {
+  const i = lowerTerm(run, key, tail, length);
+  return i < termCount(run) && compareTerm(run, i, key, tail, length) == 0 ? <i32>i : -1;
 }
 
 /** Retires a run, which readers may still be using. Requires that it is in no list. */
-export function retireSegment(segment: usize): void {
-  for (let i: usize = 0; i < AREAS; i++) retireArea(areaOf(segment, i));
-  retire(segment);
+export function retireRun(run: usize): void {
+  for (let i: usize = 0; i < AREAS; i++) retireArea(areaOf(run, i));
+  retire(run);
 }
 
 /** Lines of one component of the memory, `TEXT_TERMS` to `TEXT_LIVE`. The record of the run counts with its terms. */
-export function segmentLines(segment: usize, part: u32): u32 {
+export function runLines(run: usize, part: u32): u32 {
   if (part == TEXT_TERMS) {
-    const areas = areaLines(areaOf(segment, KEYS)) + areaLines(areaOf(segment, TERMS));
-    return linesOf(segment) + areas + areaLines(areaOf(segment, TAILS));
+    const areas = areaLines(areaOf(run, KEYS)) + areaLines(areaOf(run, TERMS));
+    return linesOf(run) + areas + areaLines(areaOf(run, TAILS));
   }
-  if (part == TEXT_BLOCKS) return areaLines(areaOf(segment, BLOCKS));
-  if (part == TEXT_POSTINGS) return areaLines(areaOf(segment, POSTINGS));
-  return areaLines(areaOf(segment, part == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
+  if (part == TEXT_BLOCKS) return areaLines(areaOf(run, BLOCKS));
+  if (part == TEXT_POSTINGS) return areaLines(areaOf(run, POSTINGS));
+  return areaLines(areaOf(run, part == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
 }
 
 // Live bits: one bit for each ordinal of a run. A chunk is live in one frozen run, or in the mutable run, or nowhere.
 
-export function setLive(segment: usize, ordinal: u32): void {
-  const s = changetype<Segment>(segment);
+export function setLive(run: usize, ordinal: u32): void {
+  const s = changetype<Run>(run);
   const bit = ordinal - (s.first & ~63);
   const byte = <usize>s.bits + (bit >> 3);
   store<u8>(byte, load<u8>(byte) | <u8>((<u32>1) << (bit & 7)));
@@ -256,25 +256,25 @@ export function setLive(segment: usize, ordinal: u32): void {
 }
 
 /** @inline */
-export function isLive(segment: usize, ordinal: u32): bool {
-  const s = changetype<Segment>(segment);
+export function isLive(run: usize, ordinal: u32): bool {
+  const s = changetype<Run>(run);
   if (ordinal < s.first || ordinal >= s.end) return false;
   const bit = ordinal - (s.first & ~63);
   return ((load<u8>(<usize>s.bits + (bit >> 3)) >> (bit & 7)) & 1) != 0;
 }
 
 /** Adds the live chunks of another run, whose range of ordinals this run includes. No chunk is live in both. */
-export function joinLive(segment: usize, other: usize): void {
-  const to = changetype<Segment>(segment);
-  const from = changetype<Segment>(other);
+export function joinLive(run: usize, other: usize): void {
+  const to = changetype<Run>(run);
+  const from = changetype<Run>(other);
   let word = <usize>to.bits + (((from.first & ~63) - (to.first & ~63)) >> 3);
   for (let at: usize = from.bits; at < <usize>from.bits + from.bitsUsed; at += 8, word += 8)
     store<u64>(word, load<u64>(word) | load<u64>(at));
   to.live += from.live;
 }
 
-export function clearLive(segment: usize, ordinal: u32): void {
-  const s = changetype<Segment>(segment);
+export function clearLive(run: usize, ordinal: u32): void {
+  const s = changetype<Run>(run);
   const bit = ordinal - (s.first & ~63);
   const byte = <usize>s.bits + (bit >> 3);
   store<u8>(byte, load<u8>(byte) & ~(<u8>((<u32>1) << (bit & 7))));

@@ -3,7 +3,16 @@
 // which are few compared to the chunks. Any thread.
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
-import { Head, HeadTerm, bytesOf, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
+import {
+  MutableRun,
+  MutableTerm,
+  bytesOf,
+  entryAt,
+  mutableTermAt,
+  mutableTermCount,
+  newestOf,
+  slotAt,
+} from './mutable-run';
 import {
   Cursor,
   atEnd,
@@ -18,9 +27,9 @@ import {
   unpackOrdinals,
 } from './posting-list';
 import { Query, TermRef, cursorAt, openQuery, refAt, tailLengthOf, tailOf } from './query';
-import { findInHead } from './rank';
+import { findInMutable } from './rank';
 import {
-  Segment,
+  Run,
   bytesAt,
   compareBytes,
   equalBytes,
@@ -33,7 +42,7 @@ import {
   termCount,
   termLength,
 } from './run';
-import { segmentAt, segmentCount } from './text-index';
+import { runAt, runCount } from './text-index';
 
 // A result bitmap has one bit for each ordinal and is in the output area of the scratch.
 
@@ -58,9 +67,9 @@ export function setBit(bitmap: usize, ordinal: u32): void {
 }
 
 /** Sets the bits of all live chunks of a run that have the term. */
-export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32): void {
-  const isWhole = termAt(segment, term).dead == 0;
-  for (openCursor(cursor, segment, term); !atEnd(cursor); nextBlock(cursor)) {
+export function setTerm(bitmap: usize, cursor: Cursor, run: usize, term: u32): void {
+  const isWhole = termAt(run, term).dead == 0;
+  for (openCursor(cursor, run, term); !atEnd(cursor); nextBlock(cursor)) {
     if (isWhole && blockOf(cursor, cursor.block).isBitmap) {
       joinBits(bitmap, cursor);
       continue;
@@ -68,7 +77,7 @@ export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32
     unpackOrdinals(cursor);
     for (let i: u32 = 0; i < countOf(cursor); i++) {
       const ordinal = ordinalAt(cursor, i);
-      if (isWhole || isLive(segment, ordinal)) setBit(bitmap, ordinal);
+      if (isWhole || isLive(run, ordinal)) setBit(bitmap, ordinal);
     }
   }
 }
@@ -90,26 +99,26 @@ function joinBits(bitmap: usize, cursor: Cursor): void {
 }
 
 /** True when a term of a run begins with a term of the query. */
-export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
-  const key = keyAt(segment, term);
+export function startsWith(run: usize, term: u32, ref: TermRef): bool {
+  const key = keyAt(run, term);
   if (ref.length <= 8) return !ref.length || (key ^ ref.key) >> (64 - ((<u64>ref.length) << 3)) == 0;
-  const long = longAt(segment, term);
+  const long = longAt(run, term);
   return (
     key == ref.key && long != 0 && load<u32>(long) >= ref.length && equalBytes(long + 12, tailOf(ref), ref.length - 8)
   );
 }
 
 /** @inline */
-export function headStartsWith(head: Head, term: HeadTerm, ref: TermRef): bool {
-  return term.length >= ref.length && equalBytes(bytesOf(head, term), ref.at, ref.length);
+export function mutableStartsWith(mutable: MutableRun, term: MutableTerm, ref: TermRef): bool {
+  return term.length >= ref.length && equalBytes(bytesOf(mutable, term), ref.at, ref.length);
 }
 
 /** Sets the bits of all live chunks in the mutable run that have the term. */
-export function setHeadTerm(bitmap: usize, query: Query, term: HeadTerm): void {
-  const head = changetype<Head>(query.head);
-  for (let token = newestOf(term); token; token = entryAt(head, token - 1).before) {
-    const slot = entryAt(head, token - 1).slot;
-    const ordinal = slot < query.slots ? slotAt(head, slot).ordinal : NONE;
+export function setMutableTerm(bitmap: usize, query: Query, term: MutableTerm): void {
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let token = newestOf(term); token; token = entryAt(mutable, token - 1).before) {
+    const slot = entryAt(mutable, token - 1).slot;
+    const ordinal = slot < query.slots ? slotAt(mutable, slot).ordinal : NONE;
     if (ordinal != NONE) setBit(bitmap, ordinal);
   }
 }
@@ -123,22 +132,22 @@ export function findContaining(scratch: usize, root: usize, atEnd: bool): i32 {
   const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
   const ref = refAt(query, 0);
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
-    const segment = segmentAt(query.list, i);
-    for (let term: u32 = 0; term < termCount(segment); term++) {
-      const bytes = bytesAt(segment, term, query.window);
-      if (holds(bytes, termLength(segment, term), ref, atEnd)) setTerm(bitmap, cursorAt(query, 0), segment, term);
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    for (let term: u32 = 0; term < termCount(run); term++) {
+      const bytes = bytesAt(run, term, query.window);
+      if (holds(bytes, termLength(run, term), ref, atEnd)) setTerm(bitmap, cursorAt(query, 0), run, term);
     }
   }
-  if (query.head) containingInHead(query, ref, atEnd, bitmap);
+  if (query.mutable) containingInMutable(query, ref, atEnd, bitmap);
   return bitmapWords(query);
 }
 
-function containingInHead(query: Query, ref: TermRef, atEnd: bool, bitmap: usize): void {
-  const head = changetype<Head>(query.head);
-  for (let i: u32 = 0; i < headTermCount(head); i++) {
-    const term = headTermAt(head, i);
-    if (term.chunks && holds(bytesOf(head, term), term.length, ref, atEnd)) setHeadTerm(bitmap, query, term);
+function containingInMutable(query: Query, ref: TermRef, atEnd: bool, bitmap: usize): void {
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    const term = mutableTermAt(mutable, i);
+    if (term.chunks && holds(bytesOf(mutable, term), term.length, ref, atEnd)) setMutableTerm(bitmap, query, term);
   }
 }
 
@@ -172,21 +181,21 @@ const NO_LIMIT: usize = -1;
 function listAll(query: Query, max: u32, to: usize, room: usize): usize {
   const ref = refAt(query, 0);
   let bytes: usize = 0;
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
-    const segment = segmentAt(query.list, i);
-    let term = lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
-    for (let listed: u32 = 0; listed < max && term < termCount(segment) && startsWith(segment, term, ref); term++) {
-      if (termAt(segment, term).count == termAt(segment, term).dead) continue;
-      bytes += list(to, bytes, room, bytesAt(segment, term, query.window), termLength(segment, term));
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    let term = lowerTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
+    for (let listed: u32 = 0; listed < max && term < termCount(run) && startsWith(run, term, ref); term++) {
+      if (termAt(run, term).count == termAt(run, term).dead) continue;
+      bytes += list(to, bytes, room, bytesAt(run, term, query.window), termLength(run, term));
       listed++;
     }
   }
-  if (!query.head) return bytes;
-  const head = changetype<Head>(query.head);
-  for (let i: u32 = 0; i < headTermCount(head); i++) {
-    const term = headTermAt(head, i);
-    if (term.chunks && headStartsWith(head, term, ref))
-      bytes += list(to, bytes, room, bytesOf(head, term), term.length);
+  if (!query.mutable) return bytes;
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    const term = mutableTermAt(mutable, i);
+    if (term.chunks && mutableStartsWith(mutable, term, ref))
+      bytes += list(to, bytes, room, bytesOf(mutable, term), term.length);
   }
   return bytes;
 }
@@ -211,23 +220,23 @@ export function findAny(scratch: usize, root: usize, terms: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
   const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) anyInSegment(query, segmentAt(query.list, i), bitmap);
-  if (query.head) anyInHead(query, changetype<Head>(query.head), bitmap);
+  for (let i: u32 = 0; i < runCount(query.list); i++) anyInRun(query, runAt(query.list, i), bitmap);
+  if (query.mutable) anyInMutable(query, changetype<MutableRun>(query.mutable), bitmap);
   return bitmapWords(query);
 }
 
-function anyInSegment(query: Query, segment: usize, bitmap: usize): void {
+function anyInRun(query: Query, run: usize, bitmap: usize): void {
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
-    if (term >= 0) setTerm(bitmap, cursorAt(query, 0), segment, term);
+    const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
+    if (term >= 0) setTerm(bitmap, cursorAt(query, 0), run, term);
   }
 }
 
-function anyInHead(query: Query, head: Head, bitmap: usize): void {
+function anyInMutable(query: Query, mutable: MutableRun, bitmap: usize): void {
   for (let i: u32 = 0; i < query.terms; i++) {
-    const term = findInHead(head, refAt(query, i));
-    if (term != NONE) setHeadTerm(bitmap, query, headTermAt(head, term));
+    const term = findInMutable(mutable, refAt(query, i));
+    if (term != NONE) setMutableTerm(bitmap, query, mutableTermAt(mutable, term));
   }
 }
 
@@ -240,34 +249,35 @@ export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
   const query = openQuery(scratch, root, 3, 1);
   const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
-    const segment = segmentAt(query.list, i);
-    const end = lowerIn(segment, refAt(query, 1));
-    for (let term = lowerIn(segment, refAt(query, 0)); term < end; term++) {
-      if (holdsPiece(query, bytesAt(segment, term, query.window), termLength(segment, term), atEnd))
-        setTerm(bitmap, cursorAt(query, 0), segment, term);
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    const end = lowerIn(run, refAt(query, 1));
+    for (let term = lowerIn(run, refAt(query, 0)); term < end; term++) {
+      if (holdsPiece(query, bytesAt(run, term, query.window), termLength(run, term), atEnd))
+        setTerm(bitmap, cursorAt(query, 0), run, term);
     }
   }
-  if (query.head) rangeInHead(query, changetype<Head>(query.head), atEnd, bitmap);
+  if (query.mutable) rangeInMutable(query, changetype<MutableRun>(query.mutable), atEnd, bitmap);
   return bitmapWords(query);
 }
 
 /** @inline */
-function lowerIn(segment: usize, ref: TermRef): u32 {
-  return lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+function lowerIn(run: usize, ref: TermRef): u32 {
+  return lowerTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
 }
 
-function rangeInHead(query: Query, head: Head, atEnd: bool, bitmap: usize): void {
-  for (let i: u32 = 0; i < headTermCount(head); i++) {
-    const term = headTermAt(head, i);
-    if (!term.chunks || order(head, term, refAt(query, 0)) < 0 || order(head, term, refAt(query, 1)) >= 0) continue;
-    if (holdsPiece(query, bytesOf(head, term), term.length, atEnd)) setHeadTerm(bitmap, query, term);
+function rangeInMutable(query: Query, mutable: MutableRun, atEnd: bool, bitmap: usize): void {
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    const term = mutableTermAt(mutable, i);
+    if (!term.chunks || order(mutable, term, refAt(query, 0)) < 0 || order(mutable, term, refAt(query, 1)) >= 0)
+      continue;
+    if (holdsPiece(query, bytesOf(mutable, term), term.length, atEnd)) setMutableTerm(bitmap, query, term);
   }
 }
 
 /** @inline */
-function order(head: Head, term: HeadTerm, ref: TermRef): i32 {
-  return compareBytes(bytesOf(head, term), term.length, ref.at, ref.length);
+function order(mutable: MutableRun, term: MutableTerm, ref: TermRef): i32 {
+  return compareBytes(bytesOf(mutable, term), term.length, ref.at, ref.length);
 }
 
 function holdsPiece(query: Query, at: usize, length: u32, atEnd: bool): bool {
@@ -281,14 +291,14 @@ export function findLive(scratch: usize, root: usize): i32 {
   const query = openQuery(scratch, root, 0, 0);
   const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
-    const segment = changetype<Segment>(segmentAt(query.list, i));
-    let to = bitmap + ((segment.first & ~63) >> 3);
-    for (let at: usize = segment.bits; at < <usize>segment.bits + segment.bitsUsed; at += 8, to += 8)
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = changetype<Run>(runAt(query.list, i));
+    let to = bitmap + ((run.first & ~63) >> 3);
+    for (let at: usize = run.bits; at < <usize>run.bits + run.bitsUsed; at += 8, to += 8)
       store<u64>(to, load<u64>(to) | load<u64>(at));
   }
   for (let slot: u32 = 0; slot < query.slots; slot++) {
-    const ordinal = slotAt(changetype<Head>(query.head), slot).ordinal;
+    const ordinal = slotAt(changetype<MutableRun>(query.mutable), slot).ordinal;
     if (ordinal != NONE) setBit(bitmap, ordinal);
   }
   return bitmapWords(query);

@@ -1,7 +1,7 @@
-// The root of a segment's text index: its counts, the length of every chunk, the mutable run, the list of frozen runs,
-// and the current merge. docs/internals/text-index.md explains how these work together. The owner writes; what other
+// The root of a run's text index: its counts, the length of every chunk, the mutable run, the list of frozen runs, and
+// the current merge. docs/internals/text-index.md explains how these work together. The owner writes; what other
 // threads read is published by one atomic store.
-import { TEXT_HEAD, TEXT_LENGTHS } from '../../memory/layout';
+import { TEXT_LENGTHS, TEXT_MUTABLE } from '../../memory/layout';
 import {
   Area,
   allocate,
@@ -14,9 +14,9 @@ import {
   trimArea,
 } from '../memory/arena';
 import { retire } from '../memory/epochs';
-import { createHead, headLines, retireHead } from './mutable-run';
+import { createMutableRun, mutableLines, retireMutableRun } from './mutable-run';
 import { CURSOR_BYTES, Cursor } from './posting-list';
-import { LIVE_BITS, Segment, areaOf, retireSegment, segmentLines } from './run';
+import { LIVE_BITS, Run, areaOf, retireRun, runLines } from './run';
 import { WRITER_BYTES, Writer, positionsArea } from './run-writer';
 
 /**
@@ -35,7 +35,7 @@ export class Merge {
 /** An input of a merge. Its cursor follows the record. */
 @unmanaged
 export class Input {
-  segment: u32;
+  run: u32;
   /** The number of the input's next term. */
   term: u32;
   /** 1 while postings of the current term are left. */
@@ -68,7 +68,7 @@ export function cursorOf(input: Input): Cursor {
 export function releaseMerge(merge: usize): void {
   const writer = writerOf(merge);
   releaseArea(positionsArea(writer));
-  if (writer.segment) retireSegment(writer.segment);
+  if (writer.run) retireRun(writer.run);
   release(merge);
 }
 
@@ -117,8 +117,8 @@ export function dropWords(root: usize): void {
   const words = changetype<Words>(root);
   const list = words.list;
   if (words.merge) releaseMerge(words.merge);
-  if (headIn(list)) retireHead(headIn(list));
-  for (let i: u32 = 0; i < segmentCount(list); i++) retireSegment(segmentAt(list, i));
+  if (mutableIn(list)) retireMutableRun(mutableIn(list));
+  for (let i: u32 = 0; i < runCount(list); i++) retireRun(runAt(list, i));
   retire(list);
   retireArea(lengthsArea(words));
   retire(root);
@@ -154,17 +154,17 @@ export function setLength(words: Words, ordinal: u32, tokens: u32): void {
 const LIST_HEAD: usize = 8;
 
 /** The mutable run of a list, or 0. @inline */
-export function headIn(list: usize): usize {
+export function mutableIn(list: usize): usize {
   return list ? load<u32>(list) : 0;
 }
 
 /** @inline */
-export function segmentCount(list: usize): u32 {
+export function runCount(list: usize): u32 {
   return list ? load<u32>(list, 4) : 0;
 }
 
 /** @inline */
-export function segmentAt(list: usize, i: u32): usize {
+export function runAt(list: usize, i: u32): usize {
   return load<u32>(list + ((<usize>i) << 2), LIST_HEAD);
 }
 
@@ -173,10 +173,10 @@ export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
   if (part == TEXT_LENGTHS)
     return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
-  const head = headIn(words.list);
-  if (part == TEXT_HEAD) return head ? headLines(head) : 0;
+  const mutable = mutableIn(words.list);
+  if (part == TEXT_MUTABLE) return mutable ? mutableLines(mutable) : 0;
   let lines: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words.list); i++) lines += segmentLines(segmentAt(words.list, i), part);
+  for (let i: u32 = 0; i < runCount(words.list); i++) lines += runLines(runAt(words.list, i), part);
   return lines;
 }
 
@@ -187,17 +187,17 @@ export function wordsLines(root: usize, part: u32): u32 {
  * Creates an empty frozen run for ordinals in [first, end), with no live chunks. Returns its address, or 0 when memory
  * is full.
  */
-export function createSegment(first: u32, end: u32): usize {
-  const address = allocate(offsetof<Segment>());
+export function createRun(first: u32, end: u32): usize {
+  const address = allocate(offsetof<Run>());
   if (!address) return 0;
-  memory.fill(address, 0, offsetof<Segment>());
-  const segment = changetype<Segment>(address);
-  segment.first = first;
-  segment.end = end;
+  memory.fill(address, 0, offsetof<Run>());
+  const run = changetype<Run>(address);
+  run.first = first;
+  run.end = end;
   const bits = areaOf(address, LIVE_BITS);
   const bytes = ((<usize>(end - (first & ~63)) + 63) >> 6) << 3;
   if (!reserve(bits, bytes)) {
-    retireSegment(address);
+    retireRun(address);
     return 0;
   }
   memory.fill(bits.at, 0, bytes);
@@ -206,61 +206,61 @@ export function createSegment(first: u32, end: u32): usize {
 }
 
 /** Publishes an empty mutable run for the next chunk. False, with nothing changed, when memory is full. */
-export function publishHead(words: Words): bool {
-  const head = createHead();
-  if (!head) return false;
-  if (exchangeList(words, head, 0)) return true;
-  retireHead(head);
+export function publishMutableRun(words: Words): bool {
+  const mutable = createMutableRun();
+  if (!mutable) return false;
+  if (exchangeList(words, mutable, 0)) return true;
+  retireMutableRun(mutable);
   return false;
 }
 
 /**
- * Publishes a new list with the mutable run `head` (0 for none), without the frozen runs marked as gone, and with the
- * frozen run `added` (0 for none). Retires the old list and the runs that it alone had. False, with nothing changed,
- * when memory is full.
+ * Publishes a new list with the mutable run `mutable` (0 for none), without the frozen runs marked as gone, and with
+ * the frozen run `added` (0 for none). Retires the old list and the runs that it alone had. False, with nothing
+ * changed, when memory is full.
  */
-export function exchangeList(words: Words, head: usize, added: usize): bool {
+export function exchangeList(words: Words, mutable: usize, added: usize): bool {
   const old = <usize>words.list;
-  const list = allocate(LIST_HEAD + ((<usize>segmentCount(old) + 1) << 2));
+  const list = allocate(LIST_HEAD + ((<usize>runCount(old) + 1) << 2));
   if (!list) return false;
   let to = list + LIST_HEAD;
   let waiting = added;
-  for (let i: u32 = 0; i < segmentCount(old); i++) {
-    const segment = segmentAt(old, i);
-    if (isGone(segment)) continue;
-    if (waiting && changetype<Segment>(segment).first > changetype<Segment>(waiting).first) {
+  for (let i: u32 = 0; i < runCount(old); i++) {
+    const run = runAt(old, i);
+    if (isGone(run)) continue;
+    if (waiting && changetype<Run>(run).first > changetype<Run>(waiting).first) {
       to = put(to, waiting);
       waiting = 0;
     }
-    to = put(to, segment);
+    to = put(to, run);
   }
   if (waiting) to = put(to, waiting);
-  store<u32>(list, <u32>head);
+  store<u32>(list, <u32>mutable);
   store<u32>(list, <u32>((to - list - LIST_HEAD) >> 2), 4);
   atomic.store<u32>(changetype<usize>(words) + offsetof<Words>('list'), <u32>list);
-  if (headIn(old) && headIn(old) != head) retireHead(headIn(old));
+  if (mutableIn(old) && mutableIn(old) != mutable) retireMutableRun(mutableIn(old));
   retireList(old);
   return true;
 }
 
 /** @inline */
-function put(to: usize, segment: usize): usize {
-  store<u32>(to, <u32>segment);
+function put(to: usize, run: usize): usize {
+  store<u32>(to, <u32>run);
   return to + 4;
 }
 
 /** @inline */
-function isGone(segment: usize): bool {
-  return changetype<Segment>(segment).isGone != 0;
+function isGone(run: usize): bool {
+  return changetype<Run>(run).isGone != 0;
 }
 
 /** Retires a replaced list, and its frozen runs that are marked as gone. */
 function retireList(list: usize): void {
-  for (let i: u32 = 0; i < segmentCount(list); i++) if (isGone(segmentAt(list, i))) retireSegment(segmentAt(list, i));
+  for (let i: u32 = 0; i < runCount(list); i++) if (isGone(runAt(list, i))) retireRun(runAt(list, i));
   retire(list);
 }
 
 /** Frees the unused capacity of a complete run before any other thread has seen it. */
-export function trimSegment(segment: usize): void {
-  for (let i: usize = 0; i < LIVE_BITS; i++) trimArea(areaOf(segment, i));
+export function trimRun(run: usize): void {
+  for (let i: usize = 0; i < LIVE_BITS; i++) trimArea(areaOf(run, i));
 }

@@ -6,10 +6,10 @@ import { areaAt, ensureArea } from '../memory/scratch';
 import {
   ENTRIES,
   Entry,
-  HEAD_BYTES,
-  HEAD_TERMS,
-  Head,
-  HeadTerm,
+  MUTABLE_BYTES,
+  MUTABLE_TERMS,
+  MutableRun,
+  MutableTerm,
   SLOTS,
   SLOTS_MAX,
   Slot,
@@ -18,9 +18,9 @@ import {
   entryAt,
   findSlot,
   growTable,
-  headArea,
-  headTermAt,
-  headTermCount,
+  mutableArea,
+  mutableTermAt,
+  mutableTermCount,
   numberAt,
   placeOf,
   slotAt,
@@ -35,7 +35,7 @@ import {
   isLive,
   keyOf,
   lengthTo0,
-  retireSegment,
+  retireRun,
   setLive,
   tailLength,
   termAt,
@@ -54,44 +54,44 @@ import {
 import {
   Merge,
   Words,
-  createSegment,
+  createRun,
   ensureLengths,
   exchangeList,
-  headIn,
   inputAt,
   lengthOf,
-  publishHead,
-  segmentAt,
-  segmentCount,
+  mutableIn,
+  publishMutableRun,
+  runAt,
+  runCount,
   setLength,
-  trimSegment,
+  trimRun,
   writerOf,
 } from './text-index';
 
 /**
  * Sorts records of sixteen bytes in place: a u64 key and a u64 value. This is a heap sort (Williams 1964), which has no
- * slow inputs and allocates nothing. With `head`, values are term numbers, and terms with equal keys are compared by
+ * slow inputs and allocates nothing. With `mutable`, values are term numbers, and terms with equal keys are compared by
  * their tails; without it, keys must be distinct.
  */
-function sortRecords(at: usize, count: u32, head: Head | null): void {
-  for (let i = count >> 1; i > 0; i--) sinkRecord(at, i - 1, count, head);
+function sortRecords(at: usize, count: u32, mutable: MutableRun | null): void {
+  for (let i = count >> 1; i > 0; i--) sinkRecord(at, i - 1, count, mutable);
   for (let end = count; end > 1; end--) {
     const top = v128.load(at);
     const last = at + ((<usize>(end - 1)) << 4);
     v128.store(at, v128.load(last));
     v128.store(last, top);
-    sinkRecord(at, 0, end - 1, head);
+    sinkRecord(at, 0, end - 1, mutable);
   }
 }
 
-function sinkRecord(at: usize, from: u32, count: u32, head: Head | null): void {
+function sinkRecord(at: usize, from: u32, count: u32, mutable: MutableRun | null): void {
   let place = from;
   const record = v128.load(at + ((<usize>place) << 4));
   for (let child: u32 = 2 * place + 1; child < count; child = 2 * place + 1) {
     let below = at + ((<usize>child) << 4);
     if (
       child + 1 < count &&
-      isBefore(load<u64>(below), load<u64>(below, 8), load<u64>(below, 16), load<u64>(below, 24), head)
+      isBefore(load<u64>(below), load<u64>(below, 8), load<u64>(below, 16), load<u64>(below, 24), mutable)
     ) {
       child++;
       below += 16;
@@ -102,7 +102,7 @@ function sinkRecord(at: usize, from: u32, count: u32, head: Head | null): void {
         v128.extract_lane<u64>(record, 1),
         load<u64>(below),
         load<u64>(below, 8),
-        head,
+        mutable,
       )
     )
       break;
@@ -113,18 +113,18 @@ function sinkRecord(at: usize, from: u32, count: u32, head: Head | null): void {
 }
 
 /** @inline */
-function isBefore(key: u64, value: u64, otherKey: u64, otherValue: u64, head: Head | null): bool {
-  if (key != otherKey || !head) return key < otherKey;
-  return compareTails(head, <u32>value, <u32>otherValue) < 0;
+function isBefore(key: u64, value: u64, otherKey: u64, otherValue: u64, mutable: MutableRun | null): bool {
+  if (key != otherKey || !mutable) return key < otherKey;
+  return compareTails(mutable, <u32>value, <u32>otherValue) < 0;
 }
 
-function compareTails(head: Head, a: u32, b: u32): i32 {
-  const one = headTermAt(head, a);
-  const other = headTermAt(head, b);
+function compareTails(mutable: MutableRun, a: u32, b: u32): i32 {
+  const one = mutableTermAt(mutable, a);
+  const other = mutableTermAt(mutable, b);
   return compareBytes(
-    bytesOf(head, one) + 8,
+    bytesOf(mutable, one) + 8,
     tailLength(one.length),
-    bytesOf(head, other) + 8,
+    bytesOf(mutable, other) + 8,
     tailLength(other.length),
   );
 }
@@ -136,77 +136,78 @@ function compareTails(head: Head, a: u32, b: u32): i32 {
  */
 export function freeze(scratch: usize, root: usize): i32 {
   const words = changetype<Words>(root);
-  if (!headIn(words.list)) return OK;
-  const head = changetype<Head>(headIn(words.list));
-  const segment = head.live ? segmentOf(scratch, words, head) : 0;
-  if (head.live && !segment) return FULL;
-  if (exchangeList(words, 0, segment)) return OK;
-  if (segment) retireSegment(segment);
+  if (!mutableIn(words.list)) return OK;
+  const mutable = changetype<MutableRun>(mutableIn(words.list));
+  const run = mutable.live ? runOf(scratch, words, mutable) : 0;
+  if (mutable.live && !run) return FULL;
+  if (exchangeList(words, 0, run)) return OK;
+  if (run) retireRun(run);
   return FULL;
 }
 
 /** Makes a frozen run of the live chunks. Returns its address, or 0 when memory is full. */
-function segmentOf(scratch: usize, words: Words, head: Head): usize {
-  const terms = headTermCount(head);
-  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(head))) << 4))) return 0;
-  const segment = emptySegment(head);
-  if (!segment) return 0;
+function runOf(scratch: usize, words: Words, mutable: MutableRun): usize {
+  const terms = mutableTermCount(mutable);
+  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(mutable))) << 4))) return 0;
+  const run = emptyRun(mutable);
+  if (!run) return 0;
   const at = areaAt(scratch, SCRATCH_WORDS);
   const writer = changetype<Writer>(at);
-  openWriter(writer, segment, words.lengths);
+  openWriter(writer, run, words.lengths);
   const sorted = at + WRITER_BYTES;
-  sortTerms(head, sorted, terms);
-  const isWritten = writeTerms(writer, head, sorted, terms);
+  sortTerms(mutable, sorted, terms);
+  const isWritten = writeTerms(writer, mutable, sorted, terms);
   releaseArea(positionsArea(writer));
   if (!isWritten) {
-    retireSegment(segment);
+    retireRun(run);
     return 0;
   }
-  trimSegment(segment);
-  return segment;
+  trimRun(run);
+  return run;
 }
 
-function mostTokens(head: Head): u32 {
+function mostTokens(mutable: MutableRun): u32 {
   let most: u32 = 0;
-  for (let term: u32 = 0; term < headTermCount(head); term++) most = max(most, headTermAt(head, term).tokens);
+  for (let term: u32 = 0; term < mutableTermCount(mutable); term++)
+    most = max(most, mutableTermAt(mutable, term).tokens);
   return most;
 }
 
-function emptySegment(head: Head): usize {
+function emptyRun(mutable: MutableRun): usize {
   let first: u32 = NONE;
   let end: u32 = 0;
-  for (let slot: u32 = 0; slot < head.slots; slot++) {
-    const ordinal = slotAt(head, slot).ordinal;
+  for (let slot: u32 = 0; slot < mutable.slots; slot++) {
+    const ordinal = slotAt(mutable, slot).ordinal;
     if (ordinal == NONE) continue;
     first = min(first, ordinal);
     end = max(end, ordinal + 1);
   }
-  const segment = createSegment(first, end);
-  if (!segment) return 0;
-  for (let slot: u32 = 0; slot < head.slots; slot++) {
-    const ordinal = slotAt(head, slot).ordinal;
-    if (ordinal != NONE) setLive(segment, ordinal);
+  const run = createRun(first, end);
+  if (!run) return 0;
+  for (let slot: u32 = 0; slot < mutable.slots; slot++) {
+    const ordinal = slotAt(mutable, slot).ordinal;
+    if (ordinal != NONE) setLive(run, ordinal);
   }
-  return segment;
+  return run;
 }
 
-function sortTerms(head: Head, at: usize, terms: u32): void {
+function sortTerms(mutable: MutableRun, at: usize, terms: u32): void {
   for (let i: u32 = 0; i < terms; i++) {
-    const term = headTermAt(head, i);
-    store<u64>(at + ((<usize>i) << 4), keyOf(bytesOf(head, term), term.length));
+    const term = mutableTermAt(mutable, i);
+    store<u64>(at + ((<usize>i) << 4), keyOf(bytesOf(mutable, term), term.length));
     store<u64>(at + ((<usize>i) << 4), i, 8);
   }
-  sortRecords(at, terms, head);
+  sortRecords(at, terms, mutable);
 }
 
-function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool {
+function writeTerms(writer: Writer, mutable: MutableRun, sorted: usize, terms: u32): bool {
   const records = sorted + ((<usize>terms) << 4);
   for (let i: u32 = 0; i < terms; i++) {
     const record = sorted + ((<usize>i) << 4);
-    const term = headTermAt(head, <u32>load<u64>(record, 8));
+    const term = mutableTermAt(mutable, <u32>load<u64>(record, 8));
     if (!term.chunks) continue;
-    const count = collect(head, term, records);
-    if (!beginTerm(writer, load<u64>(record), bytesOf(head, term), term.length)) return false;
+    const count = collect(mutable, term, records);
+    if (!beginTerm(writer, load<u64>(record), bytesOf(mutable, term), term.length)) return false;
     if (!writePostings(writer, records, count) || !endTerm(writer)) return false;
   }
   return true;
@@ -216,12 +217,12 @@ function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool
  * Writes the live tokens of a term to `records`, sorted by ordinal and position, and returns their number. The chain
  * leads from the newest token back, so the array is filled from its end.
  */
-function collect(head: Head, term: HeadTerm, records: usize): u32 {
+function collect(mutable: MutableRun, term: MutableTerm, records: usize): u32 {
   const end = records + ((<usize>term.tokens) << 4);
   let at = end;
   let isSorted = true;
-  for (let token = term.last; token; token = entryAt(head, token - 1).before) {
-    const slot = slotAt(head, entryAt(head, token - 1).slot);
+  for (let token = term.last; token; token = entryAt(mutable, token - 1).before) {
+    const slot = slotAt(mutable, entryAt(mutable, token - 1).slot);
     if (slot.ordinal == NONE) continue;
     const key = ((<u64>slot.ordinal) << 32) | (token - 1 - slot.first);
     if (at < end && load<u64>(at) < key) isSorted = false;
@@ -253,59 +254,63 @@ function writePostings(writer: Writer, records: usize, count: u32): bool {
 export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
   const words = changetype<Words>(root);
   if (!ensureLengths(words, ordinal)) return FULL;
-  if (headIn(words.list) && isHeadFull(changetype<Head>(headIn(words.list)), tokens) && freeze(scratch, root) == FULL)
+  if (
+    mutableIn(words.list) &&
+    isMutableFull(changetype<MutableRun>(mutableIn(words.list)), tokens) &&
+    freeze(scratch, root) == FULL
+  )
     return FULL;
-  if (!headIn(words.list) && !publishHead(words)) return FULL;
-  const head = headIn(words.list);
-  if (!makeRoom(head, tokens, bytes)) return FULL;
+  if (!mutableIn(words.list) && !publishMutableRun(words)) return FULL;
+  const mutable = mutableIn(words.list);
+  if (!makeRoom(mutable, tokens, bytes)) return FULL;
   // The slot of the chunk is counted last, after everything that its readers need.
   setLength(words, ordinal, tokens);
   if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
-  append(changetype<Head>(head), ordinal, tokens, areaAt(scratch, SCRATCH_INPUT));
+  append(changetype<MutableRun>(mutable), ordinal, tokens, areaAt(scratch, SCRATCH_INPUT));
   words.tokens += tokens;
   atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks + 1);
   return OK;
 }
 
 /** @inline */
-function isHeadFull(head: Head, tokens: u32): bool {
-  return head.slots == SLOTS_MAX || (head.slots > 0 && tokenCount(head) + tokens > TOKENS_MAX);
+function isMutableFull(mutable: MutableRun, tokens: u32): bool {
+  return mutable.slots == SLOTS_MAX || (mutable.slots > 0 && tokenCount(mutable) + tokens > TOKENS_MAX);
 }
 
 function makeRoom(address: usize, tokens: u32, bytes: u32): bool {
-  const head = changetype<Head>(address);
+  const mutable = changetype<MutableRun>(address);
   return (
-    reserve(headArea(address, ENTRIES), <usize>tokens * offsetof<Entry>()) &&
-    reserve(headArea(address, SLOTS), offsetof<Slot>()) &&
-    reserve(headArea(address, HEAD_TERMS), <usize>tokens * offsetof<HeadTerm>()) &&
-    reserve(headArea(address, HEAD_BYTES), bytes) &&
-    growTable(head, headTermCount(head) + tokens)
+    reserve(mutableArea(address, ENTRIES), <usize>tokens * offsetof<Entry>()) &&
+    reserve(mutableArea(address, SLOTS), offsetof<Slot>()) &&
+    reserve(mutableArea(address, MUTABLE_TERMS), <usize>tokens * offsetof<MutableTerm>()) &&
+    reserve(mutableArea(address, MUTABLE_BYTES), bytes) &&
+    growTable(mutable, mutableTermCount(mutable) + tokens)
   );
 }
 
 /** Appends the slot and its tokens. The slot is counted last, so no other thread looks at its tokens before. */
-function append(head: Head, ordinal: u32, tokens: u32, from: usize): void {
-  const number = head.slots;
-  const first = tokenCount(head);
-  const slot = slotAt(head, number);
+function append(mutable: MutableRun, ordinal: u32, tokens: u32, from: usize): void {
+  const number = mutable.slots;
+  const first = tokenCount(mutable);
+  const slot = slotAt(mutable, number);
   slot.ordinal = ordinal;
   slot.first = first;
   slot.length = tokens;
-  head.chunksUsed += <u32>offsetof<Slot>();
-  head.shortest = number ? min(head.shortest, tokens) : tokens;
+  mutable.chunksUsed += <u32>offsetof<Slot>();
+  mutable.shortest = number ? min(mutable.shortest, tokens) : tokens;
   let at = from;
   for (let token = first; token < first + tokens; token++) {
     const length = lengthTo0(at);
-    appendToken(head, number, first, token, termOf(head, at, length));
+    appendToken(mutable, number, first, token, termOf(mutable, at, length));
     at += length + 1;
   }
-  head.live++;
-  atomic.store<u32>(changetype<usize>(head) + offsetof<Head>('slots'), number + 1);
+  mutable.live++;
+  atomic.store<u32>(changetype<usize>(mutable) + offsetof<MutableRun>('slots'), number + 1);
 }
 
-function appendToken(head: Head, slot: u32, first: u32, token: u32, number: u32): void {
-  const term = headTermAt(head, number);
-  const entry = entryAt(head, token);
+function appendToken(mutable: MutableRun, slot: u32, first: u32, token: u32, number: u32): void {
+  const term = mutableTermAt(mutable, number);
+  const entry = entryAt(mutable, token);
   entry.term = number;
   entry.slot = slot;
   entry.before = term.last;
@@ -315,38 +320,41 @@ function appendToken(head: Head, slot: u32, first: u32, token: u32, number: u32)
   }
   term.most = max(term.most, ++term.run);
   term.tokens++;
-  atomic.store<u32>(changetype<usize>(term) + offsetof<HeadTerm>('last'), token + 1);
-  head.entriesUsed += <u32>offsetof<Entry>();
+  atomic.store<u32>(changetype<usize>(term) + offsetof<MutableTerm>('last'), token + 1);
+  mutable.entriesUsed += <u32>offsetof<Entry>();
 }
 
 /** The number of the term with these bytes, which is added if it is new. */
-function termOf(head: Head, at: usize, length: u32): u32 {
+function termOf(mutable: MutableRun, at: usize, length: u32): u32 {
   const hash = hashOf(at, length);
-  const place = placeOf(head, head.table, hash, at, length);
+  const place = placeOf(mutable, mutable.table, hash, at, length);
   const known = numberAt(place);
   if (known) return known - 1;
-  const number = headTermCount(head);
-  const term = headTermAt(head, number);
-  memory.fill(changetype<usize>(term), 0, offsetof<HeadTerm>());
-  term.at = head.bytesUsed;
+  const number = mutableTermCount(mutable);
+  const term = mutableTermAt(mutable, number);
+  memory.fill(changetype<usize>(term), 0, offsetof<MutableTerm>());
+  term.at = mutable.bytesUsed;
   term.length = length;
-  memory.copy(<usize>head.bytes + term.at, at, length);
-  head.bytesUsed += length;
-  atomic.store<u32>(changetype<usize>(head) + offsetof<Head>('termsUsed'), head.termsUsed + <u32>offsetof<HeadTerm>());
+  memory.copy(<usize>mutable.bytes + term.at, at, length);
+  mutable.bytesUsed += length;
+  atomic.store<u32>(
+    changetype<usize>(mutable) + offsetof<MutableRun>('termsUsed'),
+    mutable.termsUsed + <u32>offsetof<MutableTerm>(),
+  );
   store<u32>(place, hash);
   atomic.store<u32>(place, number + 1, 4);
   return number;
 }
 
 /** Removes a chunk from the mutable run: its slot becomes dead, and each of its terms counts one chunk less. */
-function removeFromHead(head: Head, number: u32): void {
-  const slot = slotAt(head, number);
+function removeFromMutable(mutable: MutableRun, number: u32): void {
+  const slot = slotAt(mutable, number);
   slot.ordinal = NONE;
-  head.live--;
+  mutable.live--;
   for (let token = slot.first; token < slot.first + slot.length; token++) {
-    const entry = entryAt(head, token);
+    const entry = entryAt(mutable, token);
     // Only the term's first token in the chunk counts.
-    if (entry.before <= slot.first) headTermAt(head, entry.term).chunks--;
+    if (entry.before <= slot.first) mutableTermAt(mutable, entry.term).chunks--;
   }
 }
 
@@ -360,16 +368,16 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
   const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, 0);
   if (!query) return FULL;
-  const segment = segmentWith(words.list, ordinal);
+  const run = runWith(words.list, ordinal);
   let found = terms;
-  if (segment) {
-    found = countDead(query, words, segment, ordinal);
-    clearLive(segment, ordinal);
+  if (run) {
+    found = countDead(query, words, run, ordinal);
+    clearLive(run, ordinal);
   } else {
-    const head = changetype<Head>(query.head);
-    const slot = query.head ? findSlot(head, query.slots, ordinal) : NONE;
+    const mutable = changetype<MutableRun>(query.mutable);
+    const slot = query.mutable ? findSlot(mutable, query.slots, ordinal) : NONE;
     if (slot == NONE) return NOT_THERE;
-    removeFromHead(head, slot);
+    removeFromMutable(mutable, slot);
   }
   words.tokens -= lengthOf(words, ordinal);
   setLength(words, ordinal, 0);
@@ -378,28 +386,27 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
 }
 
 /** The frozen run in which the chunk is live, or 0. There is at most one. */
-export function segmentWith(list: usize, ordinal: u32): usize {
-  for (let i: u32 = 0; i < segmentCount(list); i++) if (isLive(segmentAt(list, i), ordinal)) return segmentAt(list, i);
+export function runWith(list: usize, ordinal: u32): usize {
+  for (let i: u32 = 0; i < runCount(list); i++) if (isLive(runAt(list, i), ordinal)) return runAt(list, i);
   return 0;
 }
 
-function countDead(query: Query, words: Words, segment: usize, ordinal: u32): u32 {
-  const merge = words.merge && isInput(words.merge, segment) ? words.merge : 0;
+function countDead(query: Query, words: Words, run: usize, ordinal: u32): u32 {
+  const merge = words.merge && isInput(words.merge, run) ? words.merge : 0;
   let found: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
-    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
     if (term < 0) continue;
-    termAt(segment, term).dead++;
+    termAt(run, term).dead++;
     if (merge) countDeadInMerge(merge, ref, ordinal);
     found++;
   }
   return found;
 }
 
-function isInput(merge: usize, segment: usize): bool {
-  for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++)
-    if (<usize>inputAt(merge, i).segment == segment) return true;
+function isInput(merge: usize, run: usize): bool {
+  for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++) if (<usize>inputAt(merge, i).run == run) return true;
   return false;
 }
 
@@ -409,9 +416,9 @@ function isInput(merge: usize, segment: usize): bool {
  */
 function countDeadInMerge(merge: usize, ref: TermRef, ordinal: u32): void {
   const state = changetype<Merge>(merge);
-  const segment = <usize>writerOf(merge).segment;
-  const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+  const run = <usize>writerOf(merge).run;
+  const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
   if (term < 0) return;
-  const isCurrent = state.active > 0 && <u32>term == termCount(segment) - 1;
-  if (!isCurrent || ordinal < state.frontier) termAt(segment, term).dead++;
+  const isCurrent = state.active > 0 && <u32>term == termCount(run) - 1;
+  if (!isCurrent || ordinal < state.frontier) termAt(run, term).dead++;
 }

@@ -86,7 +86,7 @@ test('merging purges what is dead', () => {
   while (index.mergeSome(1));
   assert.deepEqual(
     { ...index.bytes(), lengths: 0 },
-    { lengths: 0, head: 0, terms: 0, blocks: 0, postings: 0, positions: 0, live: 0 },
+    { lengths: 0, mutable: 0, terms: 0, blocks: 0, postings: 0, positions: 0, live: 0 },
   );
 });
 

@@ -1,5 +1,5 @@
-// Phrases, prefixes and parts of words against the naive twin, with the index spread over head, segments and a merge
-// under way.
+// Phrases, prefixes and parts of words against the naive twin, with the index spread over the mutable run, runs and a
+// merge under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';

@@ -28,7 +28,7 @@ function compare(twins: Twins, prng: Prng, word: () => string, ordinals: number,
 }
 
 for (const seed of SEEDS) {
-  // Few ordinals are used again and again; many fill segments of several blocks, with bitmaps among them.
+  // Few ordinals are used again and again; many fill runs of several blocks, with bitmaps among them.
   const ordinals = seed % 2 === 0 ? 60 : 6000;
   test(`random writes in ${ordinals} ordinals (seed ${seed})`, () => {
     const prng = createPrng(seed);
@@ -44,7 +44,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test('a removal while its segment is being merged is counted once, wherever the merge stands', () => {
+test('a removal while its run is being merged is counted once, wherever the merge stands', () => {
   const prng = createPrng(5);
   const word = createVocabulary(prng, 3000);
   const twins = new Twins(createKernel().createWords());
