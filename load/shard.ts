@@ -13,10 +13,10 @@ import { PURGE_STEP } from '../src/engine/maintenance.js';
 import { Arenas, type Kernel } from '../src/engine/memory/arena.js';
 import { HitCache } from '../src/engine/search/payload-cache.js';
 import type { CollectionSearch, Narrowing } from '../src/engine/search/params.js';
-import { rankPart } from '../src/engine/search/rank.js';
+import { rankSegment } from '../src/engine/search/rank.js';
 import { ShardView } from '../src/engine/search/snapshot.js';
 import { buildFields, buildWords, prepare } from '../src/engine/segments/indexes.js';
-import type { Part } from '../src/engine/segments/segment.js';
+import type { Segment } from '../src/engine/segments/segment.js';
 import { Shard } from '../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../src/engine/write/write.js';
 import { ShardReader } from '../src/storage/shard-reader.js';
@@ -80,7 +80,7 @@ export async function filters({ tiny, number }: LoadOptions): Promise<void> {
   const ref = refOf(set.rows[0]?.length ?? 0);
   await withShard((shard, kernel, folder) => {
     applyAll(shard, describedDocuments(ref, rows, set.rows, texts), FILTERED_BATCH);
-    for (const { index } of shard.parts.all()) finishBackgroundWork(index);
+    for (const { index } of shard.segments.all()) finishBackgroundWork(index);
     const indexed = buildIndexes(shard, ref, rows);
     const reader = new ShardReader(folder);
     const viewed = <T>(work: (view: ShardView) => T): T =>
@@ -95,11 +95,11 @@ export async function filters({ tiny, number }: LoadOptions): Promise<void> {
     const plain = plainSearch(ref);
     const table = filterCases(tiny).map(([name, narrowing]) => [
       name,
-      narrowing ? whole(viewed((view) => countBits(select(view, view.part!, narrowing)))) : whole(rows),
+      narrowing ? whole(viewed((view) => countBits(select(view, view.segment!, narrowing)))) : whole(rows),
       ...filterCosts(queries, (vector) =>
         viewed(
           (view) =>
-            rankPart(
+            rankSegment(
               view,
               { ...plain, ...(narrowing && { narrowing }), vector },
               { chunks: 0, tokens: 0, frequencies: [] },
@@ -181,14 +181,14 @@ function metadataOf(prng: Prng, i: number): Record<string, unknown> {
 
 /** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */
 function buildIndexes(shard: Shard, collection: CollectionRef, rows: number): string {
-  const part = shard.parts.of(collection.id)[0]!;
+  const segment = shard.segments.of(collection.id)[0]!;
   prepare(shard, { op: 'prepare', collection, words: true, fields: true });
   const startedAt = ownCpuMs();
-  buildFields(shard, part, Infinity);
+  buildFields(shard, segment, Infinity);
   const fieldsMs = ownCpuMs() - startedAt;
-  buildWords(shard, part, Infinity);
-  while (part.fields?.mergeSome(10) || part.words?.mergeSome(10));
-  const bytes = Object.values(part.fields?.complete?.bytes() ?? {}).reduce((sum, one) => sum + one, 0);
+  buildWords(shard, segment, Infinity);
+  while (segment.fields?.mergeSome(10) || segment.words?.mergeSome(10));
+  const bytes = Object.values(segment.fields?.complete?.bytes() ?? {}).reduce((sum, one) => sum + one, 0);
   return `metadata indexed at ${whole((rows / fieldsMs) * 1000)} chunks/s, ${whole(bytes / rows)} bytes a chunk`;
 }
 
@@ -225,7 +225,7 @@ export async function deletes({ tiny, number }: LoadOptions): Promise<void> {
   await withShard((shard, kernel) => {
     const table = [['', 'chunks', 'bytes in use', 'bytes a chunk']];
     const report = (state: string): void => {
-      const chunks = shard.parts.of(ref.id)[0]?.index.liveCount ?? 0;
+      const chunks = shard.segments.of(ref.id)[0]?.index.liveCount ?? 0;
       table.push([state, whole(chunks), whole(kernel.usedBytes()), whole(kernel.usedBytes() / chunks)]);
     };
     applyAll(
@@ -233,8 +233,8 @@ export async function deletes({ tiny, number }: LoadOptions): Promise<void> {
       docids.map((docid, i) => plainDocument(ref, docid, set.rows, i)),
       DELETES_BATCH,
     );
-    const part = shard.parts.of(ref.id)[0] as Part;
-    finishBackgroundWork(part.index);
+    const segment = shard.segments.of(ref.id)[0] as Segment;
+    finishBackgroundWork(segment.index);
     report('loaded and linked');
     const prng = createPrng(1);
     const deleted = docids.filter(() => prng.int(10) > 0);
@@ -244,9 +244,9 @@ export async function deletes({ tiny, number }: LoadOptions): Promise<void> {
       DELETES_BATCH,
     );
     report('nine documents in ten deleted');
-    const { longestMs, ms } = compact(shard, part);
+    const { longestMs, ms } = compact(shard, segment);
     report('given back');
-    finishBackgroundWork(part.index);
+    finishBackgroundWork(segment.index);
     report('linked again');
     printTable(`Memory of a shard, ${set.name}`, table);
     console.log(`giving back took ${whole(ms)} ms, the longest step ${longestMs.toFixed(1)} ms`);
@@ -266,12 +266,12 @@ function plainDocument(
 }
 
 /** Milliseconds of the longest step, and of all. */
-function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
+function compact(shard: Shard, segment: Segment): { longestMs: number; ms: number } {
   const startedAtMs = performance.now();
   let longestMs = 0;
   for (let isMore = true; isMore; ) {
     const stepAtMs = performance.now();
-    isMore = compactSome(shard, part);
+    isMore = compactSome(shard, segment);
     longestMs = Math.max(longestMs, performance.now() - stepAtMs);
   }
   while (shard.arenas.reclaim());

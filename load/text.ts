@@ -94,7 +94,7 @@ function askAll(index: WordIndex, questions: Questions): Record<string, number> 
   return Object.fromEntries(rates) as Record<string, number>;
 }
 
-const bytesOf = (index: WordIndex): number => Object.values(index.bytes()).reduce((sum, part) => sum + part, 0);
+const bytesOf = (index: WordIndex): number => Object.values(index.bytes()).reduce((sum, kind) => sum + kind, 0);
 
 /** As it stands after the adds, and merged into one segment, as an index that rests. */
 function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigures[] {
@@ -112,7 +112,7 @@ function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigure
   while (slices.time(() => index.mergeSome(BACKGROUND_MS, true)));
   console.log(
     `bytes a chunk: ${Object.entries(index.bytes())
-      .map(([part, bytes]) => `${part} ${(bytes / windows.length).toFixed(1)}`)
+      .map(([kind, bytes]) => `${kind} ${(bytes / windows.length).toFixed(1)}`)
       .join(', ')}`,
   );
   console.log(

@@ -7,8 +7,8 @@ import type { CollectionId, Ordinal } from '../../src/api/ids.js';
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
 import { ArenaFull } from '../../src/engine/memory/bindings.js';
-import { PartTerms, type TermMaker } from '../../src/engine/postings/builder.js';
-import { Part } from '../../src/engine/segments/segment.js';
+import { SegmentTerms, type TermMaker } from '../../src/engine/postings/builder.js';
+import { Segment } from '../../src/engine/segments/segment.js';
 import { type Change, noChange, publishChanges } from '../../src/engine/write/write.js';
 import {
   BORN_DONE,
@@ -31,8 +31,8 @@ const MAKER: TermMaker<readonly string[]> = {
 };
 
 /** One collection of the stress test's owner: a segment in memory, maintained as in a shard, and its live versions. */
-class HeldPart {
-  readonly part: Part;
+class HeldSegment {
+  readonly segment: Segment;
   /** Versions by ordinal. */
   readonly live = new Map<number, number>();
 
@@ -43,8 +43,8 @@ class HeldPart {
     id: CollectionId,
   ) {
     const index = kernel.createIndex(DIM, { graphMin: 100 });
-    this.part = new Part(
-      { id, generation: 1, dim: DIM, language: 'none' } as Part['ref'],
+    this.segment = new Segment(
+      { id, generation: 1, dim: DIM, language: 'none' } as Segment['ref'],
       index,
       kernel.createPriorities(),
     );
@@ -52,13 +52,13 @@ class HeldPart {
   }
 
   drop(): void {
-    this.kernel.directory.delete(this.part.ref.id);
-    this.part.drop();
+    this.kernel.directory.delete(this.segment.ref.id);
+    this.segment.drop();
   }
 
   /** Writes the vectors of versions from `put` on to free rows. Throws ArenaFull without an effect. */
   stage(count: number, put: number): Ordinal[] {
-    const { ref, ordinals: pool, index, priorities } = this.part;
+    const { ref, ordinals: pool, index, priorities } = this.segment;
     const ordinals: Ordinal[] = [];
     try {
       for (let i = 0; i < count; i++) {
@@ -77,13 +77,13 @@ class HeldPart {
 
   /** Background work: adds edges, densifies, builds and merges a little, and frees what readers have left. */
   tend(prng: Prng): void {
-    const { part } = this;
-    part.index.linkSome(1 + prng.int(16));
-    part.index.fillSome(prng.int(16));
-    if (!part.fields || part.fields.isLost) part.fields = this.createTerms();
-    if (!part.fields.complete) part.fields.build((from) => this.stored(from), performance.now() + 1);
-    if (prng.int(20) === 0 && !part.fields.isLost) part.fields.complete?.freeze();
-    part.fields.mergeSome(0.2);
+    const { segment } = this;
+    segment.index.linkSome(1 + prng.int(16));
+    segment.index.fillSome(prng.int(16));
+    if (!segment.fields || segment.fields.isLost) segment.fields = this.createTerms();
+    if (!segment.fields.complete) segment.fields.build((from) => this.stored(from), performance.now() + 1);
+    if (prng.int(20) === 0 && !segment.fields.isLost) segment.fields.complete?.freeze();
+    segment.fields.mergeSome(0.2);
     this.kernel.reclaim();
   }
 
@@ -92,10 +92,10 @@ class HeldPart {
     return rows.map(([ordinal, put]) => ({ ordinal: ordinal as Ordinal, source: this.contents.terms(put) }));
   }
 
-  private createTerms(): PartTerms<readonly string[]> {
-    const announce = (root: number): void => this.kernel.directory.set(this.part.ref.id, { fields: root });
+  private createTerms(): SegmentTerms<readonly string[]> {
+    const announce = (root: number): void => this.kernel.directory.set(this.segment.ref.id, { fields: root });
     announce(0);
-    return new PartTerms(this.kernel.createWords(), MAKER, announce);
+    return new SegmentTerms(this.kernel.createWords(), MAKER, announce);
   }
 }
 
@@ -113,7 +113,7 @@ class StressOwner {
   private readonly contents = new Contents();
   private readonly kernel: Kernel;
   private readonly prng: Prng;
-  private readonly held: HeldPart[] = [];
+  private readonly held: HeldSegment[] = [];
 
   constructor({ module, memory, shared, seed }: OwnerStart) {
     this.world = new World(shared);
@@ -153,7 +153,7 @@ class StressOwner {
       else if (kind < 700) this.write(place, 0, 1 + this.prng.int(12));
       else if (kind < 702) this.write(place, 0, ORDINALS);
       else if (kind < 705) this.replace(place);
-      else (this.held[place] as HeldPart).tend(this.prng);
+      else (this.held[place] as HeldSegment).tend(this.prng);
     } catch (error) {
       if (!(error instanceof ArenaFull)) throw error;
       this.replace(place);
@@ -161,12 +161,12 @@ class StressOwner {
   }
 
   private create(place: number): void {
-    this.held[place] = new HeldPart(this.kernel, this.contents, this.world.createId(place));
+    this.held[place] = new HeldSegment(this.kernel, this.contents, this.world.createId(place));
   }
 
   /** Drops the collection and makes another. */
   private replace(place: number): void {
-    const { live } = this.held[place] as HeldPart;
+    const { live } = this.held[place] as HeldSegment;
     for (const put of live.values()) this.world.mark(put, DIED_BEGIN);
     this.held[place]?.drop();
     for (const put of live.values()) this.world.mark(put, DIED_END);
@@ -175,14 +175,14 @@ class StressOwner {
 
   /** One batch: some rows come, some go. */
   private write(place: number, adds: number, removes: number): void {
-    const held = this.held[place] as HeldPart;
-    const { part, live } = held;
+    const held = this.held[place] as HeldSegment;
+    const { segment, live } = held;
     const change = noChange();
     const added = held.stage(Math.min(adds, ORDINALS - live.size), this.world.nextPut);
     const removed = pick(this.prng, [...live.keys()], removes);
     const puts = added.map((ordinal) => this.announce(place, change, ordinal));
     for (const ordinal of removed) this.remove(live, change, ordinal);
-    publishChanges([[part, change]]);
+    publishChanges([[segment, change]]);
     this.kernel.settle();
     for (const put of puts) this.world.mark(put, BORN_DONE);
     for (const ordinal of removed) {
@@ -193,14 +193,14 @@ class StressOwner {
   }
 
   private announce(place: number, change: Change, ordinal: Ordinal): number {
-    const { part } = this.held[place] as HeldPart;
-    const put = this.world.addVersion(place, part.ref.id, ordinal);
+    const { segment } = this.held[place] as HeldSegment;
+    const put = this.world.addVersion(place, segment.ref.id, ordinal);
     change.added.set(ordinal, this.contents.priority(put));
     change.fields.set(ordinal, this.contents.terms(put));
     return put;
   }
 
-  private remove(live: HeldPart['live'], change: Change, ordinal: number): void {
+  private remove(live: HeldSegment['live'], change: Change, ordinal: number): void {
     const put = live.get(ordinal) as number;
     this.world.mark(put, DIED_BEGIN);
     change.removed.push(ordinal as Ordinal);

@@ -7,7 +7,7 @@ import { isSet } from '../../src/engine/filter/bitmap.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
 import { ArenaFull } from '../../src/engine/memory/bindings.js';
 import type { WordIndex } from '../../src/engine/postings/text-index.js';
-import type { PartView } from '../../src/engine/segments/segment.js';
+import type { SegmentView } from '../../src/engine/segments/segment.js';
 import { bm25Of } from '../../src/ranking/bm25.js';
 import type { LexicalStatistics } from '../../src/ranking/bm25.js';
 import { cosine } from '../kit/cosine.js';
@@ -153,7 +153,7 @@ interface Asked {
   check(checks: Checks, search: Search): void;
 }
 
-function searchVectors({ index }: PartView, prng: Prng, contents: Contents): Asked {
+function searchVectors({ index }: SegmentView, prng: Prng, contents: Contents): Asked {
   const query = Float32Array.from({ length: DIM }, () => prng.normal());
   const k = 1 + prng.int(20);
   const exact = prng.int(2) === 0;
@@ -176,7 +176,7 @@ function searchVectors({ index }: PartView, prng: Prng, contents: Contents): Ask
 }
 
 /** Priorities of rows that were there throughout. */
-function searchPriorities({ priorities }: PartView, contents: Contents): Asked {
+function searchPriorities({ priorities }: SegmentView, contents: Contents): Asked {
   const bitmap = priorities.bitmap();
   const values = Array.from({ length: ORDINALS }, (_, ordinal) => priorities.of(ordinal as Ordinal));
   const check = (checks: Checks, search: Search): void => {
@@ -189,7 +189,7 @@ function searchPriorities({ priorities }: PartView, contents: Contents): Asked {
   return { what: 'priorities', check };
 }
 
-function searchWords(view: PartView, settled: number, prng: Prng, contents: Contents): Asked {
+function searchWords(view: SegmentView, settled: number, prng: Prng, contents: Contents): Asked {
   const { fields } = view;
   if (!fields) return { what: 'no words', check: () => {} };
   const kind = prng.int(8);
@@ -198,7 +198,7 @@ function searchWords(view: PartView, settled: number, prng: Prng, contents: Cont
   return find(fields, prng, contents);
 }
 
-function rank({ index }: PartView, words: WordIndex, settled: number, prng: Prng, contents: Contents): Asked {
+function rank({ index }: SegmentView, words: WordIndex, settled: number, prng: Prng, contents: Contents): Asked {
   const terms = [...new Set(Array.from({ length: 1 + prng.int(5) }, () => randomWord(prng.next)))];
   const k = 1 + prng.int(20);
   const statistics: LexicalStatistics = {
@@ -259,7 +259,7 @@ type Finder = [what: string, bitmap: () => Uint32Array, fits: (chunk: readonly s
 
 function find(words: WordIndex, prng: Prng, contents: Contents): Asked {
   const [one, other] = [randomWord(prng.next), randomWord(prng.next)];
-  const finders = [...findersOfTerms(words, one, other), ...findersOfParts(words, one)];
+  const finders = [...findersOfTerms(words, one, other), ...findersOfSegments(words, one)];
   const [what, find, fits] = finders[prng.int(finders.length)] as Finder;
   const bitmap = find();
   return {
@@ -287,7 +287,7 @@ function findersOfTerms(words: WordIndex, one: string, other: string): Finder[] 
   ];
 }
 
-function findersOfParts(words: WordIndex, one: string): Finder[] {
+function findersOfSegments(words: WordIndex, one: string): Finder[] {
   const [start, piece] = [one.slice(0, 2), one.slice(1, 3)];
   return [
     [
@@ -314,7 +314,7 @@ kernel.joinReaders();
 parentPort?.postMessage({ joined: true });
 
 /** One search; the check that comes after it, for when its moments are known. */
-function ask(view: PartView, settled: number): Asked {
+function ask(view: SegmentView, settled: number): Asked {
   const kind = prng.int(10);
   if (kind < 4) return searchVectors(view, prng, contents);
   if (kind < 5) return searchPriorities(view, contents);
@@ -322,7 +322,7 @@ function ask(view: PartView, settled: number): Asked {
 }
 
 /** undefined where memory has no room for what the question takes. */
-function askIfRoom(view: PartView): Asked | undefined {
+function askIfRoom(view: SegmentView): Asked | undefined {
   try {
     return ask(view, kernel.settledStamp());
   } catch (error) {
@@ -336,7 +336,7 @@ interface Answered {
   asked: Asked;
 }
 
-/** Asks some questions of a part, now and then after a pause in which much happens. */
+/** Asks some questions of a segment, now and then after a pause in which much happens. */
 function searchSome(): { answered: Answered[]; incarnation: number } {
   const place = prng.int(PLACES);
   const collection = world.idAt(place);

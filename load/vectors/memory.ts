@@ -1,5 +1,5 @@
-// Memory of an index: the parts of a vector's bytes, and recall after rows are deleted and added repeatedly. Nothing is
-// timed: the figures depend on the rows only.
+// Memory of an index: the segments of a vector's bytes, and recall after rows are deleted and added repeatedly. Nothing
+// is timed: the figures depend on the rows only.
 import type { Precision } from '../../src/api/choices.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
@@ -24,7 +24,7 @@ const UPPER_LISTS = 1 / 15;
 const LINK_BYTES = 4;
 
 /** What one row takes by the layout: everything that there is of each. */
-function partsOf(index: VectorIndex, word: (at: number) => number): number[] {
+function bytesPerRow(index: VectorIndex, word: (at: number) => number): number[] {
   const codes = word(index.root + ROOT_CODES);
   return [
     word(index.root + ROOT_ROW_BYTES),
@@ -76,12 +76,12 @@ function bytesAtSizes(precision: Precision, rows: readonly Float32Array[], sizes
     finishBackgroundWork(index);
     const codes = word(index.root + ROOT_CODES);
     const axes = ((word(codes + CODES_AXES_4) + word(codes + CODES_AXES_2)) * (dim + 16)) / size;
-    const parts = [...partsOf(index, word), axes];
+    const bytesEach = [...bytesPerRow(index, word), axes];
     const all = index.usedBytes / size;
     return [
       precision,
       whole(size),
-      ...[...parts, all - parts.reduce((sum, part) => sum + part, 0), all].map((each) => each.toFixed(1)),
+      ...[...bytesEach, all - bytesEach.reduce((sum, each) => sum + each, 0), all].map((each) => each.toFixed(1)),
     ];
   });
 }

@@ -201,9 +201,9 @@ export async function partitions({ tiny, number }: LoadOptions): Promise<void> {
     ['partitions', 'QPS by default', 'recall', 'QPS .95', 'QPS .99', 'max recall', 'built/s', 'bytes a vector'],
   ];
   for (const count of PARTITIONS) {
-    const parts = partitionsOf(set, count, tiny);
-    if (count === 1) truth = truthOf(set, parts[0]!.index);
-    table.push(rowOf(parts, set, truth));
+    const built = partitionsOf(set, count, tiny);
+    if (count === 1) truth = truthOf(set, built[0]!.index);
+    table.push(rowOf(built, set, truth));
   }
   printTable(
     `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest, one thread`,
@@ -213,39 +213,42 @@ export async function partitions({ tiny, number }: LoadOptions): Promise<void> {
 
 /** Row i stands in partition i mod count. */
 function partitionsOf(set: VectorSet, count: number, fresh: boolean): BuiltIndex[] {
-  return Array.from({ length: count }, (_, part) => {
-    const name = count === 1 ? set.name : `${set.name} ${part} of ${count}`;
-    const ofPart: VectorSet = { name, rows: set.rows.filter((_, i) => i % count === part), queries: [] };
-    return buildIndex(ofPart, fresh);
+  return Array.from({ length: count }, (_, partition) => {
+    const name = count === 1 ? set.name : `${set.name} ${partition} of ${count}`;
+    const ofPartition: VectorSet = { name, rows: set.rows.filter((_, i) => i % count === partition), queries: [] };
+    return buildIndex(ofPartition, fresh);
   });
 }
 
-function rowOf(parts: readonly BuiltIndex[], set: VectorSet, truth: readonly ArrayLike<number>[]): string[] {
+function rowOf(built: readonly BuiltIndex[], set: VectorSet, truth: readonly ArrayLike<number>[]): string[] {
   const engine: Pick<VectorEngine, 'settings' | 'search'> = {
     settings: EFS.map((ef) => ({ ef })),
-    search: (query, { ef }) => searchAll(parts, set.queries[query]!, ef),
+    search: (query, { ef }) => searchAll(built, set.queries[query]!, ef),
   };
   const points = sweep(engine, truth);
   const [byDefault] = sweep({ ...engine, settings: [{ ef: DEFAULT_EF }] }, truth);
-  const sum = (of: (part: BuiltIndex) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  const sum = (of: (partition: BuiltIndex) => number): number =>
+    built.reduce((total, partition) => total + of(partition), 0);
   return [
-    String(parts.length),
+    String(built.length),
     whole(byDefault!.qps),
     byDefault!.recall.toFixed(4),
     orDash(qpsAt(points, 0.95)),
     orDash(qpsAt(points, 0.99)),
     largestRecall(points).toFixed(4),
-    whole(sum(({ buildRate }) => buildRate) / parts.length),
+    whole(sum(({ buildRate }) => buildRate) / built.length),
     whole(sum(({ index }) => index.usedBytes) / set.rows.length),
   ];
 }
 
 /** At the default breadth each partition is searched for its share. */
-function searchAll(parts: readonly BuiltIndex[], query: Float32Array, ef: number): number[] {
+function searchAll(built: readonly BuiltIndex[], query: Float32Array, ef: number): number[] {
   const hits: { ordinal: number; score: number }[] = [];
-  parts.forEach(({ index }, part) => {
-    const { ordinals, scores } = index.search(query, K, ef === DEFAULT_EF ? {} : { ef }, { share: 1 / parts.length });
-    ordinals.forEach((ordinal, i) => hits.push({ ordinal: ordinal * parts.length + part, score: scores[i]! }));
+  built.forEach(({ index }, partitionIndex) => {
+    const { ordinals, scores } = index.search(query, K, ef === DEFAULT_EF ? {} : { ef }, { share: 1 / built.length });
+    ordinals.forEach((ordinal, i) =>
+      hits.push({ ordinal: ordinal * built.length + partitionIndex, score: scores[i]! }),
+    );
   });
   return hits
     .sort((a, b) => b.score - a.score)

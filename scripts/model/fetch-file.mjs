@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Mismatch, networkFault, retrying, Transient } from './faults.mjs';
-import { isIntact, partOf, renameSynced, sizeOf } from './folder.mjs';
+import { isIntact, segmentOf, renameSynced, sizeOf } from './folder.mjs';
 
 /** A connection over which nothing comes for so long is given up, and the file asked for again. */
 const STALL_MS = 60_000;
@@ -14,7 +14,7 @@ const STALL_MS = 60_000;
  */
 export async function fetchFile(hub, file, folder, onBytes) {
   const path = join(folder, file.path);
-  const part = partOf(path);
+  const part = segmentOf(path);
   mkdirSync(dirname(path), { recursive: true });
   for (let isResumed = sizeOf(part) > 0; ; isResumed = false) {
     const isRight = await fetchPart(hub, file, part, onBytes);

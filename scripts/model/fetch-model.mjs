@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { chooseFiles } from './choose-files.mjs';
 import { Refusal } from './faults.mjs';
 import { fetchFile } from './fetch-file.mjs';
-import { beginSource, finishSource, isIntact, partOf, readSource, sizeOf } from './folder.mjs';
+import { beginSource, finishSource, isIntact, segmentOf, readSource, sizeOf } from './folder.mjs';
 import { sizeText } from './progress.mjs';
 
 /** Fills the folder with `graph` and what it needs. Graphs fetched into it before are brought to the same commit. */
@@ -37,7 +37,7 @@ async function missingOf(files, folder) {
 }
 
 async function fetchAll(hub, missing, folder, progress) {
-  const held = missing.reduce((sum, { path }) => sum + sizeOf(join(folder, partOf(path))), 0);
+  const held = missing.reduce((sum, { path }) => sum + sizeOf(join(folder, segmentOf(path))), 0);
   const { bavail, bsize } = statfsSync(folder);
   const room = bavail * bsize;
   if (bytesOf(missing) - held > room)

@@ -21,14 +21,14 @@ import { Refusal } from './faults.mjs';
 const SOURCE = 'SOURCE.json';
 const PART = '.part';
 
-export const partOf = (path) => `${path}${PART}`;
+export const segmentOf = (path) => `${path}${PART}`;
 
 /**
  * What a folder holds, whole or begun: `{ repo, commit, files }`, without files for an empty one. Refuses a folder of
  * someone else.
  */
 export function readSource(folder, repo) {
-  const names = [SOURCE, partOf(SOURCE)].filter((name) => existsSync(join(folder, name)));
+  const names = [SOURCE, segmentOf(SOURCE)].filter((name) => existsSync(join(folder, name)));
   const others = readdirSync(folder).filter((name) => name !== '.lock');
   if (names.length === 0 && others.length > 0)
     throw new Refusal(`${folder} has files that are not from here: choose another folder with --to`);
@@ -53,10 +53,10 @@ function parse(path) {
 export function beginSource(folder, source, before) {
   for (const { path, digest } of before.files) {
     const kept = source.files.find((file) => file.path === path);
-    if (kept?.digest !== digest) rmSync(join(folder, partOf(path)), { force: true });
+    if (kept?.digest !== digest) rmSync(join(folder, segmentOf(path)), { force: true });
     if (kept === undefined) rmSync(join(folder, path), { force: true });
   }
-  writeFileSync(join(folder, partOf(SOURCE)), `${JSON.stringify(source, undefined, 2)}\n`, { flush: true });
+  writeFileSync(join(folder, segmentOf(SOURCE)), `${JSON.stringify(source, undefined, 2)}\n`, { flush: true });
   rmSync(join(folder, SOURCE), { force: true });
 }
 
@@ -65,7 +65,7 @@ export const finishSource = (folder) => renameSynced(join(folder, SOURCE));
 
 /** Gives a part, whose bytes are on the disk, its name. */
 export function renameSynced(path) {
-  renameSync(partOf(path), path);
+  renameSync(segmentOf(path), path);
   const directory = openSync(dirname(path), 'r');
   fsyncSync(directory);
   closeSync(directory);

@@ -12,12 +12,12 @@ import type { ShardWriteTxn } from '../storage/shard-store.js';
 import { ArenaFull } from './memory/bindings.js';
 import { arenaOf, rowOf } from './memory/ownership.js';
 import { FieldTerms } from './segments/indexes.js';
-import type { Part } from './segments/segment.js';
+import type { Segment } from './segments/segment.js';
 import type { Shard } from './shard.js';
 import { type Change, discardChange, logChanges, noChange, publishChanges } from './write/write.js';
 
 interface LeavingRow {
-  part: Part;
+  segment: Segment;
   row: Ordinal;
   text: string | undefined;
   terms: readonly string[] | undefined;
@@ -50,10 +50,10 @@ export function reclaimSome(shard: Shard): boolean {
     return false;
   }
   shard.writeFreeze.noteChange();
-  for (const { part, row, text, terms } of rows) {
-    if (text !== undefined) part.words?.removeIfThere(row, text);
-    if (terms) part.fields?.removeIfThere(row, terms);
-    part.ordinals.release(row);
+  for (const { segment, row, text, terms } of rows) {
+    if (text !== undefined) segment.words?.removeIfThere(row, text);
+    if (terms) segment.fields?.removeIfThere(row, terms);
+    segment.ordinals.release(row);
   }
   document.blocks.shift();
   if (document.blocks.length === 0) end(shard, document);
@@ -64,18 +64,18 @@ export function reclaimSome(shard: Shard): boolean {
 function rowsOf(shard: Shard, txn: ShardWriteTxn, { ref, record }: LeavingDocument, block: LeavingBlock): LeavingRow[] {
   const fields = new FieldTerms(txn, ref.id, record);
   return block.ordinals.flatMap((ordinal) => {
-    const part = shard.parts.find(ref.id, arenaOf(ordinal));
-    if (!part) return [];
-    const { chunk, text } = part.words || part.fields ? txn.leavingChunk(ref.id, ordinal) : {};
-    const terms = part.fields && chunk && fields.of(chunk);
-    return [{ part, row: rowOf(ordinal), text: part.words && text, terms }];
+    const segment = shard.segments.find(ref.id, arenaOf(ordinal));
+    if (!segment) return [];
+    const { chunk, text } = segment.words || segment.fields ? txn.leavingChunk(ref.id, ordinal) : {};
+    const terms = segment.fields && chunk && fields.of(chunk);
+    return [{ segment, row: rowOf(ordinal), text: segment.words && text, terms }];
   });
 }
 
 /** Finishes a removal. Its segments may be shortened again. */
 function end(shard: Shard, document: LeavingDocument): void {
   shard.leaving.splice(shard.leaving.indexOf(document), 1);
-  for (const part of shard.parts.of(document.ref.id)) shard.parts.wake(part);
+  for (const segment of shard.segments.of(document.ref.id)) shard.segments.wake(segment);
 }
 
 /** Smaller segments are not shortened, since they take little memory. */
@@ -95,19 +95,19 @@ const HIDE_STEP = 8;
  * Runs one step of shortening a segment. Returns true if there is more to do. If memory or disk are full, or a record
  * is damaged, the rest waits for the next write.
  */
-export function compactSome(shard: Shard, part: Part): boolean {
-  if (part.hidden) return finish(shard, part, part.hidden);
+export function compactSome(shard: Shard, segment: Segment): boolean {
+  if (segment.hidden) return finish(shard, segment, segment.hidden);
   // The ordinals of a document under removal are taken but have no rows, so they cannot move.
-  if (isLeaving(shard, part.ref.id)) return false;
-  const { index, ordinals } = part;
+  if (isLeaving(shard, segment.ref.id)) return false;
+  const { index, ordinals } = segment;
   if (index.end < ROWS_MIN) return false;
   const target = index.liveCount < USED_SHARE_MIN * index.end ? Math.ceil(END_PER_LIVE * index.liveCount) : Infinity;
   try {
-    if (ordinals.end > target) return move(shard, part, target);
+    if (ordinals.end > target) return move(shard, segment, target);
     if (ordinals.end > (1 - FREE_END_SHARE_MIN) * index.end) return false;
     const from = ordinals.end;
     shard.writeFreeze.noteChange();
-    if (index.hideSome(from, HIDE_STEP)) part.hidden = { from, epoch: shard.arenas.at(part.arena).endEpoch() };
+    if (index.hideSome(from, HIDE_STEP)) segment.hidden = { from, epoch: shard.arenas.at(segment.arena).endEpoch() };
     return true;
   } catch (error) {
     if (error instanceof ArenaFull || error instanceof AppError || error instanceof DamagedRecord) return false;
@@ -116,10 +116,10 @@ export function compactSome(shard: Shard, part: Part): boolean {
 }
 
 /** Frees the hidden blocks once their readers have left. If rows have been added there meanwhile, all blocks stay. */
-function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hidden']>): boolean {
-  if (!shard.arenas.at(part.arena).haveLeft(epoch)) return true;
-  if (part.ordinals.end <= from && part.index.end <= from) part.index.freeFrom(from);
-  part.hidden = undefined;
+function finish(shard: Shard, segment: Segment, { from, epoch }: NonNullable<Segment['hidden']>): boolean {
+  if (!shard.arenas.at(segment.arena).haveLeft(epoch)) return true;
+  if (segment.ordinals.end <= from && segment.index.end <= from) segment.index.freeFrom(from);
+  segment.hidden = undefined;
   return true;
 }
 
@@ -127,44 +127,49 @@ function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hid
  * Moves some chunks from at or above `target` to below it. Throws ArenaFull, AppError and DamagedRecord, and then
  * changes nothing.
  */
-function move(shard: Shard, part: Part, target: number): boolean {
+function move(shard: Shard, segment: Segment, target: number): boolean {
   const change = noChange();
   try {
     shard.store.write((txn) => {
       const moves = new Map(
-        part.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, part, from, change)]),
+        segment.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, segment, from, change)]),
       );
-      shard.parts.reservePriorities(
-        part,
-        [...moves].filter(([from]) => part.priorities.of(from) !== 0).map(([, to]) => to),
+      shard.segments.reservePriorities(
+        segment,
+        [...moves].filter(([from]) => segment.priorities.of(from) !== 0).map(([, to]) => to),
       );
-      keepSources(txn, part, moves, change);
-      txn.moveChunks(part.ref, new Map([...moves].map(([from, to]) => [part.stored(from), part.stored(to)])));
-      logChanges(txn, [[part, change]]);
+      keepSources(txn, segment, moves, change);
+      txn.moveChunks(segment.ref, new Map([...moves].map(([from, to]) => [segment.stored(from), segment.stored(to)])));
+      logChanges(txn, [[segment, change]]);
     });
   } catch (error) {
-    discardChange(part, change);
+    discardChange(segment, change);
     throw error;
   }
-  publishChanges([[part, change]]);
+  publishChanges([[segment, change]]);
   shard.settle();
   return true;
 }
 
 /** Stages a copy of a row in the lowest free one, invisible to searches. */
-function stage(txn: ShardTxn, part: Part, from: Ordinal, { added, removed }: Change): Ordinal {
-  const to = part.ordinals.take();
-  added.set(to, part.priorities.of(from));
+function stage(txn: ShardTxn, segment: Segment, from: Ordinal, { added, removed }: Change): Ordinal {
+  const to = segment.ordinals.take();
+  added.set(to, segment.priorities.of(from));
   removed.push(from);
-  part.index.stage(to, defined(txn.vector(part.ref, part.stored(from)), `vector of chunk ${from}`));
+  segment.index.stage(to, defined(txn.vector(segment.ref, segment.stored(from)), `vector of chunk ${from}`));
   return to;
 }
 
-function keepSources(txn: ShardTxn, part: Part, moves: ReadonlyMap<Ordinal, Ordinal>, { texts, fields }: Change): void {
-  const terms = part.fields && new FieldTerms(txn, part.ref.id);
+function keepSources(
+  txn: ShardTxn,
+  segment: Segment,
+  moves: ReadonlyMap<Ordinal, Ordinal>,
+  { texts, fields }: Change,
+): void {
+  const terms = segment.fields && new FieldTerms(txn, segment.ref.id);
   for (const [from, to] of moves) {
-    const text = part.words && txn.text(part.ref.id, part.stored(from))?.toString();
-    const ofChunk = terms?.of(txn.chunk(part.ref.id, part.stored(from)));
+    const text = segment.words && txn.text(segment.ref.id, segment.stored(from))?.toString();
+    const ofChunk = terms?.of(txn.chunk(segment.ref.id, segment.stored(from)));
     for (const ordinal of [from, to]) {
       if (text !== undefined) texts.set(ordinal, text);
       if (ofChunk) fields.set(ordinal, ofChunk);

@@ -5,7 +5,7 @@ import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api
 import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
 import { textDigest } from '../text/chunking.js';
-import type { Part } from './segments/segment.js';
+import type { Segment } from './segments/segment.js';
 import type { Shard } from './shard.js';
 import type { ShardAnswer, ShardCounts, ShardRequest } from './write/commands.js';
 import { concat } from '../base/bytes.js';
@@ -209,12 +209,12 @@ export function sampleVectors(
   { collection: ref, places }: ShardRequest<'sampleVectors'>,
 ): ShardAnswer<'sampleVectors'> {
   if (!shard.loads.bring(ref)) return null;
-  const parts = shard.parts.of(ref.id);
+  const segments = shard.segments.of(ref.id);
   const ids: string[] = [];
   const rows: Float32Array[] = [];
-  if (parts.some(({ ordinals }) => ordinals.end > 0)) {
+  if (segments.some(({ ordinals }) => ordinals.end > 0)) {
     shard.store.read((txn) => {
-      for (const ordinal of new Set(Array.from(places, (place) => liveAt(parts, place)))) {
+      for (const ordinal of new Set(Array.from(places, (place) => liveAt(segments, place)))) {
         const vector = ordinal === undefined ? undefined : txn.vector(ref, ordinal);
         if (ordinal === undefined || !vector || vector.every((value) => value === 0)) continue;
         const { docid, path } = txn.chunk(ref.id, ordinal);
@@ -232,21 +232,21 @@ export function sampleVectors(
  * The ordinal of the first live row from a place in [0, 1) on. The segments count as one sequence, and each wraps
  * around at its end.
  */
-function liveAt(parts: readonly Part[], place: number): Ordinal | undefined {
-  let left = Math.floor(place * parts.reduce((sum, { ordinals }) => sum + ordinals.end, 0));
-  for (const part of parts) {
-    const { end } = part.ordinals;
-    if (left < end) return firstLive(part, left);
+function liveAt(segments: readonly Segment[], place: number): Ordinal | undefined {
+  let left = Math.floor(place * segments.reduce((sum, { ordinals }) => sum + ordinals.end, 0));
+  for (const segment of segments) {
+    const { end } = segment.ordinals;
+    if (left < end) return firstLive(segment, left);
     left -= end;
   }
   return undefined;
 }
 
-function firstLive(part: Part, first: number): Ordinal | undefined {
-  const { end } = part.ordinals;
+function firstLive(segment: Segment, first: number): Ordinal | undefined {
+  const { end } = segment.ordinals;
   for (let step = 0; step < Math.min(end, STEPS_MAX); step++) {
     const row = ((first + step) % end) as Ordinal;
-    if (part.index.isLive(row)) return part.stored(row);
+    if (segment.index.isLive(row)) return segment.stored(row);
   }
   return undefined;
 }

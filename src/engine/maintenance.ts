@@ -52,8 +52,8 @@ export class Maintenance {
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   if (!shard.loads.work(until, true)) return true;
-  for (const part of shard.parts.restless) {
-    if (!buildWords(shard, part, until) || !buildFields(shard, part, until)) return true;
+  for (const segment of shard.segments.restless) {
+    if (!buildWords(shard, segment, until) || !buildFields(shard, segment, until)) return true;
   }
   if (reclaimSome(shard)) return true;
   if (!shard.loads.work(until, false) || improve(shard, until)) return true;
@@ -66,10 +66,10 @@ function slice(shard: Shard): boolean {
  * move before they are inserted, since otherwise they would have to be inserted twice.
  */
 function improve(shard: Shard, until: number): boolean {
-  const { restless } = shard.parts;
-  for (const part of restless) {
-    const { index, words, fields } = part;
-    if (compactSome(shard, part)) return true;
+  const { restless } = shard.segments;
+  for (const segment of restless) {
+    const { index, words, fields } = segment;
+    if (compactSome(shard, segment)) return true;
     while (index.hasWork) {
       shard.writeFreeze.noteChange();
       if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
@@ -82,7 +82,7 @@ function improve(shard: Shard, until: number): boolean {
       index.fillSome(LINK_STEP);
       if (performance.now() >= until) return true;
     }
-    if (!index.hasWork) restless.delete(part);
+    if (!index.hasWork) restless.delete(segment);
     if (performance.now() >= until) return restless.size > 0;
   }
   return false;

@@ -39,7 +39,7 @@ export class ShardOwner {
     idleSeconds: number,
   ) {
     this.maintenance = new Maintenance(shard);
-    this.idleEviction = new IdleEviction(shard.parts, idleSeconds, () => this.wake());
+    this.idleEviction = new IdleEviction(shard.segments, idleSeconds, () => this.wake());
   }
 
   static open(options: OwnerOptions): ShardOwner {

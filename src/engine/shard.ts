@@ -11,12 +11,12 @@ import { GRAPH_MIN } from './hnsw/vector-index.js';
 import type { Arenas } from './memory/arena.js';
 import { ArenaFull } from './memory/bindings.js';
 import { LOST } from './memory/layout.js';
-import { PartTerms, type TermMaker } from './postings/builder.js';
+import { SegmentTerms, type TermMaker } from './postings/builder.js';
 import type { WordIndex } from './postings/text-index.js';
 import { Room } from './segments/eviction.js';
-import { PartLoads } from './segments/loading.js';
-import { PartTable } from './segments/segment-table.js';
-import type { Part } from './segments/segment.js';
+import { SegmentLoads } from './segments/loading.js';
+import { SegmentTable } from './segments/segment-table.js';
+import type { Segment } from './segments/segment.js';
 
 /**
  * Write freeze for the last passes of a checkpoint. While it is held, writes and background work wait; searches and
@@ -63,8 +63,8 @@ export interface ShardCollections {
 
 /** One shard: its store, its arenas and its segments in memory. Owner only. */
 export class Shard {
-  readonly parts: PartTable;
-  readonly loads: PartLoads;
+  readonly segments: SegmentTable;
+  readonly loads: SegmentLoads;
   readonly room: Room;
   readonly writeFreeze = new WriteFreeze();
   /**
@@ -80,9 +80,9 @@ export class Shard {
     readonly store: ShardStore,
     readonly arenas: Arenas,
   ) {
-    this.parts = new PartTable(this.arenas);
-    this.room = new Room(this.parts, this.arenas);
-    this.loads = new PartLoads(store, this.parts, this.room);
+    this.segments = new SegmentTable(this.arenas);
+    this.room = new Room(this.segments, this.arenas);
+    this.loads = new SegmentLoads(store, this.segments, this.room);
   }
 
   /**
@@ -124,45 +124,45 @@ export class Shard {
    * The segment of a collection in an arena, created if necessary. Requires that the collection is not evicted. Throws
    * ArenaFull.
    */
-  partIn(ref: CollectionRef, arena: number): Part {
-    return this.parts.find(ref.id, arena) ?? this.begin(ref, arena);
+  segmentIn(ref: CollectionRef, arena: number): Segment {
+    return this.segments.find(ref.id, arena) ?? this.begin(ref, arena);
   }
 
   /** Creates an empty text or metadata index, which readers find once it is complete. Throws ArenaFull. */
-  createTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> {
-    this.parts.announce(part, { [kind]: 0 });
-    this.parts.wake(part);
-    const wanted = { arena: part.arena, id: part.ref.id };
+  createTerms<S>(segment: Segment, kind: 'words' | 'fields', maker: TermMaker<S>): SegmentTerms<S> {
+    this.segments.announce(segment, { [kind]: 0 });
+    this.segments.wake(segment);
+    const wanted = { arena: segment.arena, id: segment.ref.id };
     return this.termsOf(
-      part,
+      segment,
       kind,
       maker,
-      this.room.for(() => this.arenas.at(part.arena).createWords(), wanted),
+      this.room.for(() => this.arenas.at(segment.arena).createWords(), wanted),
       0,
     );
   }
 
   /** The text or metadata index that a checkpoint has restored; undefined if there is none. */
-  resumeTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> | undefined {
-    const kernel = this.arenas.at(part.arena);
-    const root = kernel.directory.get(part.ref.id)?.[kind] ?? 0;
-    if (root !== 0 && root !== LOST) return this.termsOf(part, kind, maker, kernel.attachWords(root), Infinity);
-    this.parts.announce(part, { [kind]: 0 });
+  resumeTerms<S>(segment: Segment, kind: 'words' | 'fields', maker: TermMaker<S>): SegmentTerms<S> | undefined {
+    const kernel = this.arenas.at(segment.arena);
+    const root = kernel.directory.get(segment.ref.id)?.[kind] ?? 0;
+    if (root !== 0 && root !== LOST) return this.termsOf(segment, kind, maker, kernel.attachWords(root), Infinity);
+    this.segments.announce(segment, { [kind]: 0 });
     return undefined;
   }
 
   private termsOf<S>(
-    part: Part,
+    segment: Segment,
     kind: 'words' | 'fields',
     maker: TermMaker<S>,
     index: WordIndex,
     builtTo: number,
-  ): PartTerms<S> {
-    const wanted = { arena: part.arena, id: part.ref.id };
-    return new PartTerms(
+  ): SegmentTerms<S> {
+    const wanted = { arena: segment.arena, id: segment.ref.id };
+    return new SegmentTerms(
       index,
       maker,
-      (root) => this.parts.announce(part, { [kind]: root }),
+      (root) => this.segments.announce(segment, { [kind]: root }),
       (work) => this.room.for(work, wanted),
       builtTo,
     );
@@ -179,7 +179,7 @@ export class Shard {
     this.purges.push(id);
     this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
     this.loads.cancel(id);
-    this.parts.delete(id);
+    this.segments.delete(id);
   }
 
   /** Readers are excluded before the environment closes, since they read it too. */
@@ -194,23 +194,24 @@ export class Shard {
     this.store.read((txn) => {
       for (const { id, chunks } of txn.allCounts()) {
         const kind = kinds.get(id);
-        if (kind) this.parts.enterAway(id);
+        if (kind) this.segments.enterAway(id);
         else if (isWhole) this.purges.push(id);
-        if (kind && chunks >= GRAPH_MIN && this.parts.of(id).length === 0) large.push({ ref: { id, ...kind }, chunks });
+        if (kind && chunks >= GRAPH_MIN && this.segments.of(id).length === 0)
+          large.push({ ref: { id, ...kind }, chunks });
       }
     });
     for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
   }
 
-  private begin(ref: CollectionRef, arena: number): Part {
-    const part = this.parts.create(ref, arena);
+  private begin(ref: CollectionRef, arena: number): Segment {
+    const segment = this.segments.create(ref, arena);
     try {
-      this.parts.enter(ref.id, [part]);
+      this.segments.enter(ref.id, [segment]);
     } catch (error) {
-      part.drop();
+      segment.drop();
       throw error;
     }
-    return part;
+    return segment;
   }
 }
 
@@ -220,9 +221,9 @@ export class Shard {
  * nothing if it throws ArenaFull. Throws ArenaFull when all arenas are full. Requires that the collection is not
  * evicted.
  */
-export function place<T>(shard: Shard, ref: CollectionRef, stage: (part: Part) => T): T {
+export function place<T>(shard: Shard, ref: CollectionRef, stage: (segment: Segment) => T): T {
   const order = orderOf(shard, ref);
-  const plainly = (arena: number): T => stage(shard.partIn(ref, arena));
+  const plainly = (arena: number): T => stage(shard.segmentIn(ref, arena));
   const withRoom = (arena: number): T => shard.room.for(() => plainly(arena), { arena, id: ref.id });
   // Arenas with ample memory come first, then all arenas; at last small idle segments are evicted.
   const attempts = [
@@ -240,8 +241,8 @@ export function place<T>(shard: Shard, ref: CollectionRef, stage: (part: Part) =
   throw new ArenaFull();
 }
 
-function orderOf({ arenas, parts }: Shard, { id }: CollectionRef): number[] {
+function orderOf({ arenas, segments }: Shard, { id }: CollectionRef): number[] {
   const byRoom = arenas.byRoom();
-  const isThere = (arena: number): boolean => parts.find(id, arena) !== undefined;
+  const isThere = (arena: number): boolean => segments.find(id, arena) !== undefined;
   return [...byRoom.filter(isThere), ...byRoom.filter((arena) => !isThere(arena))];
 }

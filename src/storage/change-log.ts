@@ -36,7 +36,7 @@ function firstNumbers(table: Table, max: number): number[] {
 }
 
 /** Rows of one segment that one transaction removes and adds. */
-export interface PartChange {
+export interface SegmentChange {
   id: CollectionId;
   removed: Ordinal[];
   /**
@@ -119,7 +119,7 @@ export class ChangeLog {
    * The changes after a number, in order. Throws DamagedRecord if some are missing, for instance because they were
    * trimmed.
    */
-  after(number: number): PartChange[] {
+  after(number: number): SegmentChange[] {
     const records = this.env.read(({ changes }) =>
       Array.from(changes.entries(ALL, numberKey(number + 1))).filter(({ key }) => !key.equals(HEAD_KEY)),
     );
@@ -130,7 +130,7 @@ export class ChangeLog {
   }
 
   /** Appends the changes of a transaction, within it. Returns the state to set after its commit. */
-  append(table: Table, changes: readonly PartChange[]): LogState {
+  append(table: Table, changes: readonly SegmentChange[]): LogState {
     const { state } = this;
     if (state.id === undefined || changes.length === 0) return state;
     const record = encodeChanges(changes);
@@ -167,11 +167,11 @@ function stateIn(table: Table): LogState {
 
 const afterEnd = ({ last }: LogState): LogState => ({ id: undefined, last, bytes: 0, trimTo: last });
 
-function encodeChanges(changes: readonly PartChange[]): Buffer {
+function encodeChanges(changes: readonly SegmentChange[]): Buffer {
   return encode([changes.map(({ id, removed, texts, terms, added }) => [id, removed, texts, terms, added])]);
 }
 
-function decodeChanges(bytes: Buffer): PartChange[] {
+function decodeChanges(bytes: Buffer): SegmentChange[] {
   const [packed] = decode(bytes, ['array'], 'changes');
   if (!isPacked(packed)) throw new DamagedRecord('changes: wrong shape');
   return packed.map(([id, removed, texts, terms, added]) => ({

@@ -8,7 +8,7 @@ import { DamagedRecord } from './damage.js';
 import { decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
 import { ALL, type Table, isWhole, removeAll } from './table.js';
 
-export interface PartCounts {
+export interface CollectionCounts {
   documents: number;
   chunks: number;
   /** Number of documents whose priority is not 0. */
@@ -27,13 +27,13 @@ const COMPLETE = Buffer.from([0]);
 const FIRST_RECORD = Buffer.alloc(4);
 
 /** The counts of a collection; zeros if it has no documents. */
-export function readCounts(counts: Table, id: CollectionId): PartCounts {
+export function readCounts(counts: Table, id: CollectionId): CollectionCounts {
   const record = counts.get(keyOf(id));
   return record ? countsIn(checked(record), id % PER_RECORD) : { documents: 0, chunks: 0, prioritized: 0 };
 }
 
 /** The counts of every collection that has documents, in ascending order of ids. */
-export function* allCounts(counts: Table): Generator<PartCounts & { id: CollectionId }> {
+export function* allCounts(counts: Table): Generator<CollectionCounts & { id: CollectionId }> {
   for (const { key, value } of counts.entries(ALL, FIRST_RECORD)) {
     const record = checked(value);
     for (let place = 0; place < PER_RECORD; place++) {
@@ -45,7 +45,7 @@ export function* allCounts(counts: Table): Generator<PartCounts & { id: Collecti
 
 /** The count changes of one transaction, written once at its end. */
 export class CountChanges {
-  private readonly changes = new Map<CollectionId, PartCounts>();
+  private readonly changes = new Map<CollectionId, CollectionCounts>();
 
   put(id: CollectionId, document: DocumentRecord): void {
     this.add(id, document, 1);
@@ -98,13 +98,13 @@ export function countAll({ documents, counts }: Record<'documents' | 'counts', T
 
 const keyOf = (id: CollectionId): Buffer => collectionPrefix(Math.floor(id / PER_RECORD) as CollectionId);
 
-function writeCounts(counts: Table, id: CollectionId, changed: PartCounts): void {
+function writeCounts(counts: Table, id: CollectionId, changed: CollectionCounts): void {
   const record = checked(counts.get(keyOf(id)) ?? emptyRecord());
   NAMES.forEach((name, n) => record.writeUIntBE(changed[name], placeOf(id % PER_RECORD, n), COUNT_BYTES));
   counts.put(keyOf(id), record);
 }
 
-function countsIn(record: Buffer, place: number): PartCounts {
+function countsIn(record: Buffer, place: number): CollectionCounts {
   const [documents, chunks, prioritized] = NAMES.map((_, n) => record.readUIntBE(placeOf(place, n), COUNT_BYTES)) as [
     number,
     number,

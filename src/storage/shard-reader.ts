@@ -2,7 +2,7 @@
 // thread that has the environment or attaches to it.
 import type { CollectionRef } from '../api/collections.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
-import { type PartCounts, allCounts, readCounts } from './counts.js';
+import { type CollectionCounts, allCounts, readCounts } from './counts.js';
 import { DamagedRecord } from './damage.js';
 import {
   chunkKey,
@@ -138,12 +138,12 @@ export class ShardTxn {
   }
 
   /** Counts of documents and chunks of a collection. */
-  counts(id: CollectionId): PartCounts {
+  counts(id: CollectionId): CollectionCounts {
     return readCounts(this.tables.counts, id);
   }
 
   /** Counts of every collection that has documents in this shard. */
-  allCounts(): Generator<PartCounts & { id: CollectionId }> {
+  allCounts(): Generator<CollectionCounts & { id: CollectionId }> {
     return allCounts(this.tables.counts);
   }
 }

@@ -5,7 +5,7 @@ import { AppError } from '../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../api/ids.js';
 import type { CollectionRef } from '../api/collections.js';
 import type { StoreMeter } from '../base/meters.js';
-import { ChangeLog, type PartChange } from './change-log.js';
+import { ChangeLog, type SegmentChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { Environment } from './lmdb.js';
@@ -59,7 +59,7 @@ export class ShardStore {
       const txn = new ShardWriteTxn(tables);
       const result = work(txn);
       txn.countChanges.writeTo(tables.counts);
-      return { result, changed: this.changes.append(tables.changes, txn.partChanges) };
+      return { result, changed: this.changes.append(tables.changes, txn.segmentChanges) };
     });
     this.changes.state = changed;
     return result;
@@ -92,7 +92,7 @@ export class ShardWriteTxn extends ShardTxn {
   /** Count changes by the documents that this transaction writes and removes. */
   readonly countChanges = new CountChanges();
   /** Rows that this transaction changes, for the log. */
-  readonly partChanges: PartChange[] = [];
+  readonly segmentChanges: SegmentChange[] = [];
 
   /** Writes a document. Its previous version, if any, must have been removed in the same transaction. */
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {

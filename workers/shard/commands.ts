@@ -26,7 +26,7 @@ import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
 import type { Shard } from '../../src/engine/shard.js';
 import { outcomesOf, refsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
 import {
-  type PartCommand,
+  type SegmentCommand,
   type ShardAnswer,
   type ShardCommand,
   type ShardCommands,
@@ -115,7 +115,7 @@ type Handlers = {
 const changesMemory = ({ op }: ShardCommand): boolean => traitsOf(op).changesMemory === true;
 const isWrite = (command: ShardCommand | undefined): command is WriteCommand =>
   command !== undefined && traitsOf(command.op).writesDocuments === true;
-const wantsPart = (command: ShardCommand): command is PartCommand => traitsOf(command.op).needsParts === true;
+const needsSegment = (command: ShardCommand): command is SegmentCommand => traitsOf(command.op).needsSegments === true;
 
 export class Commands {
   private owner: ShardOwner | undefined;
@@ -129,7 +129,7 @@ export class Commands {
 
   /** Runs a batch once the segments it needs are loaded and it may change memory; other batches can run meanwhile. */
   async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
-    await this.owner?.whenReady(refsOf(commands.filter(wantsPart)), commands.some(changesMemory));
+    await this.owner?.whenReady(refsOf(commands.filter(needsSegment)), commands.some(changesMemory));
     return this.runNow(commands);
   }
 
@@ -175,9 +175,9 @@ export class Commands {
     listMissing: (request) => listMissing(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
-    walks: ({ collection, k, chunks }) => walksOf(this.shard.parts.of(collection), k, chunks),
+    walks: ({ collection, k, chunks }) => walksOf(this.shard.segments.of(collection), k, chunks),
     linking: (request) => linking(this.shard, request),
-    memory: ({ collection }) => memoryUse(this.shard.parts.of(collection)),
+    memory: ({ collection }) => memoryUse(this.shard.segments.of(collection)),
     totals: ({ without }) => totals(this.shard, without),
     listDocuments: (request) => listDocuments(this.shard, request),
     getDocument: (request) => getDocument(this.shard, request),

@@ -4,7 +4,7 @@
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { defined } from '../../base/assert.js';
-import type { PartChange } from '../../storage/change-log.js';
+import type { SegmentChange } from '../../storage/change-log.js';
 import {
   type CheckpointFiles,
   DamagedCheckpoint,
@@ -17,11 +17,11 @@ import { DamagedRecord } from '../../storage/damage.js';
 import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import type { ArenaImage } from '../memory/arena-image.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
-import type { PartTerms } from '../postings/builder.js';
+import type { SegmentTerms } from '../postings/builder.js';
 import { FieldTerms, resumeFields, resumeWords } from '../segments/indexes.js';
-import { PartLoad } from '../segments/loading.js';
-import type { PartTable } from '../segments/segment-table.js';
-import type { Part } from '../segments/segment.js';
+import { SegmentLoad } from '../segments/loading.js';
+import type { SegmentTable } from '../segments/segment-table.js';
+import type { Segment } from '../segments/segment.js';
 import type { CollectionKinds, Shard } from '../shard.js';
 import { isReadable } from './format.js';
 import type { Note } from './writer.js';
@@ -66,31 +66,31 @@ interface OldSource {
  * the store decides what each row is now. Like a load from the store, it runs in slices; readers do not find the
  * segments before it is complete, and nothing writes to them until then.
  */
-class CatchUp extends PartLoad {
+class CatchUp extends SegmentLoad {
   private readonly left: Iterator<[Ordinal, OldSource]>;
   private next: [Ordinal, OldSource] | undefined;
 
   /** `changed`: the rows that may differ, with what the checkpoint's indexes hold of them. */
   constructor(
-    parts: PartTable,
+    segments: SegmentTable,
     ref: CollectionRef,
-    restored: readonly Part[],
+    restored: readonly Segment[],
     changed: ReadonlyMap<Ordinal, OldSource>,
   ) {
-    super(parts, ref);
-    for (const part of restored) this.made.set(part.arena, part);
+    super(segments, ref);
+    for (const segment of restored) this.made.set(segment.arena, segment);
     this.left = changed.entries();
     this.step();
   }
 
   /** After ArenaFull it continues with the same row, which by then is removed and not yet added again. */
-  override proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
+  override proceed(txn: ShardTxn, untilMs: number): Segment[] | undefined {
     const terms = new FieldTerms(txn, this.ref.id);
     while (this.next) {
       const [ordinal, source] = this.next;
-      const part = this.partIn(arenaOf(ordinal));
-      takeOut(part, rowOf(ordinal), source);
-      putIn(txn, part, rowOf(ordinal), terms);
+      const segment = this.segmentIn(arenaOf(ordinal));
+      takeOut(segment, rowOf(ordinal), source);
+      putIn(txn, segment, rowOf(ordinal), terms);
       if (this.step() && performance.now() >= untilMs) return undefined;
     }
     return [...this.made.values()];
@@ -104,13 +104,13 @@ class CatchUp extends PartLoad {
   }
 }
 
-function takeOut(part: Part, row: Ordinal, { text, terms }: OldSource): void {
-  if (!part.index.isLive(row)) return;
-  part.words = without(part.words, row, text);
-  part.fields = without(part.fields, row, terms);
-  part.index.remove(row);
-  part.priorities.set(row, 0);
-  part.ordinals.release(row);
+function takeOut(segment: Segment, row: Ordinal, { text, terms }: OldSource): void {
+  if (!segment.index.isLive(row)) return;
+  segment.words = without(segment.words, row, text);
+  segment.fields = without(segment.fields, row, terms);
+  segment.index.remove(row);
+  segment.priorities.set(row, 0);
+  segment.ordinals.release(row);
 }
 
 /**
@@ -118,27 +118,27 @@ function takeOut(part: Part, row: Ordinal, { text, terms }: OldSource): void {
  * again when a search needs it.
  */
 function without<S>(
-  index: PartTerms<S> | undefined,
+  index: SegmentTerms<S> | undefined,
   row: Ordinal,
   source: S | null | undefined,
-): PartTerms<S> | undefined {
+): SegmentTerms<S> | undefined {
   if (source === undefined) index?.drop();
   else if (source !== null) index?.remove(row, source);
   return source === undefined ? undefined : index;
 }
 
-function putIn(txn: ShardTxn, part: Part, row: Ordinal, terms: FieldTerms): void {
-  const { ref, index, priorities, words, fields } = part;
-  const vector = txn.vector(ref, part.stored(row));
+function putIn(txn: ShardTxn, segment: Segment, row: Ordinal, terms: FieldTerms): void {
+  const { ref, index, priorities, words, fields } = segment;
+  const vector = txn.vector(ref, segment.stored(row));
   if (!vector) return;
-  const chunk = defined(txn.findChunk(ref.id, part.stored(row)), `the chunk of vector ${ref.id}/${row}`);
+  const chunk = defined(txn.findChunk(ref.id, segment.stored(row)), `the chunk of vector ${ref.id}/${row}`);
   const { priority } = readDocument(txn, ref.id, chunk.docid);
   if (priority !== 0) priorities.reserve(row);
   index.stage(row, vector);
   index.publish(row);
-  part.ordinals.claim(row);
+  segment.ordinals.claim(row);
   priorities.set(row, priority);
-  const text = words && txn.text(ref.id, part.stored(row))?.toString();
+  const text = words && txn.text(ref.id, segment.stored(row))?.toString();
   if (text !== undefined) words?.add(row, text);
   fields?.add(row, terms.of(chunk));
 }
@@ -154,21 +154,21 @@ function revive(
   shard: Shard,
   refs: readonly CollectionRef[],
   kinds: CollectionKinds,
-  changes: readonly PartChange[],
+  changes: readonly SegmentChange[],
 ): void {
   const changed = changedRows(changes);
   for (const ref of refs) {
     const present = { id: ref.id, ...(kinds.get(ref.id) ?? ref) };
-    const parts = shard.parts.restored(present);
-    for (const part of parts) resumeTerms(shard, part, present.language === ref.language);
+    const segments = shard.segments.restored(present);
+    for (const segment of segments) resumeTerms(shard, segment, present.language === ref.language);
     if (
       kinds.has(ref.id) &&
       present.dim === ref.dim &&
       present.generation === ref.generation &&
       present.precision === ref.precision
     )
-      bringBack(shard, present, parts, changed.get(ref.id));
-    else forget(shard, ref.id, parts);
+      bringBack(shard, present, segments, changed.get(ref.id));
+    else forget(shard, ref.id, segments);
   }
 }
 
@@ -176,27 +176,27 @@ function revive(
  * Continues with the restored indexes. Index terms are stems of a language, so the text index is dropped if the
  * collection's language has changed.
  */
-function resumeTerms(shard: Shard, part: Part, isSameLanguage: boolean): void {
-  resumeWords(shard, part);
-  resumeFields(shard, part);
+function resumeTerms(shard: Shard, segment: Segment, isSameLanguage: boolean): void {
+  resumeWords(shard, segment);
+  resumeFields(shard, segment);
   if (isSameLanguage) return;
-  part.words?.drop();
-  part.words = undefined;
+  segment.words?.drop();
+  segment.words = undefined;
 }
 
-function bringBack(shard: Shard, ref: CollectionRef, parts: readonly Part[], changed: Changed | undefined): void {
-  shard.parts.hide(ref.id);
-  if (changed) shard.loads.resume(new CatchUp(shard.parts, ref, parts, changed));
-  else shard.parts.enter(ref.id, parts);
+function bringBack(shard: Shard, ref: CollectionRef, segments: readonly Segment[], changed: Changed | undefined): void {
+  shard.segments.hide(ref.id);
+  if (changed) shard.loads.resume(new CatchUp(shard.segments, ref, segments, changed));
+  else shard.segments.enter(ref.id, segments);
 }
 
-function forget(shard: Shard, id: CollectionId, parts: readonly Part[]): void {
-  shard.parts.enter(id, parts);
-  shard.parts.delete(id);
+function forget(shard: Shard, id: CollectionId, segments: readonly Segment[]): void {
+  shard.segments.enter(id, segments);
+  shard.segments.delete(id);
 }
 
 /** The changed rows of each collection. The first log entry of a row tells what the checkpoint holds of it. */
-function changedRows(changes: readonly PartChange[]): Map<CollectionId, Changed> {
+function changedRows(changes: readonly SegmentChange[]): Map<CollectionId, Changed> {
   const changed = new Map<CollectionId, Changed>();
   for (const { id, removed, texts, terms, added } of changes) {
     const rows = changed.get(id) ?? new Map<Ordinal, OldSource>();
@@ -211,7 +211,7 @@ function changedRows(changes: readonly PartChange[]): Map<CollectionId, Changed>
 
 interface Filled {
   manifest: Manifest;
-  changes: PartChange[];
+  changes: SegmentChange[];
 }
 
 /**

@@ -18,7 +18,7 @@ import {
 } from '../../storage/checkpoint-files.js';
 import { GRAPH_MIN } from '../hnsw/vector-index.js';
 import type { ArenaImage } from '../memory/arena-image.js';
-import type { Part } from '../segments/segment.js';
+import type { Segment } from '../segments/segment.js';
 import type { Shard } from '../shard.js';
 import { CHECKPOINT_FORMAT } from './format.js';
 
@@ -123,15 +123,15 @@ interface Moment {
   manifest: Omit<Manifest, 'magic' | 'version'>;
 }
 
-const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
+const isWhole = (terms: Segment['words'] | Segment['fields']): boolean =>
   !terms || terms.isLost || terms.complete !== undefined;
 
 /** Whether no load, large removal or index build is under way; none of these can be checkpointed. */
-function isAtRest({ loads, parts, leaving }: Shard): boolean {
+function isAtRest({ loads, segments, leaving }: Shard): boolean {
   return (
     loads.areDone &&
     leaving.length === 0 &&
-    [...parts.all()].every(({ words, fields }) => isWhole(words) && isWhole(fields))
+    [...segments.all()].every(({ words, fields }) => isWhole(words) && isWhole(fields))
   );
 }
 
@@ -213,7 +213,7 @@ export class Writing {
   }
 
   private moment(): Moment {
-    const { arenas, parts, store } = this.shard;
+    const { arenas, segments, store } = this.shard;
     const { state } = store.changes;
     const images = [...arenas.numbers()].map((arena) => ({
       arena,
@@ -221,7 +221,7 @@ export class Writing {
       bytes: 0,
       ...arenas.at(arena).image().plan(),
     }));
-    const refs = new Map([...parts.all()].map(({ ref }) => [ref.id, ref]));
+    const refs = new Map([...segments.all()].map(({ ref }) => [ref.id, ref]));
     return {
       state,
       version: this.shard.writeFreeze.version,
@@ -315,7 +315,7 @@ export class Checkpoints {
     clearInterval(this.timer);
     await this.underWay;
     this.shard.writeFreeze.begin();
-    for (const part of this.shard.parts.all()) giveUpUnfinished(part);
+    for (const segment of this.shard.segments.all()) giveUpUnfinished(segment);
     if (this.isWorthwhile && isAtRest(this.shard)) await this.write(true);
   }
 
@@ -337,12 +337,12 @@ export class Checkpoints {
   private get isWorthwhile(): boolean {
     return (
       this.shard.writeFreeze.version !== this.version &&
-      [...this.shard.parts.all()].some(({ index }) => index.liveCount >= this.rowsMin)
+      [...this.shard.segments.all()].some(({ index }) => index.liveCount >= this.rowsMin)
     );
   }
 
   private get liveRows(): number {
-    return [...this.shard.parts.all()].reduce((sum, { index }) => sum + index.liveCount, 0);
+    return [...this.shard.segments.all()].reduce((sum, { index }) => sum + index.liveCount, 0);
   }
 
   private get publicationsNow(): number {
@@ -369,10 +369,10 @@ export class Checkpoints {
 }
 
 /** Drops indexes that are still being built, since recovery could not continue them. */
-function giveUpUnfinished(part: Part): void {
+function giveUpUnfinished(segment: Segment): void {
   for (const kind of ['words', 'fields'] as const) {
-    if (isWhole(part[kind])) continue;
-    part[kind]?.drop();
-    part[kind] = undefined;
+    if (isWhole(segment[kind])) continue;
+    segment[kind]?.drop();
+    segment[kind] = undefined;
   }
 }

@@ -11,7 +11,7 @@ import { tokensOf } from '../../text/tokenize.js';
 import type { WordIndex } from '../postings/text-index.js';
 import type { Narrowing } from '../search/params.js';
 import type { ShardView } from '../search/snapshot.js';
-import type { PartView } from '../segments/segment.js';
+import type { SegmentView } from '../segments/segment.js';
 import {
   type Bitmap,
   countBits,
@@ -120,8 +120,8 @@ class FieldBounds {
   }
 
   of(filter: Filter): Bounds {
-    if ('all' in filter) return filter.all.map((part) => this.of(part)).reduce(both, exactly(this.every));
-    if ('any' in filter) return filter.any.map((part) => this.of(part)).reduce(either, exactly(this.none));
+    if ('all' in filter) return filter.all.map((condition) => this.of(condition)).reduce(both, exactly(this.every));
+    if ('any' in filter) return filter.any.map((condition) => this.of(condition)).reduce(either, exactly(this.none));
     if ('not' in filter) return neither(this.every, this.of(filter.not));
     return this.condition(filter.field, filter.test);
   }
@@ -151,7 +151,7 @@ class Verifier {
 
   constructor(
     private readonly txn: ShardTxn,
-    private readonly part: PartView,
+    private readonly segment: SegmentView,
     { filters, content }: Narrowing,
   ) {
     this.fits = compileFilter({ all: filters });
@@ -159,16 +159,16 @@ class Verifier {
   }
 
   fitsFilters(ordinal: Ordinal): boolean {
-    const chunk = this.txn.findChunk(this.part.id, this.part.stored(ordinal));
+    const chunk = this.txn.findChunk(this.segment.id, this.segment.stored(ordinal));
     if (!chunk) return false;
     const { docid, metaJson } = chunk;
     if (this.last?.docid !== docid)
-      this.last = { docid, metadata: JSON.parse(readDocument(this.txn, this.part.id, docid).metadataJson) as Json };
+      this.last = { docid, metadata: JSON.parse(readDocument(this.txn, this.segment.id, docid).metadataJson) as Json };
     return this.fits([JSON.parse(metaJson) as Json, this.last.metadata]);
   }
 
   fitsText(ordinal: Ordinal): boolean {
-    const text = this.txn.text(this.part.id, this.part.stored(ordinal))?.toString();
+    const text = this.txn.text(this.segment.id, this.segment.stored(ordinal))?.toString();
     return text !== undefined && this.fitsContent(text);
   }
 }
@@ -177,14 +177,14 @@ class Verifier {
  * The chunks of a segment that match the filter. Requires a metadata or content filter, and the indexes that it needs.
  * If an index did not fit in memory, the records of all chunks are read.
  */
-export function select(view: ShardView, part: PartView, narrowing: Narrowing): Bitmap {
-  const byFields = narrowing.filters.length === 0 ? undefined : fieldsOf(part, narrowing.filters);
-  const byContent = narrowing.content && contentOf(part, narrowing.content);
+export function select(view: ShardView, segment: SegmentView, narrowing: Narrowing): Bitmap {
+  const byFields = narrowing.filters.length === 0 ? undefined : fieldsOf(segment, narrowing.filters);
+  const byContent = narrowing.content && contentOf(segment, narrowing.content);
   const { lower, upper } = [byFields, byContent].filter((bounds) => bounds !== undefined).reduce(both);
   const unsure = subtract(upper, lower);
   if (unsure.every((word) => word === 0)) return lower;
   return view.read((txn) => {
-    const verifier = new Verifier(txn, part, narrowing);
+    const verifier = new Verifier(txn, segment, narrowing);
     // The candidate bitmaps may be longer than the segment was a moment ago.
     const selected = emptyBitmap(32 * Math.max(lower.length, unsure.length));
     selected.set(lower);
@@ -199,15 +199,15 @@ export function select(view: ShardView, part: PartView, narrowing: Narrowing): B
 /** Whether the chunk certainly matches; true if there is no filter of this kind. */
 const isIn = (bounds: Bounds | undefined, ordinal: Ordinal): boolean => !bounds || isSet(bounds.lower, ordinal);
 
-function fieldsOf(part: PartView, filters: Narrowing['filters']): Bounds {
-  return part.fields ? fieldBounds(part.fields, { all: filters }) : anything(part);
+function fieldsOf(segment: SegmentView, filters: Narrowing['filters']): Bounds {
+  return segment.fields ? fieldBounds(segment.fields, { all: filters }) : anything(segment);
 }
 
-function contentOf(part: PartView, content: ContentFilter): Bounds {
-  return (part.words && contentBounds(part.words, content)) ?? anything(part);
+function contentOf(segment: SegmentView, content: ContentFilter): Bounds {
+  return (segment.words && contentBounds(segment.words, content)) ?? anything(segment);
 }
 
-function anything({ index }: PartView): Bounds {
+function anything({ index }: SegmentView): Bounds {
   const { end } = index;
   const live = emptyBitmap(end);
   for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);

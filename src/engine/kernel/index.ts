@@ -11,7 +11,7 @@ export {
   reservePriority,
   setPriority,
 } from './memory/priorities';
-export { addPart, deletePart, findPart } from './memory/segment-directory';
+export { addSegment, deleteSegment, findSegment } from './memory/segment-directory';
 export { createScratch, ensureInput, releaseScratch } from './memory/scratch';
 export { restoreArena } from './memory/arena';
 export { createIndex, dropIndex, publish, remove, stage } from './hnsw/vector-index';

@@ -9,8 +9,8 @@ import { assert } from '../../base/assert.js';
 import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
 import { CODES_MIN, GRAPH_MIN, VectorIndex } from '../hnsw/vector-index.js';
 import { WordIndex } from '../postings/text-index.js';
-import { PartDirectory } from '../segments/directory.js';
-import { PartView, Priorities } from '../segments/segment.js';
+import { SegmentDirectory } from '../segments/directory.js';
+import { Priorities, SegmentView } from '../segments/segment.js';
 import { ArenaImage } from './arena-image.js';
 import { ArenaFull, Instance, addressOf } from './bindings.js';
 import { type ReaderPlace, ReaderTable } from './epochs.js';
@@ -42,7 +42,7 @@ export interface IndexOptions {
 /** One arena as one thread sees it. The thread is the owner of the shard unless it has called `joinReaders`. */
 export class Kernel {
   /** The segments in this memory. The owner adds them; readers look them up within `read`. */
-  readonly directory: PartDirectory;
+  readonly directory: SegmentDirectory;
   private readonly instance: Instance;
   private readonly table: ReaderTable;
   /** This thread's place in the table of readers; undefined for the owner. */
@@ -59,7 +59,7 @@ export class Kernel {
     private readonly pagesMax = SHARD_PAGES_MAX,
   ) {
     this.instance = new Instance(module, memory);
-    this.directory = new PartDirectory(this.instance);
+    this.directory = new SegmentDirectory(this.instance);
     this.table = new ReaderTable(memory);
   }
 
@@ -191,9 +191,9 @@ export class Kernel {
    * A view of a collection's segment in this arena, or undefined when the collection has no documents here. The view is
    * valid only within the `read` in which it was made. `arena` is the number of this arena.
    */
-  view(id: CollectionId, arena = 0): PartView | undefined {
+  view(id: CollectionId, arena = 0): SegmentView | undefined {
     const roots = this.directory.get(id, nowSeconds());
-    return roots && new PartView(this.instance, id, roots, arena);
+    return roots && new SegmentView(this.instance, id, roots, arena);
   }
 
   /** Access to the bytes of this arena for checkpoints. Owner only. */

@@ -26,9 +26,9 @@ interface KernelCalls {
   unlockUnused(): void;
   endEpoch(): number;
   haveLeft(epoch: number): number;
-  findPart(id: number): number;
-  addPart(id: number): number;
-  deletePart(id: number): void;
+  findSegment(id: number): number;
+  addSegment(id: number): number;
+  deleteSegment(id: number): void;
   createPriorities(): number;
   dropPriorities(root: number): void;
   reservePriority(root: number, ordinal: number): number;
@@ -109,7 +109,7 @@ interface KernelCalls {
   ensureAllowed(scratch: number, bytes: number): number;
   chunksIn(root: number): number;
   tokensIn(root: number): number;
-  wordsLines(root: number, part: number): number;
+  wordsLines(root: number, kind: number): number;
 }
 
 /** The shard's memory cannot grow any further. The call that threw it has changed nothing. */

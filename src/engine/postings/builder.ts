@@ -19,7 +19,7 @@ export interface TermMaker<S> {
 }
 
 /** A text or metadata index of one segment. `S` is the type of a chunk's source. Owner only. */
-export class PartTerms<S> {
+export class SegmentTerms<S> {
   private lost = false;
   private damage: DamagedRecord | undefined;
 

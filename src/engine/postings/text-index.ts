@@ -40,7 +40,7 @@ interface WordBytes {
 }
 
 /** The kernel's number of each kind of memory. */
-const MEMORY_PARTS: Readonly<Record<keyof WordBytes, number>> = {
+const MEMORY_KINDS: Readonly<Record<keyof WordBytes, number>> = {
   lengths: TEXT_LENGTHS,
   mutable: TEXT_MUTABLE,
   terms: TEXT_TERMS,
@@ -181,9 +181,9 @@ export class WordIndex {
 
   /** Bytes of memory by purpose, without those of a merge under way. */
   bytes(): WordBytes {
-    const entries = Object.entries(MEMORY_PARTS).map(([name, part]) => [
+    const entries = Object.entries(MEMORY_KINDS).map(([name, kind]) => [
       name,
-      this.instance.calls.wordsLines(this.root, part) * LINE_BYTES,
+      this.instance.calls.wordsLines(this.root, kind) * LINE_BYTES,
     ]);
     return Object.fromEntries(entries) as unknown as WordBytes;
   }

@@ -93,13 +93,13 @@ export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
   const wanted4 = bits.reduce((sum, count) => sum + (count >> 2), 0);
   const count4 = Math.floor(wanted4 / SLOTS_4_STEP) * SLOTS_4_STEP;
   let left4 = count4;
-  const parts = order.map((axis) => {
+  const plans = order.map((axis) => {
     const fours = Math.min(left4, bits[axis]! >> 2);
     left4 -= fours;
     return { axis, widths: [...Array<4>(fours).fill(4), ...Array<2>((bits[axis]! - 4 * fours) >> 1).fill(2)] };
   });
   // Parents are looked up at the end, when the order of all slots is known.
-  const slots = parts.flatMap(({ axis, widths }) =>
+  const slots = plans.flatMap(({ axis, widths }) =>
     widths.map((width, place) => {
       const below = widths.slice(place + 1).reduce((sum: number, next) => sum + next, 0);
       return { axis, width, place, step: STEPS.get(bits[axis]!)! * 2 ** below };

@@ -7,7 +7,7 @@ import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { ChunkPayload } from './payload-cache.js';
 
 /** Everything a hit consists of except its score. */
-export interface HitParts {
+export interface HitPieces {
   /** JSON prefix: the opening brace and the fields that all hits of a collection share. */
   head: string;
   id: string;
@@ -42,11 +42,11 @@ const STORED_CHARACTERS_MAX = 200;
 
 /** The `match_reason` of a hit. `meta` is called only if the search has metadata filters. */
 export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLayers, priority: Priority): string {
-  const parts = [basisReason(basis)];
-  if (narrowed.fields.length > 0) parts.push(filtersReason(narrowed.fields, meta()));
-  if (narrowed.contentOp) parts.push(`content ${narrowed.contentOp} match`);
-  if (priority.value !== 0) parts.push(priorityReason(priority));
-  return parts.join('; ');
+  const reasons = [basisReason(basis)];
+  if (narrowed.fields.length > 0) reasons.push(filtersReason(narrowed.fields, meta()));
+  if (narrowed.contentOp) reasons.push(`content ${narrowed.contentOp} match`);
+  if (priority.value !== 0) reasons.push(priorityReason(priority));
+  return reasons.join('; ');
 }
 
 function basisReason(basis: Basis): string {
@@ -96,9 +96,9 @@ function priorityReason({ key, value, before, after }: Priority): string {
   return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
 }
 
-/** The JSON text of a hit with all the optional fields that `HitParts` holds. */
+/** The JSON text of a hit with all the optional fields that `HitPieces` holds. */
 export function hitJson(
-  { head, id, text, metaJson, reason, explain, relevance, highlight }: HitParts,
+  { head, id, text, metaJson, reason, explain, relevance, highlight }: HitPieces,
   score: number,
 ): string {
   const chunk = { idJson: JSON.stringify(id), ...(text !== undefined && { textJson: JSON.stringify(text) }), metaJson };
@@ -107,7 +107,7 @@ export function hitJson(
 }
 
 /**
- * Joins a hit from JSON fragments. `head` is as in `HitParts`; `more` holds further fields, each with a leading comma.
+ * Joins a hit from JSON fragments. `head` is as in `HitPieces`; `more` holds further fields, each with a leading comma.
  */
 export function joinHit(
   head: string,

@@ -13,7 +13,7 @@ import {
   withPriority,
 } from '../../ranking/scores.js';
 import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
-import type { PartView } from '../segments/segment.js';
+import type { SegmentView } from '../segments/segment.js';
 import type { RankedList } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
@@ -35,20 +35,25 @@ const GONE: ChunkPosition = { docid: '\u{10ffff}', index: 0, path: '' };
  * Returns the first `k` of `scored`, which is sorted best first, with ties ordered by chunk position. Only the
  * positions of tied hits are read, including ties across the cut at `k`.
  */
-export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: readonly S[], k: number): S[] {
+export function breakTies<S extends Scored>(
+  view: ShardView,
+  segment: SegmentView,
+  scored: readonly S[],
+  k: number,
+): S[] {
   const ordered: S[] = [];
   while (ordered.length < Math.min(k, scored.length)) {
     const start = ordered.length;
     let end = start + 1;
     while (end < scored.length && scored[end]?.score === scored[start]?.score) end++;
     if (end - start === 1) ordered.push(scored[start] as S);
-    else for (const hit of orderByPosition(view, part, scored.slice(start, end))) ordered.push(hit);
+    else for (const hit of orderByPosition(view, segment, scored.slice(start, end))) ordered.push(hit);
   }
   return ordered.slice(0, k);
 }
 
-function orderByPosition<S extends Scored>(view: ShardView, part: PartView, run: readonly S[]): S[] {
-  const placed = run.map((hit) => ({ hit, position: positionOf(view, part, hit) }));
+function orderByPosition<S extends Scored>(view: ShardView, segment: SegmentView, run: readonly S[]): S[] {
+  const placed = run.map((hit) => ({ hit, position: positionOf(view, segment, hit) }));
   return placed.sort((a, b) => comparePositions(a.position, b.position)).map(({ hit }) => hit);
 }
 
@@ -56,14 +61,14 @@ function orderByPosition<S extends Scored>(view: ShardView, part: PartView, run:
  * The position of a chunk in its document, from the cache or from the records. A chunk that has been deleted since it
  * was ranked sorts last; hydration drops its hit later (payload.ts).
  */
-function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): ChunkPosition {
-  const version = { memory: view.memory, collection: part.id, ordinal, stamp };
+function positionOf(view: ShardView, segment: SegmentView, { ordinal, stamp }: Row): ChunkPosition {
+  const version = { memory: view.memory, collection: segment.id, ordinal, stamp };
   const kept = view.cache.positions.get(version);
   if (kept) return kept;
-  const chunk = view.txn.findChunk(part.id, part.stored(ordinal));
+  const chunk = view.txn.findChunk(segment.id, segment.stored(ordinal));
   if (!chunk) return GONE;
   const position = { docid: chunk.docid, index: chunk.index, path: chunk.path };
-  if (part.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
+  if (segment.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
   return position;
 }
 
@@ -99,7 +104,7 @@ export function mergeShards(views: readonly ShardView[], lists: readonly RankedL
 /** The position of a candidate in its document. */
 function locate(views: readonly ShardView[], candidate: Candidate): ChunkPosition {
   const view = views[candidate.shard];
-  return view?.part ? positionOf(view, view.part, candidate) : GONE;
+  return view?.segment ? positionOf(view, view.segment, candidate) : GONE;
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {

@@ -6,7 +6,7 @@ import type { Filter } from '../../api/filter.js';
 import type { Language } from '../../api/choices.js';
 import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
-import type { HitParts } from './hit-json.js';
+import type { HitPieces } from './hit-json.js';
 
 /**
  * The filter of a search: a chunk is ranked only if it matches every metadata filter and the content filter on its
@@ -53,8 +53,8 @@ export interface CollectionSearch {
   fusion: FusionSettings;
   /** Used by mode `boost` only. */
   boostWeight: number;
-  /** Return `HitParts` with the hits, so that a reranker can score them again. */
-  withParts?: boolean;
+  /** Return `HitPieces` with the hits, so that a reranker can score them again. */
+  withPieces?: boolean;
   details?: DetailsAsked;
 }
 
@@ -117,8 +117,8 @@ export interface Found {
   scores: number[];
   /** Each hit as JSON text. */
   json: string[];
-  /** Present if `withParts` was set. */
-  parts?: HitParts[];
+  /** Present if `withPieces` was set. */
+  pieces?: HitPieces[];
   timing: SearchTiming;
 }
 

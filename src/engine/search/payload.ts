@@ -10,8 +10,8 @@ import { highlightOf } from '../../text/highlight.js';
 import { plainTerm } from '../../text/terms.js';
 import type { MetaLayers } from '../filter/match.js';
 import type { WordIndex } from '../postings/text-index.js';
-import type { PartView } from '../segments/segment.js';
-import { type HitParts, hitJson, joinHit, matchReason } from './hit-json.js';
+import type { SegmentView } from '../segments/segment.js';
+import { type HitPieces, hitJson, joinHit, matchReason } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
 import type { CollectionSearch, DetailsAsked } from './params.js';
 import type { ChunkPayload } from './payload-cache.js';
@@ -25,23 +25,23 @@ export interface QueryStatistics {
   readonly meanCosine: number;
 }
 
-type HitDetails = Pick<HitParts, 'explain' | 'relevance' | 'highlight'>;
+type HitDetails = Pick<HitPieces, 'explain' | 'relevance' | 'highlight'>;
 /** Options of one hit. `at` is the hit's index in its list; the chunk's text must have been read. */
 type DetailsOf = (at: number, text: string | undefined, priority: number) => HitDetails;
 
 /** Prepares the options of all hits of one shard. */
 function detailsOf(
-  part: PartView,
+  segment: SegmentView,
   hits: readonly ScoredHit[],
   asked: DetailsAsked,
   vector: Float32Array | undefined,
   statistics: QueryStatistics,
 ): DetailsOf {
   const ordinals = Uint32Array.from(hits, ({ candidate }) => candidate.ordinal);
-  const words = part.words;
+  const words = segment.words;
   const terms =
     asked.explain && words && asked.words ? termScores(words, asked.words.terms, statistics.words, ordinals) : [];
-  const relevance = asked.relevance && relevances(part, ordinals, asked.words?.terms, vector, statistics);
+  const relevance = asked.relevance && relevances(segment, ordinals, asked.words?.terms, vector, statistics);
   const highlight = asked.highlight && weighed(asked.highlight, asked.words?.terms, statistics.words);
   return (at, text, priority) => ({
     ...(asked.explain && { explain: explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority) }),
@@ -61,14 +61,15 @@ function weighed(
 
 /** Relevance of each chunk; undefined if neither a cosine nor a BM25 score is available. */
 function relevances(
-  part: PartView,
+  segment: SegmentView,
   ordinals: Uint32Array,
   terms: string[] | undefined,
   vector: Float32Array | undefined,
   statistics: QueryStatistics,
 ): (number | undefined)[] {
-  const cosines = vector && cosinesOf(part, vector, ordinals);
-  const scores = terms?.length && part.words ? wordScores(part.words, terms, statistics.words, ordinals) : undefined;
+  const cosines = vector && cosinesOf(segment, vector, ordinals);
+  const scores =
+    terms?.length && segment.words ? wordScores(segment.words, terms, statistics.words, ordinals) : undefined;
   const greatest = terms ? greatestBm25(statistics.words) : 0;
   return Array.from(ordinals, (_, at) => {
     const nearness = cosines && nearnessOf(cosines[at] as number, statistics.meanCosine);
@@ -100,10 +101,10 @@ function termScores(
 }
 
 function explanation(basis: Basis, terms: TermScores, priority: number): Omit<Explanation, 'score'> {
-  return { ...partsOf(basis, terms), fused: scoreOf(basis), ...(priority !== 0 && { priority }) };
+  return { ...scoresOf(basis, terms), fused: scoreOf(basis), ...(priority !== 0 && { priority }) };
 }
 
-function partsOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
+function scoresOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
   if (basis.mode === 'vector') return { vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) } };
   if (basis.mode === 'boost')
     return {
@@ -128,11 +129,11 @@ const ranked = (rank: number | undefined): { rank?: number } => (rank === undefi
  */
 function readPayload(
   view: ShardView,
-  part: PartView,
+  segment: SegmentView,
   row: Ordinal,
   documents: Map<string, DocumentRecord>,
 ): ChunkPayload | undefined {
-  const [collection, ordinal] = [part.id, part.stored(row)];
+  const [collection, ordinal] = [segment.id, segment.stored(row)];
   const chunk = view.txn.findChunk(collection, ordinal);
   if (!chunk) return undefined;
   const document = documents.get(chunk.docid) ?? readDocument(view.txn, collection, chunk.docid);
@@ -160,8 +161,8 @@ interface HydratedHit {
   id: string;
   /** The whole hit as JSON text. */
   json: string;
-  /** Present if `withParts` was set. */
-  parts?: HitParts;
+  /** Present if `withPieces` was set. */
+  pieces?: HitPieces;
 }
 
 /** Hits of one segment, best first. */
@@ -183,18 +184,18 @@ export function hydrate(
   { view, hits, before }: HitsOfShard,
   statistics: QueryStatistics,
 ): (HydratedHit | undefined)[] {
-  const { part } = view;
-  if (!part) return hits.map(() => undefined);
+  const { segment } = view;
+  if (!segment) return hits.map(() => undefined);
   const documents = new Map<string, DocumentRecord>();
-  const detailsOfHit = search.details && detailsOf(part, hits, search.details, search.vector, statistics);
+  const detailsOfHit = search.details && detailsOf(segment, hits, search.details, search.vector, statistics);
   return hits.map((hit, at) => {
     const { ordinal, stamp } = hit.candidate;
     if (isLater(stamp, before)) return undefined;
-    const version = { memory: view.memory, collection: part.id, ordinal, stamp };
+    const version = { memory: view.memory, collection: segment.id, ordinal, stamp };
     const kept = view.cache.get(version);
-    const chunk = kept ?? readPayload(view, part, ordinal, documents);
-    const hydrated = chunk && hydrateHit(search, part, hit, chunk, at, detailsOfHit);
-    if (!hydrated || part.index.stampOf(ordinal) !== stamp) return undefined;
+    const chunk = kept ?? readPayload(view, segment, ordinal, documents);
+    const hydrated = chunk && hydrateHit(search, segment, hit, chunk, at, detailsOfHit);
+    if (!hydrated || segment.index.stampOf(ordinal) !== stamp) return undefined;
     if (!kept) view.cache.keep(version, chunk);
     return hydrated;
   });
@@ -202,15 +203,15 @@ export function hydrate(
 
 function hydrateHit(
   search: CollectionSearch,
-  part: PartView,
+  segment: SegmentView,
   hit: ScoredHit,
   chunk: ChunkPayload,
   at: number,
   detailsOfHit?: DetailsOf,
 ): HydratedHit {
-  const { head, priorityKey, narrowed, withParts } = search;
+  const { head, priorityKey, narrowed, withPieces } = search;
   const { candidate, basis, score } = hit;
-  const value = part.priorities.of(candidate.ordinal);
+  const value = segment.priorities.of(candidate.ordinal);
   // Written field by field: spreading one literal into another cost a third of the hydration time.
   const reason = matchReason(basis, narrowed, () => layersOf(chunk), {
     key: priorityKey,
@@ -218,9 +219,9 @@ function hydrateHit(
     before: scoreOf(basis),
     after: score,
   });
-  if (!detailsOfHit && !withParts) return { id: chunk.id, json: joinHit(head, chunk, score, reason) };
+  if (!detailsOfHit && !withPieces) return { id: chunk.id, json: joinHit(head, chunk, score, reason) };
   const text = textOf(chunk);
-  const parts = {
+  const pieces = {
     head,
     id: chunk.id,
     ...(text !== undefined && { text }),
@@ -229,5 +230,5 @@ function hydrateHit(
     priority: { key: priorityKey, value },
     ...detailsOfHit?.(at, text, value),
   };
-  return { id: chunk.id, json: hitJson(parts, score), ...(withParts && { parts }) };
+  return { id: chunk.id, json: hitJson(pieces, score), ...(withPieces && { pieces }) };
 }

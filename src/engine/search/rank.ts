@@ -18,7 +18,7 @@ import {
 import { select } from '../filter/candidates.js';
 import type { SearchScope } from '../hnsw/search-plan.js';
 import type { WordIndex } from '../postings/text-index.js';
-import type { PartView } from '../segments/segment.js';
+import type { SegmentView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
 import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';
 import type { ShardView } from './snapshot.js';
@@ -40,17 +40,17 @@ export function wordScores(
 }
 
 /** Cosine of each chunk; NaN if the chunk is not live. */
-export function cosinesOf(part: PartView, vector: Float32Array, ordinals: Uint32Array): Float32Array {
+export function cosinesOf(segment: SegmentView, vector: Float32Array, ordinals: Uint32Array): Float32Array {
   if (ordinals.length === 0) return new Float32Array(0);
-  return part.index.scoresOf(vector, ordinals);
+  return segment.index.scoresOf(vector, ordinals);
 }
 
 /** Cosines of about 256 rows, evenly spread over the segment, or of all rows of a small one. */
-function sampleCosines(part: PartView, vector: Float32Array): CosineSample {
-  const { end } = part.index;
+function sampleCosines(segment: SegmentView, vector: Float32Array): CosineSample {
+  const { end } = segment.index;
   const step = Math.max(1, Math.floor(end / SAMPLE_ROWS));
   const rows = Uint32Array.from({ length: Math.ceil(end / step) }, (_, i) => i * step);
-  const cosines = cosinesOf(part, vector, rows).filter((cosine) => !Number.isNaN(cosine));
+  const cosines = cosinesOf(segment, vector, rows).filter((cosine) => !Number.isNaN(cosine));
   return { count: cosines.length, sum: cosines.reduce((sum, cosine) => sum + cosine, 0) };
 }
 
@@ -69,9 +69,9 @@ interface Scored {
 }
 
 /** A segment with the search that ranks it. */
-interface RankedPart {
+interface RankedSegment {
   readonly view: ShardView;
-  readonly part: PartView;
+  readonly segment: SegmentView;
   readonly search: CollectionSearch;
   /** Statistics of the terms that the search ranks by. */
   readonly statistics: LexicalStatistics;
@@ -83,25 +83,25 @@ interface RankedPart {
  * include the priority, unless the mode is `hybrid`, where fusion adds it.
  */
 export function rankByVector(
-  part: PartView,
+  segment: SegmentView,
   search: Pick<CollectionSearch, 'depth' | 'params' | 'vector' | 'lexical'>,
   scope: SearchScope,
 ): Scored[] {
   const { vector, depth, params, lexical } = search;
   if (!vector) return [];
-  const nearest = (of: SearchScope): Scored[] => nearestByCosine(part, vector, depth, params, of);
-  if (lexical?.mode === 'hybrid' || part.priorities.count === 0) return nearest(scope);
-  return withLifted(part, vector, depth, nearest, scope);
+  const nearest = (of: SearchScope): Scored[] => nearestByCosine(segment, vector, depth, params, of);
+  if (lexical?.mode === 'hybrid' || segment.priorities.count === 0) return nearest(scope);
+  return withLifted(segment, vector, depth, nearest, scope);
 }
 
 function nearestByCosine(
-  part: PartView,
+  segment: SegmentView,
   vector: Float32Array,
   depth: number,
   params: SearchParams,
   scope: SearchScope,
 ): Scored[] {
-  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, depth, params, scope);
+  const { ordinals, stamps, scores } = segment.index.searchWithTies(vector, depth, params, scope);
   const found: Scored[] = [];
   for (let i = 0; i < ordinals.length; i++) {
     const cosine = scores[i] as number;
@@ -115,22 +115,22 @@ function nearestByCosine(
  * others are ranked as usual.
  */
 function withLifted(
-  part: PartView,
+  segment: SegmentView,
   vector: Float32Array,
   depth: number,
   nearest: (scope: SearchScope) => Scored[],
-  { share, allowed = fullBitmap(part.index.end) }: SearchScope,
+  { share, allowed = fullBitmap(segment.index.end) }: SearchScope,
 ): Scored[] {
-  const isMany = part.priorities.count > SCORED_SHARE_MAX * part.index.liveCount;
-  const lifted = isMany ? allowed : intersect(allowed, part.priorities.bitmap());
+  const isMany = segment.priorities.count > SCORED_SHARE_MAX * segment.index.liveCount;
+  const lifted = isMany ? allowed : intersect(allowed, segment.priorities.bitmap());
   const others = isMany ? [] : nearest({ share, allowed: subtract(allowed, lifted) });
-  return [...others, ...bestOf(part, vector, depth, Uint32Array.from(ordinalsIn(lifted)))].sort(
+  return [...others, ...bestOf(segment, vector, depth, Uint32Array.from(ordinalsIn(lifted)))].sort(
     (a, b) => b.score - a.score,
   );
 }
 
 /** Scores all live rows of `rows` and keeps the k best, with all that tie with the k-th. */
-function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number, rows: Uint32Array): Scored[] {
+function bestOf({ index, priorities }: SegmentView, vector: Float32Array, k: number, rows: Uint32Array): Scored[] {
   const cosines = index.scoresOf(vector, rows);
   const live = Uint32Array.from(rows.keys()).filter((i) => !Number.isNaN(cosines[i]));
   const scores = Float64Array.from(live, (i) => withPriority(cosines[i] as number, priorities.of(rows[i] as Ordinal)));
@@ -141,16 +141,16 @@ function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number
 }
 
 /** Mode `hybrid`: the best by BM25 of the chunks that have any term of the query. */
-function rankByWords({ part, search, statistics, scope: { allowed } }: RankedPart): Scored[] {
+function rankByWords({ segment, search, statistics, scope: { allowed } }: RankedSegment): Scored[] {
   const { lexical, depth } = search;
-  const { words, index } = part;
+  const { words, index } = segment;
   if (lexical?.mode !== 'hybrid' || !words) return [];
   const first = words.rankWithTies(lexical.terms, statistics, depth, allowed);
   // The postings of a removed document remain for a while. If a removed row is among the best, the ranking runs again
   // over live rows only, so that it takes no place.
   const { ordinals, scores } = first.ordinals.every((ordinal) => index.isLive(ordinal))
     ? first
-    : words.rankWithTies(lexical.terms, statistics, depth, liveIn(part, allowed));
+    : words.rankWithTies(lexical.terms, statistics, depth, liveIn(segment, allowed));
   return Array.from(
     ordinals,
     (ordinal, i): Scored => ({
@@ -162,7 +162,7 @@ function rankByWords({ part, search, statistics, scope: { allowed } }: RankedPar
   );
 }
 
-function liveIn({ index }: PartView, allowed = fullBitmap(index.end)): Bitmap {
+function liveIn({ index }: SegmentView, allowed = fullBitmap(index.end)): Bitmap {
   const { end } = index;
   const live = emptyBitmap(end);
   for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
@@ -175,25 +175,25 @@ const NONE_RANKED = pack([]);
  * Ranks one segment, to the depth of the search. Requires the indexes that the search needs. `all` is the number of
  * live chunks of the collection in all shards; without it, this segment is taken to have them all.
  */
-export function rankPart(
+export function rankSegment(
   view: ShardView,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   all?: number,
 ): ShardHits {
-  const { part, before, removals } = view;
+  const { segment, before, removals } = view;
   const { narrowing, lexical, vector, details } = search;
-  const chunks = part?.index.liveCount ?? 0;
+  const chunks = segment?.index.liveCount ?? 0;
   const hits: ShardHits = { before, removals, chunks, vector: NONE_RANKED, filterMs: 0, vectorMs: 0, lexicalMs: 0 };
-  if (!part || chunks === 0) {
+  if (!segment || chunks === 0) {
     if (lexical?.mode === 'hybrid') hits.lexical = NONE_RANKED;
     return hits;
   }
   const startedAtMs = performance.now();
-  const allowed = narrowing && select(view, part, narrowing);
+  const allowed = narrowing && select(view, segment, narrowing);
   if (narrowing) hits.filterMs = performance.now() - startedAtMs;
-  if (vector && details?.relevance) hits.sample = sampleCosines(part, vector);
-  rank({ view, part, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
+  if (vector && details?.relevance) hits.sample = sampleCosines(segment, vector);
+  rank({ view, segment, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
   return hits;
 }
 
@@ -209,10 +209,10 @@ export function withVectorAnew(
   statistics: LexicalStatistics,
   first: ShardHits,
 ): ShardHits {
-  if (!view.part) return first;
+  if (!view.segment) return first;
   const startedAtMs = performance.now();
-  const ranked = { view, part: view.part, search, statistics, scope: { share: 1 } };
-  const nearest = rankByVector(view.part, search, ranked.scope);
+  const ranked = { view, segment: view.segment, search, statistics, scope: { share: 1 } };
+  const nearest = rankByVector(view.segment, search, ranked.scope);
   const rankedAtMs = performance.now();
   const vector = packNearest(ranked, nearest);
   return {
@@ -227,18 +227,18 @@ export function withVectorAnew(
  * Fills in `hits`. Ties are resolved after both rankings have run: only then is the snapshot of the store sure to have
  * every chunk that was found.
  */
-function rank(ranked: RankedPart, hits: ShardHits): void {
-  const { part, search, scope } = ranked;
+function rank(ranked: RankedSegment, hits: ShardHits): void {
+  const { segment, search, scope } = ranked;
   const { vector, lexical } = search;
   const startedAtMs = performance.now();
-  const nearest = rankByVector(part, search, scope);
+  const nearest = rankByVector(segment, search, scope);
   const rankedAtMs = performance.now();
   const worded = rankByWords(ranked);
   hits.vector = packNearest(ranked, nearest);
   if (lexical?.mode === 'hybrid') {
     hits.lexical = packBest(ranked, worded, true);
-    if (wantsBothScores(search) && vector && part.words)
-      hits.lexical.cosines = cosinesOf(part, vector, hits.lexical.ordinals);
+    if (wantsBothScores(search) && vector && segment.words)
+      hits.lexical.cosines = cosinesOf(segment, vector, hits.lexical.ordinals);
   }
   hits.vectorMs = rankedAtMs - startedAtMs;
   hits.lexicalMs = performance.now() - rankedAtMs;
@@ -249,21 +249,21 @@ const wantsBothScores = ({ vector, fusion }: CollectionSearch): boolean =>
   vector !== undefined && fusion.method === 'score';
 
 /** Packs the vector ranking, with the matched tokens or the BM25 of its chunks if the mode or the fusion needs them. */
-function packNearest(ranked: RankedPart, nearest: Scored[]): RankedList {
-  const { part, search, statistics } = ranked;
+function packNearest(ranked: RankedSegment, nearest: Scored[]): RankedList {
+  const { segment, search, statistics } = ranked;
   const { lexical } = search;
   const list = packBest(ranked, nearest, lexical !== undefined);
-  if (lexical?.mode === 'boost') list.matched = part.words?.matched(list.ordinals, lexical.terms);
-  if (lexical?.mode === 'hybrid' && wantsBothScores(search) && part.words)
-    list.words = wordScores(part.words, lexical.terms, statistics, list.ordinals);
+  if (lexical?.mode === 'boost') list.matched = segment.words?.matched(list.ordinals, lexical.terms);
+  if (lexical?.mode === 'hybrid' && wantsBothScores(search) && segment.words)
+    list.words = wordScores(segment.words, lexical.terms, statistics, list.ordinals);
   return list;
 }
 
-const packBest = ({ view, part, search }: RankedPart, scored: Scored[], isPrioritized: boolean): RankedList =>
-  pack(breakTies(view, part, scored, search.depth), isPrioritized ? part : undefined);
+const packBest = ({ view, segment, search }: RankedSegment, scored: Scored[], isPrioritized: boolean): RankedList =>
+  pack(breakTies(view, segment, scored, search.depth), isPrioritized ? segment : undefined);
 
-/** Packs a ranking, with the priorities of `part` if it is given and has any. */
-function pack(scored: readonly Scored[], part?: PartView): RankedList {
+/** Packs a ranking, with the priorities of `segment` if it is given and has any. */
+function pack(scored: readonly Scored[], segment?: SegmentView): RankedList {
   const count = scored.length;
   const list: RankedList = {
     ordinals: new Uint32Array(count),
@@ -278,7 +278,7 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
     list.scores[i] = score;
     list.cosines[i] = cosine;
   }
-  const priorities = part?.priorities;
+  const priorities = segment?.priorities;
   if (priorities && priorities.count > 0)
     list.priorities = Float64Array.from(scored, ({ ordinal }) => priorities.of(ordinal));
   return list;
@@ -289,13 +289,13 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
  * each segment is searched only for its expected share of the best. A segment that holds more of them, for example
  * because all chunks of one document are the best, is searched again as if it were alone.
  */
-export function rankParts(
+export function rankSegments(
   views: readonly ShardView[],
   search: CollectionSearch,
   statistics: LexicalStatistics,
 ): ShardHits[] {
   const chunks = chunksIn(views);
-  const lists = views.map((view) => rankPart(view, search, statistics, chunks));
+  const lists = views.map((view) => rankSegment(view, search, statistics, chunks));
   if (!isShared(views, search)) return lists;
   const found = bestIn(lists, search.depth);
   return lists.map((list, i) =>
@@ -306,7 +306,7 @@ export function rankParts(
 }
 
 const chunksIn = (views: readonly ShardView[]): number =>
-  views.reduce((sum, { part }) => sum + (part?.index.liveCount ?? 0), 0);
+  views.reduce((sum, { segment }) => sum + (segment?.index.liveCount ?? 0), 0);
 
 /**
  * Whether the segments were searched for their shares. Explicit search parameters and filtered searches are not

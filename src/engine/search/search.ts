@@ -7,7 +7,7 @@ import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
 import type { CollectionSearch, CosineSample, Found, SearchResult, ShardHits, Wanting } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
-import { rankParts } from './rank.js';
+import { rankSegments } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 
 /**
@@ -40,7 +40,7 @@ export function finish(
     ids: [],
     scores: [],
     json: [],
-    ...(search.withParts && { parts: [] }),
+    ...(search.withPieces && { pieces: [] }),
     timing,
   };
   hydrated.forEach((hit, i) => {
@@ -48,7 +48,7 @@ export function finish(
     found.ids.push(hit.id);
     found.scores.push((hits[i] as ScoredHit).score);
     found.json.push(hit.json);
-    if (hit.parts) found.parts?.push(hit.parts);
+    if (hit.pieces) found.pieces?.push(hit.pieces);
   });
   timing.hydrate_ms += performance.now() - scoredAtMs;
   const hasLost = views.some((view, shard) => view.hasLost((lists[shard] as ShardHits).removals));
@@ -109,7 +109,7 @@ function meanCosineOf(lists: readonly ShardHits[]): number {
 function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
   const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
   return sumStatistics(
-    terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [],
+    terms.length > 0 ? views.flatMap(({ segment }) => segment?.words?.statistics(terms) ?? []) : [],
     counts,
   );
 }
@@ -124,15 +124,16 @@ export function wantingOf(
   { lexical, narrowing, details }: Pick<CollectionSearch, 'narrowing' | 'details'> & { lexical?: object },
 ): Wanting[] {
   const ranksWords = lexical !== undefined || details?.words !== undefined;
-  const wanting = views.flatMap(({ shard, part }): Wanting[] => {
-    if (!part) return [];
-    if (part.isAway)
+  const wanting = views.flatMap(({ shard, segment }): Wanting[] => {
+    if (!segment) return [];
+    if (segment.isAway)
       return [
         { shard, words: ranksWords || narrowing?.content !== undefined, fields: (narrowing?.filters.length ?? 0) > 0 },
       ];
-    if (part.index.liveCount === 0) return [];
-    const words = !part.words && (ranksWords || (narrowing?.content !== undefined && !part.isWithoutWords));
-    const fields = !part.fields && narrowing !== undefined && narrowing.filters.length > 0 && !part.isWithoutFields;
+    if (segment.index.liveCount === 0) return [];
+    const words = !segment.words && (ranksWords || (narrowing?.content !== undefined && !segment.isWithoutWords));
+    const fields =
+      !segment.fields && narrowing !== undefined && narrowing.filters.length > 0 && !segment.isWithoutFields;
     return words || fields ? [{ shard, words, fields }] : [];
   });
   if (wanting.length === 0) return wanting;
@@ -180,7 +181,7 @@ function attempt(views: readonly ShardView[], search: CollectionSearch, timing: 
   if (wanting.length > 0) return wanting;
   const startedAtMs = performance.now();
   const statistics = statisticsOf(views, search);
-  const lists = rankParts(views, search, statistics);
+  const lists = rankSegments(views, search, statistics);
   addTimes(timing, lists, performance.now() - startedAtMs, search);
   return finish(views, lists, search, statistics, timing);
 }

@@ -8,8 +8,8 @@ import { shardPath } from '../../storage/data-directory.js';
 import { ShardReader, type ShardTxn, type Snapshot } from '../../storage/shard-reader.js';
 import { Kernel } from '../memory/arena.js';
 import { ARENAS } from '../memory/ownership.js';
-import type { PartPlace } from '../segments/directory.js';
-import type { PartView } from '../segments/segment.js';
+import type { SegmentPlace } from '../segments/directory.js';
+import type { SegmentView } from '../segments/segment.js';
 import type { SearchWorkerStart } from './params.js';
 import { HitCache } from './payload-cache.js';
 
@@ -19,7 +19,7 @@ import { HitCache } from './payload-cache.js';
  */
 export class ShardView {
   /** undefined if nothing of the collection is in this arena. */
-  readonly part: PartView | undefined;
+  readonly segment: SegmentView | undefined;
   /**
    * The last row version published before this view was created. If a publication was under way, the last one before
    * it.
@@ -45,8 +45,8 @@ export class ShardView {
   ) {
     this.before = kernel.settledStamp();
     cache.reach(this.memory, this.before);
-    this.part = kernel.view(id, arena);
-    this.removals = this.part?.index.removals ?? 0;
+    this.segment = kernel.view(id, arena);
+    this.removals = this.segment?.index.removals ?? 0;
   }
 
   /** The memory's number among those of all shards. Row versions are unique only within one memory. */
@@ -59,7 +59,7 @@ export class ShardView {
    * missed a document between the removal of its old rows and the publication of its new ones.
    */
   hasLost(removals: number): boolean {
-    return (removals & 1) === 1 || (this.part?.index.removals ?? 0) !== removals;
+    return (removals & 1) === 1 || (this.segment?.index.removals ?? 0) !== removals;
   }
 
   /** Runs `work` on a snapshot of its own. */
@@ -141,7 +141,7 @@ class ReadShard {
       const view = new ShardView(this.shard, of.incarnation, kernel, this.reader, of.collection, this.cache, arena);
       try {
         // The collection left this arena after the home arena's directory was read.
-        if (arena > 0 && !view.part) return undefined;
+        if (arena > 0 && !view.segment) return undefined;
         if (arena > 0) this.home.directory.get(of.collection.id, nowSeconds());
         return this.enter(rest, [...views, view], of, work);
       } finally {
@@ -161,7 +161,7 @@ class ReadShard {
 const HOME = [0];
 
 /** The arenas of a collection: the home arena alone if it has none; undefined while it is being loaded or evicted. */
-function arenasOf(place: PartPlace | undefined): readonly number[] | undefined {
+function arenasOf(place: SegmentPlace | undefined): readonly number[] | undefined {
   if (!place || place.arenas === 0) return HOME;
   if (place.vectors === 0 && (place.arenas & 1) === 1) return undefined;
   return Array.from({ length: 32 }, (_, arena) => arena).filter((arena) => (place.arenas >>> arena) & 1);
@@ -171,7 +171,7 @@ function arenasOf(place: PartPlace | undefined): readonly number[] | undefined {
  * A vector index root is not reused while a reader is inside, so the same root means the same segment, in memory
  * throughout.
  */
-const isSame = (a: PartPlace | undefined, b: PartPlace | undefined): boolean =>
+const isSame = (a: SegmentPlace | undefined, b: SegmentPlace | undefined): boolean =>
   a?.vectors === b?.vectors && a?.arenas === b?.arenas;
 
 /** Limit on retries when a collection moves to other arenas or is evicted during a view. Two in a row are rare. */

@@ -17,7 +17,7 @@ import {
  * that did not fit in memory. A collection with no vectors and no arenas is evicted: it has documents in the store and
  * is not in memory.
  */
-export interface PartRoots {
+export interface SegmentRoots {
   readonly vectors: number;
   readonly words: number;
   readonly fields: number;
@@ -31,9 +31,9 @@ export interface PartRoots {
 }
 
 /** What tells whether a collection has moved or been evicted since it was looked up. */
-export type PartPlace = Pick<PartRoots, 'vectors' | 'arenas'>;
+export type SegmentPlace = Pick<SegmentRoots, 'vectors' | 'arenas'>;
 
-const FIELD_OF: Readonly<Record<keyof PartRoots, number>> = {
+const FIELD_OF: Readonly<Record<keyof SegmentRoots, number>> = {
   vectors: SEGMENT_VECTORS,
   words: SEGMENT_TEXT,
   fields: SEGMENT_FIELDS,
@@ -42,19 +42,19 @@ const FIELD_OF: Readonly<Record<keyof PartRoots, number>> = {
 };
 
 /** The segment directory of one arena. The owner writes, any thread reads. */
-export class PartDirectory {
+export class SegmentDirectory {
   constructor(private readonly instance: Instance) {}
 
   /**
    * Looks a segment up. Records its use if `second`, the current time in seconds, is given; the shared word is written
    * at most once a second.
    */
-  get(id: CollectionId, second?: number): PartRoots | undefined {
-    const at = this.instance.calls.findPart(id) >>> 0;
+  get(id: CollectionId, second?: number): SegmentRoots | undefined {
+    const at = this.instance.calls.findSegment(id) >>> 0;
     if (at === 0) return undefined;
     if (second !== undefined && this.instance.word(at + SEGMENT_USED_AT) !== second)
       this.instance.setWord(at + SEGMENT_USED_AT, second);
-    const root = (name: keyof PartRoots): number => this.instance.word(at + FIELD_OF[name]);
+    const root = (name: keyof SegmentRoots): number => this.instance.word(at + FIELD_OF[name]);
     return {
       vectors: root('vectors'),
       words: root('words'),
@@ -68,8 +68,8 @@ export class PartDirectory {
    * The vectors root and the arenas only, so that a reader can check whether they have changed; undefined if the
    * collection has no entry.
    */
-  placeOf(id: CollectionId): PartPlace | undefined {
-    const at = this.instance.calls.findPart(id) >>> 0;
+  placeOf(id: CollectionId): SegmentPlace | undefined {
+    const at = this.instance.calls.findSegment(id) >>> 0;
     return at === 0
       ? undefined
       : { vectors: this.instance.word(at + SEGMENT_VECTORS), arenas: this.instance.word(at + SEGMENT_ARENAS) };
@@ -77,7 +77,7 @@ export class PartDirectory {
 
   /** The second in which the segment was last used; 0 if it has no entry. */
   usedAt(id: CollectionId): number {
-    const at = this.instance.calls.findPart(id) >>> 0;
+    const at = this.instance.calls.findSegment(id) >>> 0;
     return at === 0 ? 0 : this.instance.word(at + SEGMENT_USED_AT);
   }
 
@@ -85,14 +85,14 @@ export class PartDirectory {
    * Inserts a segment, or replaces some roots of an existing one, which cannot fail. Throws ArenaFull and then changes
    * nothing.
    */
-  set(id: CollectionId, roots: Partial<PartRoots>): void {
-    const at = addressOf(this.instance.calls.addPart(id));
+  set(id: CollectionId, roots: Partial<SegmentRoots>): void {
+    const at = addressOf(this.instance.calls.addSegment(id));
     for (const [name, root] of Object.entries(roots))
-      this.instance.setWord(at + FIELD_OF[name as keyof PartRoots], root);
+      this.instance.setWord(at + FIELD_OF[name as keyof SegmentRoots], root);
   }
 
   /** Removes a segment, so that no reader finds it any more. Drop its indexes only after this. */
   delete(id: CollectionId): void {
-    this.instance.calls.deletePart(id);
+    this.instance.calls.deleteSegment(id);
   }
 }

@@ -4,8 +4,8 @@
 import type { CollectionId } from '../../api/ids.js';
 import type { Arenas, Kernel } from '../memory/arena.js';
 import { ArenaFull } from '../memory/bindings.js';
-import type { PartTable } from './segment-table.js';
-import type { Part } from './segment.js';
+import type { SegmentTable } from './segment-table.js';
+import type { Segment } from './segment.js';
 import { nowSeconds } from '../../base/clock.js';
 
 /** Share of the candidates to evict at once, so that memory is not reclaimed for one row at a time. */
@@ -22,7 +22,7 @@ interface Wanted {
 /** Frees memory in a full arena by evicting the least recently used small segments. */
 export class Room {
   constructor(
-    private readonly parts: PartTable,
+    private readonly segments: SegmentTable,
     private readonly arenas: Arenas,
   ) {}
 
@@ -44,14 +44,14 @@ export class Room {
   private make({ arena, id }: Wanted): boolean {
     const kernel = this.arenas.at(arena);
     const before = kernel.usedBytes();
-    const here = [...this.parts.all()].filter(
-      (part) => part.arena === arena && part.ref.id !== id && this.parts.mayLeave(part),
+    const here = [...this.segments.all()].filter(
+      (segment) => segment.arena === arena && segment.ref.id !== id && this.segments.mayLeave(segment),
     );
-    const candidates = here.map((part) => ({ part, usedAt: this.parts.usedAt(part) }));
+    const candidates = here.map((segment) => ({ segment, usedAt: this.segments.usedAt(segment) }));
     const oldest = candidates
       .sort((a, b) => a.usedAt - b.usedAt)
       .slice(0, Math.ceil(candidates.length * SHARE_TO_LEAVE));
-    for (const { part } of oldest) this.parts.leave(part);
+    for (const { segment } of oldest) this.segments.leave(segment);
     reclaimAll(kernel);
     return kernel.usedBytes() < before;
   }
@@ -79,12 +79,12 @@ export class IdleEviction {
 
   /** `evicted` is called after each sweep, so that the memory of evicted segments can be reclaimed. */
   constructor(
-    private readonly parts: PartTable,
+    private readonly segments: SegmentTable,
     private readonly idleSeconds: number,
     private readonly evicted: () => void,
   ) {
     const everyMs = Math.max(CHECK_MS_MIN, (idleSeconds * 1000) / CHECKS_PER_IDLE_TIME);
-    if (idleSeconds > 0) this.timer = setInterval(() => this.sweep(parts.all()), everyMs).unref();
+    if (idleSeconds > 0) this.timer = setInterval(() => this.sweep(segments.all()), everyMs).unref();
   }
 
   stop(): void {
@@ -93,14 +93,14 @@ export class IdleEviction {
   }
 
   /** Walks through the segments in slices. The Map iterator keeps its position between slices. */
-  private sweep(parts: Iterator<Part>): void {
+  private sweep(segments: Iterator<Segment>): void {
     const untilMs = performance.now() + SLICE_MS;
     const before = nowSeconds() - this.idleSeconds;
-    for (let next = parts.next(); !next.done; next = parts.next()) {
-      const part = next.value;
-      if (this.parts.mayLeave(part) && this.parts.usedAt(part) < before) this.parts.leave(part);
+    for (let next = segments.next(); !next.done; next = segments.next()) {
+      const segment = next.value;
+      if (this.segments.mayLeave(segment) && this.segments.usedAt(segment) < before) this.segments.leave(segment);
       if (performance.now() < untilMs) continue;
-      this.scheduled = setImmediate(() => this.sweep(parts));
+      this.scheduled = setImmediate(() => this.sweep(segments));
       break;
     }
     this.evicted();

@@ -15,7 +15,7 @@ import type { WordIndex } from '../postings/text-index.js';
 import type { Shard } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from '../write/commands.js';
 import { FIRST_SLICE_MS } from './loading.js';
-import type { Part } from './segment.js';
+import type { Segment } from './segment.js';
 
 type Json = Record<string, unknown>;
 
@@ -29,32 +29,32 @@ const MAKER: TermMaker<readonly string[]> = {
  * Creates the metadata index if there is none. Returns false while it is being built. An index that did not fit in
  * memory counts as done and is not built again. Throws DamagedRecord.
  */
-export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
-  if (!part.fields) {
-    part.fields = shard.createTerms(part, 'fields', MAKER);
-    buildFields(shard, part, performance.now() + firstSliceMs);
+export function prepareFields(shard: Shard, segment: Segment, firstSliceMs = FIRST_SLICE_MS): boolean {
+  if (!segment.fields) {
+    segment.fields = shard.createTerms(segment, 'fields', MAKER);
+    buildFields(shard, segment, performance.now() + firstSliceMs);
   }
-  part.fields.assertSound();
-  return part.fields.isLost || part.fields.complete !== undefined;
+  segment.fields.assertSound();
+  return segment.fields.isLost || segment.fields.complete !== undefined;
 }
 
 /** Continues with the index that a checkpoint has restored, if it has. */
-export function resumeFields(shard: Shard, part: Part): void {
-  part.fields = shard.resumeTerms(part, 'fields', MAKER);
+export function resumeFields(shard: Shard, segment: Segment): void {
+  segment.fields = shard.resumeTerms(segment, 'fields', MAKER);
 }
 
 /** Builds the metadata index for one slice, if a search has asked for it. Returns true if nothing is left to do. */
-export function buildFields(shard: Shard, part: Part, untilMs: number): boolean {
-  const { fields } = part;
+export function buildFields(shard: Shard, segment: Segment, untilMs: number): boolean {
+  const { fields } = segment;
   if (!fields || fields.complete) return true;
-  return fields.proceed(() => shard.store.read((txn) => fields.build(storedFields(txn, part), untilMs)));
+  return fields.proceed(() => shard.store.read((txn) => fields.build(storedFields(txn, segment), untilMs)));
 }
 
-function storedFields(txn: ShardTxn, part: Part): Stored<readonly string[]> {
-  const { id } = part.ref;
+function storedFields(txn: ShardTxn, segment: Segment): Stored<readonly string[]> {
+  const { id } = segment.ref;
   const terms = new FieldTerms(txn, id);
   return function* (from: Ordinal) {
-    for (const { ordinal, chunk } of part.within(txn.chunks(id, part.stored(from))))
+    for (const { ordinal, chunk } of segment.within(txn.chunks(id, segment.stored(from))))
       yield { ordinal, source: terms.of(chunk) };
   };
 }
@@ -96,38 +96,38 @@ export const makerOf = (language: Language): TermMaker<string> => ({
  * The complete text index; undefined while it is being built: call again. Throws ArenaFull if it does not fit in
  * memory, and DamagedRecord.
  */
-function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
-  part.words?.assertSound();
-  if (part.words?.isLost) part.words = undefined;
-  prepareWords(shard, part);
-  part.words?.assertSound();
-  if (part.words?.isLost) throw new ArenaFull();
-  return part.words?.complete;
+function wordsOf(shard: Shard, segment: Segment): WordIndex | undefined {
+  segment.words?.assertSound();
+  if (segment.words?.isLost) segment.words = undefined;
+  prepareWords(shard, segment);
+  segment.words?.assertSound();
+  if (segment.words?.isLost) throw new ArenaFull();
+  return segment.words?.complete;
 }
 
 /**
  * Creates the text index if there is none. Returns false while it is being built. An index that did not fit in memory
  * counts as done and is not built again here.
  */
-export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
-  if (!part.words) {
-    part.words = shard.createTerms(part, 'words', makerOf(part.ref.language));
-    buildWords(shard, part, performance.now() + firstSliceMs);
+export function prepareWords(shard: Shard, segment: Segment, firstSliceMs = FIRST_SLICE_MS): boolean {
+  if (!segment.words) {
+    segment.words = shard.createTerms(segment, 'words', makerOf(segment.ref.language));
+    buildWords(shard, segment, performance.now() + firstSliceMs);
   }
-  return part.words.isLost || part.words.complete !== undefined;
+  return segment.words.isLost || segment.words.complete !== undefined;
 }
 
 /** Continues with the index that a checkpoint has restored, if it has. */
-export function resumeWords(shard: Shard, part: Part): void {
-  part.words = shard.resumeTerms(part, 'words', makerOf(part.ref.language));
+export function resumeWords(shard: Shard, segment: Segment): void {
+  segment.words = shard.resumeTerms(segment, 'words', makerOf(segment.ref.language));
 }
 
 /** Builds the text index for one slice, if a search has asked for it. Returns true if nothing is left to do. */
-export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
-  const { ref, words } = part;
+export function buildWords(shard: Shard, segment: Segment, untilMs: number): boolean {
+  const { ref, words } = segment;
   if (!words || words.complete) return true;
   return words.proceed(() =>
-    shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs)),
+    shard.store.read((txn) => words.build((from) => segment.within(txn.texts(ref.id, segment.stored(from))), untilMs)),
   );
 }
 
@@ -138,9 +138,9 @@ export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
  */
 export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
   if (!shard.loads.bring(collection)) return false;
-  const parts = shard.parts.of(collection.id);
-  const hasWords = !words || parts.map((part) => wordsOf(shard, part)).every((index) => index !== undefined);
-  const hasFields = !fields || parts.map((part) => prepareFields(shard, part)).every(Boolean);
+  const segments = shard.segments.of(collection.id);
+  const hasWords = !words || segments.map((segment) => wordsOf(shard, segment)).every((index) => index !== undefined);
+  const hasFields = !fields || segments.map((segment) => prepareFields(shard, segment)).every(Boolean);
   return hasWords && hasFields;
 }
 
@@ -152,7 +152,7 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
 export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
   if (!shard.loads.bring(collection)) return null;
   const state = { rows: 0, unlinked: 0, isTended: false };
-  for (const { index } of shard.parts.of(collection.id)) {
+  for (const { index } of shard.segments.of(collection.id)) {
     state.rows += index.liveCount;
     state.unlinked += index.pendingCount;
     state.isTended ||= index.isTended;

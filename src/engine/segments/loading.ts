@@ -9,18 +9,18 @@ import type { ShardTxn } from '../../storage/shard-reader.js';
 import type { ShardStore } from '../../storage/shard-store.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import type { Room } from './eviction.js';
-import type { PartTable } from './segment-table.js';
-import type { Part } from './segment.js';
+import type { SegmentTable } from './segment-table.js';
+import type { Segment } from './segment.js';
 
 /**
  * The load of one collection's segments, in slices: first the vectors, then the priorities of the chunks. Readers do
  * not find the segments before they are complete, and nothing writes to them until then.
  */
-export class PartLoad {
+export class SegmentLoad {
   /** Whether a caller waits for this load. */
   isAwaited = false;
   /** The segments loaded so far, by arena. */
-  protected readonly made = new Map<number, Part>();
+  protected readonly made = new Map<number, Segment>();
   /** The arena that the load is filling at present. */
   arena = 0;
   /** All rows with a lower ordinal are loaded; Infinity once all rows are. */
@@ -33,7 +33,7 @@ export class PartLoad {
   readonly whenEnded = new Promise<void>((resolve) => (this.markEnded = resolve));
 
   constructor(
-    protected readonly parts: PartTable,
+    protected readonly segments: SegmentTable,
     readonly ref: CollectionRef,
   ) {}
 
@@ -41,15 +41,15 @@ export class PartLoad {
    * Loads for one slice. Returns the segments once they are complete, undefined if `untilMs` passes first. Throws
    * ArenaFull; the load can be continued after memory has been freed.
    */
-  proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
+  proceed(txn: ShardTxn, untilMs: number): Segment[] | undefined {
     const isComplete = this.takeRows(txn, untilMs) && this.takePriorities(txn, untilMs);
     if (!isComplete) return undefined;
-    return this.made.size > 0 ? [...this.made.values()] : [this.partIn(0)];
+    return this.made.size > 0 ? [...this.made.values()] : [this.segmentIn(0)];
   }
 
   /** Frees the memory that the load has taken. */
   discard(): void {
-    for (const part of this.made.values()) part.drop();
+    for (const segment of this.made.values()) segment.drop();
     this.made.clear();
   }
 
@@ -61,7 +61,7 @@ export class PartLoad {
     if (this.rowsTo === Infinity) return true;
     for (const { ordinal, vector } of txn.vectors(this.ref, this.rowsTo as Ordinal)) {
       const row = rowOf(ordinal);
-      const { index, ordinals } = this.partIn(arenaOf(ordinal));
+      const { index, ordinals } = this.segmentIn(arenaOf(ordinal));
       index.stage(row, vector);
       index.publish(row);
       ordinals.claim(row);
@@ -72,7 +72,7 @@ export class PartLoad {
     this.rowsTo = Infinity;
     // These ordinals belong to removed documents and are not free yet.
     for (const ordinal of txn.leaving(this.ref.id) as ReadonlySet<Ordinal>)
-      this.partIn(arenaOf(ordinal)).ordinals.claim(rowOf(ordinal));
+      this.segmentIn(arenaOf(ordinal)).ordinals.claim(rowOf(ordinal));
     const { chunks } = txn.counts(this.ref.id);
     if (this.rows !== chunks)
       throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);
@@ -84,7 +84,7 @@ export class PartLoad {
     if (txn.counts(id).prioritized === 0) return true;
     for (const { docid, priority } of txn.documents(id, this.lastDocid)) {
       for (const ordinal of priority === 0 ? [] : (txn.members(id, docid).ordinals as Ordinal[])) {
-        const { priorities } = this.partIn(arenaOf(ordinal));
+        const { priorities } = this.segmentIn(arenaOf(ordinal));
         priorities.reserve(rowOf(ordinal));
         priorities.set(rowOf(ordinal), priority);
       }
@@ -94,11 +94,11 @@ export class PartLoad {
     return true;
   }
 
-  protected partIn(arena: number): Part {
+  protected segmentIn(arena: number): Segment {
     this.arena = arena;
-    const part = this.made.get(arena) ?? this.parts.create(this.ref, arena);
-    this.made.set(arena, part);
-    return part;
+    const segment = this.made.get(arena) ?? this.segments.create(this.ref, arena);
+    this.made.set(arena, segment);
+    return segment;
   }
 }
 
@@ -106,14 +106,14 @@ export class PartLoad {
 export const FIRST_SLICE_MS = 10;
 
 /** All loads of a shard that are under way. */
-export class PartLoads {
-  private readonly loads = new Map<CollectionId, PartLoad>();
+export class SegmentLoads {
+  private readonly loads = new Map<CollectionId, SegmentLoad>();
   /** Errors of failed loads that no caller has seen yet. */
   private readonly failures = new Map<CollectionId, unknown>();
 
   constructor(
     private readonly store: ShardStore,
-    private readonly parts: PartTable,
+    private readonly segments: SegmentTable,
     private readonly room: Room,
   ) {}
 
@@ -122,8 +122,8 @@ export class PartLoads {
    * Throws ArenaFull, or the error with which a background slice has failed.
    */
   bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
-    this.parts.use(ref.id);
-    if (!this.parts.isAway(ref.id)) return true;
+    this.segments.use(ref.id);
+    if (!this.segments.isAway(ref.id)) return true;
     if (this.failures.has(ref.id)) {
       const failure = this.failures.get(ref.id);
       this.failures.delete(ref.id);
@@ -141,7 +141,7 @@ export class PartLoads {
   bringAll(refs: Iterable<CollectionRef>): Promise<unknown> | undefined {
     const untilMs = performance.now() + FIRST_SLICE_MS;
     const underWay = [...refs].flatMap((ref) => {
-      if (!this.parts.isAway(ref.id) || this.failures.has(ref.id)) return [];
+      if (!this.segments.isAway(ref.id) || this.failures.has(ref.id)) return [];
       const load = this.loadOf(ref);
       load.isAwaited = true;
       return this.proceedOrFail(load, untilMs) ? [] : [load.whenEnded];
@@ -155,7 +155,7 @@ export class PartLoads {
   }
 
   /** Continues a load that was begun elsewhere. Requires that the collection is evicted. */
-  resume(load: PartLoad): void {
+  resume(load: SegmentLoad): void {
     this.loads.set(load.ref.id, load);
   }
 
@@ -183,16 +183,16 @@ export class PartLoads {
     if (load) this.end(load, true);
   }
 
-  private loadOf(ref: CollectionRef): PartLoad {
+  private loadOf(ref: CollectionRef): SegmentLoad {
     const present = this.loads.get(ref.id);
     if (present) return present;
-    const load = new PartLoad(this.parts, ref);
+    const load = new SegmentLoad(this.segments, ref);
     this.loads.set(ref.id, load);
     return load;
   }
 
   /** Returns whether the load has ended. Its error is kept for the next caller of `bring`, if one waits. */
-  private proceedOrFail(load: PartLoad, untilMs: number): boolean {
+  private proceedOrFail(load: SegmentLoad, untilMs: number): boolean {
     try {
       return this.proceed(load, untilMs);
     } catch (error) {
@@ -202,7 +202,7 @@ export class PartLoads {
     }
   }
 
-  private proceed(load: PartLoad, untilMs: number, txn?: ShardTxn): boolean {
+  private proceed(load: SegmentLoad, untilMs: number, txn?: ShardTxn): boolean {
     const { id } = load.ref;
     const wanted = {
       id,
@@ -210,12 +210,12 @@ export class PartLoads {
         return load.arena;
       },
     };
-    const step = (snapshot: ShardTxn): ReturnType<PartLoad['proceed']> =>
+    const step = (snapshot: ShardTxn): ReturnType<SegmentLoad['proceed']> =>
       this.room.for(() => load.proceed(snapshot, untilMs), wanted);
     try {
-      const parts = txn ? step(txn) : this.store.read(step);
-      if (!parts) return false;
-      this.parts.enter(id, parts);
+      const segments = txn ? step(txn) : this.store.read(step);
+      if (!segments) return false;
+      this.segments.enter(id, segments);
       this.end(load, false);
       return true;
     } catch (error) {
@@ -224,7 +224,7 @@ export class PartLoads {
     }
   }
 
-  private end(load: PartLoad, discard: boolean): void {
+  private end(load: SegmentLoad, discard: boolean): void {
     this.loads.delete(load.ref.id);
     if (discard) load.discard();
     load.end();

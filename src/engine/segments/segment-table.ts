@@ -4,17 +4,18 @@
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import type { Arenas } from '../memory/arena.js';
-import { Part } from './segment.js';
-import type { PartRoots } from './directory.js';
+import { Segment } from './segment.js';
+import type { SegmentRoots } from './directory.js';
 import { LOST } from '../memory/layout.js';
 import { nowSeconds } from '../../base/clock.js';
 
-/** `arenas` is last, because it must be cleared after `vectors` (see PartRoots). */
+/** `arenas` is last, because it must be cleared after `vectors` (see SegmentRoots). */
 const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
 
-const rootOf = (terms: Part['words'] | Part['fields']): number => (terms?.isLost ? LOST : (terms?.complete?.root ?? 0));
+const rootOf = (terms: Segment['words'] | Segment['fields']): number =>
+  terms?.isLost ? LOST : (terms?.complete?.root ?? 0);
 /** The roots under which readers find the indexes of a segment. */
-const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'arenas'> => ({
+const rootsOf = ({ index, priorities, words, fields }: Segment): Omit<SegmentRoots, 'arenas'> => ({
   vectors: index.root,
   priorities: priorities.root,
   words: rootOf(words),
@@ -22,33 +23,33 @@ const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'a
 });
 
 /** The segment table of one shard. Owner only. */
-export class PartTable {
+export class SegmentTable {
   /** The segments of each collection that is in memory as a whole. */
-  private readonly parts = new Map<CollectionId, Part[]>();
+  private readonly segments = new Map<CollectionId, Segment[]>();
   /** Dirty segments: those for which background work may have something to do. */
-  readonly restless = new Set<Part>();
+  readonly restless = new Set<Segment>();
 
   constructor(private readonly arenas: Arenas) {}
 
   /** The segments of a collection; empty if the collection is evicted or has no documents. */
-  of(id: CollectionId): readonly Part[] {
-    return this.parts.get(id) ?? [];
+  of(id: CollectionId): readonly Segment[] {
+    return this.segments.get(id) ?? [];
   }
 
-  find(id: CollectionId, arena: number): Part | undefined {
-    return this.of(id).find((part) => part.arena === arena);
+  find(id: CollectionId, arena: number): Segment | undefined {
+    return this.of(id).find((segment) => segment.arena === arena);
   }
 
-  *all(): Generator<Part, undefined> {
-    for (const parts of this.parts.values()) yield* parts;
+  *all(): Generator<Segment, undefined> {
+    for (const segments of this.segments.values()) yield* segments;
   }
 
   /**
    * Whether a collection may be evicted: all its segments are small and none is being written. A small segment is in
    * memory again as soon as its rows are read; a large one needs its graph built.
    */
-  mayLeave({ ref }: Part): boolean {
-    return this.of(ref.id).every((part) => part.isSmall && !part.isChanging);
+  mayLeave({ ref }: Segment): boolean {
+    return this.of(ref.id).every((segment) => segment.isSmall && !segment.isChanging);
   }
 
   isAway(id: CollectionId): boolean {
@@ -64,13 +65,18 @@ export class PartTable {
   }
 
   /** Creates an empty segment that no reader finds yet. Throws ArenaFull. */
-  create(ref: CollectionRef, arena: number): Part {
+  create(ref: CollectionRef, arena: number): Segment {
     const kernel = this.arenas.at(arena);
-    return new Part(ref, kernel.createIndex(ref.dim, { precision: ref.precision }), kernel.createPriorities(), arena);
+    return new Segment(
+      ref,
+      kernel.createIndex(ref.dim, { precision: ref.precision }),
+      kernel.createPriorities(),
+      arena,
+    );
   }
 
   /** The segments of a collection that a checkpoint has restored. They still have to be passed to `enter`. */
-  restored(ref: CollectionRef): Part[] {
+  restored(ref: CollectionRef): Segment[] {
     const mask = this.arenas.home.directory.get(ref.id)?.arenas || 1;
     const arenas = [...this.arenas.numbers()].filter((arena) => (mask >>> arena) & 1);
     return arenas.flatMap((arena) => this.restoredIn(ref, arena) ?? []);
@@ -82,35 +88,35 @@ export class PartTable {
   }
 
   /** Reserves memory for the priorities of rows that will be written. Throws ArenaFull. */
-  reservePriorities(part: Part, rows: readonly Ordinal[]): void {
-    for (const row of rows) part.priorities.reserve(row);
-    if (this.of(part.ref.id).includes(part)) this.announce(part, { priorities: part.priorities.root });
+  reservePriorities(segment: Segment, rows: readonly Ordinal[]): void {
+    for (const row of rows) segment.priorities.reserve(row);
+    if (this.of(segment.ref.id).includes(segment)) this.announce(segment, { priorities: segment.priorities.root });
   }
 
   /** Replaces roots of a segment that readers can already find. */
-  announce(part: Part, roots: Partial<PartRoots>): void {
-    this.arenas.at(part.arena).directory.set(part.ref.id, roots);
+  announce(segment: Segment, roots: Partial<SegmentRoots>): void {
+    this.arenas.at(segment.arena).directory.set(segment.ref.id, roots);
   }
 
   /**
    * Makes segments visible to all readers; those in other arenas are found through the home arena. Throws ArenaFull if
    * a directory has no memory left, and then no segment becomes visible.
    */
-  enter(id: CollectionId, parts: readonly Part[]): void {
+  enter(id: CollectionId, segments: readonly Segment[]): void {
     const { home } = this.arenas;
     home.directory.set(id, {});
     this.arenas.settle();
-    for (const part of parts.filter(({ arena }) => arena > 0)) this.announce(part, rootsOf(part));
-    const all = [...this.of(id), ...parts];
+    for (const segment of segments.filter(({ arena }) => arena > 0)) this.announce(segment, rootsOf(segment));
+    const all = [...this.of(id), ...segments];
     const mask = all.reduce((bits, { arena }) => bits | (1 << arena), 0);
-    const atHome = parts.find(({ arena }) => arena === 0);
+    const atHome = segments.find(({ arena }) => arena === 0);
     home.directory.set(id, { arenas: mask === 1 ? 0 : mask, ...(atHome && rootsOf(atHome)) });
-    this.parts.set(id, all);
-    for (const part of parts) this.wake(part);
+    this.segments.set(id, all);
+    for (const segment of segments) this.wake(segment);
   }
 
   /** Evicts a collection: its memory is freed, and its next use loads it from the store. */
-  leave({ ref: { id } }: Part): void {
+  leave({ ref: { id } }: Segment): void {
     if (this.of(id).some(({ index }) => index.liveCount > 0)) this.arenas.home.directory.set(id, NOWHERE);
     else this.arenas.home.directory.delete(id);
     this.forget(id);
@@ -123,7 +129,7 @@ export class PartTable {
   }
 
   /** The second in which a search or a write last used it. */
-  usedAt({ ref }: Part): number {
+  usedAt({ ref }: Segment): number {
     return this.arenas.home.directory.usedAt(ref.id);
   }
 
@@ -132,27 +138,32 @@ export class PartTable {
   }
 
   /** Marks a segment as used and as dirty, since there may be background work for it. */
-  wake(part: Part): void {
-    this.use(part.ref.id);
-    this.restless.add(part);
+  wake(segment: Segment): void {
+    this.use(segment.ref.id);
+    this.restless.add(segment);
   }
 
-  private restoredIn(ref: CollectionRef, arena: number): Part | undefined {
+  private restoredIn(ref: CollectionRef, arena: number): Segment | undefined {
     const kernel = this.arenas.at(arena);
     const roots = kernel.directory.get(ref.id);
     if (!roots?.vectors) return undefined;
-    const part = new Part(ref, kernel.resumeIndex(roots.vectors), kernel.createPriorities(roots.priorities), arena);
-    part.claimRows();
-    return part;
+    const segment = new Segment(
+      ref,
+      kernel.resumeIndex(roots.vectors),
+      kernel.createPriorities(roots.priorities),
+      arena,
+    );
+    segment.claimRows();
+    return segment;
   }
 
   /** Requires that readers no longer find the collection through the home arena. */
   private forget(id: CollectionId): void {
-    for (const part of this.of(id)) {
-      if (part.arena > 0) this.arenas.at(part.arena).directory.delete(id);
-      this.restless.delete(part);
-      part.drop();
+    for (const segment of this.of(id)) {
+      if (segment.arena > 0) this.arenas.at(segment.arena).directory.delete(id);
+      this.restless.delete(segment);
+      segment.drop();
     }
-    this.parts.delete(id);
+    this.segments.delete(id);
   }
 }

@@ -1,6 +1,6 @@
-// A segment: what one shard keeps of one collection in one arena. `Part` is the owner's form, with vectors in shared
-// memory, free ordinals, priorities, the text index and the metadata index; `PartView` is what any other thread reads.
-// All of it is a cache of the store and is rebuilt from there. Part: owner only. PartView: any thread.
+// A segment: what one shard keeps of one collection in one arena. `Segment` is the owner's form, with vectors in shared
+// memory, free ordinals, priorities, the text index and the metadata index; `SegmentView` is what any other thread
+// reads. All of it is a cache of the store and is rebuilt from there. Segment: owner only. SegmentView: any thread.
 import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Bitmap } from '../filter/bitmap.js';
@@ -8,9 +8,9 @@ import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
 import { type Instance, addressOf, countOf } from '../memory/bindings.js';
 import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
 import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
-import type { PartTerms } from '../postings/builder.js';
+import type { SegmentTerms } from '../postings/builder.js';
 import { WordIndex } from '../postings/text-index.js';
-import type { PartRoots } from './directory.js';
+import type { SegmentRoots } from './directory.js';
 
 /**
  * The free ordinals of a segment. It hands out the lowest free one, so the same commands give the same ordinals on any
@@ -127,7 +127,7 @@ export class Priorities {
 }
 
 /** A segment as its owner holds it. Owner only. */
-export class Part {
+export class Segment {
   readonly ordinals = new OrdinalPool();
   /** A batch of writes on it is under way. */
   isChanging = false;
@@ -135,9 +135,9 @@ export class Part {
   hidden: { from: number; epoch: number } | undefined;
 
   /** The text index, created by the first search that needs it. */
-  words: PartTerms<string> | undefined;
+  words: SegmentTerms<string> | undefined;
   /** The metadata index, created by the first search with metadata filters. */
-  fields: PartTerms<readonly string[]> | undefined;
+  fields: SegmentTerms<readonly string[]> | undefined;
 
   constructor(
     readonly ref: CollectionRef,
@@ -190,7 +190,7 @@ export class Part {
  * A segment as any thread reads it: its vectors, its text and metadata indexes if they are built, its priorities. Built
  * from the roots in shared memory; for a reader it is valid only inside its `Kernel.read`.
  */
-export class PartView {
+export class SegmentView {
   readonly index: VectorIndex;
   /** The text index; undefined unless it is complete. The same holds for `fields`, the metadata index. */
   readonly words: WordIndex | undefined;
@@ -200,7 +200,7 @@ export class PartView {
   constructor(
     instance: Instance,
     readonly id: CollectionId,
-    private readonly roots: PartRoots,
+    private readonly roots: SegmentRoots,
     readonly arena: number,
   ) {
     const wordIndex = (root: number): WordIndex | undefined =>
@@ -239,9 +239,9 @@ export class PartView {
  * Memory that the segments of a collection take, in bytes by purpose. It is computed from block counts and is cheap.
  * Texts and metadata are only on disk, so `text` is 0.
  */
-export function memoryUse(parts: readonly Part[]): MemoryUse {
+export function memoryUse(segments: readonly Segment[]): MemoryUse {
   const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
-  for (const { index, words, fields } of parts) {
+  for (const { index, words, fields } of segments) {
     const { rowsBytes, codesBytes, usedBytes } = index;
     use.vectors += rowsBytes;
     use.codes += codesBytes;
@@ -255,10 +255,10 @@ export function memoryUse(parts: readonly Part[]): MemoryUse {
  * `breadth` is the `ef` that searches for the `k` best use if they name none; `isSettled` tells whether graph
  * maintenance has nothing left to do. `chunks` is the number of chunks of the collection in all shards.
  */
-export function walksOf(parts: readonly Part[], k: number, chunks: number): Walks {
-  const breadths = parts.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
+export function walksOf(segments: readonly Segment[], k: number, chunks: number): Walks {
+  const breadths = segments.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
   return {
     breadth: Math.max(0, ...breadths),
-    isSettled: parts.every(({ index }) => !index.hasWork && !index.isFillDue),
+    isSettled: segments.every(({ index }) => !index.hasWork && !index.isFillDue),
   };
 }

@@ -6,14 +6,14 @@ import { DamagedRecord } from '../../storage/damage.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 import { outcomeOf } from '../errors.js';
 import type { Shard } from '../shard.js';
-import type { PartCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
+import type { SegmentCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
 import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
 
 /** The collections that the commands write to, without repetition. */
-export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> =>
+export const refsOf = (commands: readonly SegmentCommand[]): Iterable<CollectionRef> =>
   new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
 
-function targetsOf(command: PartCommand): CollectionRef[] {
+function targetsOf(command: SegmentCommand): CollectionRef[] {
   const twins = 'twins' in command ? (command.twins ?? []) : [];
   return [command.collection, ...twins.map((twin) => ('collection' in twin ? twin.collection : twin))];
 }

@@ -177,7 +177,7 @@ interface CommandTraits {
   /** It writes documents. Consecutive commands of this kind are one write. */
   readonly writesDocuments?: true;
   /** It waits until the segments of its collections are in memory. */
-  readonly needsParts?: true;
+  readonly needsSegments?: true;
   /** It waits for the end of a write freeze. */
   readonly changesMemory?: true;
 }
@@ -194,7 +194,7 @@ const OPENING = { opens: true } as const;
 const CATALOG_WRITE = { writes: true } as const;
 const COLLECTION_WRITE = { collection: ofRef, writes: true } as const;
 const PREPARATION = { collection: ofRef, isGuarded: true, changesMemory: true } as const;
-const COPY = { ...PREPARATION, writes: true, needsParts: true } as const;
+const COPY = { ...PREPARATION, writes: true, needsSegments: true } as const;
 const DOCUMENT_WRITE = { ...COPY, writesDocuments: true } as const;
 const DOCUMENT_READ = { collection: ofId, isGuarded: true } as const;
 const VECTOR_READ = { collection: ofRef, isGuarded: true } as const;
@@ -250,7 +250,7 @@ type OpWith<Trait extends string> = {
 /** Any command that writes documents. */
 export type WriteCommand = { [O in OpWith<'writesDocuments'>]: ShardRequest<O> }[OpWith<'writesDocuments'>];
 /** Any command that needs its segments in memory before it runs. */
-export type PartCommand = { [O in OpWith<'needsParts'>]: ShardRequest<O> }[OpWith<'needsParts'>];
+export type SegmentCommand = { [O in OpWith<'needsSegments'>]: ShardRequest<O> }[OpWith<'needsSegments'>];
 
 export const traitsOf = (op: ShardOp): CommandTraits => COMMANDS[op] as CommandTraits;
 

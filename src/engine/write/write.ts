@@ -14,7 +14,7 @@ import { type PreparedDocument, unpackDocument } from '../../text/prepared-docum
 import { refusalOf } from '../errors.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
-import type { Part } from '../segments/segment.js';
+import type { Segment } from '../segments/segment.js';
 import { type Shard, place } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 
@@ -52,25 +52,25 @@ export const noChange = (): Change => ({
  * Logs the changes in the transaction, before the commit, so that they can be replayed on an older checkpoint
  * (checkpoint/recovery.ts).
  */
-export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
-  for (const [part, { added, removed, left, texts, fields }] of changes) {
+export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segment, Change]>): void {
+  for (const [segment, { added, removed, left, texts, fields }] of changes) {
     // Texts and terms of a large document are not read for the log, so recovery from an older checkpoint drops the
     // indexes of the segment, which are built again when a search needs them.
     if (left.length > 0)
-      txn.partChanges.push({
-        id: part.ref.id,
-        removed: left.map((row) => part.stored(row)),
+      txn.segmentChanges.push({
+        id: segment.ref.id,
+        removed: left.map((row) => segment.stored(row)),
         texts: null,
         terms: null,
         added: [],
       });
     if (added.size + removed.length === 0) continue;
-    txn.partChanges.push({
-      id: part.ref.id,
-      removed: removed.map((row) => part.stored(row)),
-      texts: part.words ? removed.map((row) => texts.get(row) ?? null) : null,
-      terms: part.fields ? removed.map((row) => fields.get(row) ?? []) : null,
-      added: Array.from(added.keys(), (row) => part.stored(row)),
+    txn.segmentChanges.push({
+      id: segment.ref.id,
+      removed: removed.map((row) => segment.stored(row)),
+      texts: segment.words ? removed.map((row) => texts.get(row) ?? null) : null,
+      terms: segment.fields ? removed.map((row) => fields.get(row) ?? []) : null,
+      added: Array.from(added.keys(), (row) => segment.stored(row)),
     });
   }
 }
@@ -79,44 +79,44 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part,
  * Publishes the changes after the commit. The new rows of all segments become visible before any old one is removed, so
  * that no document is missing in between.
  */
-export function publishChanges(changes: Iterable<readonly [Part, Change]>): void {
+export function publishChanges(changes: Iterable<readonly [Segment, Change]>): void {
   const all = [...changes];
   markRemovals(all);
-  for (const [part, change] of all) add(part, change);
-  for (const [part, change] of all) remove(part, change);
+  for (const [segment, change] of all) add(segment, change);
+  for (const [segment, change] of all) remove(segment, change);
   markRemovals(all);
-  for (const [part, { removed, superseded }] of all)
-    for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
+  for (const [segment, { removed, superseded }] of all)
+    for (const ordinal of [...removed, ...superseded]) segment.ordinals.release(ordinal);
 }
 
 /**
  * Advances the removal counters, before the first row is published and after the last one is removed. A search that
  * sees a change runs again.
  */
-function markRemovals(changes: readonly (readonly [Part, Change])[]): void {
-  for (const [part, { removed, left }] of changes)
-    if (removed.length + left.length > 0) part.index.beginOrEndRemovals();
+function markRemovals(changes: readonly (readonly [Segment, Change])[]): void {
+  for (const [segment, { removed, left }] of changes)
+    if (removed.length + left.length > 0) segment.index.beginOrEndRemovals();
 }
 
-function add(part: Part, { added, texts, fields }: Change): void {
+function add(segment: Segment, { added, texts, fields }: Change): void {
   for (const [ordinal, priority] of added) {
-    part.priorities.set(ordinal, priority);
-    part.index.publish(ordinal);
-    withSource(texts, ordinal, (text) => part.words?.add(ordinal, text));
-    withSource(fields, ordinal, (terms) => part.fields?.add(ordinal, terms));
+    segment.priorities.set(ordinal, priority);
+    segment.index.publish(ordinal);
+    withSource(texts, ordinal, (text) => segment.words?.add(ordinal, text));
+    withSource(fields, ordinal, (terms) => segment.fields?.add(ordinal, terms));
   }
 }
 
-function remove(part: Part, { removed, left, texts, fields }: Change): void {
+function remove(segment: Segment, { removed, left, texts, fields }: Change): void {
   for (const ordinal of left) {
-    part.index.remove(ordinal);
-    part.priorities.set(ordinal, 0);
+    segment.index.remove(ordinal);
+    segment.priorities.set(ordinal, 0);
   }
   for (const ordinal of removed) {
-    part.index.remove(ordinal);
-    withSource(texts, ordinal, (text) => part.words?.remove(ordinal, text));
-    withSource(fields, ordinal, (terms) => part.fields?.remove(ordinal, terms));
-    part.priorities.set(ordinal, 0);
+    segment.index.remove(ordinal);
+    withSource(texts, ordinal, (text) => segment.words?.remove(ordinal, text));
+    withSource(fields, ordinal, (terms) => segment.fields?.remove(ordinal, terms));
+    segment.priorities.set(ordinal, 0);
   }
 }
 
@@ -126,8 +126,8 @@ function withSource<S>(sources: ReadonlyMap<Ordinal, S>, ordinal: Ordinal, chang
 }
 
 /** Frees what was staged, after a failed commit. */
-export function discardChange(part: Part, { added, superseded }: Change): void {
-  for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
+export function discardChange(segment: Segment, { added, superseded }: Change): void {
+  for (const ordinal of [...added.keys(), ...superseded]) segment.ordinals.release(ordinal);
 }
 
 /**
@@ -135,7 +135,7 @@ export function discardChange(part: Part, { added, superseded }: Change): void {
  * published after it or discarded if it fails.
  */
 class RowChanges {
-  private readonly changes = new Map<Part, Change>();
+  private readonly changes = new Map<Segment, Change>();
   private readonly leaving: LeavingDocument[] = [];
 
   constructor(private readonly shard: Shard) {}
@@ -144,7 +144,7 @@ class RowChanges {
    * Keeps the segments of a collection in memory until the batch ends, even if later writes of the batch need memory.
    */
   hold(id: CollectionId): void {
-    for (const part of this.shard.parts.of(id)) this.changeOf(part);
+    for (const segment of this.shard.segments.of(id)) this.changeOf(segment);
   }
 
   /**
@@ -152,13 +152,13 @@ class RowChanges {
    * nothing has changed.
    */
   stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
-    return place(this.shard, ref, (part) => this.stageIn(part, vectors, priority));
+    return place(this.shard, ref, (segment) => this.stageIn(segment, vectors, priority));
   }
 
   /** Removes rows: published ones after the commit, those staged in this batch at once. */
   takeOut(id: CollectionId, ordinals: readonly Ordinal[]): void {
     for (const ordinal of ordinals) {
-      const { added, superseded, removed } = this.changeOf(this.partOf(id, ordinal));
+      const { added, superseded, removed } = this.changeOf(this.segmentOf(id, ordinal));
       const row = rowOf(ordinal);
       (added.delete(row) ? superseded : removed).push(row);
     }
@@ -166,14 +166,14 @@ class RowChanges {
 
   /** Whether a chunk was staged in this batch and is not published yet. */
   isAdded(id: CollectionId, ordinal: Ordinal): boolean {
-    return this.changeOf(this.partOf(id, ordinal)).added.has(rowOf(ordinal));
+    return this.changeOf(this.segmentOf(id, ordinal)).added.has(rowOf(ordinal));
   }
 
   /** Removes the published rows of a large document. */
   leave(document: LeavingDocument): void {
     const { ref, blocks } = document;
     for (const { ordinals } of blocks)
-      for (const ordinal of ordinals) this.changeOf(this.partOf(ref.id, ordinal)).left.push(rowOf(ordinal));
+      for (const ordinal of ordinals) this.changeOf(this.segmentOf(ref.id, ordinal)).left.push(rowOf(ordinal));
     this.leaving.push(document);
   }
 
@@ -184,11 +184,11 @@ class RowChanges {
   keepSources(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
     const terms = new FieldTerms(txn, id);
     for (const ordinal of ordinals) {
-      const part = this.partOf(id, ordinal);
-      const { texts, fields } = this.changeOf(part);
-      const text = part.words && txn.text(id, ordinal)?.toString();
+      const segment = this.segmentOf(id, ordinal);
+      const { texts, fields } = this.changeOf(segment);
+      const text = segment.words && txn.text(id, ordinal)?.toString();
       if (text !== undefined) texts.set(rowOf(ordinal), text);
-      if (part.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
+      if (segment.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
     }
   }
 
@@ -205,44 +205,44 @@ class RowChanges {
   }
 
   discard(): void {
-    for (const [part, change] of this.changes) discardChange(part, change);
+    for (const [segment, change] of this.changes) discardChange(segment, change);
     this.end();
   }
 
-  private stageIn(part: Part, vectors: Float32Array, priority: number): Ordinal[] {
-    const { dim } = part.ref;
+  private stageIn(segment: Segment, vectors: Float32Array, priority: number): Ordinal[] {
+    const { dim } = segment.ref;
     const ordinals: Ordinal[] = [];
     try {
       for (let at = 0; at < vectors.length; at += dim) {
-        const ordinal = part.ordinals.take();
+        const ordinal = segment.ordinals.take();
         ordinals.push(ordinal);
-        part.index.stage(ordinal, vectors.subarray(at, at + dim));
+        segment.index.stage(ordinal, vectors.subarray(at, at + dim));
       }
-      if (priority !== 0) this.shard.parts.reservePriorities(part, ordinals);
+      if (priority !== 0) this.shard.segments.reservePriorities(segment, ordinals);
     } catch (error) {
-      for (const ordinal of ordinals) part.ordinals.release(ordinal);
+      for (const ordinal of ordinals) segment.ordinals.release(ordinal);
       throw error;
     }
-    const { added } = this.changeOf(part);
+    const { added } = this.changeOf(segment);
     for (const ordinal of ordinals) added.set(ordinal, priority);
-    return ordinals.map((ordinal) => part.stored(ordinal));
+    return ordinals.map((ordinal) => segment.stored(ordinal));
   }
 
   private end(): void {
-    for (const part of this.changes.keys()) {
-      part.isChanging = false;
-      this.shard.parts.wake(part);
+    for (const segment of this.changes.keys()) {
+      segment.isChanging = false;
+      this.shard.segments.wake(segment);
     }
   }
 
-  private partOf(id: CollectionId, ordinal: Ordinal): Part {
-    return defined(this.shard.parts.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
+  private segmentOf(id: CollectionId, ordinal: Ordinal): Segment {
+    return defined(this.shard.segments.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
   }
 
-  private changeOf(part: Part): Change {
-    let change = this.changes.get(part);
-    if (!change) this.changes.set(part, (change = noChange()));
-    part.isChanging = true;
+  private changeOf(segment: Segment): Change {
+    let change = this.changes.get(segment);
+    if (!change) this.changes.set(segment, (change = noChange()));
+    segment.isChanging = true;
     return change;
   }
 }

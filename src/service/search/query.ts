@@ -179,7 +179,7 @@ export function planSearch(
     search.depth = Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * search.k);
   }
   if (narrowing) search.narrowing = narrowing;
-  if (rerank) search.withParts = true;
+  if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
   return search;

@@ -1,7 +1,7 @@
 // The optional last step of a search: a reranker scores the candidates against the query, and its scores order them.
 // Candidates without a text cannot be scored and follow the others in their previous order. Runs on the front thread.
 import { AppError } from '../../api/errors.js';
-import { type HitParts, hitJson, rerankReason } from '../../engine/search/hit-json.js';
+import { type HitPieces, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
 import type { Rerankers } from '../embedding/rerankers.js';
 import type { Caller, SearchInput } from './query.js';
@@ -30,8 +30,8 @@ export async function rerankHits(
   { signal, traceparent }: Caller,
 ): Promise<FoundHit[]> {
   const { instance } = rerank as NonNullable<typeof rerank>;
-  const read = candidates.flatMap(({ parts }) => (parts?.text === undefined ? [] : [{ parts, text: parts.text }]));
-  const unread = candidates.filter(({ parts }) => parts?.text === undefined);
+  const read = candidates.flatMap(({ pieces }) => (pieces?.text === undefined ? [] : [{ pieces, text: pieces.text }]));
+  const unread = candidates.filter(({ pieces }) => pieces?.text === undefined);
   const question = { text: q as string, ...(traceparent !== undefined && { traceparent }) };
   const scores = await rerankers.score(
     instance,
@@ -40,13 +40,13 @@ export async function rerankHits(
     tenant,
     signal,
   );
-  const scored = read.map(({ parts }, i) => rescored(parts, instance, scores[i] as number));
+  const scored = read.map(({ pieces }, i) => rescored(pieces, instance, scores[i] as number));
   return [...scored.sort((a, b) => b.score - a.score), ...unread].slice(0, k);
 }
 
-function rescored(parts: HitParts, instance: string, before: number): FoundHit {
-  const after = withPriority(before, parts.priority.value);
-  const explain = parts.explain && { ...parts.explain, rerank: { instance, score: before } };
-  const reason = rerankReason(parts.reason, instance, before, { ...parts.priority, before, after });
-  return { id: parts.id, score: after, json: hitJson({ ...parts, reason, ...(explain && { explain }) }, after) };
+function rescored(pieces: HitPieces, instance: string, before: number): FoundHit {
+  const after = withPriority(before, pieces.priority.value);
+  const explain = pieces.explain && { ...pieces.explain, rerank: { instance, score: before } };
+  const reason = rerankReason(pieces.reason, instance, before, { ...pieces.priority, before, after });
+  return { id: pieces.id, score: after, json: hitJson({ ...pieces, reason, ...(explain && { explain }) }, after) };
 }

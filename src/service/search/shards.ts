@@ -6,7 +6,7 @@ import type { SearchTiming } from '../../api/search.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import type { Leaving } from '../../base/signals.js';
-import type { HitParts } from '../../engine/search/hit-json.js';
+import type { HitPieces } from '../../engine/search/hit-json.js';
 import type { CollectionSearch, Found, Wanting } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -43,7 +43,7 @@ export interface FoundHit {
   /** The whole hit as JSON text. */
   json: string;
   /** Present if requested. */
-  parts?: HitParts;
+  pieces?: HitPieces;
 }
 
 /** Returns the k best hits, best first. Writes the time of each phase to `timing`; waiting counts as search time. */
@@ -55,12 +55,12 @@ export async function searchShards(
   signal?: Leaving,
 ): Promise<FoundHit[]> {
   const startedAtMs = performance.now();
-  const { ids, scores, json, parts, timing: spent } = await find(context, collection, search, signal);
+  const { ids, scores, json, pieces, timing: spent } = await find(context, collection, search, signal);
   Object.assign(timing, spent);
   timing.search_ms = Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms);
   return ids.map((id, i): FoundHit => {
     const hit: FoundHit = { id, score: scores[i] as number, json: json[i] as string };
-    if (parts) hit.parts = parts[i] as HitParts;
+    if (pieces) hit.pieces = pieces[i] as HitPieces;
     return hit;
   });
 }

@@ -7,15 +7,18 @@ import type { CollectionRef } from '../../../src/api/collections.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { GRAPH_MIN } from '../../../src/engine/hnsw/vector-index.js';
 import { CHECKPOINT_FORMAT } from '../../../src/engine/checkpoint/format.js';
-import type { Part } from '../../../src/engine/segments/segment.js';
+import type { Segment } from '../../../src/engine/segments/segment.js';
 import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
 import { World } from '../../kit/engine/checkpoint-world.js';
 import { inspectGraph } from '../../kit/engine/graph.js';
 import { FIXTURES, unpackFixture } from '../../kit/fixtures.js';
 
 function checkGraphs(world: World, label: string): void {
-  for (const part of world.shard.parts.all()) {
-    const { badLinks, unreachable } = inspectGraph(world.memories[part.arena] as WebAssembly.Memory, part.index.root);
+  for (const segment of world.shard.segments.all()) {
+    const { badLinks, unreachable } = inspectGraph(
+      world.memories[segment.arena] as WebAssembly.Memory,
+      segment.index.root,
+    );
     assert.deepEqual([badLinks, unreachable], [0, 0], label);
   }
 }
@@ -28,12 +31,12 @@ for (const name of FIXTURES) {
     const refs = manifest.parts as CollectionRef[];
     const world = new World(createPrng(1), refs, 4096, data);
     assert.deepEqual(world.notes, []);
-    const parts = refs.map(({ id }) => world.shard.parts.of(id)[0]);
-    assert.ok(parts.every((part) => part !== undefined));
-    const [large] = parts.filter((part) => part.index.liveCount >= GRAPH_MIN) as [Part];
+    const segments = refs.map(({ id }) => world.shard.segments.of(id)[0]);
+    assert.ok(segments.every((segment) => segment !== undefined));
+    const [large] = segments.filter((segment) => segment.index.liveCount >= GRAPH_MIN) as [Segment];
     assert.equal(large.index.pendingCount, 0);
     assert.ok(large.index.codesBytes > 0);
-    assert.ok(parts.some(({ words, fields }) => words?.complete && fields?.complete));
+    assert.ok(segments.some(({ words, fields }) => words?.complete && fields?.complete));
     world.adoptStore();
     world.check('as it was');
     checkGraphs(world, 'as it was');

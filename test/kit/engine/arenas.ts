@@ -82,8 +82,8 @@ class Site {
       if (!(answer instanceof Array)) return { ids: answer.ids, scores: answer.scores, json: answer.json };
       this.shard.loads.bring(ref, Infinity);
       for (const wanting of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
-      for (const part of this.shard.parts.all())
-        for (const build of [buildWords, buildFields]) build(this.shard, part, Infinity);
+      for (const segment of this.shard.segments.all())
+        for (const build of [buildWords, buildFields]) build(this.shard, segment, Infinity);
     }
     return undefined;
   }
@@ -94,14 +94,14 @@ class Site {
   }
 
   arenasInUse(): number[] {
-    return this.shard.parts
+    return this.shard.segments
       .of(ref.id)
       .filter(({ index }) => index.liveCount > 0)
       .map(({ arena }) => arena);
   }
 
   compact(): void {
-    for (const part of [...this.shard.parts.all()]) while (compactSome(this.shard, part));
+    for (const segment of [...this.shard.segments.all()]) while (compactSome(this.shard, segment));
     while (this.shard.arenas.reclaim());
     this.wasFilledUp = false;
   }

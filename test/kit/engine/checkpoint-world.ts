@@ -14,7 +14,7 @@ import { Writing, type Written } from '../../../src/engine/checkpoint/writer.js'
 import { compactSome } from '../../../src/engine/compaction.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import { FieldTerms, prepareFields, prepareWords } from '../../../src/engine/segments/indexes.js';
-import type { Part } from '../../../src/engine/segments/segment.js';
+import type { Segment } from '../../../src/engine/segments/segment.js';
 import type { CollectionKinds, Shard } from '../../../src/engine/shard.js';
 import { type DocumentWrite, applyWrites } from '../../../src/engine/write/write.js';
 import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
@@ -108,7 +108,7 @@ export class World {
     this.docs(ref).set(docid, { vectors, priority });
     const chunks = vectors.map((_, i) => ({
       path: `c${i}`,
-      metaJson: JSON.stringify({ part: i }),
+      metaJson: JSON.stringify({ segment: i }),
       ...(prng.int(9) > 0 && { text: `word${prng.int(30)} of ${docid} word${prng.int(30)}` }),
     }));
     const metadataJson = JSON.stringify({ group: prng.int(5), name: docid });
@@ -135,21 +135,21 @@ export class World {
 
   /** Some of what the background does. */
   work(steps: number): void {
-    for (const part of this.shard.parts.all()) {
-      for (let step = 0; step < steps && compactSome(this.shard, part); step++);
-      for (let step = 0; step < steps && part.index.hasWork; step++) {
+    for (const segment of this.shard.segments.all()) {
+      for (let step = 0; step < steps && compactSome(this.shard, segment); step++);
+      for (let step = 0; step < steps && segment.index.hasWork; step++) {
         this.shard.writeFreeze.noteChange();
-        part.index.linkSome(64);
+        segment.index.linkSome(64);
       }
-      if (part.words?.mergeSome(1) || part.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
+      if (segment.words?.mergeSome(1) || segment.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
     }
     this.shard.arenas.reclaim();
   }
 
   indexTerms(ref: CollectionRef): void {
     this.shard.loads.bring(ref, Infinity);
-    for (const part of this.shard.parts.of(ref.id))
-      assert.ok(prepareWords(this.shard, part, Infinity) && prepareFields(this.shard, part, Infinity));
+    for (const segment of this.shard.segments.of(ref.id))
+      assert.ok(prepareWords(this.shard, segment, Infinity) && prepareFields(this.shard, segment, Infinity));
   }
 
   checkpoint(isAlone = false): Promise<Written | undefined> {
@@ -162,8 +162,8 @@ export class World {
     for (const ref of this.refs) {
       this.shard.loads.bring(ref, Infinity);
       this.checkStore(ref, label);
-      for (const part of this.shard.parts.of(ref.id))
-        this.checkPart(part, `${label}, collection ${ref.id}, arena ${part.arena}`);
+      for (const segment of this.shard.segments.of(ref.id))
+        this.checkSegment(segment, `${label}, collection ${ref.id}, arena ${segment.arena}`);
       this.checkSearch(ref, `${label}, collection ${ref.id}`);
     }
   }
@@ -198,32 +198,32 @@ export class World {
     );
     const vectors = this.store.read((txn) => [...txn.vectors(ref)]).length;
     assert.equal(
-      this.shard.parts.of(ref.id).reduce((sum, { index }) => sum + index.liveCount, 0),
+      this.shard.segments.of(ref.id).reduce((sum, { index }) => sum + index.liveCount, 0),
       vectors,
       label,
     );
   }
 
-  private checkPart(part: Part, label: string): void {
-    const { ref, index, ordinals, priorities } = part;
+  private checkSegment(segment: Segment, label: string): void {
+    const { ref, index, ordinals, priorities } = segment;
     this.store.read((txn) => {
       const fieldTerms = new FieldTerms(txn, ref.id);
-      const rows = [...part.within(txn.vectors(ref, part.stored(0 as Ordinal)))];
+      const rows = [...segment.within(txn.vectors(ref, segment.stored(0 as Ordinal)))];
       const words = new Map<string, number>();
       const fields = new Map<string, number>();
       for (const { ordinal: row, vector } of rows) {
         assert.ok(index.isLive(row), `${label}: row ${row} is live`);
         assertSame(index.rowOf(row), vector, `${label}: row ${row}`);
-        const chunk = txn.chunk(ref.id, part.stored(row));
+        const chunk = txn.chunk(ref.id, segment.stored(row));
         assert.equal(priorities.of(row), txn.document(ref.id, chunk.docid)?.priority, `${label}: priority of ${row}`);
-        count(words, chunkTerms(txn.text(ref.id, part.stored(row))?.toString() ?? '', ref.language));
+        count(words, chunkTerms(txn.text(ref.id, segment.stored(row))?.toString() ?? '', ref.language));
         count(fields, fieldTerms.of(chunk));
       }
       assert.equal(index.liveCount, rows.length, label);
       assert.equal(ordinals.end, (rows.at(-1)?.ordinal ?? -1) + 1, `${label}: end of ordinals`);
       for (const [terms, expected] of [
-        [part.words, words],
-        [part.fields, fields],
+        [segment.words, words],
+        [segment.fields, fields],
       ] as const) {
         const complete = terms?.complete;
         if (complete)
@@ -233,10 +233,10 @@ export class World {
             `${label}: terms`,
           );
       }
-      const roots = this.shard.arenas.at(part.arena).directory.get(ref.id);
+      const roots = this.shard.arenas.at(segment.arena).directory.get(ref.id);
       assert.deepEqual(
         [roots?.vectors, roots?.words, roots?.fields],
-        [index.root, part.words?.complete?.root ?? 0, part.fields?.complete?.root ?? 0],
+        [index.root, segment.words?.complete?.root ?? 0, segment.fields?.complete?.root ?? 0],
         `${label}: roots`,
       );
       const free = ordinals.take();
@@ -258,7 +258,7 @@ export class World {
       .flatMap(({ vectors }) => vectors.map((vector) => cosine(query, vector)))
       .sort((a, b) => b - a)
       .slice(0, K);
-    const hits = this.shard.parts
+    const hits = this.shard.segments
       .of(ref.id)
       .flatMap(({ index }) => [...index.search(query, K, { exact: true }).scores])
       .sort((a, b) => b - a)
@@ -270,7 +270,7 @@ export class World {
         `${label}: hit ${i} scores ${score}, not ${truth[i]}`,
       ),
     );
-    const walked = this.shard.parts
+    const walked = this.shard.segments
       .of(ref.id)
       .flatMap(({ index }) => [...index.search(query, K).scores])
       .sort((a, b) => b - a)
@@ -327,8 +327,11 @@ export async function writeAndRestart(seed: number): Promise<void> {
   assert.equal(world.shard.arenas.used().length, seed % 2 === 0 ? 2 : 1);
   world.work(Infinity);
   world.check('in the end');
-  for (const part of world.shard.parts.of(LARGE.id)) {
-    const { badLinks, unreachable } = inspectGraph(world.memories[part.arena] as WebAssembly.Memory, part.index.root);
+  for (const segment of world.shard.segments.of(LARGE.id)) {
+    const { badLinks, unreachable } = inspectGraph(
+      world.memories[segment.arena] as WebAssembly.Memory,
+      segment.index.root,
+    );
     assert.deepEqual([badLinks, unreachable], [0, 0]);
   }
 }

@@ -7,7 +7,7 @@ import type { Kernel } from '../../../src/engine/memory/arena.js';
 import { prepare } from '../../../src/engine/segments/indexes.js';
 import type { Shard } from '../../../src/engine/shard.js';
 import { HitCache } from '../../../src/engine/search/payload-cache.js';
-import { rankPart } from '../../../src/engine/search/rank.js';
+import { rankSegment } from '../../../src/engine/search/rank.js';
 import { ShardView } from '../../../src/engine/search/snapshot.js';
 import { wantingOf } from '../../../src/engine/search/search.js';
 
@@ -57,5 +57,5 @@ export function ranked(owned: OwnedShard, ref: CollectionRef, given: Partial<Col
   const search = searchFor(ref, given);
   const wanting = viewed(owned, ref, (view) => wantingOf([view], search))[0];
   if (wanting && !prepare(owned.shard, { op: 'prepare', collection: ref, ...wanting })) return null;
-  return viewed(owned, ref, (view) => rankPart(view, search, NO_STATISTICS));
+  return viewed(owned, ref, (view) => rankSegment(view, search, NO_STATISTICS));
 }

@@ -11,7 +11,7 @@ import type { CollectionSearch, Narrowing } from '../../../src/engine/search/par
 import { withPriority } from '../../../src/ranking/scores.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { compactSome } from '../../../src/engine/compaction.js';
-import type { Part } from '../../../src/engine/segments/segment.js';
+import type { Segment } from '../../../src/engine/segments/segment.js';
 import { buildFields, buildWords } from '../../../src/engine/segments/indexes.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
@@ -124,8 +124,8 @@ function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Arr
   for (let tries = 0; tries < 1000; tries++) {
     const answer = ranked(owned, ref, search);
     if (answer) return answer.vector.ordinals;
-    for (const part of owned.shard.parts.all())
-      for (const build of [buildWords, buildFields]) build(owned.shard, part, Infinity);
+    for (const segment of owned.shard.segments.all())
+      for (const build of [buildWords, buildFields]) build(owned.shard, segment, Infinity);
   }
   throw new Error('there is no answer');
 }
@@ -142,7 +142,7 @@ function withDeleted(prng: Prng): { owned: OwnedShard; twin: Twin; store: ShardS
       Array.from({ length: BATCH }, (_, i) => twin.put(prng, `D${from + i}`)),
     );
   check(owned, twin, prng, 'all');
-  const fullBytes = partOf(owned).index.usedBytes;
+  const fullBytes = segmentOf(owned).index.usedBytes;
   const doomed = [...twin.docs.keys()].filter(() => prng.int(10) > 0);
   for (let from = 0; from < doomed.length; from += BATCH)
     write(
@@ -156,13 +156,13 @@ function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
   for (const outcome of applyWrites(shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
 }
 
-const partOf = ({ shard }: OwnedShard): Part => defined(shard.parts.of(ref.id)[0], 'the part');
+const segmentOf = ({ shard }: OwnedShard): Segment => defined(shard.segments.of(ref.id)[0], 'the part');
 
 for (const seed of [1, 2]) {
   test(`nine in ten are removed: memory comes back, and searches are right all the while (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const { owned, twin, store, fullBytes } = withDeleted(prng);
-    for (let step = 0; compactSome(owned.shard, partOf(owned)); step++) {
+    for (let step = 0; compactSome(owned.shard, segmentOf(owned)); step++) {
       if (step % 4 === 0) check(owned, twin, prng, `step ${step}`);
       // Writes come between: documents that are new, come again, go.
       if (prng.int(4) === 0)
@@ -174,9 +174,9 @@ for (const seed of [1, 2]) {
     }
     while (owned.shard.arenas.reclaim());
     check(owned, twin, prng, 'in the end');
-    const part = partOf(owned);
-    assert.ok(part.index.end <= 1.5 * twin.chunks, `${part.index.end} ordinals for ${twin.chunks} chunks`);
-    assert.ok(part.index.usedBytes <= fullBytes / 4, `${fullBytes} bytes before, ${part.index.usedBytes} after`);
+    const segment = segmentOf(owned);
+    assert.ok(segment.index.end <= 1.5 * twin.chunks, `${segment.index.end} ordinals for ${twin.chunks} chunks`);
+    assert.ok(segment.index.usedBytes <= fullBytes / 4, `${fullBytes} bytes before, ${segment.index.usedBytes} after`);
     assert.equal(owned.kernel.retiredBytes(), 0);
     assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
     check(openShard(owned.directory, store), twin, prng, 'after a restart');
@@ -188,13 +188,13 @@ test('owners that are killed while chunks move lose nothing, and the next one go
   const { owned: first, twin, store } = withDeleted(prng);
   let owned = first;
   for (let round = 0; round < 12; round++) {
-    for (let steps = prng.int(6); steps > 0 && compactSome(owned.shard, partOf(owned)); steps--);
+    for (let steps = prng.int(6); steps > 0 && compactSome(owned.shard, segmentOf(owned)); steps--);
     owned = openShard(owned.directory, store);
     check(owned, twin, prng, `round ${round}`);
   }
-  while (compactSome(owned.shard, partOf(owned)));
+  while (compactSome(owned.shard, segmentOf(owned)));
   check(owned, twin, prng, 'in the end');
-  assert.ok(partOf(owned).index.end <= 1.3 * twin.chunks);
+  assert.ok(segmentOf(owned).index.end <= 1.3 * twin.chunks);
   assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
 });
 
@@ -202,16 +202,16 @@ test('a move whose commit fails changes nothing, and is tried again later', () =
   const prng = createPrng(4);
   const { owned, twin, store } = withDeleted(prng);
   const commit = store.write;
-  const end = partOf(owned).ordinals.end;
+  const end = segmentOf(owned).ordinals.end;
   store.write = (work) =>
     commit.call(store, (txn) => {
       work(txn);
       throw new AppError('storage_full');
     }) as never;
-  assert.equal(compactSome(owned.shard, partOf(owned)), false);
+  assert.equal(compactSome(owned.shard, segmentOf(owned)), false);
   store.write = commit;
   check(owned, twin, prng, 'after the failure');
-  assert.equal(partOf(owned).ordinals.end, end);
-  while (compactSome(owned.shard, partOf(owned)));
+  assert.equal(segmentOf(owned).ordinals.end, end);
+  while (compactSome(owned.shard, segmentOf(owned)));
   check(owned, twin, prng, 'in the end');
 });

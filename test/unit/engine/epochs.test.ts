@@ -1,5 +1,5 @@
 // Readers and epochs: who may enter when, what is freed and when not, places of dead readers, and the directory of
-// parts.
+// segments.
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import { test } from 'node:test';

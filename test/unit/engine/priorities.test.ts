@@ -1,5 +1,5 @@
-// The column of priorities against a map, seen through a PartView as another thread sees it; and what is announced of a
-// part's indexes.
+// The column of priorities against a map, seen through a SegmentView as another thread sees it; and what is announced
+// of a segment's indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
-import { CHANGES_BYTES_MAX, type PartChange } from '../../../src/storage/change-log.js';
+import { CHANGES_BYTES_MAX, type SegmentChange } from '../../../src/storage/change-log.js';
 import { Environment } from '../../../src/storage/lmdb.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-const change = (ordinal: number, text: string | null = null): PartChange => ({
+const change = (ordinal: number, text: string | null = null): SegmentChange => ({
   id: 7 as CollectionId,
   removed: [ordinal as Ordinal],
   texts: [text],
@@ -17,8 +17,8 @@ const change = (ordinal: number, text: string | null = null): PartChange => ({
   added: [(ordinal + 1) as Ordinal],
 });
 
-const commit = (store: ShardStore, ...changes: PartChange[]): void =>
-  store.write((txn) => void txn.partChanges.push(...changes));
+const commit = (store: ShardStore, ...changes: SegmentChange[]): void =>
+  store.write((txn) => void txn.segmentChanges.push(...changes));
 
 test('nothing is kept before it has begun', () => {
   const store = ShardStore.open(tempDirectory(), false);
@@ -52,7 +52,7 @@ test('a transaction that is aborted, or changes nothing, has no record', () => {
   assert.throws(
     () =>
       store.write((txn) => {
-        txn.partChanges.push(change(1));
+        txn.segmentChanges.push(change(1));
         throw new Error('no');
       }),
     /no/,

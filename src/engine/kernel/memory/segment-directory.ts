@@ -20,7 +20,7 @@ import { retire } from './epochs';
 const SIZE_MIN: u32 = 16;
 
 /** Address of the roots of a collection's segment, or 0. Any thread. */
-export function findPart(id: u32): usize {
+export function findSegment(id: u32): usize {
   const table: usize = atomic.load<u32>(DIRECTORY_AT);
   if (!table) return 0;
   const mask = load<u32>(table, DIRECTORY_SIZE) - 1;
@@ -37,8 +37,8 @@ export function findPart(id: u32): usize {
  * Adds a segment without roots, unless it exists. Returns the address of its roots, or 0 when memory is full. Owner
  * only.
  */
-export function addPart(id: u32): usize {
-  const known = findPart(id);
+export function addSegment(id: u32): usize {
+  const known = findSegment(id);
   if (known) return known;
   if (!ensureRoom()) return 0;
   const table: usize = load<u32>(DIRECTORY_AT);
@@ -53,8 +53,8 @@ export function addPart(id: u32): usize {
  * Deletes a segment. A reader that has found its roots keeps using the indexes, which are retired, not freed at once.
  * Owner only.
  */
-export function deletePart(id: u32): void {
-  const roots = findPart(id);
+export function deleteSegment(id: u32): void {
+  const roots = findSegment(id);
   if (!roots) return;
   const table: usize = load<u32>(DIRECTORY_AT);
   atomic.store<u32>(roots - ENTRY_ROOTS, NONE, ENTRY_ID);

@@ -234,14 +234,14 @@ export function retireRun(run: usize): void {
 }
 
 /** Lines of one component of the memory, `TEXT_TERMS` to `TEXT_LIVE`. The record of the run counts with its terms. */
-export function runLines(run: usize, part: u32): u32 {
-  if (part == TEXT_TERMS) {
+export function runLines(run: usize, kind: u32): u32 {
+  if (kind == TEXT_TERMS) {
     const areas = areaLines(areaOf(run, KEYS)) + areaLines(areaOf(run, TERMS));
     return linesOf(run) + areas + areaLines(areaOf(run, TAILS));
   }
-  if (part == TEXT_BLOCKS) return areaLines(areaOf(run, BLOCKS));
-  if (part == TEXT_POSTINGS) return areaLines(areaOf(run, POSTINGS));
-  return areaLines(areaOf(run, part == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
+  if (kind == TEXT_BLOCKS) return areaLines(areaOf(run, BLOCKS));
+  if (kind == TEXT_POSTINGS) return areaLines(areaOf(run, POSTINGS));
+  return areaLines(areaOf(run, kind == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
 }
 
 // Live bits: one bit for each ordinal of a run. A chunk is live in one frozen run, or in the mutable run, or nowhere.

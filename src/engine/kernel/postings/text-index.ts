@@ -169,14 +169,14 @@ export function runAt(list: usize, i: u32): usize {
 }
 
 /** Lines of one component of the memory, `TEXT_LENGTHS` to `TEXT_LIVE`. The memory of a merge is not counted. */
-export function wordsLines(root: usize, part: u32): u32 {
+export function wordsLines(root: usize, kind: u32): u32 {
   const words = changetype<Words>(root);
-  if (part == TEXT_LENGTHS)
+  if (kind == TEXT_LENGTHS)
     return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
   const mutable = mutableIn(words.list);
-  if (part == TEXT_MUTABLE) return mutable ? mutableLines(mutable) : 0;
+  if (kind == TEXT_MUTABLE) return mutable ? mutableLines(mutable) : 0;
   let lines: u32 = 0;
-  for (let i: u32 = 0; i < runCount(words.list); i++) lines += runLines(runAt(words.list, i), part);
+  for (let i: u32 = 0; i < runCount(words.list); i++) lines += runLines(runAt(words.list, i), kind);
   return lines;
 }
 

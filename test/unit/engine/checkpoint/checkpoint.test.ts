@@ -28,16 +28,16 @@ for (const seed of SEEDS.slice(0, 2)) {
 test('what has not changed is there at once, with its graph and its indexes of terms', async () => {
   const world = new World(createPrng(1), [LARGE, SMALL]);
   fill(world, 2400);
-  const before = world.shard.parts.of(LARGE.id)[0];
+  const before = world.shard.segments.of(LARGE.id)[0];
   assert.ok(before && before.index.pendingCount === 0);
   const rows = before.index.liveCount;
   const written = await world.checkpoint();
   assert.equal(written?.heldMs, 0, 'nobody is held up where nothing changes');
   world.restart();
   assert.ok(world.shard.loads.areDone, 'nothing is loaded');
-  const part = world.shard.parts.of(LARGE.id)[0];
-  assert.deepEqual([part?.index.liveCount, part?.index.pendingCount, part?.index.isTended], [rows, 0, false]);
-  assert.ok(part?.words?.complete && part.fields?.complete);
+  const segment = world.shard.segments.of(LARGE.id)[0];
+  assert.deepEqual([segment?.index.liveCount, segment?.index.pendingCount, segment?.index.isTended], [rows, 0, false]);
+  assert.ok(segment?.words?.complete && segment.fields?.complete);
   world.check('after the restart');
 });
 
@@ -49,7 +49,9 @@ test('indexes of terms survive rows that go and come: what was in them is in the
   world.restart();
   assert.ok(!world.shard.loads.areDone, 'it is brought up to date');
   world.check('after the restart');
-  assert.ok(world.shard.parts.of(LARGE.id)[0]?.words?.complete && world.shard.parts.of(LARGE.id)[0]?.fields?.complete);
+  assert.ok(
+    world.shard.segments.of(LARGE.id)[0]?.words?.complete && world.shard.segments.of(LARGE.id)[0]?.fields?.complete,
+  );
 });
 
 test('an index of terms that was not there when rows went is made again', async () => {
@@ -57,15 +59,15 @@ test('an index of terms that was not there when rows went is made again', async 
   fill(world, 600);
   assert.ok(await world.checkpoint());
   world.shard.loads.bring(LARGE, Infinity);
-  for (const part of world.shard.parts.of(LARGE.id)) {
-    world.shard.parts.announce(part, { words: 0 });
-    part.words?.drop();
-    part.words = undefined;
+  for (const segment of world.shard.segments.of(LARGE.id)) {
+    world.shard.segments.announce(segment, { words: 0 });
+    segment.words?.drop();
+    segment.words = undefined;
   }
   world.churn(LARGE, 40, 600);
   world.restart();
   world.check('after the restart');
-  assert.equal(world.shard.parts.of(LARGE.id)[0]?.words, undefined);
+  assert.equal(world.shard.segments.of(LARGE.id)[0]?.words, undefined);
   world.indexTerms(LARGE);
   world.check('with words again');
 });
@@ -80,12 +82,12 @@ test('collections that were dropped, came, or changed their kind since are as th
   world.write([world.put(third, 'X'), world.put(third, 'Y')]);
   world.restart();
   world.check('dropped and new');
-  assert.equal(world.shard.parts.of(SMALL.id)[0], undefined);
+  assert.equal(world.shard.segments.of(SMALL.id)[0], undefined);
   assert.deepEqual(world.shard.purges, [SMALL.id]);
   world.refs[0] = { ...LARGE, precision: 'int8' } satisfies CollectionRef;
   world.restart();
   while (!world.shard.loads.work(Infinity, false));
-  assert.equal(world.shard.parts.of(LARGE.id)[0]?.ref.precision ?? 'int8', 'int8');
+  assert.equal(world.shard.segments.of(LARGE.id)[0]?.ref.precision ?? 'int8', 'int8');
 });
 
 test('words of another language are made again', async () => {
@@ -95,10 +97,10 @@ test('words of another language are made again', async () => {
   world.refs[0] = { ...LARGE, language: 'english' };
   world.restart();
   assert.deepEqual(
-    [world.shard.parts.of(LARGE.id)[0]?.words, world.shard.parts.of(LARGE.id)[0]?.ref.language],
+    [world.shard.segments.of(LARGE.id)[0]?.words, world.shard.segments.of(LARGE.id)[0]?.ref.language],
     [undefined, 'english'],
   );
-  assert.ok(world.shard.parts.of(LARGE.id)[0]?.fields?.complete);
+  assert.ok(world.shard.segments.of(LARGE.id)[0]?.fields?.complete);
 });
 
 function fillOnly(world: World, ref: CollectionRef): void {

@@ -1,5 +1,5 @@
 // When checkpoints are written: while something changes, at a clean stop, and never where nothing has changed or the
-// parts are small.
+// segments are small.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -52,7 +52,7 @@ test('a clean stop writes what has changed since the start, and nothing where no
   await first.checkpoints.finish();
   assert.deepEqual(first.told, ['checkpoint written']);
   world.restart();
-  assert.ok(world.shard.loads.areDone && world.shard.parts.of(REF.id)[0]);
+  assert.ok(world.shard.loads.areDone && world.shard.segments.of(REF.id)[0]);
   const second = checkpointsOf(world, SELDOM_MS);
   await second.checkpoints.finish();
   assert.deepEqual(second.told, []);
@@ -60,13 +60,13 @@ test('a clean stop writes what has changed since the start, and nothing where no
 
 test('an index of words that is still being made is left out at a stop', async () => {
   const world = filled();
-  const part = world.shard.parts.of(REF.id)[0];
-  assert.ok(part && !prepareWords(world.shard, part, -Infinity));
+  const segment = world.shard.segments.of(REF.id)[0];
+  assert.ok(segment && !prepareWords(world.shard, segment, -Infinity));
   const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);
   await checkpoints.finish();
   assert.deepEqual(told, ['checkpoint written']);
   world.restart();
-  assert.equal(world.shard.parts.of(REF.id)[0]?.words, undefined);
+  assert.equal(world.shard.segments.of(REF.id)[0]?.words, undefined);
   world.check('after the restart');
 });
 

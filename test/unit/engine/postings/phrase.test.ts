@@ -30,7 +30,7 @@ function assertPhrases({ index, naive }: Twins, prng: Prng, label: string): void
   }
 }
 
-function assertParts({ index, naive }: Twins, piece: string, label: string): void {
+function assertSegments({ index, naive }: Twins, piece: string, label: string): void {
   assert.deepEqual(
     ordinalsOf(index.containing(piece)),
     naive.having((tokens) => tokens.some((token) => token.includes(piece))),
@@ -55,7 +55,7 @@ for (const seed of SEEDS) {
     writtenAtRandom(seed, (twins, prng, _, label) => {
       assertPhrases(twins, prng, label);
       for (const piece of ['ab', 'gravitation', 'tational', '京', '7', '\u{1f600}', 'nowhere'])
-        assertParts(twins, piece, label);
+        assertSegments(twins, piece, label);
     });
   });
 }

@@ -1,4 +1,4 @@
-// The vector ranking of a part against a twin that scores every chunk: with priorities of few and of many, with a
+// The vector ranking of a segment against a twin that scores every chunk: with priorities of few and of many, with a
 // bitmap and without, and equal scores in the order of documents and chunks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { comparePositions } from '../../../../src/ranking/top-k.js';
 import { withPriority } from '../../../../src/ranking/scores.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { bitmapOf, isSet } from '../../../../src/engine/filter/bitmap.js';
-import type { Part } from '../../../../src/engine/segments/segment.js';
+import type { Segment } from '../../../../src/engine/segments/segment.js';
 import { type Shard } from '../../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { rankByVector } from '../../../../src/engine/search/rank.js';
@@ -32,18 +32,18 @@ function put(prng: Prng, docid: string, priority: number): DocumentWrite {
 
 function twin(
   shard: Shard,
-  part: Part,
+  segment: Segment,
   k: number,
   fits: (ordinal: number) => boolean,
   prioritized: boolean,
 ): [number, number][] {
-  const cosines = part.index.scoresOf(QUERY, Uint32Array.from(Array(part.ordinals.end).keys()));
+  const cosines = segment.index.scoresOf(QUERY, Uint32Array.from(Array(segment.ordinals.end).keys()));
   return shard.store.read((txn) => {
     const scored = [...cosines.keys()]
       .filter((ordinal) => !Number.isNaN(cosines[ordinal]) && fits(ordinal))
       .map((ordinal) => {
         const cosine = cosines[ordinal] as number;
-        const priority = part.priorities.of(ordinal as Ordinal);
+        const priority = segment.priorities.of(ordinal as Ordinal);
         return {
           ordinal,
           score: prioritized ? withPriority(cosine, priority) : cosine,
@@ -71,19 +71,19 @@ for (const share of [0, 0.05, 0.6]) {
         i % 2 === 0 ? removalOf(ref, `D${3 * i}`) : put(prng, `D${3 * i}`, priorityOf()),
       ),
     );
-    const part = shard.parts.of(ref.id)[0] as Part;
+    const segment = shard.segments.of(ref.id)[0] as Segment;
     for (const k of [1, 5, 40, 1000]) {
       for (const matching of [1, 0.5, 0.1, 0.01, undefined]) {
-        const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
-        const allowed = matching === undefined ? undefined : bitmapOf(ordinals, part.ordinals.end);
+        const ordinals = [...Array(segment.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
+        const allowed = matching === undefined ? undefined : bitmapOf(ordinals, segment.ordinals.end);
         for (const prioritized of [true, false]) {
           const search = searchFor(ref, { k, vector: QUERY, ...(!prioritized && { lexical: NO_WORDS }) });
           const ranked = viewed({ shard, kernel, directory }, ref, (view) =>
-            breakTies(view, view.part!, rankByVector(view.part!, search, { allowed }), k),
+            breakTies(view, view.segment!, rankByVector(view.segment!, search, { allowed }), k),
           ).map(({ ordinal, score }) => [ordinal, score]);
           assert.deepEqual(
             ranked,
-            twin(shard, part, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
+            twin(shard, segment, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
             `k ${k}, ${matching} matching, ${prioritized}`,
           );
         }

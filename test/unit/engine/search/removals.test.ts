@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { CollectionId } from '../../../../src/api/ids.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { finish } from '../../../../src/engine/search/search.js';
-import { rankPart, withVectorAnew } from '../../../../src/engine/search/rank.js';
+import { rankSegment, withVectorAnew } from '../../../../src/engine/search/rank.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel, shardOn } from '../../../kit/engine/arena.js';
@@ -33,7 +33,7 @@ function searched(between: DocumentWrite[]): [string[], boolean] {
       const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
       const { found, hasChanged } = finish(
         [view],
-        [rankPart(view, search, NO_STATISTICS)],
+        [rankSegment(view, search, NO_STATISTICS)],
         search,
         NO_STATISTICS,
         timing,
@@ -60,7 +60,7 @@ test('vectors that are ranked anew are those of now; what rows had at first stay
   try {
     applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
     const anew = viewed({ shard, kernel, directory }, ref, (view) => {
-      const first = rankPart(view, search, NO_STATISTICS);
+      const first = rankSegment(view, search, NO_STATISTICS);
       applyWrites(shard, [put('near', FAR)]);
       return { first, again: withVectorAnew(view, search, NO_STATISTICS, first) };
     });

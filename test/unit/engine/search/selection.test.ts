@@ -280,13 +280,14 @@ class Pair {
     this.kernel = createKernel();
     this.shard = shardOn(this.store, [this.kernel], [ref]);
     this.shard.bring(ref);
-    this.shard.partIn(ref, 0);
-    for (const part of this.shard.parts.all())
-      [prepareFields, prepareWords].forEach((prepare) => prepare(this.shard, part, 0));
+    this.shard.segmentIn(ref, 0);
+    for (const segment of this.shard.segments.all())
+      [prepareFields, prepareWords].forEach((prepare) => prepare(this.shard, segment, 0));
   }
 
   buildOn(): void {
-    for (const part of this.shard.parts.all()) [buildFields, buildWords].forEach((build) => build(this.shard, part, 0));
+    for (const segment of this.shard.segments.all())
+      [buildFields, buildWords].forEach((build) => build(this.shard, segment, 0));
   }
 }
 
@@ -310,7 +311,7 @@ for (const seed of [1, 2, 3, 4]) {
       if (step % 75 === 0) pair.restart();
       pair.write();
       pair.buildOn();
-      if (step % 3 === 0) pair.shard.parts.of(ref.id)[0]?.fields?.mergeSome(0);
+      if (step % 3 === 0) pair.shard.segments.of(ref.id)[0]?.fields?.mergeSome(0);
       const isBuilt = pair.found({ filters: [{ all: [] }], content: { op: 'phrase', value: 'none' } }) !== null;
       if (isBuilt) pair.assertSame(`seed ${seed} step ${step}`);
       else unbuilt++;
@@ -345,7 +346,7 @@ test('where memory has no room for an index of metadata, filters answer the same
   );
   const narrowing: Narrowing = { filters: [{ field: 'lang', test: { op: 'in', values: ['de'] } }] };
   while (pair.found(narrowing) === null) pair.buildOn();
-  assert.equal(pair.shard.parts.of(ref.id)[0]?.fields?.isLost, true);
+  assert.equal(pair.shard.segments.of(ref.id)[0]?.fields?.isLost, true);
   assert.deepEqual(pair.found(narrowing), pair.wanted(narrowing));
   for (let step = 0; step < 5; step++) {
     pair.write();

@@ -8,7 +8,7 @@ import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
 import { Environment } from '../../../src/storage/lmdb.js';
-import type { PartCounts } from '../../../src/storage/counts.js';
+import type { CollectionCounts } from '../../../src/storage/counts.js';
 import { ShardStore, ShardWriteTxn, type StoredDocument } from '../../../src/storage/shard-store.js';
 import { DamagedRecord } from '../../../src/storage/damage.js';
 import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
@@ -33,7 +33,7 @@ function stored(docid: string, chunkCount: number, firstOrdinal = 0, priority = 
 }
 
 /** Each collection, by walking its documents and their members. */
-function walked(store: ShardStore): (PartCounts & { id: number })[] {
+function walked(store: ShardStore): (CollectionCounts & { id: number })[] {
   return store.read((txn) =>
     IDS.map((id) => {
       const documents = [...txn.documents(id as CollectionId)];

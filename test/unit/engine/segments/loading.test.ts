@@ -1,22 +1,22 @@
-// Parts that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory is
-// full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
+// Segments that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory
+// is full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cosine } from '../../../load/kit/cosine.js';
-import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
-import type { ShardCounts, ShardRequest } from '../../../src/engine/write/commands.js';
-import type { CollectionRef } from '../../../src/api/collections.js';
-import { withPriority } from '../../../src/ranking/scores.js';
-import { DamagedRecord } from '../../../src/storage/damage.js';
-import { ShardStore } from '../../../src/storage/shard-store.js';
-import { type Shard } from '../../../src/engine/shard.js';
-import { countsOf, totals } from '../../../src/engine/documents.js';
-import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
-import { tempDirectory } from '../../kit/temp.js';
-import { ranked, type OwnedShard } from '../../kit/engine/search.js';
-import { createKernel, createMemory, randomVector, shardOn, SEEDS } from '../../kit/engine/arena.js';
-import { putOf, removalOf } from '../../kit/engine/writes.js';
+import { cosine } from '../../../../load/kit/cosine.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/api/ids.js';
+import type { ShardCounts, ShardRequest } from '../../../../src/engine/write/commands.js';
+import type { CollectionRef } from '../../../../src/api/collections.js';
+import { withPriority } from '../../../../src/ranking/scores.js';
+import { DamagedRecord } from '../../../../src/storage/damage.js';
+import { ShardStore } from '../../../../src/storage/shard-store.js';
+import { type Shard } from '../../../../src/engine/shard.js';
+import { countsOf, totals } from '../../../../src/engine/documents.js';
+import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { ranked, type OwnedShard } from '../../../kit/engine/search.js';
+import { createKernel, createMemory, randomVector, shardOn, SEEDS } from '../../../kit/engine/arena.js';
+import { putOf, removalOf } from '../../../kit/engine/writes.js';
 
 const DIM = 8;
 const COLLECTIONS = 5;
@@ -131,10 +131,10 @@ for (const seed of SEEDS) {
       const step = prng.int(6);
       if (step < 3) for (const outcome of applyWrites(shard, twin.change(prng))) assert.ok('value' in outcome);
       else if (step === 3)
-        [...shard.parts.all()].filter(() => prng.int(2) === 0).forEach((part) => shard.parts.leave(part));
+        [...shard.segments.all()].filter(() => prng.int(2) === 0).forEach((segment) => shard.segments.leave(segment));
       else if (step === 4) {
         owned = openShard(directory, store, ALL);
-        assert.deepEqual([...owned.shard.parts.all()], []);
+        assert.deepEqual([...owned.shard.segments.all()], []);
       } else shard.loads.work(NOW, prng.int(2) === 0);
       const { id } = ALL[prng.int(COLLECTIONS)] as CollectionRef;
       const query = randomVector(prng, DIM);
@@ -180,36 +180,36 @@ function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: Collec
   return { ...openShard(directory, store, [ref], pagesMax), ref, rows };
 }
 
-test('a large part comes by itself in slices; until it is whole nobody finds it', () => {
+test('a large segment comes by itself in slices; until it is whole nobody finds it', () => {
   const owned = withLarge();
   const { shard, ref, rows } = owned;
   let slices = 0;
   for (; !shard.loads.work(NOW, false); slices++)
-    assert.equal(shard.parts.of(ref.id)[0] === undefined, shard.arenas.home.view(ref.id)?.isAway);
+    assert.equal(shard.segments.of(ref.id)[0] === undefined, shard.arenas.home.view(ref.id)?.isAway);
   assert.ok(slices > LARGE, `${slices} slices`);
-  const part = shard.parts.of(ref.id)[0];
+  const segment = shard.segments.of(ref.id)[0];
   assert.deepEqual(
-    [part?.index.liveCount, part?.priorities.count, shard.arenas.home.view(ref.id)?.isAway],
+    [segment?.index.liveCount, segment?.priorities.count, shard.arenas.home.view(ref.id)?.isAway],
     [LARGE, 100, false],
   );
   assert.equal(best(owned, ref, rows[4150] as Float32Array).length, 5);
   shard.close();
 });
 
-test('a write to a part that is being loaded comes after it', async () => {
+test('a write to a segment that is being loaded comes after it', async () => {
   const owned = withLarge();
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   let isThere = false;
   const underWay = shard.loads.bringAll([ref])?.then(() => (isThere = true));
   if (underWay) {
-    assert.equal(shard.parts.of(ref.id)[0], undefined);
+    assert.equal(shard.segments.of(ref.id)[0], undefined);
     while (!shard.loads.work(NOW, true));
     await underWay;
     assert.ok(isThere);
   }
   applyWrites(shard, [put(ref, 'L4100', [rows[0] as Float32Array]), removalOf(ref, 'L0'), removalOf(ref, 'L300')]);
-  assert.equal(shard.parts.of(ref.id)[0]?.index.liveCount, LARGE - 299);
+  assert.equal(shard.segments.of(ref.id)[0]?.index.liveCount, LARGE - 299);
   assert.equal(best(owned, ref, rows[0] as Float32Array)[0], 'L4100/c0');
   assert.deepEqual(countsOf(shard, [ref.id]), [{ documents: LARGE / 100 - 2, chunks: LARGE - 299 }]);
   shard.close();
@@ -220,7 +220,7 @@ test('a write that cannot wait loads the rest at once', () => {
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   applyWrites(shard, [put(ref, 'NEW', [rows[0] as Float32Array])]);
-  assert.equal(shard.parts.of(ref.id)[0]?.index.liveCount, LARGE + 1);
+  assert.equal(shard.segments.of(ref.id)[0]?.index.liveCount, LARGE + 1);
   shard.close();
 });
 
@@ -278,7 +278,7 @@ test('where memory is full, those used longest ago leave, and come back', () => 
       `collection ${i}`,
     );
   }
-  assert.ok([...shard.parts.all()].length < 200, 'all fit');
+  assert.ok([...shard.segments.all()].length < 200, 'all fit');
   for (const [i, vector] of first.entries())
     assert.equal(best(owned, refOf(i + 1), vector)[0], 'D/c0', `collection ${i}`);
   shard.close();

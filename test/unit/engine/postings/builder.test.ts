@@ -2,12 +2,12 @@
 // not wrong, where memory has no room for it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { Ordinal } from '../../../src/api/ids.js';
-import { chunkTerms } from '../../../src/text/terms.js';
-import { PartTerms, type Stored } from '../../../src/engine/postings/builder.js';
-import { makerOf } from '../../../src/engine/segments/indexes.js';
-import { createKernel, createMemory } from '../../kit/engine/arena.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { Ordinal } from '../../../../src/api/ids.js';
+import { chunkTerms } from '../../../../src/text/terms.js';
+import { SegmentTerms, type Stored } from '../../../../src/engine/postings/builder.js';
+import { makerOf } from '../../../../src/engine/segments/indexes.js';
+import { createKernel, createMemory } from '../../../kit/engine/arena.js';
 
 const WORDS = ['alpha', 'beta', 'gamma', 'delta', 'épée', '東京', 'zeta'];
 const MAKER = makerOf('none');
@@ -23,7 +23,7 @@ function stored(texts: ReadonlyMap<number, string>): Stored<string> {
   return (from) => sorted.filter(({ ordinal }) => ordinal >= from);
 }
 
-function assertLikeTexts(words: PartTerms<string>, texts: ReadonlyMap<number, string>, what: string): void {
+function assertLikeTexts(words: SegmentTerms<string>, texts: ReadonlyMap<number, string>, what: string): void {
   const index = words.complete;
   assert.ok(index, what);
   const terms = ['beta', 'epee', 'none', '東', 'alpha'];
@@ -46,7 +46,7 @@ for (const seed of [1, 2, 3]) {
   test(`random writes, while it is built and after (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const texts = new Map(Array.from({ length: 80 }, (_, i): [number, string] => [2 * i, randomText(prng)]));
-    const words = new PartTerms(createKernel().createWords(), MAKER);
+    const words = new SegmentTerms(createKernel().createWords(), MAKER);
     for (let step = 0; step < 600; step++) {
       const ordinal = prng.int(200) as Ordinal;
       const old = texts.get(ordinal);
@@ -77,7 +77,7 @@ test('without room it is lost, gives its memory back, and says so', () => {
   );
   // The scratch of the thread is kept: it is there after the first round.
   const used = [1, 2, 3].map(() => {
-    const words = new PartTerms(kernel.createWords(), MAKER);
+    const words = new SegmentTerms(kernel.createWords(), MAKER);
     assert.equal(words.build(stored(texts), Infinity), true);
     assert.deepEqual([words.isLost, words.complete], [true, undefined]);
     words.add(3000 as Ordinal, 'more');
