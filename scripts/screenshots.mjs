@@ -28,7 +28,7 @@ const QUERIES = [
 ];
 const WIDTHS = { 1400: 900, 390: 844 };
 /** Of the pictures in the guide, so that each stays below 100 kB. */
-const GUIDE_SCALE = 0.6;
+const ESTIMATOR_SCALE = 0.6;
 /** Until charts and maps stand still. */
 const REST_MS = 2500;
 
@@ -83,7 +83,7 @@ try {
         await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
         await sleep(REST_MS);
         if (all) await shoot(page, size, join(all, `${view}-${width}-${scheme}.png`));
-        else await shoot(page, { ...size, scale: GUIDE_SCALE }, join(root, `docs/images/console-${view}.png`));
+        else await shoot(page, { ...size, scale: ESTIMATOR_SCALE }, join(root, `docs/images/console-${view}.png`));
       }
     }
 } finally {

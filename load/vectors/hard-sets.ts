@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
-import { ROOT_EF, ROOT_TRUSTED, ROOT_TRUSTED_BROAD, SCAN_CODES } from '../../src/engine/memory/layout.js';
+import { ROOT_EF, ROOT_TRUSTED, ROOT_TRUSTED_BROAD, SCAN_QUANTIZED } from '../../src/engine/memory/layout.js';
 import { type LoadOptions, printTable } from '../kit/command.js';
 import { dot } from '../kit/cosine.js';
 import { REAL_SETS } from '../kit/embedded-sets.js';
@@ -259,7 +259,7 @@ async function measureShape(
     if (point) recalls['faiss 64, mean'] = [point.recall];
   }
   const ef = index['instance'].word(index.root + ROOT_EF);
-  return { cells: [name, `${rows.length} × ${dim}`, ef === SCAN_CODES ? 'codes' : String(ef)], recalls };
+  return { cells: [name, `${rows.length} × ${dim}`, ef === SCAN_QUANTIZED ? 'codes' : String(ef)], recalls };
 }
 
 const nearest = (scores: Float64Array): number[] =>

@@ -4,13 +4,13 @@ import type { Precision } from '../../src/api/choices.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import {
-  CODES_AXES_2,
-  CODES_AXES_4,
-  CODES_ROW_BYTES,
   LINKS_0,
   LINKS_UP,
   NODE_WORDS_BYTES,
-  ROOT_CODES,
+  QUANTIZER_COMPONENTS_2,
+  QUANTIZER_COMPONENTS_4,
+  QUANTIZER_ROW_BYTES,
+  ROOT_QUANTIZER,
   ROOT_ROW_BYTES,
   ROW_WORDS_BYTES,
 } from '../../src/engine/memory/layout.js';
@@ -25,11 +25,11 @@ const LINK_BYTES = 4;
 
 /** What one row takes by the layout: everything that there is of each. */
 function bytesPerRow(index: VectorIndex, word: (at: number) => number): number[] {
-  const codes = word(index.root + ROOT_CODES);
+  const quantizer = word(index.root + ROOT_QUANTIZER);
   return [
     word(index.root + ROOT_ROW_BYTES),
     ROW_WORDS_BYTES,
-    word(codes + CODES_ROW_BYTES),
+    word(quantizer + QUANTIZER_ROW_BYTES),
     LINKS_0 * LINK_BYTES,
     UPPER_LISTS * LINKS_UP * LINK_BYTES,
     NODE_WORDS_BYTES,
@@ -74,9 +74,10 @@ function bytesAtSizes(precision: Precision, rows: readonly Float32Array[], sizes
   return sizes.map((size) => {
     for (; next < size; next++) index.put(next, rows[next]!);
     finishBackgroundWork(index);
-    const codes = word(index.root + ROOT_CODES);
-    const axes = ((word(codes + CODES_AXES_4) + word(codes + CODES_AXES_2)) * (dim + 16)) / size;
-    const bytesEach = [...bytesPerRow(index, word), axes];
+    const quantizer = word(index.root + ROOT_QUANTIZER);
+    const components =
+      ((word(quantizer + QUANTIZER_COMPONENTS_4) + word(quantizer + QUANTIZER_COMPONENTS_2)) * (dim + 16)) / size;
+    const bytesEach = [...bytesPerRow(index, word), components];
     const all = index.usedBytes / size;
     return [
       precision,

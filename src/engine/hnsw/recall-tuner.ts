@@ -11,18 +11,18 @@ import {
   NONE,
   ROOT_CHECKED,
   ROOT_CHECK_AT,
-  ROOT_CODES,
-  ROOT_CODES_NEXT,
   ROOT_DIM,
   ROOT_EF,
   ROOT_LEARN_AT,
   ROOT_LIVE,
-  ROOT_SHAPE,
+  ROOT_QUANTIZATION,
+  ROOT_QUANTIZER,
+  ROOT_QUANTIZER_NEXT,
   ROOT_TRUSTED,
-  SCAN_CODES,
+  SCAN_QUANTIZED,
 } from '../memory/layout.js';
-import { type CodeShape, learn, shapesFor } from '../quantization/training.js';
-import { BROAD, CODES_SCANNED, type Hits, type SearchScope, type Way, scanFor, walkOf } from './search-plan.js';
+import { type Quantization, learn, quantizationsFor } from '../quantization/training.js';
+import { BROAD, type Hits, QUANTIZED_SCANNED, type SearchScope, type Way, scanFor, walkOf } from './search-plan.js';
 
 // A check makes its queries from rows. Real queries lie farther from their nearest neighbours than rows do, and how
 // much farther differs between users; but at the same distance of the tenth neighbour a graph search finds about the
@@ -134,12 +134,12 @@ function* askQuestions(index: Checked): Generator<undefined, Question[]> {
 }
 
 /** Further queries to judge graph searches by, answered by scans of the quantized vectors if these are reliable. */
-function* askMore(index: Checked, byCodes: boolean): Generator<undefined, Question[]> {
+function* askMore(index: Checked, byQuantized: boolean): Generator<undefined, Question[]> {
   const questions: Question[] = [];
   const dim = index.rowOf(0).length;
-  const all = Math.min(WALKED, Math.floor(index.end / ROWS_PER_WALKED), byCodes ? WALKED : NUMBERS_SCANNED / dim);
+  const all = Math.min(WALKED, Math.floor(index.end / ROWS_PER_WALKED), byQuantized ? WALKED : NUMBERS_SCANNED / dim);
   for (const query of queriesOf(index, Math.floor(all) - QUESTIONS, QUESTIONS)) {
-    const scores = byCodes ? index.searchBy(query, K, scanFor(K)).scores : yield* scan(index, query);
+    const scores = byQuantized ? index.searchBy(query, K, scanFor(K)).scores : yield* scan(index, query);
     if (scores.length > 0) questions.push({ query, kth: scores[Math.min(K, scores.length) - 1]! });
     yield;
   }
@@ -185,7 +185,7 @@ function* scan(index: Checked, query: Float32Array): Generator<undefined, number
 }
 
 /** What scans of the quantized vectors find. */
-function* checkCodes(index: Checked, questions: readonly Question[]): Generator<undefined, Finding> {
+function* checkQuantized(index: Checked, questions: readonly Question[]): Generator<undefined, Finding> {
   const shares: number[] = [];
   for (const question of questions) {
     shares.push(shareOf(index.searchBy(question.query, K, scanFor(K)), question));
@@ -264,7 +264,7 @@ const DOUBTFUL_MAX = 0.5;
  * Minimum recall@10 of scans of the quantized vectors over all queries. In addition at least half of the neighbours of
  * each query must be found.
  */
-const CODES_RECALL_MIN = 0.98;
+const QUANTIZED_RECALL_MIN = 0.98;
 /** A check waits until at most this share of the rows is unindexed. */
 const UNLINKED_SHARE_MAX = 0.1;
 /**
@@ -285,9 +285,9 @@ const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFU
 /** The recall tuner of one index. Owner only. */
 export class Tending {
   private work: Generator<undefined, unknown> | undefined;
-  private readonly shapes: readonly CodeShape[];
+  private readonly quantizations: readonly Quantization[];
   /** Index of the quantization in use; past the last one, graph searches use full rows. */
-  private shape = 0;
+  private quantization = 0;
   /** Number of live rows at which recall is checked next. */
   private checkAt: number;
 
@@ -301,9 +301,9 @@ export class Tending {
     private readonly index: Tended,
     private learnAt: number,
   ) {
-    this.shapes = learnAt < Infinity ? shapesFor(instance.word(root + ROOT_DIM)) : [];
+    this.quantizations = learnAt < Infinity ? quantizationsFor(instance.word(root + ROOT_DIM)) : [];
     this.checkAt = learnAt;
-    if (learnAt < Infinity && this.word(ROOT_SHAPE) !== 0) this.goOn();
+    if (learnAt < Infinity && this.word(ROOT_QUANTIZATION) !== 0) this.goOn();
   }
 
   /** Whether any training or check is due or under way. */
@@ -322,13 +322,13 @@ export class Tending {
       this.finish();
       return false;
     }
-    return this.word(ROOT_CODES_NEXT) !== 0 && this.word(ROOT_CODES) === 0;
+    return this.word(ROOT_QUANTIZER_NEXT) !== 0 && this.word(ROOT_QUANTIZER) === 0;
   }
 
   /** Continues from the progress stored in the root. Work that was under way starts again. */
   private goOn(): void {
     const rowsAt = (field: number): number => (this.word(field) === NONE ? Infinity : this.word(field));
-    this.shape = this.word(ROOT_SHAPE) - 1;
+    this.quantization = this.word(ROOT_QUANTIZATION) - 1;
     this.learnAt = rowsAt(ROOT_LEARN_AT);
     // An index that an older build has checked has no score from which graph searches are trusted, so it is checked
     // again.
@@ -339,13 +339,13 @@ export class Tending {
     this.work = undefined;
     const keep = (field: number, value: number): void =>
       this.instance.setWord(this.root + field, Math.min(value, NONE));
-    keep(ROOT_SHAPE, this.shape + 1);
+    keep(ROOT_QUANTIZATION, this.quantization + 1);
     keep(ROOT_LEARN_AT, this.learnAt);
     keep(ROOT_CHECK_AT, this.checkAt);
   }
 
   private get isLearningDue(): boolean {
-    return this.liveCount >= this.learnAt && this.shape < this.shapes.length;
+    return this.liveCount >= this.learnAt && this.quantization < this.quantizations.length;
   }
 
   private get isCheckDue(): boolean {
@@ -356,11 +356,11 @@ export class Tending {
     const rows = this.liveCount;
     this.learnAt = rows < LEARN_ROWS_MAX ? 2 * rows : Infinity;
     this.checkAt = Math.min(this.checkAt, rows);
-    const learning = learn(this.instance, this.root, this.shapes[this.shape] as CodeShape);
+    const learning = learn(this.instance, this.root, this.quantizations[this.quantization] as Quantization);
     while (!learning.next().done) {
       yield;
       // The kernel gave the training up, because a row needed its memory.
-      if (this.word(ROOT_CODES_NEXT) === 0) return;
+      if (this.word(ROOT_QUANTIZER_NEXT) === 0) return;
     }
   }
 
@@ -374,10 +374,10 @@ export class Tending {
     const live = this.liveCount;
     this.checkAt = 2 * live;
     const questions = yield* askQuestions(this.index);
-    const byRows = this.word(ROOT_CODES) === 0;
+    const byRows = this.word(ROOT_QUANTIZER) === 0;
     if (!byRows) {
-      const { mean, lost } = yield* checkCodes(this.index, questions);
-      if (mean < CODES_RECALL_MIN || lost > 0) return this.tryNextShape();
+      const { mean, lost } = yield* checkQuantized(this.index, questions);
+      if (mean < QUANTIZED_RECALL_MIN || lost > 0) return this.tryNextQuantization();
     }
     questions.push(...(yield* askMore(this.index, !byRows)));
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
@@ -389,8 +389,8 @@ export class Tending {
       return this.settle(live, ef, finding.trusted, broad.trusted);
     }
     if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);
-    else if (live <= CODES_SCANNED) this.settle(live, SCAN_CODES);
-    else this.tryNextShape();
+    else if (live <= QUANTIZED_SCANNED) this.settle(live, SCAN_QUANTIZED);
+    else this.tryNextQuantization();
   }
 
   /** Stores the result, which searches use from now on. */
@@ -401,12 +401,12 @@ export class Tending {
   }
 
   /** Turns to the next quantization, or to full rows. Searches scan all rows until its check has ended. */
-  private tryNextShape(): void {
+  private tryNextQuantization(): void {
     this.instance.setWord(this.root + ROOT_CHECKED, 0);
-    this.shape++;
+    this.quantization++;
     this.checkAt = 0;
-    if (this.shape < this.shapes.length) this.learnAt = 0;
-    else this.instance.calls.dropCodes(this.root);
+    if (this.quantization < this.quantizations.length) this.learnAt = 0;
+    else this.instance.calls.dropQuantizer(this.root);
   }
 
   private get liveCount(): number {

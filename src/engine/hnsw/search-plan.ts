@@ -7,11 +7,11 @@ import type { Instance } from '../memory/bindings.js';
 import {
   NONE,
   ROOT_CHECKED,
-  ROOT_CODES,
   ROOT_DIM,
   ROOT_EF,
+  ROOT_QUANTIZER,
   ROOT_WATERMARK,
-  SCAN_CODES,
+  SCAN_QUANTIZED,
   SCAN_RERANK,
   SCAN_ROWS,
 } from '../memory/layout.js';
@@ -30,7 +30,7 @@ export interface SearchScope {
 
 /** How the kernel searches (kernel/hnsw/search.ts). */
 export interface Way {
-  /** `ef` of the graph search; SCAN_CODES for a scan of the quantized vectors, 0 for a scan of the rows. */
+  /** `ef` of the graph search; SCAN_QUANTIZED for a scan of the quantized vectors, 0 for a scan of the rows. */
   readonly ef: number;
   /** Number of candidates that are scored exactly by their rows. */
   readonly rerank: number;
@@ -39,7 +39,7 @@ export interface Way {
   /** `ef` of the second graph search if the first cannot be trusted; 0 for none. */
   readonly broad?: number;
   /**
-   * What follows if that cannot be trusted either: an `ef`, SCAN_CODES or SCAN_ROWS; 0 if every graph search is
+   * What follows if that cannot be trusted either: an `ef`, SCAN_QUANTIZED or SCAN_ROWS; 0 if every graph search is
    * trusted.
    */
   readonly last?: number;
@@ -70,7 +70,7 @@ const NUMBER_NS = 1 / 6;
 /** An exact scan follows an untrusted graph search if it takes at most this long, in nanoseconds. */
 const LAST_NS = 2_000_000;
 /** Quantized vectors per unit of `ef` at which a scan of them takes as long as a graph search. */
-const CODES_PER_EF = 64;
+const QUANTIZED_PER_EF = 64;
 /**
  * If at most this many rows pass the filter, they are scanned: that is exact, and as fast as scanning their quantized
  * vectors and reranking.
@@ -80,10 +80,10 @@ const ROWS_SCANNED = 2048;
  * A scan of this many quantized vectors takes two milliseconds. Beyond it, a graph search with a larger `ef` follows
  * one that cannot be trusted.
  */
-export const CODES_SCANNED = 250_000;
+export const QUANTIZED_SCANNED = 250_000;
 const LAST_BREADTH = 1024;
 /** Largest `k` of a scan of quantized vectors; more candidates would cost too much sorting. */
-const CODES_K_MAX = 256;
+const QUANTIZED_K_MAX = 256;
 /** If a smaller share of the rows passes the filter, a graph search through all rows meets too few of them. */
 const THROUGH_SHARE = 0.25;
 /** Factor on the `ef` of such a graph search, in addition to the share of rows that pass. */
@@ -112,7 +112,7 @@ export function planOf(
 export function wayOf(instance: Instance, root: number, k: number, share: number): Way {
   if (!isChecked(instance, root)) return BY_ROWS;
   const narrowest = instance.word(root + ROOT_EF);
-  if (narrowest === SCAN_CODES) return k <= CODES_K_MAX ? scanFor(k) : BY_ROWS;
+  if (narrowest === SCAN_QUANTIZED) return k <= QUANTIZED_K_MAX ? scanFor(k) : BY_ROWS;
   const ef = Math.max(SHARED_MIN, Math.ceil(narrowest * Math.sqrt(share)), 2 * hitsIn(k, share));
   const linked = instance.word(root + ROOT_WATERMARK);
   return scanNs(instance, root, linked) < WALK_NS * ef ? BY_ROWS : walk(instance, root, ef, k, linked);
@@ -123,15 +123,15 @@ function filteredWayOf(instance: Instance, root: number, k: number, end: number,
   const linked = instance.word(root + ROOT_WATERMARK);
   const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, linked));
   if (rows <= Math.max(ROWS_SCANNED, 4 * k) || !isChecked(instance, root)) return BY_ROWS;
-  const byCodes = instance.word(root + ROOT_CODES) !== 0 && k <= CODES_K_MAX;
+  const byQuantized = instance.word(root + ROOT_QUANTIZER) !== 0 && k <= QUANTIZED_K_MAX;
   const narrowest = Math.max(instance.word(root + ROOT_EF), least);
-  if (narrowest === SCAN_CODES) return byCodes ? scanFor(k) : BY_ROWS;
+  if (narrowest === SCAN_QUANTIZED) return byQuantized ? scanFor(k) : BY_ROWS;
   const share = rows / linked;
   const isThrough = share >= THROUGH_SHARE;
   const ef = isThrough
     ? Math.ceil((THROUGH_BREADTH * Math.max(narrowest, 2 * k)) / share)
     : Math.max(ADMITTED_BREADTH * narrowest, 2 * k);
-  if (byCodes && rows <= (isThrough ? CODES_PER_EF * ef : CODES_SCANNED / 2)) return scanFor(k);
+  if (byQuantized && rows <= (isThrough ? QUANTIZED_PER_EF * ef : QUANTIZED_SCANNED / 2)) return scanFor(k);
   if (scanNs(instance, root, rows) < WALK_NS * ef) return BY_ROWS;
   return { ...walk(instance, root, ef, k, rows), broad: 0, through: isThrough };
 }
@@ -140,7 +140,7 @@ function filteredWayOf(instance: Instance, root: number, k: number, end: number,
 export const walkOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
 
 /** A scan of the quantized vectors for `k` hits. */
-export const scanFor = (k: number): Way => ({ ef: SCAN_CODES, rerank: Math.max(SCAN_RERANK, 4 * k) });
+export const scanFor = (k: number): Way => ({ ef: SCAN_QUANTIZED, rerank: Math.max(SCAN_RERANK, 4 * k) });
 
 /** `rows`: number of rows that pass the filter. */
 const walk = (instance: Instance, root: number, ef: number, k: number, rows: number): Way => ({
@@ -152,7 +152,8 @@ const walk = (instance: Instance, root: number, ef: number, k: number, rows: num
 
 function lastOf(instance: Instance, root: number, ef: number, k: number, rows: number): number {
   if (scanNs(instance, root, rows) <= LAST_NS / 4) return SCAN_ROWS;
-  if (instance.word(root + ROOT_CODES) !== 0 && k <= CODES_K_MAX && rows <= CODES_SCANNED) return SCAN_CODES;
+  if (instance.word(root + ROOT_QUANTIZER) !== 0 && k <= QUANTIZED_K_MAX && rows <= QUANTIZED_SCANNED)
+    return SCAN_QUANTIZED;
   return scanNs(instance, root, rows) <= LAST_NS ? SCAN_ROWS : Math.max(LAST_BREADTH, BROAD * ef);
 }
 

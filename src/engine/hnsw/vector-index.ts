@@ -6,20 +6,20 @@ import { assert } from '../../base/assert.js';
 import { withTies } from '../../ranking/top-k.js';
 import { type Instance, countOf } from '../memory/bindings.js';
 import {
-  CODES_LINES,
   FINE_PLACE,
   FIRST_ROWS,
   LINE_BYTES,
   NONE,
   ORDINALS_MAX,
-  ROOT_CODES,
-  ROOT_CODES_NEXT,
+  QUANTIZER_LINES,
   ROOT_DIM,
   ROOT_FILLING,
   ROOT_GRAPH_MIN,
   ROOT_LINES,
   ROOT_LINKED,
   ROOT_LIVE,
+  ROOT_QUANTIZER,
+  ROOT_QUANTIZER_NEXT,
   ROOT_REMOVALS,
   ROOT_ROWS_END,
   ROOT_ROW_BYTES,
@@ -28,7 +28,7 @@ import {
   ROOT_UNFILLED,
   ROOT_WATERMARK,
   ROW_WORDS_BYTES,
-  SCAN_CODES,
+  SCAN_QUANTIZED,
   SMALL_TABLE_BYTES,
   TABLE_BYTES,
 } from '../memory/layout.js';
@@ -37,7 +37,7 @@ import { type Hits, type SearchScope, type Way, firstHits, planOf, readHits, way
 
 /** An index with fewer live rows has no graph, or no quantized vectors. */
 export const GRAPH_MIN = 4096;
-export const CODES_MIN = 4096;
+export const QUANTIZED_MIN = 4096;
 /** The graph is densified when more than one in this many nodes has been inserted since the last time. */
 const FILL_SHARE = 3;
 
@@ -94,12 +94,12 @@ export class VectorIndex {
 
   /**
    * `root` is the address of the index in shared memory, by which kernels of other threads attach to it. The owner
-   * builds quantized vectors from `codesMin` live rows on.
+   * builds quantized vectors from `quantizedMin` live rows on.
    */
   constructor(
     private readonly instance: Instance,
     readonly root: number,
-    private readonly codesMin = Infinity,
+    private readonly quantizedMin = Infinity,
   ) {
     this.dim = instance.word(root + ROOT_DIM);
   }
@@ -142,7 +142,7 @@ export class VectorIndex {
   }
 
   get usedBytes(): number {
-    return this.instance.word(this.root + ROOT_LINES) * LINE_BYTES + this.codesBytes;
+    return this.instance.word(this.root + ROOT_LINES) * LINE_BYTES + this.quantizedBytes;
   }
 
   /** Bytes of the vectors and of the fields of each row. */
@@ -151,11 +151,11 @@ export class VectorIndex {
   }
 
   /** Bytes of the quantized vectors in use and of those being built. */
-  get codesBytes(): number {
-    const codes = [ROOT_CODES, ROOT_CODES_NEXT]
+  get quantizedBytes(): number {
+    const quantizer = [ROOT_QUANTIZER, ROOT_QUANTIZER_NEXT]
       .map((at) => this.instance.word(this.root + at))
       .filter((address) => address !== 0);
-    return codes.reduce((sum, address) => sum + this.instance.word(address + CODES_LINES) * LINE_BYTES, 0);
+    return quantizer.reduce((sum, address) => sum + this.instance.word(address + QUANTIZER_LINES) * LINE_BYTES, 0);
   }
 
   /**
@@ -312,7 +312,7 @@ export class VectorIndex {
 
   /** Created at first use, by the owner only. */
   private get tending(): Tending {
-    return (this.made ??= new Tending(this.instance, this.root, this, this.codesMin));
+    return (this.made ??= new Tending(this.instance, this.root, this, this.quantizedMin));
   }
 
   private setQuery(query: Float32Array): void {
@@ -323,7 +323,7 @@ export class VectorIndex {
   /** The `ef` with which this index is searched for the `k` best of all rows, of which it has `share`; 0 for a scan. */
   breadthFor(k: number, share = 1): number {
     const { ef } = wayOf(this.instance, this.root, k, share);
-    return ef === SCAN_CODES ? 0 : ef;
+    return ef === SCAN_QUANTIZED ? 0 : ef;
   }
 
   /** Address of the version of a row; 0 if the row has no block. */

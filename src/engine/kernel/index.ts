@@ -33,13 +33,13 @@ export { findContaining, listPrefixed } from './postings/term-bitmaps';
 export { findAny, findLive, findRange } from './postings/term-bitmaps';
 export {
   beginBasis,
-  finishAxes,
-  measureAxes,
+  finishComponents,
+  measureComponents,
   measuredAt,
   multiplyBasis,
   orthogonalize,
-  writeAxes,
+  writeComponents,
 } from './quantization/principal-components';
 export { finishCovariance, finishMean, sampleRows } from './quantization/principal-components';
-export { createCodes, dropCodes, dropNext, exchangeCodes, planCodes } from './quantization/quantizer';
+export { createQuantizer, dropNext, dropQuantizer, exchangeQuantizers, planQuantizer } from './quantization/quantizer';
 export { encodeRows } from './quantization/quantizer';

@@ -7,7 +7,7 @@ import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
 import { nowSeconds } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
-import { CODES_MIN, GRAPH_MIN, VectorIndex } from '../hnsw/vector-index.js';
+import { GRAPH_MIN, QUANTIZED_MIN, VectorIndex } from '../hnsw/vector-index.js';
 import { WordIndex } from '../postings/text-index.js';
 import { SegmentDirectory } from '../segments/directory.js';
 import { Priorities, SegmentView } from '../segments/segment.js';
@@ -22,7 +22,7 @@ import {
   MAGIC_AT,
   RECLAIM_STEP,
   RETIRED_LINES_AT,
-  ROOT_CODES_NEXT,
+  ROOT_QUANTIZER_NEXT,
   SETTLED_AT,
   STAMP_AT,
   STATE_AT,
@@ -34,7 +34,7 @@ export interface IndexOptions {
   /** An index with fewer live rows than this is scanned instead of searched through a graph. */
   readonly graphMin?: number;
   /** The number of live rows from which an index gets quantized vectors. */
-  readonly codesMin?: number;
+  readonly quantizedMin?: number;
   /** Precision of the numbers in a row. */
   readonly precision?: Precision | undefined;
 }
@@ -213,21 +213,21 @@ export class Kernel {
    * again. Owner only.
    */
   resumeIndex(root: number): VectorIndex {
-    if (this.instance.word(root + ROOT_CODES_NEXT) !== 0) this.instance.calls.dropNext(root);
-    return new VectorIndex(this.instance, root, CODES_MIN);
+    if (this.instance.word(root + ROOT_QUANTIZER_NEXT) !== 0) this.instance.calls.dropNext(root);
+    return new VectorIndex(this.instance, root, QUANTIZED_MIN);
   }
 
   /** Creates an empty index of `dim`-dimensional vectors. Throws `ArenaFull`. Owner only. */
   createIndex(
     dim: number,
-    { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {},
+    { graphMin = GRAPH_MIN, quantizedMin = QUANTIZED_MIN, precision = 'int16' }: IndexOptions = {},
   ): VectorIndex {
     assert(Number.isInteger(dim) && dim >= 1 && dim <= DIM_MAX, `dimension ${dim}`);
     this.assertFormatted();
     return new VectorIndex(
       this.instance,
       addressOf(this.instance.calls.createIndex(dim, graphMin, precision === 'int8')),
-      codesMin,
+      quantizedMin,
     );
   }
 

@@ -62,24 +62,24 @@ interface KernelCalls {
   readRow(scratch: number, root: number, ordinal: number): number;
   scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
 
-  // The quantized vectors of a vector index. All functions but `exchangeCodes` and `dropCodes` work on the quantized
-  // vectors under construction.
-  createCodes(root: number, learned: number, rowBytes: number): number;
+  // The quantized vectors of a vector index. All functions but `exchangeQuantizers` and `dropQuantizer` work on the
+  // quantized vectors under construction.
+  createQuantizer(root: number, learned: number, rowBytes: number): number;
   sampleRows(root: number, from: number, count: number, step: number): void;
   finishMean(root: number): void;
   finishCovariance(root: number, from: number, end: number): void;
   beginBasis(root: number, from: number, end: number): void;
   multiplyBasis(root: number, from: number, end: number): void;
   orthogonalize(root: number, from: number, end: number): void;
-  measureAxes(root: number, from: number, end: number): void;
+  measureComponents(root: number, from: number, end: number): void;
   measuredAt(root: number): number;
-  planCodes(root: number, plan: number, slots4: number, slots2: number, first4: number, first2: number): number;
-  writeAxes(root: number, from: number, end: number): void;
-  finishAxes(root: number): void;
+  planQuantizer(root: number, plan: number, slots4: number, slots2: number, first4: number, first2: number): number;
+  writeComponents(root: number, from: number, end: number): void;
+  finishComponents(root: number): void;
   encodeRows(scratch: number, root: number, from: number, end: number): number;
-  exchangeCodes(root: number): void;
+  exchangeQuantizers(root: number): void;
   dropNext(root: number): void;
-  dropCodes(root: number): void;
+  dropQuantizer(root: number): void;
 
   // Text indexes.
   createWords(): number;

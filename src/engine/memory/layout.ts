@@ -190,8 +190,8 @@ export const ROOT_WIDE_BYTES = 56;
  * Addresses of the quantized vectors in use and of those under construction, 0 for none. Once the principal components
  * of the latter are known, new rows are encoded for both.
  */
-export const ROOT_CODES = 60;
-export const ROOT_CODES_NEXT = 64;
+export const ROOT_QUANTIZER = 60;
+export const ROOT_QUANTIZER_NEXT = 64;
 /** Default `ef` of searches that name none; a search uses twice k where that is more. */
 export const ROOT_EF = 68;
 /** A counter that goes up by one before a batch of writes removes rows and by one after it, so it is odd meanwhile. */
@@ -200,7 +200,7 @@ export const ROOT_REMOVALS = 72;
  * One more than the position, in the recall tuner's list, of the quantization in use; 0 while the tuner has not worked
  * on the index.
  */
-export const ROOT_SHAPE = 76;
+export const ROOT_QUANTIZATION = 76;
 /**
  * The numbers of live rows at which principal components are learned next and recall is measured next; NONE for never.
  */
@@ -269,66 +269,66 @@ export const FINE_PLACE = 4096;
 export const SMALL_TABLE_BYTES = 128;
 export const TABLE_BYTES = 2176;
 
-// ## Codes root
+// ## Quantizer root
 // The quantized vectors of an index.
 // Free: 60-63.
 
-export const CODES_DIM = 0;
+export const QUANTIZER_DIM = 0;
 /**
  * The number of slots of 4 bits, a multiple of 32, and of slots of 2 bits, a multiple of 64. The slots of 4 bits come
  * first. A principal component has one or more slots: the first holds its coarse level, and each further one refines a
  * level of an earlier slot (quantization/training.ts).
  */
-export const CODES_AXES_4 = 4;
-export const CODES_AXES_2 = 8;
-export const CODES_ROW_BYTES = 12;
+export const QUANTIZER_COMPONENTS_4 = 4;
+export const QUANTIZER_COMPONENTS_2 = 8;
+export const QUANTIZER_ROW_BYTES = 12;
 /** Bytes of a query of 16-bit numbers, equal to `ROOT_WIDE_BYTES`. */
-export const CODES_WIDE_BYTES = 16;
+export const QUANTIZER_WIDE_BYTES = 16;
 /**
  * Address of the principal component of each slot: vectors of 16-bit numbers of the length `WIDE_SCALE`, in the form of
  * a query.
  */
-export const CODES_AXES = 20;
+export const QUANTIZER_COMPONENTS = 20;
 /**
  * Address of four arrays of floats, with one float for each slot: unit (the factor that turns a dot product of
  * component and query into a coordinate), step, offset (the mean of the rows along the component), and variance.
  */
-export const CODES_STEPS = 24;
+export const QUANTIZER_STEPS = 24;
 /** The sum of the variances along all dimensions, a float. It tells what share of the variance the slots cover. */
-export const CODES_VARIANCE = 28;
+export const QUANTIZER_VARIANCE = 28;
 /** Address of the working memory of training; 0 after it. */
-export const CODES_WORK = 32;
+export const QUANTIZER_WORK = 32;
 /** The number of rows in the covariance so far. */
-export const CODES_SAMPLED = 36;
-export const CODES_LINES = 40;
+export const QUANTIZER_SAMPLED = 36;
+export const QUANTIZER_LINES = 40;
 /** The number of principal components that are learned, from which the slots are made. */
-export const CODES_LEARNED = 44;
+export const QUANTIZER_LEARNED = 44;
 /**
  * Address of an array with the slot that each slot refines, NONE for the first slot of a component; 0 in quantized
  * vectors made by builds up to 5df2b01.
  */
-export const CODES_PARENTS = 48;
+export const QUANTIZER_PARENTS = 48;
 /**
  * The numbers of slots of 4 bits and of 2 bits that are the first of their component. These precede the other slots of
  * their width.
  */
-export const CODES_FIRST_4 = 52;
-export const CODES_FIRST_2 = 56;
+export const QUANTIZER_FIRST_4 = 52;
+export const QUANTIZER_FIRST_2 = 56;
 /** The block table, of `TABLE_BYTES`. It is always the large one, since small indexes have no quantized vectors. */
-export const CODES_ROW_BLOCKS = 64;
+export const QUANTIZER_ROW_BLOCKS = 64;
 /**
  * For each thirty-second of each doubling of places from 16 to 2 ** 29, the address that ordinal 0 would have if the
  * block extended that far: 800 words.
  */
-export const CODES_ORIGINS = 2240;
-export const CODES_BYTES = 5440;
+export const QUANTIZER_ORIGINS = 2240;
+export const QUANTIZER_BYTES = 5440;
 
 // ## Slot plan
-// What `planCodes` reads for each slot.
+// What `planQuantizer` reads for each slot.
 // Free: none.
 
 /** The number of the principal component among those learned. */
-export const PLAN_AXIS = 0;
+export const PLAN_COMPONENT = 0;
 /** The slot that this slot refines, or NONE. */
 export const PLAN_PARENT = 4;
 /** The step in standard deviations of the component, a float. */
@@ -368,7 +368,7 @@ export const SCRATCH_WORDS = 48;
 /** The bitmap of ordinals of a filtered search, or a list of ordinals that a call takes. */
 export const SCRATCH_ALLOWED = 56;
 /** Address of the quantized vectors that lead the graph search; 0 when rows lead it. */
-export const GUIDE_CODES = 64;
+export const ESTIMATOR_QUANTIZER = 64;
 export const BEST_SIZE = 76;
 export const BEST_MAX = 80;
 export const TOUCHED = 84;
@@ -381,7 +381,7 @@ export const HOLDER = 96;
 /** A word that only this thread changes, for memory fences. */
 export const FENCE = 100;
 /** What a cosine of 1 scores by quantized vectors, a float. */
-export const GUIDE_SCALE = 104;
+export const ESTIMATOR_SCALE = 104;
 /**
  * Up to `BATCH_ROWS` ordinals that are about to be scored; while the gap that a removed node leaves is closed, the
  * trees of its neighbours.
@@ -437,7 +437,7 @@ export const EF_MIN = 96;
 /** The number of best hits by whose scores a search is judged, even when the caller asks for fewer. */
 export const JUDGED = 10;
 /** Values in the place of `ef`: scan all quantized vectors, or scan all rows. */
-export const SCAN_CODES = 0x7fffffff;
+export const SCAN_QUANTIZED = 0x7fffffff;
 export const SCAN_ROWS = 0x7ffffffe;
 /**
  * The minimum number of rows that are scored exactly after a scan of the quantized vectors. They contain more than 99 %

@@ -2,14 +2,14 @@
 // assigns bits to components, encodes all rows, and replaces the old quantized vectors. Each `next()` runs one slice,
 // so that the owner can do other work in between; rows written meanwhile are encoded in both forms. Owner only.
 import type { Instance } from '../memory/bindings.js';
-import { NONE, PLAN_AXIS, PLAN_BYTES, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
+import { NONE, PLAN_BYTES, PLAN_COMPONENT, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
 
 /** Size of quantized vectors. It depends on the dimension of the vectors and on the recall that is needed. */
-export interface CodeShape {
+export interface Quantization {
   /** Bytes of a quantized vector, a multiple of 32. */
   readonly bytes: number;
   /** Number of principal components to choose from. */
-  readonly axes: number;
+  readonly components: number;
 }
 
 /** With fewer dimensions, reading rows is as fast as reading quantized vectors. */
@@ -17,16 +17,19 @@ const DIM_MIN = 33;
 /** Up to this many dimensions, every component gets eight bits within half a cache line. */
 const HALF_LINE_DIM = 64;
 /** Number of components that fill a cache line at two bits each. */
-const AXES_PER_LINE = 256;
+const COMPONENTS_PER_LINE = 256;
 
 /**
  * The sizes worth trying, shortest first: half a line and one of 64 bytes for few dimensions, otherwise one and two. If
  * none suffices, graph searches use full rows. Empty for very few dimensions.
  */
-export function shapesFor(dim: number): CodeShape[] {
+export function quantizationsFor(dim: number): Quantization[] {
   if (dim < DIM_MIN) return [];
   const lines = dim <= HALF_LINE_DIM ? [0.5, 1] : [1, 2];
-  return lines.map((count) => ({ bytes: 64 * count, axes: Math.min(dim, AXES_PER_LINE * Math.max(1, count)) }));
+  return lines.map((count) => ({
+    bytes: 64 * count,
+    components: Math.min(dim, COMPONENTS_PER_LINE * Math.max(1, count)),
+  }));
 }
 
 // Bit allocation: each component gets as many bits as reduce the error of scores most. The quantization error along a
@@ -45,7 +48,7 @@ export interface Measured {
 
 /** A slot of 4 or 2 bits in the quantized vector. */
 interface Slot {
-  readonly axis: number;
+  readonly component: number;
   /** Quantization step, in standard deviations of the component. */
   readonly step: number;
   /** Index of the slot that this one refines. */
@@ -83,35 +86,40 @@ const STEPS = new Map([
 ]);
 const SLOTS_4_STEP = 32;
 /** Padding that adds nothing to any score. */
-const UNUSED: Slot = { axis: 0, step: 0 };
+const UNUSED: Slot = { component: 0, step: 0 };
 const VARIANCE_POWER = 1.25;
 
 /** Assigns slots to components for quantized vectors of `bytes` bytes, a multiple of 32. */
-export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
-  const bits = bitsOf(axes, 4 * bytes);
-  const order = [...bits.keys()].filter((axis) => bits[axis]! > 0).sort((a, b) => bits[b]! - bits[a]! || a - b);
+export function planSlots(components: readonly Measured[], bytes: number): SlotPlan {
+  const bits = bitsOf(components, 4 * bytes);
+  const order = [...bits.keys()]
+    .filter((component) => bits[component]! > 0)
+    .sort((a, b) => bits[b]! - bits[a]! || a - b);
   const wanted4 = bits.reduce((sum, count) => sum + (count >> 2), 0);
   const count4 = Math.floor(wanted4 / SLOTS_4_STEP) * SLOTS_4_STEP;
   let left4 = count4;
-  const plans = order.map((axis) => {
-    const fours = Math.min(left4, bits[axis]! >> 2);
+  const plans = order.map((component) => {
+    const fours = Math.min(left4, bits[component]! >> 2);
     left4 -= fours;
-    return { axis, widths: [...Array<4>(fours).fill(4), ...Array<2>((bits[axis]! - 4 * fours) >> 1).fill(2)] };
+    return {
+      component,
+      widths: [...Array<4>(fours).fill(4), ...Array<2>((bits[component]! - 4 * fours) >> 1).fill(2)],
+    };
   });
   // Parents are looked up at the end, when the order of all slots is known.
-  const slots = plans.flatMap(({ axis, widths }) =>
+  const slots = plans.flatMap(({ component, widths }) =>
     widths.map((width, place) => {
       const below = widths.slice(place + 1).reduce((sum: number, next) => sum + next, 0);
-      return { axis, width, place, step: STEPS.get(bits[axis]!)! * 2 ** below };
+      return { component, width, place, step: STEPS.get(bits[component]!)! * 2 ** below };
     }),
   );
   const ofWidth = (width: number): typeof slots =>
     slots.filter((slot) => slot.width === width).sort((a, b) => Number(a.place > 0) - Number(b.place > 0));
   const inOrder = [...ofWidth(4), ...ofWidth(2)];
-  const parentOf = ({ axis, place }: (typeof slots)[number]): number =>
-    inOrder.findIndex((other) => other.axis === axis && other.place === place - 1);
+  const parentOf = ({ component, place }: (typeof slots)[number]): number =>
+    inOrder.findIndex((other) => other.component === component && other.place === place - 1);
   const planned = inOrder.map((slot) => ({
-    axis: slot.axis,
+    component: slot.component,
     step: slot.step,
     ...(slot.place > 0 && { parent: parentOf(slot) }),
   }));
@@ -123,14 +131,14 @@ export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
 /**
  * The bits of each component, a multiple of 2. Their sum is twice `pairs`, or less if all components have the maximum.
  */
-function bitsOf(axes: readonly Measured[], pairs: number): number[] {
-  const bits = axes.map(() => 0);
-  const gains = axes.map((_, axis) => gainOf(axes[axis]!, 0));
+function bitsOf(components: readonly Measured[], pairs: number): number[] {
+  const bits = components.map(() => 0);
+  const gains = components.map((_, component) => gainOf(components[component]!, 0));
   for (let i = 0; i < pairs; i++) {
-    const best = gains.reduce((place, gain, axis) => (gain > gains[place]! ? axis : place), 0);
+    const best = gains.reduce((place, gain, component) => (gain > gains[place]! ? component : place), 0);
     if (gains[best]! < 0) break;
     bits[best]! += 2;
-    gains[best] = gainOf(axes[best]!, bits[best]!);
+    gains[best] = gainOf(components[best]!, bits[best]!);
   }
   return bits;
 }
@@ -153,22 +161,22 @@ const SLICE_PRODUCTS = 2_400_000;
  * once the new quantized vectors are in use, false if memory is full; the old ones then stay. Requires at least two
  * live rows.
  */
-export function* learn(instance: Instance, root: number, shape: CodeShape): Generator<undefined, boolean> {
+export function* learn(instance: Instance, root: number, quantization: Quantization): Generator<undefined, boolean> {
   const { calls } = instance;
-  if (!calls.createCodes(root, shape.axes, shape.bytes)) return false;
+  if (!calls.createQuantizer(root, quantization.components, quantization.bytes)) return false;
   const dim = instance.word(root + ROOT_DIM);
-  const { axes } = shape;
+  const { components } = quantization;
   yield* sample(instance, root, dim);
-  yield* sliced(axes, dim, (from, end) => calls.beginBasis(root, from, end));
+  yield* sliced(components, dim, (from, end) => calls.beginBasis(root, from, end));
   for (let round = 0; round < LEARN_ROUNDS; round++) {
-    yield* sliced(dim, axes * dim, (from, end) => calls.multiplyBasis(root, from, end));
-    yield* sliced(axes, 2 * axes * dim, (from, end) => calls.orthogonalize(root, from, end));
+    yield* sliced(dim, components * dim, (from, end) => calls.multiplyBasis(root, from, end));
+    yield* sliced(components, 2 * components * dim, (from, end) => calls.orthogonalize(root, from, end));
   }
-  yield* sliced(axes, dim * dim, (from, end) => calls.measureAxes(root, from, end));
-  const slots = plan(instance, root, shape);
+  yield* sliced(components, dim * dim, (from, end) => calls.measureComponents(root, from, end));
+  const slots = plan(instance, root, quantization);
   if (slots === 0) return false;
-  yield* sliced(slots, dim, (from, end) => calls.writeAxes(root, from, end));
-  calls.finishAxes(root);
+  yield* sliced(slots, dim, (from, end) => calls.writeComponents(root, from, end));
+  calls.finishComponents(root);
   return yield* encode(instance, root, slots * dim);
 }
 
@@ -176,26 +184,29 @@ export function* learn(instance: Instance, root: number, shape: CodeShape): Gene
  * Assigns bits to components. Returns the number of slots, or 0 if memory is full, after dropping the new quantized
  * vectors.
  */
-function plan(instance: Instance, root: number, { axes, bytes }: CodeShape): number {
+function plan(instance: Instance, root: number, { components, bytes }: Quantization): number {
   const at = instance.calls.measuredAt(root) >>> 0;
-  const measured = instance.copyFloats(at, 2 * axes);
+  const measured = instance.copyFloats(at, 2 * components);
   const { slots4, slots2 } = planSlots(
-    Array.from({ length: axes }, (_, axis) => ({ variance: measured[2 * axis]!, mean: measured[2 * axis + 1]! })),
+    Array.from({ length: components }, (_, component) => ({
+      variance: measured[2 * component]!,
+      mean: measured[2 * component + 1]!,
+    })),
     bytes,
   );
   const slots = [...slots4, ...slots2];
   const words = new Uint32Array((slots.length * PLAN_BYTES) >> 2);
   const floats = new Float32Array(words.buffer);
-  slots.forEach(({ axis, parent, step }, slot) => {
+  slots.forEach(({ component, parent, step }, slot) => {
     const at = slot * PLAN_BYTES;
-    words[(at + PLAN_AXIS) >> 2] = axis;
+    words[(at + PLAN_COMPONENT) >> 2] = component;
     words[(at + PLAN_PARENT) >> 2] = parent ?? NONE;
     floats[(at + PLAN_STEP) >> 2] = step;
   });
   const input = instance.reserveInput(words.byteLength);
   instance.writeWords(input, words);
   const [first4, first2] = [slots4, slots2].map((some) => some.filter(({ parent }) => parent === undefined).length);
-  if (instance.calls.planCodes(root, input, slots4.length, slots2.length, first4!, first2!)) return slots.length;
+  if (instance.calls.planQuantizer(root, input, slots4.length, slots2.length, first4!, first2!)) return slots.length;
   instance.calls.dropNext(root);
   return 0;
 }
@@ -227,7 +238,7 @@ function* encode(instance: Instance, root: number, products: number): Generator<
     }
     yield;
   }
-  calls.exchangeCodes(root);
+  calls.exchangeQuantizers(root);
   return true;
 }
 

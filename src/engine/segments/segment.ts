@@ -242,10 +242,10 @@ export class SegmentView {
 export function memoryUse(segments: readonly Segment[]): MemoryUse {
   const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
   for (const { index, words, fields } of segments) {
-    const { rowsBytes, codesBytes, usedBytes } = index;
+    const { rowsBytes, quantizedBytes, usedBytes } = index;
     use.vectors += rowsBytes;
-    use.codes += codesBytes;
-    use.graph += usedBytes - rowsBytes - codesBytes;
+    use.codes += quantizedBytes;
+    use.graph += usedBytes - rowsBytes - quantizedBytes;
     use.postings += (words?.bytes ?? 0) + (fields?.bytes ?? 0);
   }
   return use;

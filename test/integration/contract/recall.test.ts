@@ -68,7 +68,7 @@ test('without a word the log is used, the defaults are good, and a wider walk fi
   const { json } = await recall();
   assert.deepEqual([json.source, json.queries, json.k], ['log', QUERIES, 10]);
   assert.ok(json.recall >= 0.9, `recall ${json.recall}`);
-  // Where walks find too little in these vectors all of them are scanned, by their codes: a breadth of 0.
+  // Where walks find too little in these vectors all of them are scanned, by their quantized vectors: a breadth of 0.
   assert.ok(json.ef === 0 || json.ef >= 64, `ef ${json.ef}`);
   const named = await recall({ ef: json.ef || 32 });
   assert.ok(json.recall >= named.json.recall, `by default ${json.recall}, ef ${named.json.ef}: ${named.json.recall}`);

@@ -35,7 +35,7 @@ for (const name of FIXTURES) {
     assert.ok(segments.every((segment) => segment !== undefined));
     const [large] = segments.filter((segment) => segment.index.liveCount >= GRAPH_MIN) as [Segment];
     assert.equal(large.index.pendingCount, 0);
-    assert.ok(large.index.codesBytes > 0);
+    assert.ok(large.index.quantizedBytes > 0);
     assert.ok(segments.some(({ words, fields }) => words?.complete && fields?.complete));
     world.adoptStore();
     world.check('as it was');

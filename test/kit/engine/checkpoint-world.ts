@@ -294,7 +294,7 @@ function assertSame(row: Float32Array, vector: Float32Array, label: string): voi
 export const LARGE = refOf(1, 40);
 export const SMALL = refOf(2, 8);
 
-/** `LARGE` has a graph, codes and indexes of terms. */
+/** `LARGE` has a graph, quantized vectors and indexes of terms. */
 export function fill(world: World, documents: number): void {
   for (let from = 0; from < documents; from += 200)
     world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));

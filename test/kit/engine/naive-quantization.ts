@@ -1,20 +1,21 @@
-// The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share:
-// vectors whose spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
+// The naive twin of quantized vectors: principal components by Jacobi rotations in double precision. And what the tests
+// of quantized vectors share: vectors whose spread falls from component to component, as texts' does, and what the
+// quantized vectors in memory say of themselves.
 import { createPrng } from '../../../src/base/prng.js';
 import {
-  CODES_AXES_2,
-  CODES_AXES_4,
-  CODES_FIRST_2,
-  CODES_FIRST_4,
-  CODES_ROW_BYTES,
-  CODES_STEPS,
-  CODES_VARIANCE,
-  ROOT_CODES,
+  QUANTIZER_COMPONENTS_2,
+  QUANTIZER_COMPONENTS_4,
+  QUANTIZER_FIRST_2,
+  QUANTIZER_FIRST_4,
+  QUANTIZER_ROW_BYTES,
+  QUANTIZER_STEPS,
+  QUANTIZER_VARIANCE,
+  ROOT_QUANTIZER,
 } from '../../../src/engine/memory/layout.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 import { randomVector } from './arena.js';
 
-/** The variances along the principal axes of the rows, largest first (cyclic Jacobi). */
+/** The variances along the principal components of the rows, largest first (cyclic Jacobi). */
 export function principalVariances(rows: readonly (readonly number[])[]): number[] {
   const dim = rows[0]!.length;
   const mean = Array.from({ length: dim }, (_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length);
@@ -50,25 +51,25 @@ export function falling(seed: number, dim: number, count: number): Float32Array[
 }
 
 /**
- * The codes in use, as they stand in memory: their bytes, how many axes, and the share of the sample's variance along
- * them. Undefined where there are none.
+ * The quantized vectors in use, as they stand in memory: their bytes, how many components, and the share of the
+ * sample's variance along them. Undefined where there are none.
  */
-export function readCodes(
+export function readQuantizer(
   memory: WebAssembly.Memory,
   { root }: VectorIndex,
-): { bytes: number; axes: number; varianceShare: number } | undefined {
+): { bytes: number; components: number; varianceShare: number } | undefined {
   const words = new Uint32Array(memory.buffer);
   const floats = new Float32Array(memory.buffer);
-  const codes = words[(root + ROOT_CODES) >>> 2]!;
-  if (codes === 0) return undefined;
-  const word = (field: number): number => words[(codes + field) >>> 2]!;
-  const slots = word(CODES_AXES_4) + word(CODES_AXES_2);
-  const from = (word(CODES_STEPS) >>> 2) + 3 * slots;
+  const quantizer = words[(root + ROOT_QUANTIZER) >>> 2]!;
+  if (quantizer === 0) return undefined;
+  const word = (field: number): number => words[(quantizer + field) >>> 2]!;
+  const slots = word(QUANTIZER_COMPONENTS_4) + word(QUANTIZER_COMPONENTS_2);
+  const from = (word(QUANTIZER_STEPS) >>> 2) + 3 * slots;
   const variance = floats.subarray(from, from + slots).reduce((sum, value) => sum + value, 0);
   return {
-    bytes: word(CODES_ROW_BYTES),
-    axes: word(CODES_FIRST_4) + word(CODES_FIRST_2),
-    varianceShare: variance / floats[(codes + CODES_VARIANCE) >>> 2]!,
+    bytes: word(QUANTIZER_ROW_BYTES),
+    components: word(QUANTIZER_FIRST_4) + word(QUANTIZER_FIRST_2),
+    varianceShare: variance / floats[(quantizer + QUANTIZER_VARIANCE) >>> 2]!,
   };
 }
 

@@ -20,7 +20,7 @@ test(`a reader beside a writer who takes the entry point out, seed ${SEED}`, asy
   const memory = createMemory();
   const kernel = new Kernel(module, memory);
   kernel.format();
-  const index = kernel.createIndex(DIM, { graphMin: 50, codesMin: Infinity });
+  const index = kernel.createIndex(DIM, { graphMin: 50, quantizedMin: Infinity });
   const prng = createPrng(SEED);
   const vectors = new Float32Array(new SharedArrayBuffer(4 * DIM * ROWS));
   const vectorOf = (row: number): Float32Array => vectors.subarray(row * DIM, (row + 1) * DIM);

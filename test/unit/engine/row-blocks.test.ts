@@ -61,7 +61,7 @@ for (const seed of SEEDS) {
     const reader = new Kernel(new WebAssembly.Module(readKernelBytes()), memory);
     reader.joinReaders();
     const precision = prng.int(2) === 0 ? 'int8' : 'int16';
-    const index = owner.createIndex(DIM, { graphMin: prng.int(2) === 0 ? 64 : 4500, codesMin: 2000, precision });
+    const index = owner.createIndex(DIM, { graphMin: prng.int(2) === 0 ? 64 : 4500, quantizedMin: 2000, precision });
     const column = owner.createPriorities();
     const twin = new NaiveIndex(precision);
     const priorities = new Map<number, number>();

@@ -1,5 +1,5 @@
 // The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there
-// for others. Against the naive twin, with a graph and codes, and with the links as they stand in memory.
+// for others. Against the naive twin, with a graph and quantized vectors, and with the links as they stand in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -53,7 +53,10 @@ for (const seed of SEEDS) {
     reader.joinReaders();
     const owner = createKernel(memory);
     owner.open();
-    const trimmed: Trimmed = { index: owner.createIndex(DIM, { graphMin: 32, codesMin: 128 }), twin: new NaiveIndex() };
+    const trimmed: Trimmed = {
+      index: owner.createIndex(DIM, { graphMin: 32, quantizedMin: 128 }),
+      twin: new NaiveIndex(),
+    };
     const { index } = trimmed;
     const queries = Array.from({ length: 5 }, () => randomVector(prng, DIM));
     for (let round = 0; round < 3; round++) {

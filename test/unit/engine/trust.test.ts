@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { ROOT_CHECKED, SCAN_CODES } from '../../../src/engine/memory/layout.js';
+import { ROOT_CHECKED, SCAN_QUANTIZED } from '../../../src/engine/memory/layout.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 import { createKernel, createMemory, randomVector } from '../../kit/engine/arena.js';
 import { unit } from '../../kit/engine/naive-quantization.js';
@@ -21,7 +21,7 @@ const around = (prng: Prng, centre: Float32Array, spread: number): Float32Array 
   unitVector(prng, centre.length).map((value, i) => centre[i]! + spread * value);
 
 function put(rows: readonly Float32Array[]): VectorIndex {
-  const index = createKernel(createMemory()).createIndex(rows[0]!.length, { graphMin: 1, codesMin: 500 });
+  const index = createKernel(createMemory()).createIndex(rows[0]!.length, { graphMin: 1, quantizedMin: 500 });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
   return index;
 }
@@ -135,7 +135,7 @@ test('until its recall has been checked an index is scanned', () => {
   assert(recallsOf(index, questions).mean >= 0.97);
 });
 
-test('a scan of the codes finds all rows, linked or not, and none that has been removed', () => {
+test('a scan of the quantized vectors finds all rows, linked or not, and none that has been removed', () => {
   const prng = createPrng(14);
   const rows = Array.from({ length: 2000 }, () => around(prng, unitVector(prng), 0.1));
   const index = settled(rows);
@@ -143,7 +143,7 @@ test('a scan of the codes finds all rows, linked or not, and none that has been 
   for (let ordinal = 0; ordinal < 2100; ordinal += 3) index.remove(ordinal);
   for (let i = 0; i < 20; i++) {
     const query = unitVector(prng);
-    const found = index.searchBy(query, 10, { ef: SCAN_CODES, rerank: 2100 });
+    const found = index.searchBy(query, 10, { ef: SCAN_QUANTIZED, rerank: 2100 });
     const exact = index.search(query, 10, { exact: true });
     assert.deepEqual(found.ordinals, exact.ordinals);
     assert.deepEqual(found.scores, exact.scores);

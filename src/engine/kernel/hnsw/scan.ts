@@ -1,11 +1,11 @@
 // Scans in memory order: exact scoring of small indexes, of unindexed rows, and of rows whose scores are asked for; and
 // scoring of all quantized vectors. Any thread.
 import {
-  CODES_AXES_2,
-  CODES_AXES_4,
-  CODES_ROW_BLOCKS,
-  CODES_ROW_BYTES,
-  GUIDE_CODES,
+  ESTIMATOR_QUANTIZER,
+  QUANTIZER_COMPONENTS_2,
+  QUANTIZER_COMPONENTS_4,
+  QUANTIZER_ROW_BLOCKS,
+  QUANTIZER_ROW_BYTES,
   ROOT_QUEUE_HEAD,
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
@@ -16,9 +16,9 @@ import {
 import { batched, hasRow, isLive, putInBatch, rowsToBlockEnd, shiftOf, slotOf, touch } from '../memory/row-blocks';
 import { areaAt } from '../memory/scratch';
 import { keyOf, offer } from '../memory/top-k';
-import { cosine, foldedIn } from '../quantization/distance';
+import { cosine, queryTableIn } from '../quantization/distance';
 import { batchedScore, fourScores, scoreBatch } from '../quantization/distance-estimator';
-import { codeAt } from '../quantization/quantized-vectors';
+import { quantizedAt } from '../quantization/quantized-vectors';
 import { insertNear, nearKey, nearScore, visit } from './candidates';
 import { allowedBits, filterEnd, isAllowed, isFiltered } from './filtered-search';
 import { queued } from './graph-builder';
@@ -111,7 +111,7 @@ function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
 }
 
 /** Quantized vectors of a filtered scan that are touched together. */
-const TOUCHED_CODES: u32 = 32;
+const TOUCHED_QUANTIZED: u32 = 32;
 
 /**
  * Fills the candidates with the `most` admitted live rows below `end` whose quantized vectors score best, and returns
@@ -119,41 +119,41 @@ const TOUCHED_CODES: u32 = 32;
  * the time of a scan of the rows. Quantized vectors are contiguous in their blocks and are scored four at a time; under
  * a filter the admitted ones are scored in batches.
  */
-export function scanCodes(scratch: usize, root: usize, end: u32, most: u32): u32 {
-  const codes: usize = load<u32>(scratch, GUIDE_CODES);
-  if (isFiltered(scratch)) return scanAllowed(scratch, root, codes, filterEnd(scratch, end), most);
+export function scanQuantized(scratch: usize, root: usize, end: u32, most: u32): u32 {
+  const quantizer: usize = load<u32>(scratch, ESTIMATOR_QUANTIZER);
+  if (isFiltered(scratch)) return scanAllowed(scratch, root, quantizer, filterEnd(scratch, end), most);
   let size: u32 = 0;
   for (let ordinal: u32 = 0; ordinal < end; ) {
     const blockEnd = min(end, ordinal + rowsToBlockEnd(ordinal));
-    if (hasRow(root, ordinal) && hasCode(codes, ordinal))
-      size = scanBlock(scratch, root, codes, ordinal, blockEnd, most, size);
+    if (hasRow(root, ordinal) && hasQuantized(quantizer, ordinal))
+      size = scanBlock(scratch, root, quantizer, ordinal, blockEnd, most, size);
     ordinal = blockEnd;
   }
   return size;
 }
 
 /** @inline */
-function hasCode(codes: usize, ordinal: u32): bool {
-  return load<u32>(codes + slotOf(ordinal, shiftOf(ordinal)), CODES_ROW_BLOCKS) != 0;
+function hasQuantized(quantizer: usize, ordinal: u32): bool {
+  return load<u32>(quantizer + slotOf(ordinal, shiftOf(ordinal)), QUANTIZER_ROW_BLOCKS) != 0;
 }
 
 /** Scans the rows [from, end) of one block and returns the number of candidates. */
-function scanBlock(scratch: usize, root: usize, codes: usize, from: u32, end: u32, most: u32, before: u32): u32 {
+function scanBlock(scratch: usize, root: usize, quantizer: usize, from: u32, end: u32, most: u32, before: u32): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
-  const folded = foldedIn(scratch, root);
-  const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
-  const bytes2: usize = load<u32>(codes, CODES_AXES_2) >> 2;
-  const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
-  const last = codeAt(codes, from) + <usize>(end - 1 - from) * rowBytes;
+  const table = queryTableIn(scratch, root);
+  const bytes4: usize = load<u32>(quantizer, QUANTIZER_COMPONENTS_4) >> 1;
+  const bytes2: usize = load<u32>(quantizer, QUANTIZER_COMPONENTS_2) >> 2;
+  const rowBytes: usize = load<u32>(quantizer, QUANTIZER_ROW_BYTES);
+  const last = quantizedAt(quantizer, from) + <usize>(end - 1 - from) * rowBytes;
   const scoresAt = pool + ((<usize>most + 2) << 3);
   let size = before;
   let bar = barOf(pool, size, most);
-  let a = codeAt(codes, from);
+  let a = quantizedAt(quantizer, from);
   for (let ordinal = from; ordinal < end; ordinal += 4, a += 4 * rowBytes) {
     const b = min(a + rowBytes, last);
     const c = min(b + rowBytes, last);
     const d = min(c + rowBytes, last);
-    const scores = fourScores(a, b, c, d, folded, bytes4, bytes2);
+    const scores = fourScores(a, b, c, d, table, bytes4, bytes2);
     if (!v128.any_true(i32x4.gt_s(scores, i32x4.splat(bar)))) continue;
     v128.store(scoresAt, scores);
     for (let i: u32 = 0; i < min<u32>(4, end - ordinal); i++)
@@ -163,15 +163,15 @@ function scanBlock(scratch: usize, root: usize, codes: usize, from: u32, end: u3
   return size;
 }
 
-function scanAllowed(scratch: usize, root: usize, codes: usize, end: u32, most: u32): u32 {
+function scanAllowed(scratch: usize, root: usize, quantizer: usize, end: u32, most: u32): u32 {
   let size: u32 = 0;
   let count: u32 = 0;
   for (let word: u32 = 0; word << 5 < end; word++) {
     for (let bits = allowedBits(scratch, word, end); bits; bits &= bits - 1) {
       const ordinal = (word << 5) + ctz(bits);
-      if (!hasRow(root, ordinal) || !hasCode(codes, ordinal)) continue;
+      if (!hasRow(root, ordinal) || !hasQuantized(quantizer, ordinal)) continue;
       putInBatch(scratch, count++, ordinal);
-      if (count < TOUCHED_CODES) continue;
+      if (count < TOUCHED_QUANTIZED) continue;
       size = enterBatch(scratch, root, count, most, size);
       count = 0;
     }

@@ -3,9 +3,9 @@
 // and are scored again (memory-layout.md, rule 11).
 import {
   BEST_SIZE,
+  ESTIMATOR_QUANTIZER,
+  ESTIMATOR_SCALE,
   FULL,
-  GUIDE_CODES,
-  GUIDE_SCALE,
   JUDGED,
   NONE,
   OK,
@@ -15,7 +15,7 @@ import {
   ROOT_TRUSTED_BROAD,
   ROOT_WATERMARK,
   ROW_STAMP,
-  SCAN_CODES,
+  SCAN_QUANTIZED,
   SCAN_RERANK,
   SCAN_ROWS,
   SCRATCH_BEST,
@@ -35,7 +35,7 @@ import {
   scoreOf,
   sortBest,
 } from '../memory/top-k';
-import { scanCodes, scanQueue, scanRange, scoreSome } from './scan';
+import { scanQuantized, scanQueue, scanRange, scoreSome } from './scan';
 import { cosine, ensureQuery, floatBytes, operandIn, prepareQuery, toFloats } from '../quantization/distance';
 import { copyAfter, COPY_REACH } from './duplicate-vectors';
 import { areaAt, ensureAnswers, ensureArea, fence } from '../memory/scratch';
@@ -63,11 +63,12 @@ const DEVIATIONS: f64 = 3;
  * the output area as three arrays of `k` words, best first, equal scores by ordinal. Returns the number of hits, or
  * FULL. `allowed` is the number of ordinals in the filter bitmap, NONE for no filter.
  *
- * `ef` is that of the graph search, of whose candidates the `rerank` best are scored by their rows; `SCAN_CODES` scans
- * all quantized vectors instead, and 0 scans all rows. With `through`, the graph search passes through rows that the
- * filter does not admit as through others, and the filter is applied to its candidates. A result that cannot be trusted
- * is followed by a graph search with `ef` = `broad`, if that can be trusted, else by `last`: an `ef`, `SCAN_CODES` or
- * `SCAN_ROWS`. With `broad` = 0 there is no broad search; with `last` = 0 the first result is returned as it is.
+ * `ef` is that of the graph search, of whose candidates the `rerank` best are scored by their rows; `SCAN_QUANTIZED`
+ * scans all quantized vectors instead, and 0 scans all rows. With `through`, the graph search passes through rows that
+ * the filter does not admit as through others, and the filter is applied to its candidates. A result that cannot be
+ * trusted is followed by a graph search with `ef` = `broad`, if that can be trusted, else by `last`: an `ef`,
+ * `SCAN_QUANTIZED` or `SCAN_ROWS`. With `broad` = 0 there is no broad search; with `last` = 0 the first result is
+ * returned as it is.
  */
 export function search(
   scratch: usize,
@@ -132,14 +133,14 @@ function rank(
   broad: u32,
   last: u32,
 ): bool {
-  if (ef == SCAN_CODES) return scanByCodes(scratch, root, query, k, rerank);
+  if (ef == SCAN_QUANTIZED) return rankByScan(scratch, root, query, k, rerank);
   const found = walkAndScan(scratch, root, query, k, ef, rerank, through);
   if (found < 0) return false;
   const isEnough = <u32>found >= CANDIDATES_PER_HIT * k;
   if (last == 0 || (isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED)))) return true;
   const again = broad && isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED_BROAD)) ? broad : last;
   if (again == SCAN_ROWS) return false;
-  if (again == SCAN_CODES) return scanByCodes(scratch, root, query, k, max<u32>(rerank, SCAN_RERANK));
+  if (again == SCAN_QUANTIZED) return rankByScan(scratch, root, query, k, max<u32>(rerank, SCAN_RERANK));
   return walkAndScan(scratch, root, query, k, again, max(rerank, again >> 1), through) >= 0;
 }
 
@@ -155,13 +156,15 @@ function hasScores(scratch: usize, score: f32): bool {
  * Ranks by the quantized vectors of all rows, linked or not. The `rerank` best are scored by their rows, and more of
  * them when one of the others may be a hit. False when the index has no quantized vectors, or when they cannot decide.
  */
-function scanByCodes(scratch: usize, root: usize, query: usize, k: u32, rerank: u32): bool {
+function rankByScan(scratch: usize, root: usize, query: usize, k: u32, rerank: u32): bool {
   const most = max(rerank << 2, SCAN_RERANK_MAX);
   if (!ensureNear(scratch, most)) return false;
   beginGuide(scratch, root, false);
-  if (!load<u32>(scratch, GUIDE_CODES)) return false;
+  if (!load<u32>(scratch, ESTIMATOR_QUANTIZER)) return false;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
-  return rankByCodes(scratch, root, query, k, rowsEnd, rerank) || rankByCodes(scratch, root, query, k, rowsEnd, most);
+  return (
+    rankByQuantized(scratch, root, query, k, rowsEnd, rerank) || rankByQuantized(scratch, root, query, k, rowsEnd, most)
+  );
 }
 
 /**
@@ -169,9 +172,9 @@ function scanByCodes(scratch: usize, root: usize, query: usize, k: u32, rerank: 
  * ways give the mean and the standard deviation of the estimator's error, from which the possible score of the best
  * other row follows.
  */
-function rankByCodes(scratch: usize, root: usize, query: usize, k: u32, rowsEnd: u32, most: u32): bool {
-  const found = scanCodes(scratch, root, rowsEnd, most);
-  const unit: f64 = <f64>1 / <f64>load<f32>(scratch, GUIDE_SCALE);
+function rankByQuantized(scratch: usize, root: usize, query: usize, k: u32, rowsEnd: u32, most: u32): bool {
+  const found = scanQuantized(scratch, root, rowsEnd, most);
+  const unit: f64 = <f64>1 / <f64>load<f32>(scratch, ESTIMATOR_SCALE);
   let sum: f64 = 0;
   let squares: f64 = 0;
   clearBest(scratch, max<u32>(k, JUDGED));

@@ -3,8 +3,6 @@
 // search at the same time (memory-layout.md, rules 8 to 10).
 import {
   BATCH,
-  CODES_LINES,
-  CODES_ROW_BLOCKS,
   EF_MIN,
   ENTRY_LEVEL_SHIFT,
   ENTRY_ORDINAL_MASK,
@@ -14,9 +12,9 @@ import {
   NONE,
   OK,
   ORDINALS_MAX,
+  QUANTIZER_LINES,
+  QUANTIZER_ROW_BLOCKS,
   ROOT_BYTES,
-  ROOT_CODES,
-  ROOT_CODES_NEXT,
   ROOT_DIM,
   ROOT_EF,
   ROOT_ENTRY,
@@ -26,6 +24,8 @@ import {
   ROOT_LINKED,
   ROOT_LIVE,
   ROOT_NODE_TABLE,
+  ROOT_QUANTIZER,
+  ROOT_QUANTIZER_NEXT,
   ROOT_QUEUE,
   ROOT_ROWS_END,
   ROOT_ROW_BYTES,
@@ -58,7 +58,7 @@ import {
 import { areaAt, fence } from '../memory/scratch';
 import { clearBest, keyOf, offer, ordinalOf, sortBest } from '../memory/top-k';
 import { cosine, ensureQuery, operandIn, setOperand, writeRow } from '../quantization/distance';
-import { dropCodes, dropNext, encodeRow, ensureCodes } from '../quantization/quantizer';
+import { dropNext, dropQuantizer, encodeRow, ensureQuantizer } from '../quantization/quantizer';
 import { ensureVisited } from './candidates';
 import { copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
 import {
@@ -198,7 +198,7 @@ export function dropIndex(root: usize): void {
   dropTable(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE);
   dropTable(root + ROOT_NODE_TABLE, 0);
   dropNext(root);
-  dropCodes(root);
+  dropQuantizer(root);
   retire(load<u32>(root, ROOT_QUEUE));
   retire(root);
 }
@@ -210,7 +210,7 @@ export function dropIndex(root: usize): void {
 export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
   if (
     !ensureRow(root, ordinal) ||
-    !ensureCodes(root, ordinal) ||
+    !ensureQuantizer(root, ordinal) ||
     !ensureQuery(scratch, root) ||
     !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))
   )
@@ -294,8 +294,8 @@ export function freeRows(root: usize, from: u32): void {
       retireCounted(root, ROOT_LINES, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot);
     if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal))
       retireCounted(root, ROOT_LINES, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot);
-    takeCodes(load<u32>(root, ROOT_CODES), slot);
-    takeCodes(load<u32>(root, ROOT_CODES_NEXT), slot);
+    takeQuantized(load<u32>(root, ROOT_QUANTIZER), slot);
+    takeQuantized(load<u32>(root, ROOT_QUANTIZER_NEXT), slot);
     ordinal += rowsToBlockEnd(ordinal);
   }
 }
@@ -305,6 +305,6 @@ function firstOfBlock(from: u32): u32 {
   return from == 0 || rowsToBlockEnd(from) == (<u32>1) << shiftOf(from) ? from : from + rowsToBlockEnd(from);
 }
 
-function takeCodes(codes: usize, slot: usize): void {
-  if (codes) retireCounted(codes, CODES_LINES, codes + CODES_ROW_BLOCKS + slot);
+function takeQuantized(quantizer: usize, slot: usize): void {
+  if (quantizer) retireCounted(quantizer, QUANTIZER_LINES, quantizer + QUANTIZER_ROW_BLOCKS + slot);
 }

@@ -2,54 +2,54 @@
 // is nearer. The scores come from quantized vectors, which take one or two cache lines each, or from the rows in an
 // index without them. Nodes are scored in batches, so that their memory accesses overlap. Any thread.
 import {
-  CODES_AXES_2,
-  CODES_AXES_4,
-  CODES_FIRST_2,
-  CODES_FIRST_4,
-  CODES_PARENTS,
-  CODES_ROW_BYTES,
-  CODES_WIDE_BYTES,
-  GUIDE_CODES,
-  GUIDE_SCALE,
+  ESTIMATOR_QUANTIZER,
+  ESTIMATOR_SCALE,
   LINE_BYTES,
-  ROOT_CODES,
+  QUANTIZER_COMPONENTS_2,
+  QUANTIZER_COMPONENTS_4,
+  QUANTIZER_FIRST_2,
+  QUANTIZER_FIRST_4,
+  QUANTIZER_PARENTS,
+  QUANTIZER_ROW_BYTES,
+  QUANTIZER_WIDE_BYTES,
+  ROOT_QUANTIZER,
   ROOT_ROW_BYTES,
   SCORES,
   TOUCHED,
 } from '../../memory/layout';
 import { batched, touch } from '../memory/row-blocks';
-import { cosine, foldedIn, fourAxisDots, pairSums, queryIn } from './distance';
-import { axesOf, axisAt, codeAt, parentAt, stepAt, unitAt } from './quantized-vectors';
+import { cosine, fourComponentDots, pairSums, queryIn, queryTableIn } from './distance';
+import { componentAt, componentsOf, parentAt, quantizedAt, stepAt, unitAt } from './quantized-vectors';
 
 // The query table: the query's coordinate along each principal component times the step of the slot, as 16-bit numbers.
 // Terms that are the same for all rows (the mean, and the middle of each step) are left out.
 
 /** The largest number in a query table. A sum of one and 16 times another fits 16 bits. */
-const FOLDED_MAX = 1927;
+const QUERY_TABLE_MAX = 1927;
 
 /** Writes the query table of a query of 16-bit numbers. Returns the score of a cosine of 1. */
-function foldQuery(codes: usize, wide: usize, folded: usize): f32 {
-  const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
-  const axes: usize = axesOf(codes);
-  const floats = folded + (axes << 1);
-  const axes4 = load<u32>(codes, CODES_AXES_4);
-  const parents = load<u32>(codes, CODES_PARENTS) != 0;
-  const end4 = parents ? load<u32>(codes, CODES_FIRST_4) : axes4;
-  const end2 = parents ? axes4 + load<u32>(codes, CODES_FIRST_2) : <u32>axes;
+function prepareQueryTable(quantizer: usize, wide: usize, table: usize): f32 {
+  const bytes: usize = load<u32>(quantizer, QUANTIZER_WIDE_BYTES);
+  const components: usize = componentsOf(quantizer);
+  const floats = table + (components << 1);
+  const components4 = load<u32>(quantizer, QUANTIZER_COMPONENTS_4);
+  const parents = load<u32>(quantizer, QUANTIZER_PARENTS) != 0;
+  const end4 = parents ? load<u32>(quantizer, QUANTIZER_FIRST_4) : components4;
+  const end2 = parents ? components4 + load<u32>(quantizer, QUANTIZER_FIRST_2) : <u32>components;
   const largest = f32x4.pmax(
-    foldSlots(codes, wide, floats, bytes, 0, end4),
-    foldSlots(codes, wide, floats, bytes, axes4, end2),
+    scaleSlots(quantizer, wide, floats, bytes, 0, end4),
+    scaleSlots(quantizer, wide, floats, bytes, components4, end2),
   );
   if (parents) {
-    for (let slot = end4; slot < axes4; slot++) foldFiner(codes, floats, slot);
-    for (let slot = end2; slot < <u32>axes; slot++) foldFiner(codes, floats, slot);
+    for (let slot = end4; slot < components4; slot++) scaleFiner(quantizer, floats, slot);
+    for (let slot = end2; slot < <u32>components; slot++) scaleFiner(quantizer, floats, slot);
   }
   const most = max(
     max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)),
     max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)),
   );
-  const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
-  writeFolded(floats, folded, axes, load<u32>(codes, CODES_AXES_4), scale);
+  const scale: f32 = most > 0 ? <f32>QUERY_TABLE_MAX / most : 0;
+  writeQueryTable(floats, table, components, load<u32>(quantizer, QUANTIZER_COMPONENTS_4), scale);
   return scale;
 }
 
@@ -57,11 +57,14 @@ function foldQuery(codes: usize, wide: usize, folded: usize): f32 {
  * Writes the query's coordinates of the slots [from, end), times their steps, as floats. Returns the largest absolute
  * values, in lanes.
  */
-function foldSlots(codes: usize, wide: usize, floats: usize, bytes: usize, from: u32, end: u32): v128 {
+function scaleSlots(quantizer: usize, wide: usize, floats: usize, bytes: usize, from: u32, end: u32): v128 {
   let largest = f32x4.splat(0);
   for (let slot = from; slot < end; slot += 4) {
-    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, slot), wide, bytes));
-    const values = f32x4.mul(products, f32x4.mul(v128.load(unitAt(codes, slot)), v128.load(stepAt(codes, slot))));
+    const products = f32x4.convert_i32x4_s(fourComponentDots(componentAt(quantizer, slot), wide, bytes));
+    const values = f32x4.mul(
+      products,
+      f32x4.mul(v128.load(unitAt(quantizer, slot)), v128.load(stepAt(quantizer, slot))),
+    );
     v128.store(floats + ((<usize>slot) << 2), values);
     largest = f32x4.pmax(largest, f32x4.abs(values));
   }
@@ -69,28 +72,28 @@ function foldSlots(codes: usize, wide: usize, floats: usize, bytes: usize, from:
 }
 
 /** Writes the entry of a slot that refines another: that of the other slot, scaled to the step of this one. @inline */
-function foldFiner(codes: usize, floats: usize, slot: u32): void {
-  const parent = load<u32>(parentAt(codes, slot));
-  const share = load<f32>(stepAt(codes, slot)) / load<f32>(stepAt(codes, parent));
+function scaleFiner(quantizer: usize, floats: usize, slot: u32): void {
+  const parent = load<u32>(parentAt(quantizer, slot));
+  const share = load<f32>(stepAt(quantizer, slot)) / load<f32>(stepAt(quantizer, parent));
   store<f32>(floats + ((<usize>slot) << 2), load<f32>(floats + ((<usize>parent) << 2)) * share);
 }
 
-/** Scales `axes` floats and writes the integers by which levels are multiplied. */
-function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, scale: f32): void {
-  for (let axis: usize = 0; axis < axes; axis += 4) {
-    const at = floats + (axis << 2);
+/** Scales `components` floats and writes the integers by which levels are multiplied. */
+function writeQueryTable(floats: usize, table: usize, components: usize, components4: usize, scale: f32): void {
+  for (let component: usize = 0; component < components; component += 4) {
+    const at = floats + (component << 2);
     v128.store(at, f32x4.nearest(f32x4.mul(v128.load(at), f32x4.splat(scale))));
   }
-  for (let axis: usize = 0; axis < axes; axis += 8) {
+  for (let component: usize = 0; component < components; component += 8) {
     // The level eight slots further on is in the same lane above this one and is not masked off, so it counts 16 times
     // (4-bit levels) or 4 times (2-bit levels) in this slot's product. Each number is reduced by that much of the
     // number eight slots before.
-    const isLowest = axis < axes4 ? (axis & 31) == 0 : ((axis - axes4) & 63) == 0;
-    const taken = f32x4.splat(isLowest ? 0 : axis < axes4 ? <f32>16 : <f32>4);
-    const at = floats + (axis << 2);
+    const isLowest = component < components4 ? (component & 31) == 0 : ((component - components4) & 63) == 0;
+    const taken = f32x4.splat(isLowest ? 0 : component < components4 ? <f32>16 : <f32>4);
+    const at = floats + (component << 2);
     const below = isLowest ? at : at - 32;
     v128.store(
-      folded + (axis << 1),
+      table + (component << 1),
       i16x8.narrow_i32x4_s(fourWithout(at, below, taken), fourWithout(at + 16, below + 16, taken)),
     );
   }
@@ -112,7 +115,7 @@ function fourWithout(at: usize, below: usize, taken: v128): v128 {
  * multiples of 16.
  * @inline
  */
-export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {
+export function fourScores(a: usize, b: usize, c: usize, d: usize, table: usize, bytes4: usize, bytes2: usize): v128 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
   let s2 = i32x4.splat(0);
@@ -122,33 +125,33 @@ export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize
   b -= a;
   c -= a;
   d -= a;
-  for (; a < middle; a += 16, folded += 64) {
-    const q0 = v128.load(folded);
-    const q1 = v128.load(folded, 16);
-    const q2 = v128.load(folded, 32);
-    const q3 = v128.load(folded, 48);
+  for (; a < middle; a += 16, table += 64) {
+    const q0 = v128.load(table);
+    const q1 = v128.load(table, 16);
+    const q2 = v128.load(table, 32);
+    const q3 = v128.load(table, 48);
     s0 = i32x4.add(s0, fourLevels(v128.load(a), 4, q0, q1, q2, q3));
     s1 = i32x4.add(s1, fourLevels(v128.load(b + a), 4, q0, q1, q2, q3));
     s2 = i32x4.add(s2, fourLevels(v128.load(c + a), 4, q0, q1, q2, q3));
     s3 = i32x4.add(s3, fourLevels(v128.load(d + a), 4, q0, q1, q2, q3));
   }
-  for (; a < end; a += 16, folded += 128) {
+  for (; a < end; a += 16, table += 128) {
     const x0 = v128.load(a);
     const x1 = v128.load(b + a);
     const x2 = v128.load(c + a);
     const x3 = v128.load(d + a);
-    let q0 = v128.load(folded);
-    let q1 = v128.load(folded, 16);
-    let q2 = v128.load(folded, 32);
-    let q3 = v128.load(folded, 48);
+    let q0 = v128.load(table);
+    let q1 = v128.load(table, 16);
+    let q2 = v128.load(table, 32);
+    let q3 = v128.load(table, 48);
     s0 = i32x4.add(s0, fourLevels(x0, 2, q0, q1, q2, q3));
     s1 = i32x4.add(s1, fourLevels(x1, 2, q0, q1, q2, q3));
     s2 = i32x4.add(s2, fourLevels(x2, 2, q0, q1, q2, q3));
     s3 = i32x4.add(s3, fourLevels(x3, 2, q0, q1, q2, q3));
-    q0 = v128.load(folded, 64);
-    q1 = v128.load(folded, 80);
-    q2 = v128.load(folded, 96);
-    q3 = v128.load(folded, 112);
+    q0 = v128.load(table, 64);
+    q1 = v128.load(table, 80);
+    q2 = v128.load(table, 96);
+    q3 = v128.load(table, 112);
     s0 = i32x4.add(s0, fourLevels(i16x8.shr_s(x0, 8), 2, q0, q1, q2, q3));
     s1 = i32x4.add(s1, fourLevels(i16x8.shr_s(x1, 8), 2, q0, q1, q2, q3));
     s2 = i32x4.add(s2, fourLevels(i16x8.shr_s(x2, 8), 2, q0, q1, q2, q3));
@@ -175,15 +178,16 @@ const ROW_UNIT: f32 = 1073741824;
  * With `byRows`, or without quantized vectors, rows are used.
  */
 export function beginGuide(scratch: usize, root: usize, byRows: bool): void {
-  const codes: usize = byRows ? 0 : atomic.load<u32>(root, ROOT_CODES);
-  store<u32>(scratch, <u32>codes, GUIDE_CODES);
-  if (codes) store<f32>(scratch, foldQuery(codes, queryIn(scratch), foldedIn(scratch, root)), GUIDE_SCALE);
+  const quantizer: usize = byRows ? 0 : atomic.load<u32>(root, ROOT_QUANTIZER);
+  store<u32>(scratch, <u32>quantizer, ESTIMATOR_QUANTIZER);
+  if (quantizer)
+    store<f32>(scratch, prepareQueryTable(quantizer, queryIn(scratch), queryTableIn(scratch, root)), ESTIMATOR_SCALE);
 }
 
 /** Scores the first `count` of BATCH. @inline */
 export function scoreBatch(scratch: usize, root: usize, count: u32): void {
-  const codes: usize = load<u32>(scratch, GUIDE_CODES);
-  if (codes) scoreCodes(scratch, codes, foldedIn(scratch, root), count);
+  const quantizer: usize = load<u32>(scratch, ESTIMATOR_QUANTIZER);
+  if (quantizer) scoreQuantized(scratch, quantizer, queryTableIn(scratch, root), count);
   else scoreRows(scratch, root, count);
 }
 
@@ -206,17 +210,17 @@ function scoreRows(scratch: usize, root: usize, count: u32): void {
  * The address of each quantized vector is computed once, when it is touched, and kept where the score will be written.
  * @inline
  */
-function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): void {
-  touchCodes(scratch, codes, count);
-  const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
-  const bytes2: usize = load<u32>(codes, CODES_AXES_2) >> 2;
+function scoreQuantized(scratch: usize, quantizer: usize, table: usize, count: u32): void {
+  touchQuantized(scratch, quantizer, count);
+  const bytes4: usize = load<u32>(quantizer, QUANTIZER_COMPONENTS_4) >> 1;
+  const bytes2: usize = load<u32>(quantizer, QUANTIZER_COMPONENTS_2) >> 2;
   const last = count - 1;
   for (let i: u32 = 0; i < count; i += 4) {
     const a = touched(scratch, i);
     const b = touched(scratch, min(i + 1, last));
     const c = touched(scratch, min(i + 2, last));
     const d = touched(scratch, min(i + 3, last));
-    v128.store(scratch + ((<usize>i) << 2), fourScores(a, b, c, d, folded, bytes4, bytes2), SCORES);
+    v128.store(scratch + ((<usize>i) << 2), fourScores(a, b, c, d, table, bytes4, bytes2), SCORES);
   }
 }
 
@@ -226,11 +230,11 @@ function touched(scratch: usize, place: u32): usize {
 }
 
 /** Loads the quantized vectors of the first `count` of BATCH into the cache. @inline */
-function touchCodes(scratch: usize, codes: usize, count: u32): void {
+function touchQuantized(scratch: usize, quantizer: usize, count: u32): void {
   let bits: u32 = 0;
-  const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
+  const rowBytes: usize = load<u32>(quantizer, QUANTIZER_ROW_BYTES);
   for (let i: u32 = 0; i < count; i++) {
-    const code = codeAt(codes, batched(scratch, i));
+    const code = quantizedAt(quantizer, batched(scratch, i));
     store<u32>(scratch + ((<usize>i) << 2), <u32>code, SCORES);
     bits ^= load<u8>(code);
     if (rowBytes > <usize>LINE_BYTES) bits ^= load<u8>(code + LINE_BYTES);

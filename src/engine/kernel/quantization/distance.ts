@@ -53,32 +53,36 @@ function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
  * a multiple of 32.
  * @inline
  */
-export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
-  let axis2 = axis + bytes;
-  let axis3 = axis2 + bytes;
-  let axis4 = axis3 + bytes;
+export function fourComponentDots(component: usize, row: usize, bytes: usize): v128 {
+  let component2 = component + bytes;
+  let component3 = component2 + bytes;
+  let component4 = component3 + bytes;
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
   let s2 = i32x4.splat(0);
   let s3 = i32x4.splat(0);
-  for (const end = row + bytes; row < end; row += 32, axis += 32, axis2 += 32, axis3 += 32, axis4 += 32) {
+  for (
+    const end = row + bytes;
+    row < end;
+    row += 32, component += 32, component2 += 32, component3 += 32, component4 += 32
+  ) {
     const numbers = v128.load(row);
     const more = v128.load(row, 16);
     s0 = i32x4.add(
       s0,
-      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis), numbers), i32x4.dot_i16x8_s(v128.load(axis, 16), more)),
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(component), numbers), i32x4.dot_i16x8_s(v128.load(component, 16), more)),
     );
     s1 = i32x4.add(
       s1,
-      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis2), numbers), i32x4.dot_i16x8_s(v128.load(axis2, 16), more)),
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(component2), numbers), i32x4.dot_i16x8_s(v128.load(component2, 16), more)),
     );
     s2 = i32x4.add(
       s2,
-      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis3), numbers), i32x4.dot_i16x8_s(v128.load(axis3, 16), more)),
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(component3), numbers), i32x4.dot_i16x8_s(v128.load(component3, 16), more)),
     );
     s3 = i32x4.add(
       s3,
-      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis4), numbers), i32x4.dot_i16x8_s(v128.load(axis4, 16), more)),
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(component4), numbers), i32x4.dot_i16x8_s(v128.load(component4, 16), more)),
     );
   }
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
@@ -285,14 +289,14 @@ export function toFloats(root: usize, ordinal: u32, target: usize, room: usize):
 /**
  * The maximum size of a query table of at most 512 slots: 16-bit numbers, and the floats from which they are computed.
  */
-const FOLDED_BYTES_MAX = 6 * 512;
+const QUERY_TABLE_BYTES_MAX = 6 * 512;
 
 /** Makes room for query, operand and query table. False when memory is full. */
 export function ensureQuery(scratch: usize, root: usize): bool {
   return ensureArea(
     scratch,
     SCRATCH_QUERY,
-    (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + FOLDED_BYTES_MAX,
+    (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + QUERY_TABLE_BYTES_MAX,
   );
 }
 
@@ -309,7 +313,7 @@ export function operandIn(scratch: usize, root: usize): usize {
 }
 
 /** @inline */
-export function foldedIn(scratch: usize, root: usize): usize {
+export function queryTableIn(scratch: usize, root: usize): usize {
   return operandIn(scratch, root) + <usize>load<u32>(root, ROOT_WIDE_BYTES);
 }
 

@@ -1,17 +1,17 @@
 // The memory of an index's quantized vectors: a root block, and blocks parallel to the row blocks of the index, found
 // in the same way. Blocks never move. Only the owner creates and fills them; any thread reads.
 import {
-  CODES_AXES,
-  CODES_AXES_2,
-  CODES_AXES_4,
-  CODES_LINES,
-  CODES_ORIGINS,
-  CODES_PARENTS,
-  CODES_ROW_BLOCKS,
-  CODES_ROW_BYTES,
-  CODES_STEPS,
-  CODES_WIDE_BYTES,
   FIRST_ROWS,
+  QUANTIZER_COMPONENTS,
+  QUANTIZER_COMPONENTS_2,
+  QUANTIZER_COMPONENTS_4,
+  QUANTIZER_LINES,
+  QUANTIZER_ORIGINS,
+  QUANTIZER_PARENTS,
+  QUANTIZER_ROW_BLOCKS,
+  QUANTIZER_ROW_BYTES,
+  QUANTIZER_STEPS,
+  QUANTIZER_WIDE_BYTES,
 } from '../../memory/layout';
 import { allocateCounted, placeOf, shiftOf, slotOf } from '../memory/row-blocks';
 
@@ -22,38 +22,41 @@ import { allocateCounted, placeOf, shiftOf, slotOf } from '../memory/row-blocks'
 const FIRST_THIRTY_SECOND: usize = (1023 + 4) << 5;
 
 /** @inline */
-export function axesOf(codes: usize): u32 {
-  return load<u32>(codes, CODES_AXES_4) + load<u32>(codes, CODES_AXES_2);
+export function componentsOf(quantizer: usize): u32 {
+  return load<u32>(quantizer, QUANTIZER_COMPONENTS_4) + load<u32>(quantizer, QUANTIZER_COMPONENTS_2);
 }
 
 /** Address of the 16-bit numbers of a slot's principal component. @inline */
-export function axisAt(codes: usize, axis: u32): usize {
-  return <usize>load<u32>(codes, CODES_AXES) + <usize>axis * <usize>load<u32>(codes, CODES_WIDE_BYTES);
+export function componentAt(quantizer: usize, component: u32): usize {
+  return (
+    <usize>load<u32>(quantizer, QUANTIZER_COMPONENTS) +
+    <usize>component * <usize>load<u32>(quantizer, QUANTIZER_WIDE_BYTES)
+  );
 }
 
 /** Address of the unit of a slot. The arrays of steps, offsets and variances follow that of the units. @inline */
-export function unitAt(codes: usize, axis: u32): usize {
-  return <usize>load<u32>(codes, CODES_STEPS) + ((<usize>axis) << 2);
+export function unitAt(quantizer: usize, component: u32): usize {
+  return <usize>load<u32>(quantizer, QUANTIZER_STEPS) + ((<usize>component) << 2);
 }
 
 /** @inline */
-export function stepAt(codes: usize, axis: u32): usize {
-  return unitAt(codes, axis + axesOf(codes));
+export function stepAt(quantizer: usize, component: u32): usize {
+  return unitAt(quantizer, component + componentsOf(quantizer));
 }
 
 /** @inline */
-export function offsetAt(codes: usize, axis: u32): usize {
-  return unitAt(codes, axis + 2 * axesOf(codes));
+export function offsetAt(quantizer: usize, component: u32): usize {
+  return unitAt(quantizer, component + 2 * componentsOf(quantizer));
 }
 
 /** @inline */
-export function varianceAt(codes: usize, axis: u32): usize {
-  return unitAt(codes, axis + 3 * axesOf(codes));
+export function varianceAt(quantizer: usize, component: u32): usize {
+  return unitAt(quantizer, component + 3 * componentsOf(quantizer));
 }
 
 /** Address of the slot that a slot refines, or NONE. Quantized vectors of older builds have no such array. @inline */
-export function parentAt(codes: usize, slot: u32): usize {
-  return <usize>load<u32>(codes, CODES_PARENTS) + ((<usize>slot) << 2);
+export function parentAt(quantizer: usize, slot: u32): usize {
+  return <usize>load<u32>(quantizer, QUANTIZER_PARENTS) + ((<usize>slot) << 2);
 }
 
 /**
@@ -62,10 +65,10 @@ export function parentAt(codes: usize, slot: u32): usize {
  * thirty-second of it, and a whole thirty-second is in one block.
  * @inline
  */
-export function codeAt(codes: usize, ordinal: u32): usize {
+export function quantizedAt(quantizer: usize, ordinal: u32): usize {
   return (
-    <usize>load<u32>(codes + originOf(ordinal), CODES_ORIGINS) +
-    <usize>ordinal * <usize>load<u32>(codes, CODES_ROW_BYTES)
+    <usize>load<u32>(quantizer + originOf(ordinal), QUANTIZER_ORIGINS) +
+    <usize>ordinal * <usize>load<u32>(quantizer, QUANTIZER_ROW_BYTES)
   );
 }
 
@@ -75,18 +78,18 @@ function originOf(ordinal: u32): usize {
 }
 
 /** Creates the block for the row if needed. False when memory is full. */
-export function ensureCode(codes: usize, ordinal: u32): bool {
+export function ensureQuantized(quantizer: usize, ordinal: u32): bool {
   const shift = shiftOf(ordinal);
-  const slot = codes + slotOf(ordinal, shift);
-  if (load<u32>(slot, CODES_ROW_BLOCKS)) return true;
-  const rowBytes = load<u32>(codes, CODES_ROW_BYTES);
-  const block = addCodesBlock(codes, (<u64>rowBytes) << shift);
-  atomic.store<u32>(slot, <u32>block, CODES_ROW_BLOCKS);
+  const slot = quantizer + slotOf(ordinal, shift);
+  if (load<u32>(slot, QUANTIZER_ROW_BLOCKS)) return true;
+  const rowBytes = load<u32>(quantizer, QUANTIZER_ROW_BYTES);
+  const block = addQuantizedBlock(quantizer, (<u64>rowBytes) << shift);
+  atomic.store<u32>(slot, <u32>block, QUANTIZER_ROW_BLOCKS);
   if (!block) return false;
   const first = ordinal - <u32>placeOf(ordinal, shift);
   const last = first + ((1 << shift) - 1);
   for (let at = originOf(first); at <= originOf(last); at += 4)
-    atomic.store<u32>(codes + at, <u32>block - first * rowBytes, CODES_ORIGINS);
+    atomic.store<u32>(quantizer + at, <u32>block - first * rowBytes, QUANTIZER_ORIGINS);
   return true;
 }
 
@@ -94,8 +97,8 @@ export function ensureCode(codes: usize, ordinal: u32): bool {
  * Allocates a zeroed block and counts its lines; 0 when memory is full. Zeros are a valid quantized vector until the
  * row's own is written.
  */
-export function addCodesBlock(codes: usize, bytes: u64): usize {
-  const block = allocateCounted(codes, CODES_LINES, bytes);
+export function addQuantizedBlock(quantizer: usize, bytes: u64): usize {
+  const block = allocateCounted(quantizer, QUANTIZER_LINES, bytes);
   if (block) memory.fill(block, 0, <usize>bytes);
   return block;
 }

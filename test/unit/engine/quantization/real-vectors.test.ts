@@ -1,5 +1,5 @@
-// Walks by codes on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs the data
-// folder beside the project; skipped by name without it.
+// Walks by quantized vectors on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs
+// the data folder beside the project; skipped by name without it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ for (const file of [
       const all = read.get(path) ?? readRows(path, ROWS);
       read.set(path, all);
       const [rows, queries] = [all.slice(0, -QUERIES), all.slice(-QUERIES)];
-      const index = createKernel().createIndex(rows[0]!.length, { precision, graphMin: 1, codesMin: 1000 });
+      const index = createKernel().createIndex(rows[0]!.length, { precision, graphMin: 1, quantizedMin: 1000 });
       rows.forEach((row, ordinal) => index.put(ordinal, row));
       while (index.hasWork) index.linkSome(16);
       const [byDefault, narrow] = [recallOf(index, queries), recallOf(index, queries, 48)];

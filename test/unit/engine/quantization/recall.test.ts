@@ -1,21 +1,24 @@
 // What an index sees to: searches as they are by default find .97 of the ten nearest of its rows, whatever the spectrum
-// of its vectors, since recall is checked and walks become broader, codes longer, or rows lead.
+// of its vectors, since recall is checked and walks become broader, quantized vectors longer, or rows lead.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
 import { EF_MIN, ROOT_EF } from '../../../../src/engine/memory/layout.js';
 import { createKernel, createMemory, randomVector } from '../../../kit/engine/arena.js';
-import { falling, readCodes, recallOf } from '../../../kit/engine/naive-quantization.js';
+import { falling, readQuantizer, recallOf } from '../../../kit/engine/naive-quantization.js';
 
-/** Learns, links and checks; answers the breadth of walks, the axes of codes, and the recall of some of the rows. */
+/**
+ * Learns, links and checks; answers the breadth of walks, the components of quantized vectors, and the recall of some
+ * of the rows.
+ */
 function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes: number; recall: number } {
   const memory = createMemory();
-  const index = createKernel(memory).createIndex(dim, { graphMin: 1, codesMin: 500 });
+  const index = createKernel(memory).createIndex(dim, { graphMin: 1, quantizedMin: 500 });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
   while (index.hasWork) index.linkSome(16);
   const ef = new Uint32Array(memory.buffer)[(index.root + ROOT_EF) >>> 2]!;
   // The rows are too few for a walk by default.
-  return { ef, bytes: readCodes(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
+  return { ef, bytes: readQuantizer(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
 }
 
 test('a falling spectrum needs no more than the narrowest walk and one line', () => {
@@ -32,6 +35,9 @@ for (const dim of [20, 40, 100, 300]) {
       dim,
     );
     // Nothing comes after the broadest walk by rows.
-    assert(recall >= 0.97 || (bytes === 0 && ef === 4096), `recall@10 ${recall}, ef ${ef}, codes of ${bytes}`);
+    assert(
+      recall >= 0.97 || (bytes === 0 && ef === 4096),
+      `recall@10 ${recall}, ef ${ef}, quantized vectors of ${bytes}`,
+    );
   });
 }

@@ -1,4 +1,5 @@
-// How the bits of a code are given to axes: all of them, more to those that count for more, the mean among them.
+// How the bits of a quantized vector are given to components: all of them, more to those that count for more, the mean
+// among them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -9,36 +10,36 @@ const evenly = (count: number, variance = 0.01): Measured[] =>
 const falling = (count: number, power: number): Measured[] =>
   Array.from({ length: count }, (_, i) => ({ variance: (i + 1) ** -power, mean: 0 }));
 
-function bitsOf({ slots4, slots2 }: SlotPlan, axis: number): number {
+function bitsOf({ slots4, slots2 }: SlotPlan, component: number): number {
   return (
-    4 * slots4.filter((slot) => slot.axis === axis).length +
-    2 * slots2.filter((slot) => slot.axis === axis && slot.step > 0).length
+    4 * slots4.filter((slot) => slot.component === component).length +
+    2 * slots2.filter((slot) => slot.component === component && slot.step > 0).length
   );
 }
 
 test('a plan fills the code, in whole blocks, and refines only what stands before', () => {
   const prng = createPrng(5);
   for (const bytes of [32, 64, 128]) {
-    for (const axes of [evenly(64 * (bytes / 32)), falling(300, 0.3), falling(300, 1), falling(200, 3)]) {
-      const shuffled = axes.map(({ variance }) => ({ variance, mean: prng.next() < 0.1 ? 0.5 : 0 }));
+    for (const components of [evenly(64 * (bytes / 32)), falling(300, 0.3), falling(300, 1), falling(200, 3)]) {
+      const shuffled = components.map(({ variance }) => ({ variance, mean: prng.next() < 0.1 ? 0.5 : 0 }));
       const plan = planSlots(shuffled, bytes);
       const slots = [...plan.slots4, ...plan.slots2];
       assert.equal(plan.slots4.length / 2 + plan.slots2.length / 4, bytes);
       assert.deepEqual([plan.slots4.length % 32, plan.slots2.length % 64], [0, 0]);
-      for (const [place, { axis, parent, step }] of slots.entries()) {
+      for (const [place, { component, parent, step }] of slots.entries()) {
         if (parent === undefined) continue;
         assert(parent < place || slots[parent]!.parent === undefined, `slot ${place} refines ${parent}`);
-        assert.equal(slots[parent]!.axis, axis);
+        assert.equal(slots[parent]!.component, component);
         assert.equal(slots[parent]!.step / step, place < plan.slots4.length ? 16 : 4);
       }
     }
   }
 });
 
-test('an axis of more variance has no fewer bits', () => {
-  const axes = falling(250, 1);
-  const plan = planSlots(axes, 64);
-  const bits = axes.map((_, axis) => bitsOf(plan, axis));
+test('a component of more variance has no fewer bits', () => {
+  const components = falling(250, 1);
+  const plan = planSlots(components, 64);
+  const bits = components.map((_, component) => bitsOf(plan, component));
   assert.deepEqual(
     bits,
     bits.toSorted((a, b) => b - a),
@@ -47,8 +48,8 @@ test('an axis of more variance has no fewer bits', () => {
 });
 
 test('the mean of the rows counts for what it adds to every score', () => {
-  const axes = evenly(128);
-  const means = [0, 0.2, 0.7].map((mean) => bitsOf(planSlots([{ variance: 0.002, mean }, ...axes], 64), 0));
+  const components = evenly(128);
+  const means = [0, 0.2, 0.7].map((mean) => bitsOf(planSlots([{ variance: 0.002, mean }, ...components], 64), 0));
   assert.deepEqual(
     means,
     means.toSorted((a, b) => a - b),
@@ -56,13 +57,13 @@ test('the mean of the rows counts for what it adds to every score', () => {
   assert(means[0]! <= 4 && means[2]! >= 6, means.join(' '));
 });
 
-test('axes without variance have no bits, and where there are few a code has room left', () => {
-  const axes = [...evenly(3), { variance: 0, mean: 0.9 }];
-  const plan = planSlots(axes, 32);
+test('components without variance have no bits, and where there are few a quantized vector has room left', () => {
+  const components = [...evenly(3), { variance: 0, mean: 0.9 }];
+  const plan = planSlots(components, 32);
   assert.equal(bitsOf(plan, 3), 0);
   assert.equal(plan.slots4.length / 2 + plan.slots2.length / 4, 32);
   assert.deepEqual(
-    [0, 1, 2].map((axis) => bitsOf(plan, axis)),
+    [0, 1, 2].map((component) => bitsOf(plan, component)),
     [10, 10, 10],
   );
 });

@@ -1,5 +1,5 @@
-// Codes of an index: the axes against the twin's, answers of walks by them, what is written while they are made and
-// made again, copies and removed rows, memory.
+// Quantized vectors of an index: the components against the twin's, answers of walks by them, what is written while
+// they are made and made again, copies and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -9,7 +9,7 @@ import type { VectorIndex } from '../../../../src/engine/hnsw/vector-index.js';
 import { linkAll } from '../../../kit/engine/graph.js';
 import { clusteredVectors, createKernel, createMemory, SEEDS } from '../../../kit/engine/arena.js';
 import { assertSound, NaiveIndex } from '../../../kit/engine/naive-vector-index.js';
-import { falling, principalVariances, readCodes, recallOf, unit } from '../../../kit/engine/naive-quantization.js';
+import { falling, principalVariances, readQuantizer, recallOf, unit } from '../../../kit/engine/naive-quantization.js';
 
 const ROWS = 2000;
 
@@ -22,7 +22,7 @@ interface Built {
 function build(rows: readonly Float32Array[], options: IndexOptions = {}): Built {
   const memory = createMemory();
   const kernel = createKernel(memory);
-  const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, codesMin: 2, ...options });
+  const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, quantizedMin: 2, ...options });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
   linkAll(index);
   while (index.hasWork) index.linkSome(8);
@@ -30,13 +30,13 @@ function build(rows: readonly Float32Array[], options: IndexOptions = {}): Built
 }
 
 for (const seed of SEEDS) {
-  test(`the axes hold as much of the variance as the principal ones, seed ${seed}`, () => {
+  test(`the components hold as much of the variance as the principal ones, seed ${seed}`, () => {
     const rows = falling(seed, 300, 600).map((row) => row.subarray(0, 80));
     const { memory, index } = build(rows);
-    const { axes, varianceShare } = readCodes(memory, index)!;
+    const { components, varianceShare } = readQuantizer(memory, index)!;
     const variances = principalVariances(rows.map(unit));
     const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-    const best = sum(variances.slice(0, axes)) / sum(variances);
+    const best = sum(variances.slice(0, components)) / sum(variances);
     assert(Math.abs(best - varianceShare) < 0.01, `${varianceShare} of ${best}`);
   });
 
@@ -59,10 +59,10 @@ for (const precision of PRECISIONS) {
       const next = clusteredVectors(createPrng(dim), dim, 40, 0.3);
       const rows = Array.from({ length: ROWS }, () => next().map((value, i) => value * (i + 3) ** -0.7));
       const { memory, index } = build(rows.slice(0, -50), { precision });
-      const codes = readCodes(memory, index);
-      assert(codes && codes.axes >= Math.min(dim, 192) / 2 && codes.bytes <= 64);
+      const quantizer = readQuantizer(memory, index);
+      assert(quantizer && quantizer.components >= Math.min(dim, 192) / 2 && quantizer.bytes <= 64);
       const recall = recallOf(index, rows.slice(-50), 128);
-      assert(recall >= 0.97, `recall@10 ${recall}, ${codes.varianceShare} of the variance`);
+      assert(recall >= 0.97, `recall@10 ${recall}, ${quantizer.varianceShare} of the variance`);
     });
   }
 }
@@ -79,18 +79,18 @@ test('removed rows are passed and not answered, and copies are answered beside t
   assert(!found().includes(5) && !found().includes(ROWS - 2));
 });
 
-test('rows that are all the same, and fewer dimensions than axes, do no harm', () => {
+test('rows that are all the same, and fewer dimensions than components, do no harm', () => {
   const { index } = build(Array.from({ length: 40 }, () => new Float32Array(40).fill(2)));
   assert.equal(index.search(new Float32Array(40).fill(1), 10, { ef: 16 }).count, 10);
 });
 
 for (const seed of SEEDS.slice(0, 2)) {
-  test(`rows written while axes are learned, and learned again, are found by their codes, seed ${seed}`, () => {
+  test(`rows written while components are learned, and learned again, are found by their quantized vectors, seed ${seed}`, () => {
     const prng = createPrng(seed);
     const memory = createMemory();
-    const index = createKernel(memory).createIndex(64, { graphMin: 100, codesMin: 300 });
+    const index = createKernel(memory).createIndex(64, { graphMin: 100, quantizedMin: 300 });
     const twin = new NaiveIndex();
-    // The axes of the first rows are not those of the last.
+    // The components of the first rows are not those of the last.
     const rows = falling(seed, 64, 4000).map((row, i) => (i < 400 ? row : row.slice().reverse()));
     const known = new Set<number>();
     rows.forEach((row, ordinal) => {
@@ -101,7 +101,7 @@ for (const seed of SEEDS.slice(0, 2)) {
       ] as const) {
         index.put(target, vector);
         twin.put(target, vector);
-        known.add(readCodes(memory, index)?.varianceShare ?? 0);
+        known.add(readQuantizer(memory, index)?.varianceShare ?? 0);
       }
       if (prng.int(20) === 0 && index.isLive(at)) {
         index.remove(at);
@@ -110,7 +110,7 @@ for (const seed of SEEDS.slice(0, 2)) {
       for (let i = 0; i < 4; i++) index.linkSome(prng.int(3));
     });
     while (index.hasWork) index.linkSome(16);
-    assert(known.size >= 3, `${known.size} codes`);
+    assert(known.size >= 3, `${known.size} quantized vectors`);
     const queries = falling(seed + 9, 64, 60).map((row) => row.slice().reverse());
     for (const query of queries)
       assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
@@ -119,9 +119,9 @@ for (const seed of SEEDS.slice(0, 2)) {
   });
 }
 
-test('where memory has no room for codes, rows are written and found without', () => {
+test('where memory has no room for quantized vectors, rows are written and found without', () => {
   const memory = createMemory(64);
-  const index = createKernel(memory).createIndex(64, { graphMin: 100, codesMin: 6000 });
+  const index = createKernel(memory).createIndex(64, { graphMin: 100, quantizedMin: 6000 });
   const rows = falling(3, 64, 20_000);
   let count = 0;
   assert.throws(() => {
@@ -135,7 +135,7 @@ test('where memory has no room for codes, rows are written and found without', (
   assert(recall >= 0.97, `recall@10 ${recall}`);
 });
 
-test('the same rows give the same codes, and dropping the index gives all memory back', () => {
+test('the same rows give the same quantized vectors, and dropping the index gives all memory back', () => {
   const rows = falling(9, 96, 500);
   const [query] = falling(10, 96, 1) as [Float32Array];
   const answers = [1, 2].map(() => {
@@ -144,11 +144,11 @@ test('the same rows give the same codes, and dropping the index gives all memory
   });
   assert.deepEqual(answers[0], answers[1]);
   const { kernel, index } = build(rows);
-  const other = kernel.createIndex(96, { graphMin: 1, codesMin: 2 });
+  const other = kernel.createIndex(96, { graphMin: 1, quantizedMin: 2 });
   const before = kernel.usedBytes();
   rows.forEach((row, ordinal) => other.put(ordinal, row));
   for (let i = 0; i < 100; i++) other.linkSome(1);
   other.drop();
-  assert(before - kernel.usedBytes() > 0, 'also of codes that were being made');
+  assert(before - kernel.usedBytes() > 0, 'also of quantized vectors that were being made');
   assert(index.usedBytes > 500 * (48 + 192));
 });
