@@ -76,7 +76,7 @@ class HeldSegment {
   }
 
   /** Background work: adds edges, densifies, builds and merges a little, and frees what readers have left. */
-  tend(prng: Prng): void {
+  tune(prng: Prng): void {
     const { segment } = this;
     segment.index.linkSome(1 + prng.int(16));
     segment.index.fillSome(prng.int(16));
@@ -153,7 +153,7 @@ class StressOwner {
       else if (kind < 700) this.write(place, 0, 1 + this.prng.int(12));
       else if (kind < 702) this.write(place, 0, ORDINALS);
       else if (kind < 705) this.replace(place);
-      else (this.held[place] as HeldSegment).tend(this.prng);
+      else (this.held[place] as HeldSegment).tune(this.prng);
     } catch (error) {
       if (!(error instanceof ArenaFull)) throw error;
       this.replace(place);

@@ -67,7 +67,7 @@ export interface LinkingState {
   /** Unindexed rows; searches scan them meanwhile. */
   unlinked: number;
   /** Whether quantization or a recall check is in progress. */
-  isTended: boolean;
+  isTuning: boolean;
 }
 
 /** Bytes of memory that a collection takes in the shards. */

@@ -72,7 +72,7 @@ function improve(shard: Shard, until: number): boolean {
     if (compactSome(shard, segment)) return true;
     while (index.hasWork) {
       shard.writeFreeze.noteChange();
-      if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
+      if (index.linkSome(LINK_STEP) === 0 && !index.isTuning) break;
       if (performance.now() >= until) return true;
     }
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))

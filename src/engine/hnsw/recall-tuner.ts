@@ -276,14 +276,14 @@ const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 /** A score that no hit reaches. */
 const NEVER_TRUSTED = 2;
 
-interface Tended extends Checked {
+interface TunedIndex extends Checked {
   readonly pendingCount: number;
 }
 
 const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
 
 /** The recall tuner of one index. Owner only. */
-export class Tending {
+export class RecallTuner {
   private work: Generator<undefined, unknown> | undefined;
   private readonly quantizations: readonly Quantization[];
   /** Index of the quantization in use; past the last one, graph searches use full rows. */
@@ -298,7 +298,7 @@ export class Tending {
   constructor(
     private readonly instance: Instance,
     private readonly root: number,
-    private readonly index: Tended,
+    private readonly index: TunedIndex,
     private learnAt: number,
   ) {
     this.quantizations = learnAt < Infinity ? quantizationsFor(instance.word(root + ROOT_DIM)) : [];

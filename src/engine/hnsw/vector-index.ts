@@ -32,7 +32,7 @@ import {
   SMALL_TABLE_BYTES,
   TABLE_BYTES,
 } from '../memory/layout.js';
-import { Tending } from './recall-tuner.js';
+import { RecallTuner } from './recall-tuner.js';
 import { type Hits, type SearchScope, type Way, firstHits, planOf, readHits, wayOf } from './search-plan.js';
 
 /** An index with fewer live rows has no graph, or no quantized vectors. */
@@ -90,7 +90,7 @@ function tableBytes(instance: Instance, root: number): number {
 /** The vectors of one segment. Owner writes, any thread reads and searches. */
 export class VectorIndex {
   readonly dim: number;
-  private made: Tending | undefined;
+  private made: RecallTuner | undefined;
 
   /**
    * `root` is the address of the index in shared memory, by which kernels of other threads attach to it. The owner
@@ -266,12 +266,12 @@ export class VectorIndex {
 
   /** Whether rows are unindexed or the recall tuner has work. */
   get hasWork(): boolean {
-    return this.pendingCount > 0 || this.tending.isDue;
+    return this.pendingCount > 0 || this.tuner.isDue;
   }
 
   /** Whether the recall tuner has work. */
-  get isTended(): boolean {
-    return this.tending.isDue;
+  get isTuning(): boolean {
+    return this.tuner.isDue;
   }
 
   /**
@@ -279,7 +279,7 @@ export class VectorIndex {
    * many rows remain unindexed; also 0 if memory is full and no edge can be added.
    */
   linkSome(max: number): number {
-    if (this.tending.step() && this.pendingCount > 0) return this.pendingCount;
+    if (this.tuner.step() && this.pendingCount > 0) return this.pendingCount;
     return this.instance.calls.linkSome(this.instance.scratch, this.root, max);
   }
 
@@ -311,8 +311,8 @@ export class VectorIndex {
   }
 
   /** Created at first use, by the owner only. */
-  private get tending(): Tending {
-    return (this.made ??= new Tending(this.instance, this.root, this, this.quantizedMin));
+  private get tuner(): RecallTuner {
+    return (this.made ??= new RecallTuner(this.instance, this.root, this, this.quantizedMin));
   }
 
   private setQuery(query: Float32Array): void {

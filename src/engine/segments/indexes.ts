@@ -151,11 +151,11 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
  */
 export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
   if (!shard.loads.bring(collection)) return null;
-  const state = { rows: 0, unlinked: 0, isTended: false };
+  const state = { rows: 0, unlinked: 0, isTuning: false };
   for (const { index } of shard.segments.of(collection.id)) {
     state.rows += index.liveCount;
     state.unlinked += index.pendingCount;
-    state.isTended ||= index.isTended;
+    state.isTuning ||= index.isTuning;
   }
   return state;
 }

@@ -174,6 +174,6 @@ async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ u
   const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
   const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
   const unlinked = sum('unlinked');
-  const isQuiet = states.every((state) => state !== null && !state.isTended);
+  const isQuiet = states.every((state) => state !== null && !state.isTuning);
   return { unlinked, isDone: isQuiet && unlinked <= UNLINKED_SHARE_MAX * sum('rows') };
 }

@@ -52,7 +52,7 @@ test('a space takes over when its graph is there, and the record tells how many 
   assert.notEqual(after.id, before.id);
   const [linking] = await Promise.all(server.parts.shards.askAll('linking', { collection: refOf(after) }));
   assert.ok(
-    linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended,
+    linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTuning,
     JSON.stringify(linking),
   );
   assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);

@@ -36,7 +36,7 @@ test('what has not changed is there at once, with its graph and its indexes of t
   world.restart();
   assert.ok(world.shard.loads.areDone, 'nothing is loaded');
   const segment = world.shard.segments.of(LARGE.id)[0];
-  assert.deepEqual([segment?.index.liveCount, segment?.index.pendingCount, segment?.index.isTended], [rows, 0, false]);
+  assert.deepEqual([segment?.index.liveCount, segment?.index.pendingCount, segment?.index.isTuning], [rows, 0, false]);
   assert.ok(segment?.words?.complete && segment.fields?.complete);
   world.check('after the restart');
 });
