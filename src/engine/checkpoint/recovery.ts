@@ -136,7 +136,7 @@ function putIn(txn: ShardTxn, segment: Segment, row: Ordinal, terms: FieldTerms)
   if (priority !== 0) priorities.reserve(row);
   index.stage(row, vector);
   index.publish(row);
-  segment.ordinals.claim(row);
+  segment.ordinals.markTaken(row);
   priorities.set(row, priority);
   const text = words && txn.text(ref.id, segment.stored(row))?.toString();
   if (text !== undefined) words?.add(row, text);

@@ -64,7 +64,7 @@ export class SegmentLoad {
       const { index, ordinals } = this.segmentIn(arenaOf(ordinal));
       index.stage(row, vector);
       index.publish(row);
-      ordinals.claim(row);
+      ordinals.markTaken(row);
       this.rowsTo = ordinal + 1;
       this.rows++;
       if (performance.now() >= untilMs) return false;
@@ -72,7 +72,7 @@ export class SegmentLoad {
     this.rowsTo = Infinity;
     // These ordinals belong to removed documents and are not free yet.
     for (const ordinal of txn.leaving(this.ref.id) as ReadonlySet<Ordinal>)
-      this.segmentIn(arenaOf(ordinal)).ordinals.claim(rowOf(ordinal));
+      this.segmentIn(arenaOf(ordinal)).ordinals.markTaken(rowOf(ordinal));
     const { chunks } = txn.counts(this.ref.id);
     if (this.rows !== chunks)
       throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);

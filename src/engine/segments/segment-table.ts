@@ -153,7 +153,7 @@ export class SegmentTable {
       kernel.createPriorities(roots.priorities),
       arena,
     );
-    segment.claimRows();
+    segment.markLiveRows();
     return segment;
   }
 

@@ -49,12 +49,12 @@ export class OrdinalPool {
     const word = this.words[this.firstFree] ?? 0;
     const bit = 31 - Math.clz32(~word & -~word);
     const ordinal = this.firstFree * 32 + bit;
-    this.claim(ordinal as Ordinal);
+    this.markTaken(ordinal as Ordinal);
     return ordinal as Ordinal;
   }
 
   /** Marks an ordinal as taken, for instance one found in the store at start. */
-  claim(ordinal: Ordinal): void {
+  markTaken(ordinal: Ordinal): void {
     this.ordinalsEnd = Math.max(this.ordinalsEnd, ordinal + 1);
     const at = ordinal >>> 5;
     if (at >= this.words.length) this.grow(at + 1);
@@ -150,9 +150,9 @@ export class Segment {
    * For an index that already has rows: marks live rows as taken, and frees the blocks behind the last one. Requires
    * that there are no readers.
    */
-  claimRows(): void {
+  markLiveRows(): void {
     const { index, ordinals } = this;
-    for (const row of index.liveRows()) ordinals.claim(row as Ordinal);
+    for (const row of index.liveRows()) ordinals.markTaken(row as Ordinal);
     index.freeFrom(index.end);
   }
 

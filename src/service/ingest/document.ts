@@ -70,7 +70,7 @@ export async function ingestDocument(
   asker: Asker = {},
 ): Promise<Ingested & { timing: IngestTiming }> {
   if (body.kind === 'json' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
-  const { docid, taken, release } = await context.fileIds.claim({
+  const { docid, taken, release } = await context.fileIds.acquire({
     tenant,
     collection: name,
     file: body,

@@ -42,7 +42,7 @@ export class FileIds {
    * Reserves an id for the file; the caller must call `release` in the end. Throws AppError `invalid_docid` if the id
    * derived from the name is too long.
    */
-  async claim(unnamed: UnnamedFile): Promise<FileId> {
+  async acquire(unnamed: UnnamedFile): Promise<FileId> {
     const { tenant, collection, file } = unnamed;
     const plain = docIdFromFilename(file.name);
     if (plain === undefined) return { docid: '', release: () => undefined };

@@ -84,7 +84,7 @@ export class ReindexJobs {
   private readonly ids = new GrowingIds();
   private readonly byIds = new Map<string, StoredJob>();
   /** Collections, by the id of their query log, on which a start, a resume or a rollback is in progress. */
-  private readonly claimed = new Set<CollectionId>();
+  private readonly acquired = new Set<CollectionId>();
   /** The runs by job id. */
   readonly runs = new Map<string, Run>();
   /** Number of jobs that ended since the start, by status. */
@@ -148,17 +148,17 @@ export class ReindexJobs {
    * Runs `work` while no other operation can start on the collection. Throws 409 `reindex_conflict` if another
    * operation or a live job exists.
    */
-  async claim<T>(logId: CollectionId, work: () => Promise<T>): Promise<T> {
+  async acquire<T>(logId: CollectionId, work: () => Promise<T>): Promise<T> {
     const live = this.ofCollection(logId).find(({ status }) => isLive(status));
-    if (live || this.claimed.has(logId))
+    if (live || this.acquired.has(logId))
       throw new AppError('reindex_conflict', undefined, {
         ...(live && { details: { job_id: live.job_id, status: live.status } }),
       });
-    this.claimed.add(logId);
+    this.acquired.add(logId);
     try {
       return await work();
     } finally {
-      this.claimed.delete(logId);
+      this.acquired.delete(logId);
     }
   }
 

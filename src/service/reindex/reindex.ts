@@ -67,7 +67,7 @@ async function startReindex(
   const { store, jobs } = context;
   const live = store.catalog.get(tenant, name);
   const space = targetOf(context, live, wish);
-  return jobs.claim(logIdOf(live), async () => {
+  return jobs.acquire(logIdOf(live), async () => {
     if (space !== live) await checkCopyable(context, live, space);
     const { chunks } = await countCollection(store, live);
     const job = plannedJob(context, live, space, wish, chunks);
@@ -230,7 +230,7 @@ async function resumeJob(context: ReindexContext, job: StoredJob): Promise<Store
     await saveJob(context, job.job_id, { status: 'queued' });
     beginRun(context, job);
   };
-  await (job.status === 'failed' ? jobs.claim(job.log_id, resume) : resume());
+  await (job.status === 'failed' ? jobs.acquire(job.log_id, resume) : resume());
   return latest(context, job);
 }
 
@@ -269,7 +269,7 @@ function rollBack(
 ): Promise<Collection> {
   const { store, embedders, jobs } = context;
   const live = store.catalog.get(tenant, name);
-  return jobs.claim(logIdOf(live), async () => {
+  return jobs.acquire(logIdOf(live), async () => {
     const previous = keptOf(store, live);
     const { shadows } = store;
     shadows.setMode(previous.id, 'require');

@@ -49,7 +49,7 @@ class Inspection {
   private readonly chunks: Found<ChunkRecord>;
   private readonly texts: Found<true>;
   private readonly vectors: Found<true>;
-  private readonly claimed = new Set<number>();
+  private readonly taken = new Set<number>();
 
   constructor(
     private readonly tables: ShardTables,
@@ -77,7 +77,7 @@ class Inspection {
     );
     // Chunks under removal are not damage; the next start deletes them.
     for (const { value } of this.tables.leaving.inspect(collectionPrefix(this.id)))
-      for (const ordinal of value ? (attempt(() => decodeBlock(value))?.ordinals ?? []) : []) this.claimed.add(ordinal);
+      for (const ordinal of value ? (attempt(() => decodeBlock(value))?.ordinals ?? []) : []) this.taken.add(ordinal);
     for (const { key, value } of this.tables.documents.inspect(collectionPrefix(this.id))) {
       const own = members.get(key.toString('hex'));
       members.delete(key.toString('hex'));
@@ -85,7 +85,7 @@ class Inspection {
     }
     for (const { key } of members.values()) state.broken.push({ key, why: 'its record is missing' });
     for (const table of ['chunks', 'texts', 'vectors'] as const)
-      for (const [ordinal, { key }] of this[table]) if (!this.claimed.has(ordinal)) state.stray[table].push(key);
+      for (const [ordinal, { key }] of this[table]) if (!this.taken.has(ordinal)) state.stray[table].push(key);
     return state;
   }
 
@@ -100,7 +100,7 @@ class Inspection {
     const made = members ?? this.membersOf(document);
     const why = this.faultOf(document, made);
     if (why === undefined) {
-      for (const ordinal of made.ordinals) this.claimed.add(ordinal);
+      for (const ordinal of made.ordinals) this.taken.add(ordinal);
       state.documents++;
       state.chunks += document.chunkCount;
       state.prioritized += document.priority === 0 ? 0 : 1;
@@ -130,7 +130,7 @@ class Inspection {
   /** Reconstructs the members from the chunks, since each chunk names its document. */
   private membersOf({ docid }: DocumentRecord): MembersRecord {
     const own = [...this.chunks].flatMap(([ordinal, { record }]) =>
-      record?.docid === docid && !this.claimed.has(ordinal) ? [{ ordinal, ...record }] : [],
+      record?.docid === docid && !this.taken.has(ordinal) ? [{ ordinal, ...record }] : [],
     );
     own.sort((a, b) => a.index - b.index);
     return { ordinals: own.map(({ ordinal }) => ordinal), paths: own.map(({ path }) => path) };

@@ -26,6 +26,6 @@ test('always hands out the lowest free ordinal', () => {
 
 test('ordinals claimed from the store are not handed out', () => {
   const pool = new OrdinalPool();
-  for (const ordinal of [0, 1, 3, 5000]) pool.claim(ordinal as Ordinal);
+  for (const ordinal of [0, 1, 3, 5000]) pool.markTaken(ordinal as Ordinal);
   assert.deepEqual([pool.take(), pool.take()], [2, 4]);
 });
