@@ -313,7 +313,7 @@ export async function worst({ tiny, number, text }: LoadOptions): Promise<void> 
   ]);
 }
 
-/** Cells from the breadth to the time of a query. */
+/** Cells from the `ef` to the time of a query. */
 function foundOf({ queries }: VectorSet, index: VectorIndex, kth: Float32Array, ef: number | undefined): string[] {
   const startedAt = ownCpuMs();
   const found = queries.map((query, i) => {
@@ -323,7 +323,7 @@ function foundOf({ queries }: VectorSet, index: VectorIndex, kth: Float32Array, 
   const queryUs = (1000 * (ownCpuMs() - startedAt)) / found.length;
   const few = (most: number): string => String(found.filter((count) => count <= most).length);
   return [
-    ef === undefined ? `default (${tunedBreadth(index)})` : String(ef),
+    ef === undefined ? `default (${tunedEf(index)})` : String(ef),
     (found.reduce((sum, count) => sum + count, 0) / found.length / K).toFixed(4),
     few(0),
     few(2),
@@ -334,7 +334,7 @@ function foundOf({ queries }: VectorSet, index: VectorIndex, kth: Float32Array, 
   ];
 }
 
-function tunedBreadth(index: VectorIndex): string {
+function tunedEf(index: VectorIndex): string {
   const trusted = [ROOT_TRUSTED, ROOT_TRUSTED_BROAD].map((at) =>
     index['instance'].copyFloats(index.root + at, 1)[0]!.toFixed(3),
   );

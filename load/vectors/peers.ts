@@ -119,7 +119,7 @@ function printCurves(curves: readonly Curve[], title: string): void {
 
 const orDash = (rate: number): string => (Number.isNaN(rate) ? '-' : whole(rate));
 
-const BREADTHS = [16, 32, 64, 128, 256, 512];
+const EF_VALUES = [16, 32, 64, 128, 256, 512];
 /** Each time is the best of this many passes over the queries: the machine may be doing other things. */
 const PASSES = 3;
 
@@ -148,18 +148,18 @@ function compareWithScan(set: VectorSet): void {
   console.log(
     `put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / linkS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`,
   );
-  printBreadths(index, set, truth);
+  printEfs(index, set, truth);
 }
 
 /**
  * The last column is how many rows a scan scores in the time of the graph search, for each one of ef: WALK_ROWS_PER_EF
  * in layout.ts.
  */
-function printBreadths(index: VectorIndex, { rows, queries }: VectorSet, truth: Answers): void {
+function printEfs(index: VectorIndex, { rows, queries }: VectorSet, truth: Answers): void {
   console.log('  ef     recall@10   us a query   scanned rows per ef');
   console.log(`exact    1.0000     ${truth.queryUs.toFixed(1).padStart(10)}`);
   const scanRowUs = truth.queryUs / rows.length;
-  for (const ef of BREADTHS) {
+  for (const ef of EF_VALUES) {
     const found = answersTo(queries, (query) => index.search(query, K, { ef }).ordinals);
     const rowsPerEf = found.queryUs / scanRowUs / ef;
     console.log(
@@ -241,7 +241,7 @@ function rowOf(built: readonly BuiltIndex[], set: VectorSet, truth: readonly Arr
   ];
 }
 
-/** At the default breadth each partition is searched for its share. */
+/** At the default `ef` each partition is searched for its share. */
 function searchAll(built: readonly BuiltIndex[], query: Float32Array, ef: number): number[] {
   const hits: { ordinal: number; score: number }[] = [];
   built.forEach(({ index }, partitionIndex) => {

@@ -54,9 +54,9 @@ export interface Collection extends Space {
 }
 
 /** Graph searches of a collection in one shard, for searches that do not name `ef`. */
-export interface Walks {
+export interface SearchEf {
   /** The largest `ef` in use. 0 if nothing of the collection is in memory or everything is scanned. */
-  breadth: number;
+  ef: number;
   /** Whether the graph is complete: no row is unindexed, and neither quantization nor a recall check is in progress. */
   isSettled: boolean;
 }

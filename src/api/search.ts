@@ -258,9 +258,9 @@ const FUSION = `\`fusion\` determines how mode hybrid combines its halves: by th
 a half with weight 0 is not searched. Other modes reject \`fusion\`.`;
 const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of the probability that it is relevant, \`highlight\` the best passage of
 its text with the matches in it.`;
-const BREADTH =
+const EF =
   '`ef` is the number of candidates that the graph search of each shard keeps; `exact` compares with every vector instead.';
-const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${TOLD}`;
 
 const Q: Parameter = {
   name: 'q',
@@ -353,7 +353,7 @@ export const SEARCH_ROUTES = routes({
     method: 'POST',
     keeps400: true,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
+    description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${TOLD}`,
     body: 'search',
     request: { required: true, content: json(BODY, REQUESTS, REFINEMENTS) },
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],

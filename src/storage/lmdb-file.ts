@@ -169,7 +169,7 @@ function nodesOf(page: Buffer, kind: number): number[] | string {
 const DEPTH_MAX = 32;
 const FREE_LIST = 'free pages';
 
-export interface WalkedEntry {
+export interface ScannedEntry {
   table: string;
   key: Buffer;
   /** The value as stored, with its checksum. */
@@ -182,7 +182,7 @@ interface PageDamage {
 }
 
 /** A walk through all pages of a file. */
-export class PageWalk {
+export class PageScan {
   private readonly seen = new Set<number>();
 
   private constructor(
@@ -191,19 +191,19 @@ export class PageWalk {
   ) {}
 
   /** Yields every entry of the file at `path`, and all damage that is found. */
-  static *over(path: string): Generator<WalkedEntry | PageDamage> {
+  static *over(path: string): Generator<ScannedEntry | PageDamage> {
     const file = new PageFile(path);
     try {
       const metas = file.metas();
       const meta = newestOf(metas);
       if (metas.some((found) => !found)) yield { damage: 'a meta page is malformed' };
-      if (meta) yield* new PageWalk(file, meta).everything();
+      if (meta) yield* new PageScan(file, meta).everything();
     } finally {
       file.close();
     }
   }
 
-  private *everything(): Generator<WalkedEntry | PageDamage> {
+  private *everything(): Generator<ScannedEntry | PageDamage> {
     const tables: { name: string; tree: Tree }[] = [];
     for (const found of this.tree(this.meta.main, 'tables')) {
       if ('damage' in found) yield found;

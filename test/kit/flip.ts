@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PageWalk, type WalkedEntry } from '../../src/storage/lmdb-file.js';
+import { PageScan, type ScannedEntry } from '../../src/storage/lmdb-file.js';
 
 /** The file of an environment, such as `shard-0`. */
 export const environmentFile = (dataDir: string, environment: string): string => join(dataDir, environment, 'data.mdb');
 
-export const entriesOf = (path: string): WalkedEntry[] =>
-  [...PageWalk.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
+export const entriesOf = (path: string): ScannedEntry[] =>
+  [...PageScan.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
 
 /** Flips a bit in the middle of a value, in every page that has it. */
-export function flipValue(path: string, { sealed }: WalkedEntry): void {
+export function flipValue(path: string, { sealed }: ScannedEntry): void {
   const bytes = readFileSync(path);
   let found = 0;
   for (let at = bytes.indexOf(sealed); at >= 0; at = bytes.indexOf(sealed, at + 1), found++)

@@ -22,7 +22,7 @@ import { outcomeOf } from '../../src/engine/errors.js';
 import { Arenas, Kernel } from '../../src/engine/memory/arena.js';
 import { ShardOwner } from '../../src/engine/owner.js';
 import { linking, prepare } from '../../src/engine/segments/indexes.js';
-import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
+import { memoryUse, searchEfOf } from '../../src/engine/segments/segment.js';
 import type { Shard } from '../../src/engine/shard.js';
 import { outcomesOf, refsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
 import {
@@ -175,7 +175,7 @@ export class Commands {
     listMissing: (request) => listMissing(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
-    walks: ({ collection, k, chunks }) => walksOf(this.shard.segments.of(collection), k, chunks),
+    searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),
     linking: (request) => linking(this.shard, request),
     memory: ({ collection }) => memoryUse(this.shard.segments.of(collection)),
     totals: ({ without }) => totals(this.shard, without),

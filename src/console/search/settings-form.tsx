@@ -148,7 +148,7 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
           onInput={({ currentTarget }) => onChange({ contentValue: currentTarget.value })}
         />
       </fieldset>
-      <Breadth settings={settings} onChange={onChange} />
+      <EfSetting settings={settings} onChange={onChange} />
       <Reranking settings={settings} onChange={onChange} />
       <Tick
         label="The common collection too"
@@ -159,7 +159,7 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
   );
 }
 
-function Breadth({ settings: { ef, exact }, onChange }: SettingsFormProps) {
+function EfSetting({ settings: { ef, exact }, onChange }: SettingsFormProps) {
   return (
     <fieldset>
       <legend>Breadth</legend>

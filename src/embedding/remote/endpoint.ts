@@ -221,12 +221,12 @@ export class RemoteEndpoint {
       const { url, apiKey, timeoutMs } = this.spec;
       const estimated = call.tokens();
       if (estimated === undefined) return undefined;
-      const patienceMs = isPassage ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.ceil(untilMs - this.nowMs())));
+      const waitMs = isPassage ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.ceil(untilMs - this.nowMs())));
       const answer = await postJson({
         url: url + this.path,
         apiKey,
         body: call.body(),
-        timeoutMs: patienceMs,
+        timeoutMs: waitMs,
         answerBytesMax: call.answerBytesMax,
         traceparent: call.traceparent?.(),
       });

@@ -22,7 +22,15 @@ import {
   SCAN_QUANTIZED,
 } from '../memory/layout.js';
 import { type Quantization, learn, quantizationsFor } from '../quantization/training.js';
-import { BROAD, type Hits, QUANTIZED_SCANNED, type SearchScope, type Way, scanFor, walkOf } from './search-plan.js';
+import {
+  BROAD,
+  type Hits,
+  QUANTIZED_SCANNED,
+  type SearchScope,
+  type Way,
+  graphSearchOf,
+  scanFor,
+} from './search-plan.js';
 
 // A check makes its queries from rows. Real queries lie farther from their nearest neighbours than rows do, and how
 // much farther differs between users; but at the same distance of the tenth neighbour a graph search finds about the
@@ -55,7 +63,7 @@ interface Finding {
   readonly lost: number;
 }
 
-interface WalkFinding {
+interface GraphFinding {
   /** A graph search whose K-th score is below this value is not trusted. */
   readonly trusted: number;
   /** Share of all queries that fall below it. */
@@ -92,11 +100,11 @@ const TRUSTED_BROAD: Demand = { recall: 0.85, manyLost: 0.015, spared: 0.005 };
 const QUESTIONS = 320;
 /**
  * Number of queries by which graph searches are judged: many, because few are lost. At most one for every
- * ROWS_PER_WALKED rows, and fewer if exact scans must answer them.
+ * ROWS_PER_GRAPH_QUESTION rows, and fewer if exact scans must answer them.
  */
-const WALKED = 1000;
-const ROWS_PER_WALKED = 8;
-const NUMBERS_SCANNED = 256 * WALKED;
+const GRAPH_QUESTIONS = 1000;
+const ROWS_PER_GRAPH_QUESTION = 8;
+const NUMBERS_SCANNED = 256 * GRAPH_QUESTIONS;
 /** Minimum weight of the row in a query that is made from it. */
 const ROW_SHARE_MIN = 0.35;
 /** The golden section, whose multiples modulo 1 are spread evenly whatever their number. */
@@ -137,7 +145,11 @@ function* askQuestions(index: Checked): Generator<undefined, Question[]> {
 function* askMore(index: Checked, byQuantized: boolean): Generator<undefined, Question[]> {
   const questions: Question[] = [];
   const dim = index.rowOf(0).length;
-  const all = Math.min(WALKED, Math.floor(index.end / ROWS_PER_WALKED), byQuantized ? WALKED : NUMBERS_SCANNED / dim);
+  const all = Math.min(
+    GRAPH_QUESTIONS,
+    Math.floor(index.end / ROWS_PER_GRAPH_QUESTION),
+    byQuantized ? GRAPH_QUESTIONS : NUMBERS_SCANNED / dim,
+  );
   for (const query of queriesOf(index, Math.floor(all) - QUESTIONS, QUESTIONS)) {
     const scores = byQuantized ? index.searchBy(query, K, scanFor(K)).scores : yield* scan(index, query);
     if (scores.length > 0) questions.push({ query, kth: scores[Math.min(K, scores.length) - 1]! });
@@ -195,15 +207,15 @@ function* checkQuantized(index: Checked, questions: readonly Question[]): Genera
 }
 
 /** What graph searches with `ef` find, and from which score on they can be trusted. */
-function* checkWalks(
+function* checkGraphSearches(
   index: Checked,
   questions: readonly Question[],
   ef: number,
   demand: Demand,
-): Generator<undefined, WalkFinding> {
+): Generator<undefined, GraphFinding> {
   const found: Answered[] = [];
   for (const question of questions) {
-    const hits = index.searchBy(question.query, K, walkOf(ef, K));
+    const hits = index.searchBy(question.query, K, graphSearchOf(ef, K));
     found.push({ score: hits.scores.at(-1) ?? -1, share: shareOf(hits, question) });
     yield;
   }
@@ -280,7 +292,7 @@ interface TunedIndex extends Checked {
   readonly pendingCount: number;
 }
 
-const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
+const isGood = ({ mean, doubtful }: GraphFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
 
 /** The recall tuner of one index. Owner only. */
 export class RecallTuner {
@@ -382,10 +394,10 @@ export class RecallTuner {
     questions.push(...(yield* askMore(this.index, !byRows)));
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
       // The first queries suffice to rule out most values that are too small.
-      if (!isGood(yield* checkWalks(this.index, questions.slice(0, QUESTIONS), ef, TRUSTED))) continue;
-      const finding = yield* checkWalks(this.index, questions, ef, TRUSTED);
+      if (!isGood(yield* checkGraphSearches(this.index, questions.slice(0, QUESTIONS), ef, TRUSTED))) continue;
+      const finding = yield* checkGraphSearches(this.index, questions, ef, TRUSTED);
       if (!isGood(finding)) continue;
-      const broad = yield* checkWalks(this.index, questions, BROAD * ef, TRUSTED_BROAD);
+      const broad = yield* checkGraphSearches(this.index, questions, BROAD * ef, TRUSTED_BROAD);
       return this.settle(live, ef, finding.trusted, broad.trusted);
     }
     if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);

@@ -64,7 +64,7 @@ export const BROAD = 4;
 /**
  * Cost estimates in nanoseconds: a graph search at most per unit of `ef`, a scan per row and per dimension of a row.
  */
-const WALK_NS = 2000;
+const GRAPH_SEARCH_NS = 2000;
 const ROW_NS = 8;
 const NUMBER_NS = 1 / 6;
 /** An exact scan follows an untrusted graph search if it takes at most this long, in nanoseconds. */
@@ -81,15 +81,15 @@ const ROWS_SCANNED = 2048;
  * one that cannot be trusted.
  */
 export const QUANTIZED_SCANNED = 250_000;
-const LAST_BREADTH = 1024;
+const LAST_EF = 1024;
 /** Largest `k` of a scan of quantized vectors; more candidates would cost too much sorting. */
 const QUANTIZED_K_MAX = 256;
 /** If a smaller share of the rows passes the filter, a graph search through all rows meets too few of them. */
 const THROUGH_SHARE = 0.25;
 /** Factor on the `ef` of such a graph search, in addition to the share of rows that pass. */
-const THROUGH_BREADTH = 1.25;
+const THROUGH_EF = 1.25;
 /** Factor on the `ef` of a graph search through allowed rows only. */
-const ADMITTED_BREADTH = 4;
+const ADMITTED_EF = 4;
 
 /**
  * The way to search an index with the given parameters. `k`: number of hits wanted from this index; `end`: number of
@@ -105,7 +105,7 @@ export function planOf(
 ): Way {
   if (exact) return BY_ROWS;
   if (end !== NONE) return filteredWayOf(instance, root, k, end, ef);
-  return ef === undefined ? wayOf(instance, root, k, share) : walkOf(ef, k);
+  return ef === undefined ? wayOf(instance, root, k, share) : graphSearchOf(ef, k);
 }
 
 /** The way to find the `k` best of all searched rows, of which the index at `root` holds `share`. */
@@ -115,7 +115,7 @@ export function wayOf(instance: Instance, root: number, k: number, share: number
   if (narrowest === SCAN_QUANTIZED) return k <= QUANTIZED_K_MAX ? scanFor(k) : BY_ROWS;
   const ef = Math.max(SHARED_MIN, Math.ceil(narrowest * Math.sqrt(share)), 2 * hitsIn(k, share));
   const linked = instance.word(root + ROOT_WATERMARK);
-  return scanNs(instance, root, linked) < WALK_NS * ef ? BY_ROWS : walk(instance, root, ef, k, linked);
+  return scanNs(instance, root, linked) < GRAPH_SEARCH_NS * ef ? BY_ROWS : graphSearch(instance, root, ef, k, linked);
 }
 
 /** The same under the filter of `end` ordinals that has been set. `least`: lower bound of `ef`. */
@@ -129,21 +129,21 @@ function filteredWayOf(instance: Instance, root: number, k: number, end: number,
   const share = rows / linked;
   const isThrough = share >= THROUGH_SHARE;
   const ef = isThrough
-    ? Math.ceil((THROUGH_BREADTH * Math.max(narrowest, 2 * k)) / share)
-    : Math.max(ADMITTED_BREADTH * narrowest, 2 * k);
+    ? Math.ceil((THROUGH_EF * Math.max(narrowest, 2 * k)) / share)
+    : Math.max(ADMITTED_EF * narrowest, 2 * k);
   if (byQuantized && rows <= (isThrough ? QUANTIZED_PER_EF * ef : QUANTIZED_SCANNED / 2)) return scanFor(k);
-  if (scanNs(instance, root, rows) < WALK_NS * ef) return BY_ROWS;
-  return { ...walk(instance, root, ef, k, rows), broad: 0, through: isThrough };
+  if (scanNs(instance, root, rows) < GRAPH_SEARCH_NS * ef) return BY_ROWS;
+  return { ...graphSearch(instance, root, ef, k, rows), broad: 0, through: isThrough };
 }
 
 /** A graph search with a given `ef`, which nothing follows. */
-export const walkOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
+export const graphSearchOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
 
 /** A scan of the quantized vectors for `k` hits. */
 export const scanFor = (k: number): Way => ({ ef: SCAN_QUANTIZED, rerank: Math.max(SCAN_RERANK, 4 * k) });
 
 /** `rows`: number of rows that pass the filter. */
-const walk = (instance: Instance, root: number, ef: number, k: number, rows: number): Way => ({
+const graphSearch = (instance: Instance, root: number, ef: number, k: number, rows: number): Way => ({
   ef,
   rerank: rerankOf(ef, k),
   broad: BROAD * ef,
@@ -154,7 +154,7 @@ function lastOf(instance: Instance, root: number, ef: number, k: number, rows: n
   if (scanNs(instance, root, rows) <= LAST_NS / 4) return SCAN_ROWS;
   if (instance.word(root + ROOT_QUANTIZER) !== 0 && k <= QUANTIZED_K_MAX && rows <= QUANTIZED_SCANNED)
     return SCAN_QUANTIZED;
-  return scanNs(instance, root, rows) <= LAST_NS ? SCAN_ROWS : Math.max(LAST_BREADTH, BROAD * ef);
+  return scanNs(instance, root, rows) <= LAST_NS ? SCAN_ROWS : Math.max(LAST_EF, BROAD * ef);
 }
 
 const scanNs = (instance: Instance, root: number, rows: number): number =>

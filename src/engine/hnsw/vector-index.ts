@@ -321,7 +321,7 @@ export class VectorIndex {
   }
 
   /** The `ef` with which this index is searched for the `k` best of all rows, of which it has `share`; 0 for a scan. */
-  breadthFor(k: number, share = 1): number {
+  efFor(k: number, share = 1): number {
     const { ef } = wayOf(this.instance, this.root, k, share);
     return ef === SCAN_QUANTIZED ? 0 : ef;
   }

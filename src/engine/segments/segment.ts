@@ -1,7 +1,7 @@
 // A segment: what one shard keeps of one collection in one arena. `Segment` is the owner's form, with vectors in shared
 // memory, free ordinals, priorities, the text index and the metadata index; `SegmentView` is what any other thread
 // reads. All of it is a cache of the store and is rebuilt from there. Segment: owner only. SegmentView: any thread.
-import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
+import type { CollectionRef, MemoryUse, SearchEf } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Bitmap } from '../filter/bitmap.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
@@ -252,13 +252,13 @@ export function memoryUse(segments: readonly Segment[]): MemoryUse {
 }
 
 /**
- * `breadth` is the `ef` that searches for the `k` best use if they name none; `isSettled` tells whether graph
- * maintenance has nothing left to do. `chunks` is the number of chunks of the collection in all shards.
+ * `ef` is the `ef` that searches for the `k` best use if they name none; `isSettled` tells whether graph maintenance
+ * has nothing left to do. `chunks` is the number of chunks of the collection in all shards.
  */
-export function walksOf(segments: readonly Segment[], k: number, chunks: number): Walks {
-  const breadths = segments.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
+export function searchEfOf(segments: readonly Segment[], k: number, chunks: number): SearchEf {
+  const efs = segments.map(({ index }) => index.efFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
   return {
-    breadth: Math.max(0, ...breadths),
+    ef: Math.max(0, ...efs),
     isSettled: segments.every(({ index }) => !index.hasWork && !index.isFillDue),
   };
 }

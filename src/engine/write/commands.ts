@@ -1,7 +1,7 @@
 // The commands between the front thread and the shard workers, and their properties. Messages are plain data that
 // survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
 // number: the same commands in the same order give the same shard on any machine.
-import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, Walks } from '../../api/collections.js';
+import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, SearchEf } from '../../api/collections.js';
 import type { Outcome } from '../../api/errors.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
@@ -38,7 +38,7 @@ interface DocumentPage extends ListPage {
 interface MissingPage extends Omit<PackedDocuments, 'vectors'> {
   versions: number[];
   /** Number of chunks of all documents that were looked at. */
-  walked: number;
+  scanned: number;
   /** The last document that was looked at; null at the end. */
   after: string | null;
   /** Whether any chunk has no text because its vector came from the caller. */
@@ -100,7 +100,7 @@ export interface ShardCommands extends CatalogCommands {
    */
   copyStaged: {
     request: { collection: CollectionRef; source: CollectionRef; after: string | undefined };
-    answer: { after: string | null; walked: number; missing: number };
+    answer: { after: string | null; scanned: number; missing: number };
   };
   /**
    * Looks for a document after `after` without text; only first chunks are read. Answers the last document looked at,
@@ -122,7 +122,7 @@ export interface ShardCommands extends CatalogCommands {
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
-  walks: { request: { collection: CollectionId; k: number; chunks: number }; answer: Walks };
+  searchEf: { request: { collection: CollectionId; k: number; chunks: number }; answer: SearchEf };
   /**
    * Progress of the graph of the shard's segments, which are loaded for it. Answers null while that takes: send it
    * again. Fails with `storage_full` if they do not fit in memory.
@@ -212,7 +212,7 @@ const COMMANDS = {
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   counts: {},
   memory: { collection: ofId },
-  walks: { collection: ofId },
+  searchEf: { collection: ofId },
   linking: PREPARATION,
   totals: {},
   listDocuments: DOCUMENT_READ,

@@ -20,9 +20,9 @@ const COPY_CHUNKS_MAX = 64;
 /** Metadata field in which the embedder of the source notes that it has cut a text. */
 const TRUNCATED_NOTE = 'embedding_truncated';
 
-interface Walk {
+interface Scan {
   missing: DocumentRecord[];
-  walked: number;
+  scanned: number;
   after: string | null;
 }
 
@@ -38,9 +38,9 @@ export function listMissing(
     let hasTextless = false;
     const {
       missing,
-      walked,
+      scanned,
       after: next,
-    } = walk(txn, collection, twin, after, (record) => {
+    } = scanDocuments(txn, collection, twin, after, (record) => {
       const prepared = preparedOf(txn, collection, record, true);
       hasTextless ||= prepared.chunks.some(({ text }) => text === undefined);
       const document = packDocument(prepared);
@@ -51,7 +51,7 @@ export function listMissing(
       ...joinDocuments(packed),
       chunks: missing.map(({ chunkCount }) => chunkCount),
       versions: missing.map(({ version }) => version),
-      walked,
+      scanned,
       after: next,
       hasTextless,
     };
@@ -84,10 +84,10 @@ export function copyStaged(
   { collection: ref, source, after }: ShardRequest<'copyStaged'>,
 ): ShardAnswer<'copyStaged'> {
   if (shard.isDropped(ref.id) || shard.isDropped(source.id)) throw new AppError('collection_not_found');
-  const { writes, walked, next } = shard.store.read((txn) => {
+  const { writes, scanned, next } = shard.store.read((txn) => {
     const writes: DocumentWrite[] = [];
     let chunks = 0;
-    const { walked, after: next } = walk(txn, source.id, ref.id, after, (record) => {
+    const { scanned, after: next } = scanDocuments(txn, source.id, ref.id, after, (record) => {
       const document = packDocument(preparedOf(txn, source.id, record, false));
       writes.push({
         op: 'putStaged',
@@ -99,24 +99,24 @@ export function copyStaged(
       });
       return (chunks += record.chunkCount) < COPY_CHUNKS_MAX;
     });
-    return { writes, walked, next };
+    return { writes, scanned, next };
   });
   if (writes.length > 0) assertStored(applyWrites(shard, writes));
-  return { after: next, walked, missing: writes.length };
+  return { after: next, scanned, missing: writes.length };
 }
 
 /** Walks the source and collects missing documents. `take` returns whether the page has space for another one. */
-function walk(
+function scanDocuments(
   txn: ShardTxn,
   source: CollectionId,
   twin: CollectionId,
   after: string | undefined,
   take: (record: DocumentRecord) => boolean,
-): Walk {
-  const found: Walk = { missing: [], walked: 0, after: null };
+): Scan {
+  const found: Scan = { missing: [], scanned: 0, after: null };
   let documents = 0;
   for (const record of txn.documents(source, after)) {
-    found.walked += record.chunkCount;
+    found.scanned += record.chunkCount;
     found.after = record.docid;
     if (!isSameDocument(record, txn.document(twin, record.docid))) {
       found.missing.push(record);

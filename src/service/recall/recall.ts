@@ -14,7 +14,7 @@ import {
 } from '../../api/limits.js';
 import type { RECALL_ROUTES, RecallAnswer, RecallBody } from '../../api/recall.js';
 import type { SearchParams, SearchTiming } from '../../api/search.js';
-import type { Collection, Walks } from '../../api/collections.js';
+import type { Collection, SearchEf } from '../../api/collections.js';
 import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
@@ -128,24 +128,24 @@ async function compareAll(
     compared.push(await compare(context.search, collection, { vector, k, params }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
-  const { breadth, isSettled } = await walksOf(context, collection, k);
+  const { ef, isSettled } = await searchEfOf(context, collection, k);
   return {
     ...summed(compared),
     k,
     source,
-    ef: params.ef ?? breadth,
+    ef: params.ef ?? ef,
     settled: isSettled,
     ...(isCut && { cut: true as const }),
   };
 }
 
 /** The largest `ef` of all shards; settled if all shards are. */
-async function walksOf(context: RecallContext, collection: Collection, k: number): Promise<Walks> {
+async function searchEfOf(context: RecallContext, collection: Collection, k: number): Promise<SearchEf> {
   const { chunks } = await countCollection(context, collection);
-  const walks = await Promise.all(context.shards.askAll('walks', { collection: collection.id, k, chunks }));
+  const searchEf = await Promise.all(context.shards.askAll('searchEf', { collection: collection.id, k, chunks }));
   return {
-    breadth: Math.max(...walks.map(({ breadth }) => breadth)),
-    isSettled: walks.every(({ isSettled }) => isSettled),
+    ef: Math.max(...searchEf.map(({ ef }) => ef)),
+    isSettled: searchEf.every(({ isSettled }) => isSettled),
   };
 }
 

@@ -23,7 +23,7 @@ export interface Page {
   /** The id of the last document that was checked; null at the end of the shard. */
   after: string | null;
   /** The number of chunks that were checked. */
-  walked: number;
+  scanned: number;
   /** The number of documents that the shadow collection lacked. */
   missing: number;
 }
@@ -101,11 +101,11 @@ async function embedPage(
       ends,
       chunks,
       versions,
-      walked,
+      scanned,
       after: next,
       hasTextless,
     } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
-    const page = { after: next, walked, missing: ends.length };
+    const page = { after: next, scanned, missing: ends.length };
     if (ends.length === 0) return page;
     if (hasTextless)
       throw new AppError('reindex_invalid', 'The collection has chunks without a text, which cannot be embedded.');

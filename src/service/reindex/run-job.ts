@@ -114,15 +114,15 @@ class JobRun implements Run {
     if (this.why !== undefined) throw new Error(`stopped: ${this.why}`);
   }
 
-  private async copied(shard: number, { after, walked }: Page): Promise<void> {
+  private async copied(shard: number, { after, scanned }: Page): Promise<void> {
     const { cursors, completed_chunks: before, total_chunks: total } = this.job;
-    const completed = before + walked;
+    const completed = before + scanned;
     const patch = {
       cursors: cursors.with(shard, after),
       completed_chunks: completed,
       total_chunks: Math.max(total, completed),
     };
-    await this.save({ ...patch, ...this.pace.after(walked, patch.total_chunks - completed) });
+    await this.save({ ...patch, ...this.pace.after(scanned, patch.total_chunks - completed) });
   }
 
   /** Waits for the graph, so that neither the quality gate nor the searches after the switch have to scan. */

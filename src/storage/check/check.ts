@@ -26,7 +26,7 @@ import {
   shardNames,
 } from '../data-directory.js';
 import { collectionOfKey } from '../keys.js';
-import { PageWalk } from '../lmdb-file.js';
+import { PageScan } from '../lmdb-file.js';
 import { Environment } from '../lmdb.js';
 import { SHARD_TABLES } from '../shard-reader.js';
 import { ALL } from '../table.js';
@@ -128,7 +128,7 @@ export function checkPages(dataDir: string, environment: string, kept: readonly 
   const path = join(dataDir, environment, 'data.mdb');
   if (!existsSync(path)) return { ...found, damage: ['its file is missing'] };
   const checksums = new Map<string, Checksum>();
-  for (const entry of PageWalk.over(path)) {
+  for (const entry of PageScan.over(path)) {
     if ('damage' in entry) {
       if (found.damage.length < DAMAGE_TOLD_MAX) found.damage.push(entry.damage);
       continue;

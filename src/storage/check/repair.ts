@@ -18,7 +18,7 @@ import {
 } from '../data-directory.js';
 import { syncDirectory } from '../disk.js';
 import { collectionOfKey, collectionPrefix } from '../keys.js';
-import { PageWalk, type WalkedEntry } from '../lmdb-file.js';
+import { PageScan, type ScannedEntry } from '../lmdb-file.js';
 import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log.js';
 import { encodeMembers } from '../records.js';
@@ -99,13 +99,13 @@ function salvage<Names extends string>(directory: string, environment: string, n
   const fresh = Environment.open(made, names, false);
   const checksums = new Map(names.map((name) => [name as string, new Checksum(environment, name)]));
   const counted = { entries: 0, damaged: 0 };
-  let batch: (WalkedEntry & { value: Buffer })[] = [];
+  let batch: (ScannedEntry & { value: Buffer })[] = [];
   const store = (): void => {
     fresh.write((tables) => batch.forEach(({ table, key, value }) => tables[table as Names].put(key, value)));
     counted.entries += batch.length;
     batch = [];
   };
-  for (const found of PageWalk.over(join(directory, 'data.mdb'))) {
+  for (const found of PageScan.over(join(directory, 'data.mdb'))) {
     if ('damage' in found) continue;
     const value = checksums.get(found.table)?.valueIn(found.key, found.sealed);
     if (!value) counted.damaged++;

@@ -28,18 +28,18 @@ for (let from = 0; from < ROWS; from += 1000) {
 const recall = (body?: object, path = PATH): Promise<Answer> => call('POST', `${path}/recall`, body);
 
 /** As the test counts it. */
-async function recallOf(breadth: object): Promise<number> {
+async function recallOf(ef: object): Promise<number> {
   const searched = async (v: number[], how: object): Promise<string[]> =>
     (await call('POST', `${PATH}/search`, { v, k: K, ...how })).json.matches.map(({ id }: any) => id);
   let found = 0;
   for (const v of queries) {
-    const [near, true_] = await Promise.all([searched(v, breadth), searched(v, { exact: true })]);
+    const [near, true_] = await Promise.all([searched(v, ef), searched(v, { exact: true })]);
     found += near.filter((id) => true_.includes(id)).length;
   }
   return found / (QUERIES * K);
 }
 
-/** Until all rows are linked a search finds more than its walk would. */
+/** Until all rows are linked a search finds more than its graph search would. */
 async function untilSettled(): Promise<void> {
   await recallOf({ ef: 1 });
   for (let tries = 0; tries < 300; tries++) {
@@ -68,7 +68,8 @@ test('without a word the log is used, the defaults are good, and a wider walk fi
   const { json } = await recall();
   assert.deepEqual([json.source, json.queries, json.k], ['log', QUERIES, 10]);
   assert.ok(json.recall >= 0.9, `recall ${json.recall}`);
-  // Where walks find too little in these vectors all of them are scanned, by their quantized vectors: a breadth of 0.
+  // Where graph searches find too little in these vectors all of them are scanned, by their quantized vectors: an `ef`
+  // of 0.
   assert.ok(json.ef === 0 || json.ef >= 64, `ef ${json.ef}`);
   const named = await recall({ ef: json.ef || 32 });
   assert.ok(json.recall >= named.json.recall, `by default ${json.recall}, ef ${named.json.ef}: ${named.json.recall}`);

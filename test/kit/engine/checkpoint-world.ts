@@ -251,7 +251,7 @@ export class World {
     assert.ok(recall >= 0.75, `${label}: recall ${recall}`);
   }
 
-  /** An exact search is right; what share of it a walk finds. */
+  /** An exact search is right; what share of it a graph search finds. */
   private searchOnce(ref: CollectionRef, label: string): number {
     const query = randomVector(this.prng, ref.dim);
     const truth = [...this.docs(ref).values()]

@@ -177,8 +177,8 @@ export function assertRecall(pair: Pair, next: () => Float32Array, label: string
   assert(share >= 0.95, `${label}: recall@10 ${share}`);
 }
 
-/** The 10 nearest of the rows admitted as a walk of breadth `ef` finds them, with nothing behind it. */
-export function walkWithin(index: VectorIndex, query: Float32Array, ef: number, allowed: Bitmap): Hits {
+/** The 10 nearest of the rows admitted as a graph search of ef `ef` finds them, with nothing behind it. */
+export function searchWithin(index: VectorIndex, query: Float32Array, ef: number, allowed: Bitmap): Hits {
   const end = index['instance'].setBitmap(allowed);
   return index.searchBy(query, 10, { ef, rerank: ef }, end);
 }

@@ -6,7 +6,7 @@ import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { giveUpStaged } from '../../../src/service/collections/catalog-changes.js';
-import type { WalkedEntry } from '../../../src/storage/lmdb-file.js';
+import type { ScannedEntry } from '../../../src/storage/lmdb-file.js';
 import { download, manifestOf, upload } from '../../kit/archives.js';
 import { runInProcess, type Ran } from '../../kit/cli.js';
 import { entriesOf, environmentFile, flipValue } from '../../kit/flip.js';
@@ -32,11 +32,11 @@ const whole = (await download(first, '/v1/collections/acme/victim/archive')).byt
 await first.stop();
 
 /** A server on a copy in which a value is damaged. */
-async function startDamaged(environment: string, find: (entry: WalkedEntry) => boolean): Promise<TestServer> {
+async function startDamaged(environment: string, find: (entry: ScannedEntry) => boolean): Promise<TestServer> {
   const dataDir = join(tempDirectory(), 'data');
   cpSync(original, dataDir, { recursive: true });
   const path = environmentFile(dataDir, environment);
-  flipValue(path, entriesOf(path).find(find) as WalkedEntry);
+  flipValue(path, entriesOf(path).find(find) as ScannedEntry);
   return startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
 }
 
@@ -55,9 +55,9 @@ async function assertOtherIsThere(bytes: Uint8Array): Promise<void> {
   await fresh.stop();
 }
 
-const isOfVictim = ({ table, key }: WalkedEntry): boolean => table === 'vectors' && key.readUInt32BE() === 1;
+const isOfVictim = ({ table, key }: ScannedEntry): boolean => table === 'vectors' && key.readUInt32BE() === 1;
 
-const PLACES: readonly [string, string, (entry: WalkedEntry) => boolean, RegExp][] = [
+const PLACES: readonly [string, string, (entry: ScannedEntry) => boolean, RegExp][] = [
   ['a vector', 'shard-0', isOfVictim, /vectors/],
   ['a text', 'shard-0', ({ table, key }) => table === 'texts' && key.readUInt32BE() === 1, /texts/],
   ['the record of a collection in the catalog', 'catalog', ({ key }) => key.toString() === 'acme\0victim', /catalog/],

@@ -10,7 +10,7 @@ import { numberKey } from '../../../src/storage/change-log.js';
 import { checkDirectory, findingLine } from '../../../src/storage/check/check.js';
 import { repairDirectory } from '../../../src/storage/check/repair.js';
 import { Environment } from '../../../src/storage/lmdb.js';
-import type { WalkedEntry } from '../../../src/storage/lmdb-file.js';
+import type { ScannedEntry } from '../../../src/storage/lmdb-file.js';
 import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { entriesOf, environmentFile, flipValue } from '../../kit/flip.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
@@ -75,7 +75,7 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
     const path = environmentFile(dataDir, 'shard-0');
     const victim = entriesOf(path).filter(
       (entry) => entry.table === table && entry.key.readUInt32BE() === 1,
-    )[3] as WalkedEntry;
+    )[3] as ScannedEntry;
     flipValue(path, victim);
     const found = await lines(checkDirectory(dataDir));
     assert.ok(found.length > 0 && found.every((line) => line.includes('collection acme/victim')), found.join('\n'));
@@ -108,7 +108,7 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
 test('a flipped bit in the catalog record of a collection: it is refused and not made anew, the other serves, and nothing is purged', async () => {
   const dataDir = copy();
   const path = environmentFile(dataDir, 'catalog');
-  flipValue(path, entriesOf(path).find(({ key }) => key.toString() === 'acme\0victim') as WalkedEntry);
+  flipValue(path, entriesOf(path).find(({ key }) => key.toString() === 'acme\0victim') as ScannedEntry);
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.equal(
     (await server.call('GET', '/v1/collections/acme/victim/search?q=victim')).json.code,
@@ -134,7 +134,7 @@ test('a flipped bit in the catalog record of a collection: it is refused and not
 test('a flipped bit in the counts: they are made again at the start', async () => {
   const dataDir = copy();
   const path = environmentFile(dataDir, 'shard-0');
-  flipValue(path, entriesOf(path).find(({ table, key }) => table === 'counts' && key.length === 4) as WalkedEntry);
+  flipValue(path, entriesOf(path).find(({ table, key }) => table === 'counts' && key.length === 4) as ScannedEntry);
   assert.ok((await lines(checkDirectory(dataDir))).some((line) => line.includes('counts')));
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.equal(await isRefused(server, 'victim'), false);
@@ -147,7 +147,7 @@ test('a flipped bit in the log of changes: nothing is concerned, check names it,
   const env = Environment.open(join(dataDir, 'shard-0'), SHARD_TABLES, false);
   env.write(({ changes }) => changes.put(numberKey(7), Buffer.from('seven changes')));
   env.close();
-  flipValue(path, entriesOf(path).find(({ table }) => table === 'changes') as WalkedEntry);
+  flipValue(path, entriesOf(path).find(({ table }) => table === 'changes') as ScannedEntry);
   assert.match(
     (await lines(checkDirectory(dataDir))).join('\n'),
     /^shard-0: a record of table changes is damaged, key 0+7$/,
@@ -166,7 +166,7 @@ for (const table of ['staged', 'jobs'] as const) {
     const env = Environment.open(join(dataDir, 'catalog'), CATALOG_TABLES, false);
     env.write((tables) => tables[table].put(numberKey(9), Buffer.from(`a record of table ${table}`)));
     env.close();
-    flipValue(path, entriesOf(path).find((entry) => entry.table === table) as WalkedEntry);
+    flipValue(path, entriesOf(path).find((entry) => entry.table === table) as ScannedEntry);
     assert.match(
       (await lines(checkDirectory(dataDir))).join('\n'),
       new RegExp(`^catalog: a record of table ${table} is damaged`),
@@ -183,7 +183,7 @@ for (const table of ['staged', 'jobs'] as const) {
 test('a flipped bit in the query log: searches go on, and repair takes the entry out', async () => {
   const dataDir = copy();
   const path = environmentFile(dataDir, 'query-log');
-  flipValue(path, entriesOf(path).find(({ table }) => table === 'queries') as WalkedEntry);
+  flipValue(path, entriesOf(path).find(({ table }) => table === 'queries') as ScannedEntry);
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.equal(await isRefused(server, 'victim'), false);
   await server.stop();

@@ -11,7 +11,7 @@ import { createPrng } from '../../../src/base/prng.js';
 import { Disk, DiskFile, readJournal } from '../../../load/fault/power-cut.js';
 import { compileShim, faultEnvironment } from '../../../load/fault/fault-layer.js';
 import { Checksum } from '../../../src/storage/damage.js';
-import { PageWalk } from '../../../src/storage/lmdb-file.js';
+import { PageScan } from '../../../src/storage/lmdb-file.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const shim = compileShim();
@@ -55,7 +55,7 @@ async function killedWriter(): Promise<{ data: string; journal: string; told: nu
 function numberIn(directory: string): number | undefined {
   const checksum = new Checksum('shard-0', 't');
   let found: number | undefined;
-  for (const entry of PageWalk.over(join(directory, 'shard-0', 'data.mdb'))) {
+  for (const entry of PageScan.over(join(directory, 'shard-0', 'data.mdb'))) {
     const value = 'damage' in entry ? undefined : checksum.valueIn(entry.key, entry.sealed);
     if ('damage' in entry || !value) return undefined;
     if (entry.key.toString() === 'n') found = value.readUInt32BE();

@@ -47,7 +47,7 @@ test('lists are filled when all rows are linked, and again when half as many hav
   assert.equal(pair.index.liveCount, 1.5 * ROWS + 1);
 });
 
-test('filled lists are all but full, their links mutual, and walks find more', () => {
+test('filled lists are all but full, their links mutual, and graph searches find more', () => {
   const next = clusteredVectors(createPrng(32), DIM, 40, 0.7);
   const pair = build(next);
   const before = {

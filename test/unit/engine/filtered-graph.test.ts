@@ -1,10 +1,10 @@
-// The walk through the graph under a filter: its recall where the filter has nothing to do with the vectors, where it
-// keeps one region near the query or far from it, among copies, removed rows and rows that wait for their link.
+// Graph search under a filter: its recall where the filter has nothing to do with the vectors, where it keeps one
+// region near the query or far from it, among copies, removed rows and rows that wait for their link.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
-import { build, DIM, linkAll, put, ROWS, walkWithin, type Pair } from '../../kit/engine/graph.js';
+import { build, DIM, linkAll, put, ROWS, searchWithin, type Pair } from '../../kit/engine/graph.js';
 import { clusteredVectors, randomBitmap } from '../../kit/engine/arena.js';
 import { assertSound, recallOf } from '../../kit/engine/naive-vector-index.js';
 
@@ -17,7 +17,7 @@ function assertFilteredRecall({ index, twin }: Pair, allowed: Bitmap, next: () =
   let sum = 0;
   for (let i = 0; i < QUERIES; i++) {
     const query = next();
-    const hits = walkWithin(index, query, EF, allowed);
+    const hits = searchWithin(index, query, EF, allowed);
     assertSound(index, some, query, 10, hits, label);
     sum += recallOf(some, query, 10, hits);
   }

@@ -25,7 +25,7 @@ for (const seed of SEEDS.slice(0, 2)) {
   });
 }
 
-test('a graph whose rows have all been replaced is as good as one built at once, even for narrow walks', () => {
+test('a graph whose rows have all been replaced is as good as one built at once, even for narrow graph searches', () => {
   const prng = createPrng(10);
   const next = clusteredVectors(prng, DIM, 40, 0.7);
   const pair = build(next);
@@ -110,7 +110,7 @@ test('the same operations give the same graph, so the same answers', () => {
     const { index } = build(next);
     for (let i = 0; i < 300; i++) index.put(prng.int(ROWS), next());
     linkAll(index);
-    // A narrow walk depends on every link it meets.
+    // A narrow graph search depends on every link it meets.
     return Array.from({ length: 50 }, () => [...index.search(next(), 5, { ef: 5 }).ordinals]);
   });
   assert.deepEqual(answers[0], answers[1]);

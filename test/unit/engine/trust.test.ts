@@ -1,5 +1,5 @@
-// Searches as they are by default where walks through the graph alone find nothing: the shapes of data that hid rows
-// from them, filters that keep the question's own surroundings out, and the time before recall has been checked.
+// Searches as they are by default where graph searches alone find nothing: the shapes of data that hid rows from them,
+// filters that keep the question's own surroundings out, and the time before recall has been checked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -10,8 +10,8 @@ import { unit } from '../../kit/engine/naive-quantization.js';
 
 const ROWS = 6000;
 const DIM = 96;
-/** A scan of so many shorter rows takes no longer than a walk, and is done. */
-const WALKED_DIM = 256;
+/** A scan of so many shorter rows takes no longer than a graph search, and is done. */
+const GRAPH_SEARCHED_DIM = 256;
 const QUESTIONS = 240;
 /** Rows of 16-bit numbers tell scores apart that differ by more. */
 const TIE = 2e-5;
@@ -65,11 +65,11 @@ const SHAPES: Readonly<Record<string, (prng: Prng) => Float32Array[]>> = {
     return Array.from({ length: ROWS }, (_, i) => around(prng, centres[Math.floor((50 * i) / ROWS)]!, 0.1));
   },
   'tight clusters': (prng) => {
-    const centres = Array.from({ length: 200 }, () => unitVector(prng, WALKED_DIM));
+    const centres = Array.from({ length: 200 }, () => unitVector(prng, GRAPH_SEARCHED_DIM));
     return Array.from({ length: ROWS }, () => around(prng, centres[prng.int(200)]!, 0.01));
   },
   'a curve in order': (prng) => {
-    const points = Array.from({ length: 12 }, () => unitVector(prng, WALKED_DIM));
+    const points = Array.from({ length: 12 }, () => unitVector(prng, GRAPH_SEARCHED_DIM));
     return Array.from({ length: ROWS }, (_, i) => {
       const at = (11 * i) / ROWS;
       const [from, to] = [points[Math.floor(at)]!, points[Math.floor(at) + 1]!];
@@ -83,7 +83,10 @@ const SHAPES: Readonly<Record<string, (prng: Prng) => Float32Array[]>> = {
   },
 };
 
-/** Of rows that lose questions to walks whose tenth hit is no farther than those of questions that are answered well. */
+/**
+ * Of rows that lose questions to graph searches whose tenth hit is no farther than those of questions that are answered
+ * well.
+ */
 const SEEDS: Readonly<Record<string, number>> = { 'tight clusters': 24, 'a curve in order': 23 };
 
 for (const [name, make] of Object.entries(SHAPES)) {

@@ -26,7 +26,7 @@ import { addBlock, ensureNode, hasRow, isLive, listAt, nodeWordsAt } from '../me
 import { areaAt } from '../memory/scratch';
 import { clearBest, keyOf, ordinalOf, scoreOf, sortBest } from '../memory/top-k';
 import { cosine, ensureQuery, operandIn, queryIn, setOperand } from '../quantization/distance';
-import { beginGuide } from '../quantization/distance-estimator';
+import { prepareEstimator } from '../quantization/distance-estimator';
 import { NEAR_LIVE, clearVisited, ensureNear, ensureVisited, nearAt, offerNear } from './candidates';
 import { clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
 import {
@@ -44,7 +44,7 @@ import {
   unlinkOne,
   widthOf,
 } from './graph';
-import { descend, walk } from './graph-search';
+import { descend, searchLevel } from './graph-search';
 
 /**
  * Selects neighbours that are near the row but not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
@@ -207,7 +207,7 @@ function clearLists(root: usize, ordinal: u32): void {
  */
 function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry: u32): u32 {
   setOperand(root, ordinal, queryIn(scratch));
-  beginGuide(scratch, root, false);
+  prepareEstimator(scratch, root, false);
   const rowsEnd = load<u32>(root, ROOT_ROWS_END);
   let start = descend(scratch, root, entry, top);
   let candidates: u32 = 0;
@@ -216,7 +216,7 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
     candidates = rescore(
       scratch,
       root,
-      walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE),
+      searchLevel(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE),
     );
     start = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST)));
     const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, LINKS_UP);
@@ -323,7 +323,7 @@ function ensureQueue(root: usize): bool {
 const FILLED_LINKS = 28;
 /** `ef` and early-stop limit of the graph search from the node, by whose candidates its list is filled. */
 const FILL_EF = 48;
-const FILL_PATIENCE = 8;
+const DENSIFY_EARLY_STOP = 8;
 
 /**
  * Densifies the graph: fills the level-0 lists of up to `most` rows. Neighbour selection leaves two fifths of the slots
@@ -346,9 +346,9 @@ function fill(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
   const list = listAt(root, ordinal, 0);
   if (countLinks(list, LINKS_0) >= <u32>FILLED_LINKS) return;
   setOperand(root, ordinal, queryIn(scratch));
-  beginGuide(scratch, root, false);
+  prepareEstimator(scratch, root, false);
   clearVisited(scratch, rowsEnd);
-  const found = walk(scratch, root, ordinal, 0, FILL_EF, rowsEnd, false, LINKS_0, FILL_PATIENCE);
+  const found = searchLevel(scratch, root, ordinal, 0, FILL_EF, rowsEnd, false, LINKS_0, DENSIFY_EARLY_STOP);
   clearBest(scratch, FILL_EF);
   offerNear(scratch, root, found, FILL_EF, true);
   const near = sortBest(scratch);

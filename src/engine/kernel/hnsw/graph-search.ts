@@ -58,13 +58,13 @@ function gather(scratch: usize, list: usize, width: u32): u32 {
 
 /**
  * Fills the candidates with the `ef` live nodes of `level` nearest to the query that the graph leads to from `start`,
- * and with the removed nodes between them. Returns the number of candidates. Requires `beginGuide`, room for the
+ * and with the removed nodes between them. Returns the number of candidates. Requires `prepareEstimator`, room for the
  * candidates, and a visited set cleared for `rowsEnd` rows; later rows are left out. With `filtered`, on level 0, only
- * rows that the filter admits count (filtered-search.ts). `patience` is the early-stop limit: the search ends when so
+ * rows that the filter admits count (filtered-search.ts). `stopAfter` is the early-stop limit: the search ends when so
  * many hops in a row bring no node that is among the `k` best. The test allows for all removed candidates and so errs
  * towards going on.
  */
-export function walk(
+export function searchLevel(
   scratch: usize,
   root: usize,
   start: u32,
@@ -73,7 +73,7 @@ export function walk(
   rowsEnd: u32,
   filtered: bool,
   k: u32,
-  patience: u32,
+  stopAfter: u32,
 ): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
   const width = widthOf(level);
@@ -106,7 +106,7 @@ export function walk(
       }
     }
     while (place < size && load<i64>(pool + ((<usize>place) << 3)) & EXPANDED) place++;
-    if (place >= size || idle >= patience) break;
+    if (place >= size || idle >= stopAfter) break;
     const at = pool + ((<usize>place) << 3);
     const node = nearOrdinal(load<i64>(at));
     store<i64>(at, load<i64>(at) | EXPANDED);
@@ -118,16 +118,16 @@ export function walk(
   return size;
 }
 
-const PATIENCE_LESS = 8;
-const PATIENCE_MIN = 8;
+const EARLY_STOP_LESS = 8;
+const EARLY_STOP_MIN = 8;
 
 /**
  * The early-stop limit for a search with `ef`: five eighths of `ef` less 8, but at least 8. Searches with a small `ef`
  * stop relatively sooner, because they have found most of the k best when they reach the first of them.
  * @inline
  */
-export function patienceOf(ef: u32): u32 {
-  return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
+export function earlyStopOf(ef: u32): u32 {
+  return max<u32>((5 * ef) >> 3, EARLY_STOP_MIN + EARLY_STOP_LESS) - EARLY_STOP_LESS;
 }
 
 /** Puts the nodes that the search starts from into BATCH and returns their number. */

@@ -39,10 +39,10 @@ import { scanQuantized, scanQueue, scanRange, scoreSome } from './scan';
 import { cosine, ensureQuery, floatBytes, operandIn, prepareQuery, toFloats } from '../quantization/distance';
 import { copyAfter, COPY_REACH } from './duplicate-vectors';
 import { areaAt, ensureAnswers, ensureArea, fence } from '../memory/scratch';
-import { beginGuide } from '../quantization/distance-estimator';
+import { prepareEstimator } from '../quantization/distance-estimator';
 import { clearVisited, ensureNear, ensureVisited, nearAt, nearScore, takeNear, visit } from './candidates';
 import { entryOf } from './graph';
-import { descend, patienceOf, walk } from './graph-search';
+import { descend, earlyStopOf, searchLevel } from './graph-search';
 
 /** The maximum number of attempts of a search, which is repeated when concurrent writes have cost it hits. */
 const ATTEMPTS_MAX = 4;
@@ -134,14 +134,14 @@ function rank(
   last: u32,
 ): bool {
   if (ef == SCAN_QUANTIZED) return rankByScan(scratch, root, query, k, rerank);
-  const found = walkAndScan(scratch, root, query, k, ef, rerank, through);
+  const found = searchGraphAndScan(scratch, root, query, k, ef, rerank, through);
   if (found < 0) return false;
   const isEnough = <u32>found >= CANDIDATES_PER_HIT * k;
   if (last == 0 || (isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED)))) return true;
   const again = broad && isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED_BROAD)) ? broad : last;
   if (again == SCAN_ROWS) return false;
   if (again == SCAN_QUANTIZED) return rankByScan(scratch, root, query, k, max<u32>(rerank, SCAN_RERANK));
-  return walkAndScan(scratch, root, query, k, again, max(rerank, again >> 1), through) >= 0;
+  return searchGraphAndScan(scratch, root, query, k, again, max(rerank, again >> 1), through) >= 0;
 }
 
 /**
@@ -159,7 +159,7 @@ function hasScores(scratch: usize, score: f32): bool {
 function rankByScan(scratch: usize, root: usize, query: usize, k: u32, rerank: u32): bool {
   const most = max(rerank << 2, SCAN_RERANK_MAX);
   if (!ensureNear(scratch, most)) return false;
-  beginGuide(scratch, root, false);
+  prepareEstimator(scratch, root, false);
   if (!load<u32>(scratch, ESTIMATOR_QUANTIZER)) return false;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
   return (
@@ -204,7 +204,15 @@ function rankByQuantized(scratch: usize, root: usize, query: usize, k: u32, rows
  * graph, or when the graph was reset or its entry point was replaced meanwhile: the entry point may have been removed
  * before the search began and have led nowhere.
  */
-function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32, rerank: u32, through: bool): i32 {
+function searchGraphAndScan(
+  scratch: usize,
+  root: usize,
+  query: usize,
+  k: u32,
+  ef: u32,
+  rerank: u32,
+  through: bool,
+): i32 {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
   const watermark = atomic.load<u32>(root, ROOT_WATERMARK);
   const entry = entryOf(root);
@@ -216,10 +224,10 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   clearBest(scratch, max<u32>(k, JUDGED));
   scanRange(scratch, root, query, watermark, rowsEnd);
   scanQueue(scratch, root, query, rowsEnd);
-  beginGuide(scratch, root, false);
+  prepareEstimator(scratch, root, false);
   const start = descend(scratch, root, entry, 0);
   const nearest = through ? max(k, ef >> 2) : k;
-  let found = walk(scratch, root, start, 0, ef, rowsEnd, filtered, nearest, patienceOf(ef));
+  let found = searchLevel(scratch, root, start, 0, ef, rowsEnd, filtered, nearest, earlyStopOf(ef));
   if (through) found = keepAllowed(scratch, root, found);
   offerFound(scratch, root, query, watermark, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry ? <i32>found : -1;

@@ -204,11 +204,11 @@ const LOOK_UP_POSTINGS: u32 = 1;
  * other terms in it.
  */
 function fewerIdle(query: Query, terms: u32, idle: u32): u32 {
-  let walked: u32 = 0;
-  for (let j = idle; j < terms; j++) walked += postingsOf(ordered(query, j));
+  let scanned: u32 = 0;
+  for (let j = idle; j < terms; j++) scanned += postingsOf(ordered(query, j));
   let left = idle;
-  for (; left > 0 && postingsOf(ordered(query, left - 1)) <= walked * LOOK_UP_POSTINGS; left--)
-    walked += postingsOf(ordered(query, left - 1));
+  for (; left > 0 && postingsOf(ordered(query, left - 1)) <= scanned * LOOK_UP_POSTINGS; left--)
+    scanned += postingsOf(ordered(query, left - 1));
   return left;
 }
 
@@ -254,7 +254,7 @@ function rankMutable(scratch: usize, query: Query, mutable: MutableRun): void {
     const bound = ref.mutable == NONE ? 0 : boundInMutable(query, mutable, ref);
     const isIdle = keyFor(rest + bound, 0) <= query.floor;
     if (isIdle) rest += bound;
-    else if (bound) walkChain(query, mutable, ref);
+    else if (bound) followChain(query, mutable, ref);
     ref.isIdle = isIdle;
   }
   for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, mutable, first, rest);
@@ -272,7 +272,7 @@ function boundInMutable(query: Query, mutable: MutableRun, ref: TermRef): u32 {
 }
 
 /** Adds the weights of a term to the sums of the slots. Tokens of one chunk are adjacent in the chain. */
-function walkChain(query: Query, mutable: MutableRun, ref: TermRef): void {
+function followChain(query: Query, mutable: MutableRun, ref: TermRef): void {
   let token = newestOf(mutableTermAt(mutable, ref.mutable));
   while (token) {
     const slot = entryAt(mutable, token - 1).slot;

@@ -177,7 +177,7 @@ const ROW_UNIT: f32 = 1073741824;
  * Selects the quantized vectors now in use for graph searches to the query in the scratch, and writes the query table.
  * With `byRows`, or without quantized vectors, rows are used.
  */
-export function beginGuide(scratch: usize, root: usize, byRows: bool): void {
+export function prepareEstimator(scratch: usize, root: usize, byRows: bool): void {
   const quantizer: usize = byRows ? 0 : atomic.load<u32>(root, ROOT_QUANTIZER);
   store<u32>(scratch, <u32>quantizer, ESTIMATOR_QUANTIZER);
   if (quantizer)

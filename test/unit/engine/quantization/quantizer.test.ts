@@ -1,5 +1,5 @@
-// Quantized vectors of an index: the components against the twin's, answers of walks by them, what is written while
-// they are made and made again, copies and removed rows, memory.
+// Quantized vectors of an index: the components against the twin's, answers of graph searches by them, what is written
+// while they are made and made again, copies and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';

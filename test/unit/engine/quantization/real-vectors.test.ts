@@ -1,5 +1,5 @@
-// Walks by quantized vectors on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs
-// the data folder beside the project; skipped by name without it.
+// Graph searches by quantized vectors on real vectors: recall@10 of searches as they are by default and of narrow ones.
+// Needs the data folder beside the project; skipped by name without it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ for (const file of [
       rows.forEach((row, ordinal) => index.put(ordinal, row));
       while (index.hasWork) index.linkSome(16);
       const [byDefault, narrow] = [recallOf(index, queries), recallOf(index, queries, 48)];
-      assert(byDefault >= 0.97 && narrow >= 0.95, `recall@10 ${byDefault}, of narrow walks ${narrow}`);
+      assert(byDefault >= 0.97 && narrow >= 0.95, `recall@10 ${byDefault}, of narrow graph searches ${narrow}`);
     });
   }
 }

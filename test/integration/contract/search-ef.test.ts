@@ -33,15 +33,15 @@ const search = (body: object): Promise<Answer> => call('POST', `${PATH}/search`,
 const docidOf = ({ json }: Answer): string => json.matches[0].meta.docid;
 
 /** How many of the queries find their nearest row. */
-async function found(breadth: object): Promise<number> {
-  const answers = await Promise.all(queries.map((v) => search({ v, ...breadth })));
+async function found(ef: object): Promise<number> {
+  const answers = await Promise.all(queries.map((v) => search({ v, ...ef })));
   return answers.filter((answer, i) => docidOf(answer) === `V${nearest[i]}`).length;
 }
 
-test('exact finds the nearest always, a narrow walk not always, a wide one nearly always', async () => {
+test('exact finds the nearest always, a narrow graph search not always, a wide one nearly always', async () => {
   assert.equal(await found({ exact: true }), QUERIES);
   let narrow = QUERIES;
-  // Rows that are not linked yet are scanned, so the walk is narrow only when linking has come far.
+  // Rows that are not linked yet are scanned, so the graph search is narrow only when linking has come far.
   await until(
     async () => (narrow = await found({ ef: 1 })) <= QUERIES / 2,
     () => `${narrow} of ${QUERIES} at ef 1`,
@@ -53,8 +53,8 @@ test('exact finds the nearest always, a narrow walk not always, a wide one nearl
 test('both hold under a filter', async () => {
   const docids = nearest.map((i) => `V${i}`);
   const filters = { docid: { $in: docids } };
-  for (const breadth of [{ ef: 50 }, { exact: true }]) {
-    const { json } = await search({ v: queries[0], k: 100, filters, ...breadth });
+  for (const ef of [{ ef: 50 }, { exact: true }]) {
+    const { json } = await search({ v: queries[0], k: 100, filters, ...ef });
     assert.deepEqual(new Set(json.matches.map(({ meta }: any) => meta.docid)), new Set(docids));
   }
 });
