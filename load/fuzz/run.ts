@@ -42,11 +42,11 @@ export async function sendRandomRequests({ url, seed, requests, connections }: R
   for (let first = 0; first < requests && state.failures.length < FAILURES_MAX; first += BATCH) {
     const batch = requestsOf(document, operations, seed, first, Math.min(BATCH, requests - first), [...state.queryIds]);
     let next = 0;
-    const lane = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       for (let at = next++; at < batch.length; at = next++)
         await one(url, agent, batch[at] as RandomRequest, `seed ${seed}, request ${first + at}`, state);
     };
-    await Promise.all(Array.from({ length: connections }, lane));
+    await Promise.all(Array.from({ length: connections }, worker));
   }
   state.failures.push(...(await disagreements(url, agent)));
   agent.destroy();

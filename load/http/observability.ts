@@ -194,7 +194,7 @@ async function startCollector(): Promise<{ url: string; close(): void }> {
  */
 function countingUs(times: number): number {
   const metrics = new Metrics();
-  const lanes = ['queries', 'searches', 'commands'].map((name) => new QueueMetrics('search', name));
+  const queues = ['queries', 'searches', 'commands'].map((name) => new QueueMetrics('search', name));
   const timing = {
     embed_ms: 0.2,
     filter_ms: 0.01,
@@ -205,7 +205,7 @@ function countingUs(times: number): number {
   };
   const request = { method: 'POST', route: `${DOCS}/search`, status: 200, latencyMs: 1, tenant: 'load' };
   const count = (): void => {
-    for (const lane of lanes) lane.sent([performance.now()]);
+    for (const queue of queues) queue.sent([performance.now()]);
     metrics.embedders.called({ key: 'builtin', kind: 'queries', texts: 1, ms: 0.2, failed: false });
     metrics.searched({ timing, hits: [] }, 0.8);
     metrics.finished(request);

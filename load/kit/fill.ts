@@ -7,7 +7,7 @@ import { VECTOR_DIM, clustered, windows } from './vector-sets.js';
 
 const BASE_ROWS = 60_000;
 const BATCH = 200;
-const LANES = 4;
+const WRITERS = 4;
 /** Of the length of a vector. */
 const NOISE = 0.3;
 
@@ -76,7 +76,7 @@ export async function inBatches(
       await put(from, next);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, work));
+  await Promise.all(Array.from({ length: WRITERS }, work));
 }
 
 export function itemOf(base: readonly Float32Array[], row: number): string {

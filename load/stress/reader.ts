@@ -322,7 +322,7 @@ function ask(view: SegmentView, settled: number): Asked {
 }
 
 /** undefined where memory has no room for what the question takes. */
-function askIfRoom(view: SegmentView): Asked | undefined {
+function searchIfMemory(view: SegmentView): Asked | undefined {
   try {
     return ask(view, kernel.settledStamp());
   } catch (error) {
@@ -348,7 +348,7 @@ function searchSome(): { answered: Answered[]; incarnation: number } {
     const view = kernel.view(collection);
     if (view && prng.int(4) === 0) Atomics.wait(pause, 0, 0, 4 * prng.next());
     for (let i = 0; view && i < QUESTIONS; i++) {
-      const asked = askIfRoom(view);
+      const asked = searchIfMemory(view);
       if (!asked) break;
       // In this order: a time that was quiet until then has not gone on.
       const after = world.get(CLOCK);

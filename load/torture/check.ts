@@ -13,7 +13,7 @@ import {
   judge,
   settle,
 } from './model.js';
-import { FAR, type Lane, count, farVectorOf, findJobs, partsOf, vectorOf } from './writer.js';
+import { FAR, type Worker, count, farVectorOf, findJobs, partsOf, vectorOf } from './writer.js';
 
 // Whether a search shows a slot as the model has it: every chunk once, with the text and metadata of its revision, with
 // brute-force scores, and nothing else.
@@ -34,15 +34,15 @@ interface Question {
 }
 
 /** Requires that no change is pending in the slot except a job. */
-export async function checkSearch(lane: Lane, when: string): Promise<void> {
-  const { client, slot, tally } = lane;
-  const question = questionFor(lane);
+export async function checkSearch(worker: Worker, when: string): Promise<void> {
+  const { client, slot, tally } = worker;
+  const question = questionFor(worker);
   const { matches } = await client.search(slot.tenant, slot.name as string, { ...question, k: ALL } as SearchBody);
   tally.searches++;
   tally.chunks += matches.length;
   const complain = (complaint: string): void =>
     void tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${complaint}`);
-  const expected = expectedChunks(slot.kind, slot.documents, lane.seed);
+  const expected = expectedChunks(slot.kind, slot.documents, worker.seed);
   for (const { id, text, meta } of matches) {
     const chunk = expected.get(id);
     expected.delete(id);
@@ -54,11 +54,11 @@ export async function checkSearch(lane: Lane, when: string): Promise<void> {
   }
   if (expected.size > 0)
     complain(`a search (${question.mode ?? 'v'}) misses ${expected.size} chunks, such as ${[...expected.keys()][0]}`);
-  const complaint = scoreComplaint(lane, question, matches);
+  const complaint = scoreComplaint(worker, question, matches);
   if (complaint !== undefined) complain(complaint);
 }
 
-function questionFor({ slot, prng }: Lane): Question {
+function questionFor({ slot, prng }: Worker): Question {
   if (slot.kind === 'text') return { q: `d${prng.int(20)} p${prng.int(8)} bafo`, mode: MODES[prng.int(MODES.length)] };
   return { v: Array.from(vectorOf(prng.int(1000), 'd0', 0)) };
 }
@@ -67,7 +67,11 @@ function questionFor({ slot, prng }: Lane): Question {
  * Scores are those of brute force in the one space that the slot is in; while a job is at work in either, but never in
  * both.
  */
-function scoreComplaint({ slot, seed }: Lane, { q, mode, v }: Question, matches: readonly Match[]): string | undefined {
+function scoreComplaint(
+  { slot, seed }: Worker,
+  { q, mode, v }: Question,
+  matches: readonly Match[],
+): string | undefined {
   if (mode !== undefined && mode !== 'vector') return undefined;
   if (matches.some(({ score }, i) => i > 0 && score > (matches[i - 1] as Match).score))
     return 'hits are not in the order of their scores';
@@ -108,9 +112,9 @@ function expectedChunks(kind: Slot['kind'], documents: Documents, seed: number):
 const LOOKED_INTO = 1;
 
 /** Checks a slot and resolves its pending change. */
-export async function checkSlot(lane: Lane, when: string): Promise<void> {
-  const { slot, tally } = lane;
-  const found = await find(lane);
+export async function checkSlot(worker: Worker, when: string): Promise<void> {
+  const { slot, tally } = worker;
+  const found = await find(worker);
   const judgement = judge(slot, found);
   tally.violations.push(
     ...judgement.complaints.map((complaint) => `${slot.tenant}/${slot.name ?? slot.prefix} ${when}: ${complaint}`),
@@ -123,12 +127,12 @@ export async function checkSlot(lane: Lane, when: string): Promise<void> {
   if (slot.name === null) return;
   const { job } = slot.state.reindexing;
   if (job && wasLive && !isLive(slot.state.reindexing)) count(tally.jobs, job.status);
-  await checkCounts(lane, when);
-  for (let searches = slot.kind === 'text' ? 3 : 1; searches > 0; searches--) await checkSearch(lane, when);
-  await checkSome(lane, when);
+  await checkCounts(worker, when);
+  for (let searches = slot.kind === 'text' ? 3 : 1; searches > 0; searches--) await checkSearch(worker, when);
+  await checkSome(worker, when);
 }
 
-async function find({ client, slot }: Lane): Promise<Found> {
+async function find({ client, slot }: Worker): Promise<Found> {
   const { tenant } = slot;
   const { collections } = await client.listCollections(tenant);
   const names = collections.map(({ name }) => name).filter((name) => name.startsWith(slot.prefix));
@@ -143,7 +147,7 @@ async function find({ client, slot }: Lane): Promise<Found> {
  * tells them.
  */
 async function findDocuments(
-  { client, slot }: Pick<Lane, 'client' | 'slot'>,
+  { client, slot }: Pick<Worker, 'client' | 'slot'>,
   name: string,
 ): Promise<Map<string, FoundDocument>> {
   const { documents } = await client.listDocuments(slot.tenant, name);
@@ -158,7 +162,7 @@ async function findDocuments(
   return new Map(await Promise.all(entries));
 }
 
-async function checkCounts({ client, slot, seed, tally }: Lane, when: string): Promise<void> {
+async function checkCounts({ client, slot, seed, tally }: Worker, when: string): Promise<void> {
   const { doc_count: documents, chunk_count: chunks } = await client.collectionDetail(slot.tenant, slot.name as string);
   const expected = expectedChunks(slot.kind, slot.documents, seed).size;
   if (documents === slot.documents.size && chunks === expected) return;
@@ -168,7 +172,7 @@ async function checkCounts({ client, slot, seed, tally }: Lane, when: string): P
 }
 
 /** A few documents by every other way of reading them. */
-async function checkSome({ client, slot, prng, seed, tally }: Lane, when: string): Promise<void> {
+async function checkSome({ client, slot, prng, seed, tally }: Worker, when: string): Promise<void> {
   const docids = [...slot.documents.keys()];
   for (let n = 0; n < Math.min(LOOKED_INTO, docids.length); n++) {
     const docid = docids[prng.int(docids.length)] as string;
@@ -192,7 +196,7 @@ async function checkSome({ client, slot, prng, seed, tally }: Lane, when: string
 
 /** undefined where it has none. */
 async function contentOf(
-  { client, slot }: { client: Lane['client']; slot: Slot },
+  { client, slot }: { client: Worker['client']; slot: Slot },
   id: string,
 ): Promise<string | undefined> {
   try {

@@ -25,10 +25,10 @@ import {
 import {
   FAR,
   GIVEN,
-  type Lane,
   NEAR,
   PART_CHARACTERS,
   VECTOR_DIM,
+  type Worker,
   change,
   changeState,
   count,
@@ -47,8 +47,8 @@ const KEPT_SECONDS = 3600;
 const STATES: Readonly<Record<Control, ReindexStatus>> = { pause: 'pausing', resume: 'queued', cancel: 'cancelling' };
 
 /** Into the other space, or into memory and graph that are new. Requires that no job is at work. */
-async function reindex(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+async function reindex(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const { reindexing } = slot.state;
   const space = reindexing.space as string;
   const isCompact = slot.kind === 'vectors' || prng.int(3) === 0;
@@ -71,16 +71,16 @@ async function reindex(lane: Lane): Promise<void> {
   };
   let started: ReindexJob | undefined;
   await changeState(
-    lane,
+    worker,
     { reindexing: { ...reindexing, job } },
     async () => (started = await client.reindex.start(slot.tenant, slot.name as string, body)),
   );
-  setReindexing(lane, { ...reindexing, job: { ...job, id: (started as ReindexJob).job_id } });
+  setReindexing(worker, { ...reindexing, job: { ...job, id: (started as ReindexJob).job_id } });
 }
 
 /** Pauses what goes, resumes what pauses, cancels either; or only looks. Requires a job. */
-async function steer(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+async function steer(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const { reindexing } = slot.state;
   const wish = [
     isPaused(reindexing) ? 'resume' : 'pause',
@@ -91,32 +91,32 @@ async function steer(lane: Lane): Promise<void> {
   const { id, isIdle } = reindexing.job as KnownJob;
   // It may be in a state by now in which it cannot be.
   if (wish !== undefined && !isIdle)
-    await unlessRefused(lane, ['reindex_state_conflict'], () =>
-      changeState(lane, { reindexing: withJob(reindexing, STATES[wish]) }, () =>
+    await unlessRefused(worker, ['reindex_state_conflict'], () =>
+      changeState(worker, { reindexing: withJob(reindexing, STATES[wish]) }, () =>
         control(client, slot, id as string, wish),
       ),
     );
-  await look(lane);
+  await look(worker);
 }
 
 /** Back to the space before. Requires that no job is at work. */
-async function rollBack(lane: Lane): Promise<void> {
-  const { client, slot } = lane;
+async function rollBack(worker: Worker): Promise<void> {
+  const { client, slot } = worker;
   const { wayBack, job } = slot.state.reindexing;
   const refusals = wayBack === null || wayBack === undefined ? ['reindex_state_conflict'] : [];
   let space: string | undefined;
   const back = async (): Promise<void> =>
     void (space = (await client.reindex.rollBack(slot.tenant, slot.name as string)).vector_space_key);
-  await unlessRefused(lane, refusals, () =>
-    changeState(lane, { reindexing: { job, space: wayBack ?? undefined, wayBack: null } }, back),
+  await unlessRefused(worker, refusals, () =>
+    changeState(worker, { reindexing: { job, space: wayBack ?? undefined, wayBack: null } }, back),
   );
   if (space === undefined) return;
   if (wayBack === null) throw new Error(`${slot.tenant}/${slot.name} went back to ${space}, and nothing was kept`);
-  await look(lane);
+  await look(worker);
 }
 
 /** Takes over what has become of the latest job. */
-async function look({ client, slot, tally }: Lane): Promise<void> {
+async function look({ client, slot, tally }: Worker): Promise<void> {
   const { tenant, name, state } = slot;
   const found = await findJobs(client, tenant, name as string);
   const contradicted = contradiction(state.reindexing, found);
@@ -135,7 +135,7 @@ function control(
   return wish === 'cancel' ? jobs.cancel(tenant, name as string, id) : jobs[wish](id);
 }
 
-function setReindexing({ slot }: Lane, reindexing: Reindexing): void {
+function setReindexing({ slot }: Worker, reindexing: Reindexing): void {
   slot.state = { ...slot.state, reindexing };
 }
 
@@ -145,28 +145,28 @@ const NAMES = ['a', 'b', 'c'];
 const TEXT: CreateBody = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
 const VECTORS: CreateBody = { embedder_type: 'identity', embed_model: '', embedder_config: { dim: VECTOR_DIM } };
 
-function create(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+function create(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const name = slot.prefix + NAMES[prng.int(NAMES.length)];
   const space = slot.kind === 'vectors' ? GIVEN : prng.int(3) === 0 ? FAR : NEAR;
   const body = slot.kind === 'vectors' ? VECTORS : { ...TEXT, embedder: space };
-  return changeState(lane, { name, documents: new Map(), reindexing: newReindexing(space) }, () =>
+  return changeState(worker, { name, documents: new Map(), reindexing: newReindexing(space) }, () =>
     client.createCollection(slot.tenant, name, body),
   );
 }
 
-function rename(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+function rename(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const others = NAMES.map((name) => slot.prefix + name).filter((name) => name !== slot.name);
   const name = others[prng.int(others.length)] as string;
-  return changeState(lane, { name }, () => client.moveCollection(slot.tenant, slot.name as string, name));
+  return changeState(worker, { name }, () => client.moveCollection(slot.tenant, slot.name as string, name));
 }
 
-const drop = (lane: Lane): Promise<void> =>
-  changeState(lane, NOTHING, () => lane.client.deleteCollection(lane.slot.tenant, lane.slot.name as string));
+const drop = (worker: Worker): Promise<void> =>
+  changeState(worker, NOTHING, () => worker.client.deleteCollection(worker.slot.tenant, worker.slot.name as string));
 
 /** Kept by the program, with what was acknowledged when it was asked for: nobody writes to the slot meanwhile. */
-async function archive({ client, slot }: Lane): Promise<void> {
+async function archive({ client, slot }: Worker): Promise<void> {
   const { documents, reindexing } = slot.state;
   const { bytes } = await client.archives.dumpCollection(slot.tenant, slot.name as string);
   slot.archive = { bytes: await whole(bytes), documents, space: isLive(reindexing) ? undefined : reindexing.space };
@@ -182,18 +182,18 @@ async function whole(bytes: ReadableStream<Uint8Array>): Promise<Blob> {
 }
 
 /** In place of what is there, or as a new collection. Refused where a job switches spaces meanwhile. */
-async function restore(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+async function restore(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const { bytes, documents, space } = slot.archive as KeptArchive;
   const { reindexing: before } = slot.state;
   const name = slot.name ?? slot.prefix + NAMES[prng.int(NAMES.length)];
   const reindexing = slot.name === null ? { ...newReindexing(''), space } : replaced(before, space);
   const put = (): Promise<unknown> =>
     client.archives.restoreCollection(slot.tenant, name, bytes, { replace: slot.name !== null });
-  await unlessRefused(lane, isLive(before) ? ['collection_changed'] : [], () =>
-    changeState(lane, { name, documents, reindexing }, put),
+  await unlessRefused(worker, isLive(before) ? ['collection_changed'] : [], () =>
+    changeState(worker, { name, documents, reindexing }, put),
   );
-  await look(lane);
+  await look(worker);
 }
 
 // Operations on documents: put, replace and delete, individually and in batches.
@@ -201,19 +201,19 @@ async function restore(lane: Lane): Promise<void> {
 const DOCUMENTS = 20;
 const BATCH_MAX = 8;
 
-async function put(lane: Lane): Promise<void> {
-  const { client, slot } = lane;
-  const { docid, revision, body } = document(lane);
-  await change(lane, { documents: new Map([[docid, revision]]) }, () =>
+async function put(worker: Worker): Promise<void> {
+  const { client, slot } = worker;
+  const { docid, revision, body } = document(worker);
+  await change(worker, { documents: new Map([[docid, revision]]) }, () =>
     client.ingestText(slot.tenant, slot.name as string, body as { text: string }),
   );
 }
 
 /** Each document of a batch is whole or not at all; the batch is not. */
-async function putBatch(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+async function putBatch(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const documents = new Map(
-    Array.from({ length: 1 + prng.int(BATCH_MAX) }, () => document(lane)).map((made) => [made.docid, made]),
+    Array.from({ length: 1 + prng.int(BATCH_MAX) }, () => document(worker)).map((made) => [made.docid, made]),
   );
   const stored = new Set<string>();
   const revisions = new Map([...documents.values()].map(({ docid, revision }) => [docid, revision]));
@@ -225,10 +225,10 @@ async function putBatch(lane: Lane): Promise<void> {
     );
     for (const { ok, docid } of results) if (ok && docid !== undefined) stored.add(docid);
   };
-  await change(lane, { documents: revisions }, send, (docid) => stored.has(docid));
+  await change(worker, { documents: revisions }, send, (docid) => stored.has(docid));
 }
 
-function document({ slot, prng, seed }: Lane): { docid: string; revision: Revision; body: IngestBody } {
+function document({ slot, prng, seed }: Worker): { docid: string; revision: Revision; body: IngestBody } {
   const docid = `d${prng.int(DOCUMENTS)}`;
   const revision = slot.next(docid);
   const content =
@@ -238,10 +238,10 @@ function document({ slot, prng, seed }: Lane): { docid: string; revision: Revisi
   return { docid, revision, body: { docid, metadata: { revision: revision.revision }, ...content } };
 }
 
-async function remove(lane: Lane): Promise<void> {
-  const { client, slot, prng } = lane;
+async function remove(worker: Worker): Promise<void> {
+  const { client, slot, prng } = worker;
   const docid = [...slot.documents.keys()][prng.int(slot.documents.size)] as string;
-  await change(lane, { documents: new Map([[docid, null]]) }, () =>
+  await change(worker, { documents: new Map([[docid, null]]) }, () =>
     client.deleteDocument(slot.tenant, slot.name as string, docid),
   );
 }
@@ -250,7 +250,7 @@ interface Operation {
   name: string;
   weight: number;
   isPossible: (slot: Slot) => boolean;
-  run: (lane: Lane) => Promise<void>;
+  run: (worker: Worker) => Promise<void>;
 }
 
 const isEmpty = ({ name }: Slot): boolean => name === null;
@@ -264,7 +264,12 @@ const OPERATIONS: readonly Operation[] = [
   { name: 'put', weight: 50, isPossible: hasCollection, run: put },
   { name: 'batch', weight: 12, isPossible: hasCollection, run: putBatch },
   { name: 'delete', weight: 12, isPossible: hasDocuments, run: remove },
-  { name: 'search', weight: 15, isPossible: hasCollection, run: (lane) => checkSearch(lane, 'while it is at work') },
+  {
+    name: 'search',
+    weight: 15,
+    isPossible: hasCollection,
+    run: (worker) => checkSearch(worker, 'while it is at work'),
+  },
   { name: 'rename', weight: 5, isPossible: hasCollection, run: rename },
   { name: 'drop', weight: 2, isPossible: hasCollection, run: drop },
   { name: 'archive', weight: 1, isPossible: hasCollection, run: archive },
@@ -275,18 +280,18 @@ const OPERATIONS: readonly Operation[] = [
 ];
 
 /** Runs a random operation. Rejects like the client; after SheafUnreachable the change stays pending. */
-export async function step(lane: Lane): Promise<void> {
-  const possible = OPERATIONS.filter(({ isPossible }) => isPossible(lane.slot));
-  let at = lane.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));
+export async function step(worker: Worker): Promise<void> {
+  const possible = OPERATIONS.filter(({ isPossible }) => isPossible(worker.slot));
+  let at = worker.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));
   const operation = possible.find(({ weight }) => (at -= weight) < 0) as Operation;
-  const answered = lane.slot.trail.asked(operation.name);
+  const answered = worker.slot.trail.asked(operation.name);
   try {
-    await operation.run(lane);
+    await operation.run(worker);
     answered('done');
   } catch (error) {
     answered(String(error));
-    if (error instanceof SheafUnreachable) count(lane.tally.cutOffs, operation.name);
+    if (error instanceof SheafUnreachable) count(worker.tally.cutOffs, operation.name);
     throw error;
   }
-  count(lane.tally.operations, operation.name);
+  count(worker.tally.operations, operation.name);
 }

@@ -13,7 +13,7 @@ import { checkSlot } from './check.js';
 import { checkLeft } from './evidence.js';
 import { type Slot, hasEnded, isPaused, withJob } from './model.js';
 import { step } from './operations.js';
-import type { Lane, Tally } from './writer.js';
+import type { Tally, Worker } from './writer.js';
 
 export interface Work {
   url: string;
@@ -24,7 +24,7 @@ export interface Work {
 }
 
 /** Each writer draws from a generator of its own: what it does depends on nothing but the seed and the answers. */
-function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
+function workersOf({ url, slots, prng, seed, tally }: Work): Worker[] {
   const client = new SheafClient({ url });
   return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
 }
@@ -35,32 +35,32 @@ function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
  */
 export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {
   await Promise.all(
-    lanesOf(work).map(async (lane) => {
-      while (!isOver() && lane.tally.violations.length === 0) if (!(await isAnswered(lane))) return;
+    workersOf(work).map(async (worker) => {
+      while (!isOver() && worker.tally.violations.length === 0) if (!(await isAnswered(worker))) return;
     }),
   );
 }
 
-async function isAnswered(lane: Lane): Promise<boolean> {
+async function isAnswered(worker: Worker): Promise<boolean> {
   try {
-    await step(lane);
+    await step(worker);
     return true;
   } catch (error) {
     if (error instanceof SheafUnreachable) return false;
-    lane.tally.violations.push(
-      `${told(lane.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`,
+    worker.tally.violations.push(
+      `${told(worker.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`,
     );
-    lane.slot.forget();
+    worker.slot.forget();
     return false;
   }
 }
 
 export async function checkAll(work: Work, when: string): Promise<void> {
   await Promise.all(
-    lanesOf(work).map((lane) =>
-      checkSlot(lane, when).catch((error: unknown) => {
-        lane.tally.violations.push(
-          `${told(lane.slot)} ${when}: ${error instanceof SheafError ? `${error.status} ${error.stack}` : String((error as Error).stack)}`,
+    workersOf(work).map((worker) =>
+      checkSlot(worker, when).catch((error: unknown) => {
+        worker.tally.violations.push(
+          `${told(worker.slot)} ${when}: ${error instanceof SheafError ? `${error.status} ${error.stack}` : String((error as Error).stack)}`,
         );
       }),
     ),

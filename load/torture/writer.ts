@@ -53,7 +53,7 @@ export function printViolations({ violations }: Tally): void {
 }
 
 /** One writer with its slot. */
-export interface Lane {
+export interface Worker {
   client: SheafClient;
   slot: Slot;
   prng: Prng;
@@ -63,7 +63,7 @@ export interface Lane {
 
 /** Records a change and sends it. Rejects like `ask`; after SheafUnreachable the change stays pending. */
 export async function change(
-  { slot, tally }: Lane,
+  { slot, tally }: Worker,
   pending: Pending,
   ask: () => Promise<unknown>,
   happened?: (docid: string) => boolean,
@@ -81,20 +81,24 @@ export async function change(
   tally.acknowledged++;
 }
 
-export const changeState = (lane: Lane, wanted: Partial<State>, ask: () => Promise<unknown>): Promise<void> =>
-  change(lane, { state: { ...lane.slot.state, ...wanted } }, ask);
+export const changeState = (worker: Worker, wanted: Partial<State>, ask: () => Promise<unknown>): Promise<void> =>
+  change(worker, { state: { ...worker.slot.state, ...wanted } }, ask);
 
 /**
  * The same if the server may reject with one of these codes, which have no effect. Resolves to whether the change has
  * happened.
  */
-export async function unlessRefused(lane: Lane, codes: readonly string[], work: () => Promise<void>): Promise<boolean> {
+export async function unlessRefused(
+  worker: Worker,
+  codes: readonly string[],
+  work: () => Promise<void>,
+): Promise<boolean> {
   try {
     await work();
     return true;
   } catch (error) {
     if (!(error instanceof SheafError) || !codes.includes(error.code)) throw error;
-    lane.slot.forget();
+    worker.slot.forget();
     return false;
   }
 }

@@ -98,7 +98,7 @@ class BatchWorkers {
    * removes a waiting task from the queue.
    */
   run<T>(task: Task, tenant?: string, signal?: AbortSignal): Promise<T> {
-    return this.queue.ask(task, tenant, signal) as Promise<T>;
+    return this.queue.request(task, tenant, signal) as Promise<T>;
   }
 
   /** Terminates the threads, as a crash would. For tests. */

@@ -263,7 +263,7 @@ class EmbedWorkers {
 
   private async run<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
     if (this.closing) throw new AppError('shutting_down');
-    const answer = this.ask(request, transferList);
+    const answer = this.request(request, transferList);
     observed(request, answer, this.observe);
     this.inFlight.add(answer);
     if (request.kind === 'documents') this.cancelWords.add(request.cancelled);
@@ -275,7 +275,7 @@ class EmbedWorkers {
     }
   }
 
-  private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
+  private async request<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
     const task = this.workers.run(request, { transferList }) as Promise<
       Outcome<QueryVectors | EmbeddedDocuments | RerankScores>
     >;
@@ -330,7 +330,7 @@ export class EmbedPool {
    * worker died, and `overloaded` if the queue is full. Aborting the signal removes a waiting request from the queue.
    */
   embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
-    return this.queuesOf(embedder, 'queries').queries.ask(query, tenant, signal);
+    return this.queuesOf(embedder, 'queries').queries.request(query, tenant, signal);
   }
 
   /**
@@ -343,7 +343,7 @@ export class EmbedPool {
     tenant?: string,
     signal?: AbortSignal,
   ): Promise<EmbeddedDocuments> {
-    return this.queuesOf(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
+    return this.queuesOf(embedder, 'documents').documents.request({ ...texts, embedder, signal }, tenant, signal);
   }
 
   /** A relevance score for each text. Rejects as `embedQuery` does. */
@@ -351,7 +351,7 @@ export class EmbedPool {
     const queue =
       this.workers.queries?.rerankQueueOf(request.reranker) ?? this.workers.remote?.rerankQueueOf(request.reranker);
     if (!queue) throw new Error(`there is no reranker ${request.reranker}`);
-    return queue.ask(request, tenant, signal);
+    return queue.request(request, tenant, signal);
   }
 
   /** Call counters of each endpoint. */

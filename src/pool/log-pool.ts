@@ -45,9 +45,9 @@ export class LogPool {
   }
 
   /** Rejects with AppError (`storage_full`) or WorkerFault. The request may be sent more than once. */
-  async ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
+  async request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
     if (this.hasClosed) throw new AppError('shutting_down', undefined, { retryAfterS: 1 });
-    return (await this.queue.ask({ op, ...request } as LogCommand)) as LogAnswer<O>;
+    return (await this.queue.request({ op, ...request } as LogCommand)) as LogAnswer<O>;
   }
 
   /** Terminates the thread, as a crash would. For tests. */
@@ -57,7 +57,7 @@ export class LogPool {
 
   /** Runs all queued commands, then closes the store and ends the thread. Later commands are rejected. */
   async close(): Promise<void> {
-    const closed = this.ask('close', {});
+    const closed = this.request('close', {});
     this.hasClosed = true;
     await closed.catch((error: unknown) => this.log.warn({ reason: String(error) }, 'the query log was not closed'));
     await this.worker.end();

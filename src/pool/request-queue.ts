@@ -18,10 +18,10 @@ interface Waiting<T> {
   readonly cost: number;
 }
 
-interface Line<T> {
+interface TenantQueue<T> {
   readonly key: string;
   readonly waiting: Waiting<T>[];
-  /** The cost that the line may still spend in this round. */
+  /** The cost that the queue may still spend in this round. */
   credit: number;
 }
 
@@ -32,8 +32,8 @@ interface Line<T> {
  * come, first served. A queue that is alone needs no credit; one that becomes empty loses its credit.
  */
 export class FairQueue<T> {
-  private readonly lines = new Map<string, Line<T>>();
-  private turns: Line<T>[] = [];
+  private readonly queues = new Map<string, TenantQueue<T>>();
+  private turns: TenantQueue<T>[] = [];
   private count = 0;
 
   /** `quantum` is the credit that a queue gains per round. */
@@ -45,61 +45,61 @@ export class FairQueue<T> {
 
   /** The number of items that wait under `key`. */
   waitingOf(key: string): number {
-    return this.lines.get(key)?.waiting.length ?? 0;
+    return this.queues.get(key)?.waiting.length ?? 0;
   }
 
   push(key: string, item: T, cost: number): void {
-    let line = this.lines.get(key);
-    if (!line) {
-      this.lines.set(key, (line = { key, waiting: [], credit: 0 }));
-      this.turns.push(line);
+    let queue = this.queues.get(key);
+    if (!queue) {
+      this.queues.set(key, (queue = { key, waiting: [], credit: 0 }));
+      this.turns.push(queue);
     }
-    line.waiting.push({ item, cost });
+    queue.waiting.push({ item, cost });
     this.count++;
   }
 
   /** Removes and returns the next item; undefined if the queue is empty. */
   shift(): Waiting<T> | undefined {
-    for (let line = this.turns[0]; line !== undefined; line = this.turns[0]) {
-      const head = line.waiting[0] as Waiting<T>;
-      if (this.turns.length === 1 || line.credit >= head.cost) return this.serve(line, head);
-      line.credit += this.quantum;
-      this.turns.push(this.turns.shift() as Line<T>);
+    for (let queue = this.turns[0]; queue !== undefined; queue = this.turns[0]) {
+      const head = queue.waiting[0] as Waiting<T>;
+      if (this.turns.length === 1 || queue.credit >= head.cost) return this.serve(queue, head);
+      queue.credit += this.quantum;
+      this.turns.push(this.turns.shift() as TenantQueue<T>);
     }
     return undefined;
   }
 
   /** Removes a waiting item at no cost to its queue. Returns false if it is not waiting. */
   remove(key: string, item: T): boolean {
-    const line = this.lines.get(key);
-    const at = line?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
-    if (!line || at < 0) return false;
-    line.waiting.splice(at, 1);
+    const queue = this.queues.get(key);
+    const at = queue?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
+    if (!queue || at < 0) return false;
+    queue.waiting.splice(at, 1);
     this.count--;
-    if (line.waiting.length === 0) this.end(line);
+    if (queue.waiting.length === 0) this.end(queue);
     return true;
   }
 
   /** Removes and returns all items. */
   drain(): T[] {
     const all = this.turns.flatMap(({ waiting }) => waiting.map(({ item }) => item));
-    this.lines.clear();
+    this.queues.clear();
     this.turns = [];
     this.count = 0;
     return all;
   }
 
-  private serve(line: Line<T>, head: Waiting<T>): Waiting<T> {
-    line.waiting.shift();
-    line.credit = Math.max(0, line.credit - head.cost);
+  private serve(queue: TenantQueue<T>, head: Waiting<T>): Waiting<T> {
+    queue.waiting.shift();
+    queue.credit = Math.max(0, queue.credit - head.cost);
     this.count--;
-    if (line.waiting.length === 0) this.end(line);
+    if (queue.waiting.length === 0) this.end(queue);
     return head;
   }
 
-  private end(line: Line<T>): void {
-    this.lines.delete(line.key);
-    this.turns.splice(this.turns.indexOf(line), 1);
+  private end(queue: TenantQueue<T>): void {
+    this.queues.delete(queue.key);
+    this.turns.splice(this.turns.indexOf(queue), 1);
   }
 }
 
@@ -150,7 +150,7 @@ export class RequestQueue<Q, A> {
    * removes it from the queue if it is still waiting. `answered` is called synchronously when the answer arrives, so in
    * the order of the answers, which awaiting the promise does not guarantee.
    */
-  ask(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
+  request(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
     const { waitingMax = Infinity, costOf } = this.options;
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;

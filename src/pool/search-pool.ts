@@ -69,9 +69,9 @@ export class SearchPool {
    * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. Aborting the signal
    * removes a waiting search from the queue.
    */
-  async ask(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
+  async request(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
     if (this.closing) throw shardUnavailable();
-    return this.options.quarantine.watch(search.collection.id, () => this.queue.ask(search, tenant, signal));
+    return this.options.quarantine.watch(search.collection.id, () => this.queue.request(search, tenant, signal));
   }
 
   /** Terminates the threads, as a crash would. For tests. */

@@ -114,7 +114,7 @@ export class ShardPool {
    * of writes is in flight at a time. Tenants are served in turn. `answered` is called in the order of the answers.
    * Rejects with AppError (a client error, `shard_unavailable`, `overloaded`) or WorkerFault.
    */
-  async ask<O extends ShardOp>(
+  async request<O extends ShardOp>(
     shard: number,
     op: O,
     request: ShardCommands[O]['request'],
@@ -126,7 +126,7 @@ export class ShardPool {
     // The state is checked after passing the gate, because the worker may have been replaced meanwhile.
     const send = (): Promise<Answer> => {
       if (this.closing || !takes(owned, op)) throw shardUnavailable();
-      return owned[writes ? 'writes' : 'reads'].ask(
+      return owned[writes ? 'writes' : 'reads'].request(
         command,
         this.tenantIn(command),
         undefined,
@@ -140,8 +140,8 @@ export class ShardPool {
   }
 
   /** Sends the same command to the owner of every shard; the answers are in the order of the shards. */
-  askAll<O extends ShardOp>(op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>[] {
-    return this.shards.map((_, shard) => this.ask(shard, op, request));
+  requestAll<O extends ShardOp>(op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>[] {
+    return this.shards.map((_, shard) => this.request(shard, op, request));
   }
 
   /** Terminates the worker of a shard, as a crash would. */

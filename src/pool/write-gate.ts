@@ -17,11 +17,11 @@ export class WriteGate {
 
   /** Runs a write: at once if its collection is not held, else after the writes to it that arrived before. */
   shared<T>(place: Place, write: () => Promise<T>): Promise<T> {
-    const line = this.waiting.get(place);
-    if (!line && !this.isHeld(place)) return this.counted(place, write);
+    const queue = this.waiting.get(place);
+    if (!queue && !this.isHeld(place)) return this.counted(place, write);
     return new Promise((resolve) => {
       const begin = (): void => resolve(this.counted(place, write));
-      if (line) line.push(begin);
+      if (queue) queue.push(begin);
       else this.waiting.set(place, [begin]);
     });
   }
@@ -43,9 +43,9 @@ export class WriteGate {
 
   /** Starts the waiting writes whose collection is no longer held, in the order of their arrival. */
   private admit(): void {
-    for (const [place, line] of this.waiting) {
+    for (const [place, queue] of this.waiting) {
       if (this.isHeld(place)) continue;
-      for (let begin = line.shift(); begin; begin = line.shift()) begin();
+      for (let begin = queue.shift(); begin; begin = queue.shift()) begin();
       this.waiting.delete(place);
     }
   }

@@ -130,7 +130,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
       threads: config.threads.search,
       hitCacheBytes: config.tuning.hitCacheBytes,
       // Any request makes the owner of a shard clean up what the dead search worker held.
-      died: () => void Promise.allSettled(shards.askAll('counts', { collections: [] })),
+      died: () => void Promise.allSettled(shards.requestAll('counts', { collections: [] })),
     }),
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),

@@ -38,19 +38,22 @@ export async function openShard(context: StartupContext, shard: number): Promise
   const { store, tenants } = context;
   const { catalog, shadows, shards } = store;
   // Tenants are loaded first: no request is answered before the catalog is loaded.
-  if (shard === 0) tenants.load(await shards.ask(0, 'loadTenants', {}));
+  if (shard === 0) tenants.load(await shards.request(0, 'loadTenants', {}));
   if (shard === 0) await loadCatalog(context);
   await catalog.whenLoaded;
   const besides = Array.from(shadows.all(), ({ collection }) => collection);
-  await shards.ask(shard, 'open', { collections: groupsOf([...catalog.all(), ...besides]), isWhole: catalog.isWhole });
+  await shards.request(shard, 'open', {
+    collections: groupsOf([...catalog.all(), ...besides]),
+    isWhole: catalog.isWhole,
+  });
 }
 
 async function loadCatalog({ store, reindex }: StartupContext): Promise<void> {
   const { catalog, shadows, shards, log } = store;
   const [records, { damaged, ...packed }, jobs] = await Promise.all([
-    shards.ask(0, 'loadStaged', {}),
-    shards.ask(0, 'loadCatalog', {}),
-    shards.ask(0, 'loadJobs', {}),
+    shards.request(0, 'loadStaged', {}),
+    shards.request(0, 'loadCatalog', {}),
+    shards.request(0, 'loadJobs', {}),
   ]);
   for (const key of damaged)
     log.error(
@@ -76,7 +79,7 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
 
 /** Drops again what was dropped while the shard was not available. */
 async function dropAgain({ catalog, shards }: CatalogContext, shard: number): Promise<void> {
-  for (const collection of catalog.toDrop) await shards.ask(shard, 'dropCollection', { collection });
+  for (const collection of catalog.toDrop) await shards.request(shard, 'dropCollection', { collection });
 }
 
 /**
@@ -84,5 +87,5 @@ async function dropAgain({ catalog, shards }: CatalogContext, shard: number): Pr
  * their data.
  */
 async function removeOrphans({ shards, shadows }: CatalogContext): Promise<void> {
-  for (const id of shadows.orphans.splice(0)) await shards.ask(0, 'unstageCollection', { staged: id });
+  for (const id of shadows.orphans.splice(0)) await shards.request(0, 'unstageCollection', { staged: id });
 }

@@ -102,9 +102,9 @@ test('after kill -9 every acknowledged document is there and complete', async ()
       assert.equal(chunks, 4, docid);
     }
     const killAt = acknowledged.length + 8 + 5 * round;
-    const lanes = Array.from({ length: 8 }, async (_, lane) => {
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let n = 0; ; n++) {
-        const docid = `R${round}-${lane}-${n}`;
+        const docid = `R${round}-${writer}-${n}`;
         const answer = await ingest(
           url,
           docid,
@@ -116,7 +116,7 @@ test('after kill -9 every acknowledged document is there and complete', async ()
         if (acknowledged.length >= killAt) server.child.kill('SIGKILL');
       }
     });
-    await Promise.all(lanes);
+    await Promise.all(writers);
     assert.equal(await server.ended, null);
   }
   assert.ok(acknowledged.length >= 8 + 13 + 18, `${acknowledged.length} acknowledged`);

@@ -46,7 +46,7 @@ export async function archiveDataset(context: ArchiveContext, signal: AbortSigna
     () => 'all',
     signal,
     async () => {
-      const tenants = await shards.ask(0, 'loadTenants', {});
+      const tenants = await shards.request(0, 'loadTenants', {});
       return {
         createdAtMs: context.store.nowMs(),
         sources: [...catalog.all()].map(sourceOf),

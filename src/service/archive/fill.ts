@@ -78,7 +78,7 @@ async function put(
   collection: Collection,
   { shard, ...batch }: DocumentBatch,
 ): Promise<void> {
-  assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(collection), ...batch }));
+  assertStored(await shards.request(shard, 'putStaged', { collection: refOf(collection), ...batch }));
 }
 
 async function checkCounts(

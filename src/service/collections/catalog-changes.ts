@@ -21,7 +21,7 @@ import type { ShadowCollections, Staged } from './shadow-collections.js';
 export interface CatalogContext {
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
-  readonly shards: Pick<ShardPool, 'ask' | 'askAll' | 'size' | 'openCount' | 'gate'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size' | 'openCount' | 'gate'>;
   readonly events: Pick<EventHub, 'publish'>;
   readonly lifecycle: Lifecycle;
   readonly log: Log;
@@ -55,7 +55,7 @@ export async function changeCatalog<O extends ShardOp, T>(
   show: (answer: ShardAnswer<O>) => T | Promise<T>,
 ): Promise<T> {
   let shown: T | Promise<T> | undefined;
-  await shards.ask(0, op, request, (answer) => void (shown = show(answer)));
+  await shards.request(0, op, request, (answer) => void (shown = show(answer)));
   return shown as T;
 }
 
@@ -105,7 +105,7 @@ export async function forgetCollection(context: CatalogContext, collection: Forg
  */
 async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContext, id: CollectionId): Promise<void> {
   lifecycle.idDropped(id);
-  const told = shards.askAll('dropCollection', { collection: id });
+  const told = shards.requestAll('dropCollection', { collection: id });
   for (const result of await Promise.allSettled(told)) {
     if (result.status === 'fulfilled') continue;
     catalog.toDrop.add(id);

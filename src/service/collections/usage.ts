@@ -5,12 +5,12 @@ import type { ShardCounts } from '../../engine/write/commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
 interface UsageContext {
-  readonly shards: Pick<ShardPool, 'askAll'>;
+  readonly shards: Pick<ShardPool, 'requestAll'>;
 }
 
 /** Counts of documents and chunks, indexed by shard. */
 export async function countsPerShard({ shards }: UsageContext, { id }: Pick<Collection, 'id'>): Promise<ShardCounts[]> {
-  const answers = await Promise.all(shards.askAll('counts', { collections: [id] }));
+  const answers = await Promise.all(shards.requestAll('counts', { collections: [id] }));
   return answers.map(([counts]) => counts ?? { documents: 0, chunks: 0 });
 }
 
@@ -24,7 +24,7 @@ export async function countCollection(context: UsageContext, collection: Pick<Co
 }
 
 export async function collectionMemory({ shards }: UsageContext, { id }: Collection): Promise<MemoryUse> {
-  const parts = await Promise.all(shards.askAll('memory', { collection: id }));
+  const parts = await Promise.all(shards.requestAll('memory', { collection: id }));
   const total: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
   for (const part of parts) for (const what of Object.keys(total) as (keyof MemoryUse)[]) total[what] += part[what];
   return total;

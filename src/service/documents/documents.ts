@@ -16,7 +16,7 @@ import type { UseCases } from '../use-case.js';
 export interface DocumentsContext {
   readonly catalog: Pick<Catalog, 'find' | 'pageOfTenant'>;
   readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
-  readonly shards: Pick<ShardPool, 'ask' | 'size'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly quarantine: Pick<Quarantine, 'has'>;
   readonly metrics: Pick<Metrics, 'count'>;
   readonly events: Pick<EventHub, 'publish'>;
@@ -41,7 +41,10 @@ export async function getDocument(...place: Parameters<typeof findDocument>): Pr
 
 /** Returns the document as JSON text, or undefined if there is none. */
 export async function findDocument(
-  { catalog, shards }: { readonly catalog: Pick<Catalog, 'find'>; readonly shards: Pick<ShardPool, 'ask' | 'size'> },
+  {
+    catalog,
+    shards,
+  }: { readonly catalog: Pick<Catalog, 'find'>; readonly shards: Pick<ShardPool, 'request' | 'size'> },
   tenant: Tenant,
   name: CollectionName,
   docid: string,
@@ -49,7 +52,8 @@ export async function findDocument(
   const collection = catalog.find(tenant, name);
   if (!collection) return undefined;
   return (
-    (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid })) ?? undefined
+    (await shards.request(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid })) ??
+    undefined
   );
 }
 
@@ -63,7 +67,7 @@ async function deleteDocument(
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
   const twins = shadows.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
-  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', {
+  const { chunks } = await shards.request(shardOf(docid, shards.size), 'deleteDocument', {
     collection: refOf(collection),
     docid: asDocId(docid),
     ...(twins.length > 0 && { twins }),
@@ -111,7 +115,7 @@ async function ofChunk<O extends 'getChunk' | 'getContent'>(
   const found =
     collection &&
     docid !== undefined &&
-    (await shards.ask(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
+    (await shards.request(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
   if (!found) throw new AppError('chunk_not_found');
   return found;
 }

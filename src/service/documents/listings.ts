@@ -51,7 +51,7 @@ export async function* listDocuments(
       docids: places,
       records,
       more,
-    } = await shards.ask(list.shard, 'listDocuments', {
+    } = await shards.request(list.shard, 'listDocuments', {
       collection: collection.id,
       after: list.places.at(-1) ?? span.after,
       max,
@@ -112,7 +112,7 @@ export async function* listChunks(
   let from = after === undefined ? 0 : Number(after) + 1;
   for (let more = true; more; ) {
     const request = { collection: collection.id, docid, from, max: Math.min(max, CHUNK_PAGE_RECORDS) };
-    const { records, more: isCut } = await shards.ask(shardOf(docid, shards.size), 'listChunks', request);
+    const { records, more: isCut } = await shards.request(shardOf(docid, shards.size), 'listChunks', request);
     const first = from;
     yield { places: records.map((_, i) => String(first + i)), records };
     from += records.length;

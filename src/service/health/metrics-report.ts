@@ -38,7 +38,7 @@ export interface MetricsContext {
   readonly metrics: Metrics;
   readonly catalog: Pick<Catalog, 'size'>;
   readonly shadows: Pick<ShadowCollections, 'all'>;
-  readonly shards: Pick<ShardPool, 'askAll' | 'size' | 'openCount'>;
+  readonly shards: Pick<ShardPool, 'requestAll' | 'size' | 'openCount'>;
   /** The latest answer of each shard. */
   readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
   readonly quarantine: Pick<Quarantine, 'size'>;
@@ -120,7 +120,7 @@ interface Inventory extends ShardCounts {
  */
 async function takeInventory({ catalog, shadows, shards, shardTotals }: MetricsContext): Promise<Inventory> {
   const answers = await Promise.allSettled(
-    shards.askAll('totals', { without: Array.from(shadows.all(), ({ id }) => id) }),
+    shards.requestAll('totals', { without: Array.from(shadows.all(), ({ id }) => id) }),
   );
   answers.forEach((answer, shard) => {
     if (answer.status === 'fulfilled') shardTotals.set(shard, answer.value);

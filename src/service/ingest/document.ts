@@ -25,7 +25,7 @@ import { type PutContext, type ReadyDocument, putDocument } from './put.js';
 export interface IngestContext extends EmbedContext, PutContext {
   readonly collections: CollectionsContext;
   readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
-  readonly shards: Pick<ShardPool, 'ask' | 'askAll' | 'size'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
   readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
   readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;
   readonly fileIds: FileIds;

@@ -22,7 +22,7 @@ import type { Embedders } from '../embedding/embedders.js';
 export interface EmbedContext {
   readonly catalog: Pick<Catalog, 'find'>;
   readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
-  readonly shards: Pick<ShardPool, 'ask'>;
+  readonly shards: Pick<ShardPool, 'request'>;
   readonly embedders: Pick<Embedders, 'embedDocuments'>;
   readonly metrics: Pick<Metrics, 'reused' | 'inPhase'>;
   readonly nowMs: () => number;
@@ -73,11 +73,11 @@ export async function reusedVectors(
   const { shard, docids, digests, vectors } = recurring;
   const collection = catalog.find(planned.tenant, planned.name);
   if (!digests || collection?.vector_space_key !== planned.vector_space_key) return { vectors };
-  const ordinals = await shards.ask(shard, 'listOrdinals', { collection: collection.id, docids });
+  const ordinals = await shards.request(shard, 'listOrdinals', { collection: collection.id, docids });
   if (ordinals.length === 0) return { vectors };
   const reuse = await Reuse.of(digests, planned.dim, vectors);
   for (let from = 0; from < ordinals.length && !reuse.isComplete && !signal?.aborted; ) {
-    const page = await shards.ask(shard, 'textVectors', {
+    const page = await shards.request(shard, 'textVectors', {
       collection: refOf(collection),
       ordinals: ordinals.slice(from, from + PAGE_ORDINALS),
     });

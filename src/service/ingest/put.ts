@@ -20,7 +20,7 @@ import type { SpaceGroup, SpaceRows } from './embed.js';
 export interface PutContext {
   readonly catalog: Pick<Catalog, 'findByLog'>;
   readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
-  readonly shards: Pick<ShardPool, 'ask' | 'askAll' | 'size'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly chunkLedger: ChunkLedger;
   readonly metrics: Pick<Metrics, 'inPhase'>;
@@ -80,13 +80,14 @@ export async function putDocument(
   const put = { collection: refOf(collection), document, vectors: rowsIn(ready, collection) };
   const shard = shardOf(docid, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
-  if (chunksMax === Infinity) return shards.ask(shard, 'put', { ...put, ...twinWrites(context, collection, ready) });
+  if (chunksMax === Infinity)
+    return shards.request(shard, 'put', { ...put, ...twinWrites(context, collection, ready) });
   const count = async (): Promise<number> => (await countCollection(context, collection)).chunks;
   return chunkLedger.add(collection.id, {
     chunks,
     chunksMax,
     count,
-    send: (room) => shards.ask(shard, 'put', { ...put, room, ...twinWrites(context, collection, ready) }),
+    send: (room) => shards.request(shard, 'put', { ...put, room, ...twinWrites(context, collection, ready) }),
   });
 }
 
@@ -111,7 +112,7 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     vectors: rowsIn(group, collection),
     ...twinWrites(context, collection, group),
   };
-  const outcomes = await metrics.inPhase('store_ms', () => shards.ask(shard, 'putMany', put));
+  const outcomes = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
   // The group is one commit, so an internal error is the same for all documents.
   const fault = outcomes.find((outcome) => 'fault' in outcome);
   if (fault) log.error({ shard, ...fault }, 'a shard could not store a batch');

@@ -99,7 +99,7 @@ export class QueryLog {
 
   /** Stores entries of an archive, invisible to reads, until the shadow collection is switched in. */
   async hold(staged: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
-    await this.ask('hold', { staged, entries });
+    await this.request('hold', { staged, entries });
   }
 
   /**
@@ -107,17 +107,17 @@ export class QueryLog {
    * are the existing logs; an entry whose id is in use in another of them is not moved.
    */
   async release(staged: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
-    while ((await this.ask('release', { staged, to, live })) > 0);
+    while ((await this.request('release', { staged, to, live })) > 0);
   }
 
   /** The shadow collections that have held entries. */
   held(): Promise<CollectionId[]> {
-    return this.ask('held', {});
+    return this.request('held', {});
   }
 
   /** Entries, newest first. */
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
-    return this.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
+    return this.request('list', { collection, ...page, oldestMs: oldestMs(this.options) });
   }
 
   /** Pages of the latest entries, newest first; up to a page more than `entriesMax`. */
@@ -131,7 +131,7 @@ export class QueryLog {
 
   /** Finds an entry in `collection`, or in any collection if none is given. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
-    return this.ask('get', {
+    return this.request('get', {
       id,
       ...(collection !== undefined && { collection }),
       oldestMs: oldestMs(this.options),
@@ -156,7 +156,7 @@ export class QueryLog {
     this.sweepTimer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
     if (live)
       await this.options.pool
-        .ask('retain', { collections: Uint32Array.from(live) })
+        .request('retain', { collections: Uint32Array.from(live) })
         .catch((error: unknown) => this.tell(error));
     await this.sweep();
   }
@@ -166,7 +166,7 @@ export class QueryLog {
     if (this.hasClosed) return;
     await this.dropUndropped();
     await this.options.pool
-      .ask('sweep', { oldestMs: oldestMs(this.options) })
+      .request('sweep', { oldestMs: oldestMs(this.options) })
       .catch((error: unknown) => this.tell(error));
   }
 
@@ -184,9 +184,9 @@ export class QueryLog {
   }
 
   /** Sends a request after all appended entries. */
-  private ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
+  private request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
     this.flush();
-    return this.options.pool.ask(op, request);
+    return this.options.pool.request(op, request);
   }
 
   private flush(): void {
@@ -195,7 +195,7 @@ export class QueryLog {
     if (entries.length === 0) return;
     const packed = packEntries(entries);
     this.options.pool
-      .ask('append', { entries: packed })
+      .request('append', { entries: packed })
       .then(
         () => (this.counts.appended += entries.length),
         (error: unknown) => this.drop(entries.length, (error as Error).message),
@@ -207,7 +207,7 @@ export class QueryLog {
     const collections = [...this.undropped];
     if (collections.length === 0) return;
     const forgotten = (): void => collections.forEach((id) => this.undropped.delete(id));
-    await this.options.pool.ask('drop', { collections }).then(forgotten, (error: unknown) => this.tell(error));
+    await this.options.pool.request('drop', { collections }).then(forgotten, (error: unknown) => this.tell(error));
   }
 
   /** Warns only once, because a log line for every dropped entry could grow without bound. */

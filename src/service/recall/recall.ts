@@ -142,7 +142,7 @@ async function compareAll(
 /** The largest `ef` of all shards; settled if all shards are. */
 async function searchEfOf(context: RecallContext, collection: Collection, k: number): Promise<SearchEf> {
   const { chunks } = await countCollection(context, collection);
-  const searchEf = await Promise.all(context.shards.askAll('searchEf', { collection: collection.id, k, chunks }));
+  const searchEf = await Promise.all(context.shards.requestAll('searchEf', { collection: collection.id, k, chunks }));
   return {
     ef: Math.max(...searchEf.map(({ ef }) => ef)),
     isSettled: searchEf.every(({ isSettled }) => isSettled),

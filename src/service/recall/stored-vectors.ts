@@ -18,7 +18,7 @@ import type { Catalog } from '../collections/catalog.js';
 import { countsPerShard } from '../collections/usage.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import { type PlanContext, queryVector } from '../search/query.js';
-import { askIndexed } from '../search/shards.js';
+import { untilIndexed } from '../search/shards.js';
 
 /**
  * Groups items by shard and asks all shards concurrently, one request each. `ask` returns answers in the order of its
@@ -46,7 +46,7 @@ async function perShard<I extends { readonly shard: number }, A>(
 export interface QuestionsContext {
   readonly search: PlanContext;
   readonly catalog: Pick<Catalog, 'get'>;
-  readonly shards: Pick<ShardPool, 'ask' | 'askAll'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
   readonly queryLog: Pick<QueryLog, 'pages'>;
 }
 
@@ -101,8 +101,11 @@ export async function* storedQuestions(
     const page = await perShard(
       places.slice(from, from + pageLength),
       async (shard, ofShard): Promise<(Question | undefined)[]> => {
-        const { ids, vectors } = await askIndexed(() =>
-          shards.ask(shard, 'sampleVectors', { collection: ref, places: Float64Array.from(ofShard, ({ at }) => at) }),
+        const { ids, vectors } = await untilIndexed(() =>
+          shards.request(shard, 'sampleVectors', {
+            collection: ref,
+            places: Float64Array.from(ofShard, ({ at }) => at),
+          }),
         );
         return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
       },

@@ -71,7 +71,7 @@ export async function writesBefore({ store: { shards }, source, twin, signal }: 
   };
   await Promise.all(
     Array.from({ length: shards.size }, (_, shard) =>
-      retrying(() => shards.gate.shared(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal),
+      retrying(() => shards.gate.shared(source.id, () => shards.request(shard, 'putStaged', nothing)), signal),
     ),
   );
 }
@@ -85,7 +85,7 @@ async function copyPage(copy: Copy, shard: number, after: string | undefined): P
   } = copy;
   if (source.vector_space_key !== twin.vector_space_key) return embedPage(copy, shard, after);
   return retrying(
-    () => shards.ask(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }),
+    () => shards.request(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }),
     signal,
   );
 }
@@ -104,7 +104,7 @@ async function embedPage(
       scanned,
       after: next,
       hasTextless,
-    } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
+    } = await shards.request(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
     const page = { after: next, scanned, missing: ends.length };
     if (ends.length === 0) return page;
     if (hasTextless)
@@ -113,7 +113,7 @@ async function embedPage(
     const { failures, ...embedded } = await unlessAborted(embedding, signal);
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
     assertStored(
-      await shards.ask(shard, 'putStaged', {
+      await shards.request(shard, 'putStaged', {
         collection: refOf(twin),
         source: source.id,
         versions,
@@ -171,7 +171,7 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
 
 /** The sum over all shards. */
 async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
-  const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
+  const states = await retrying(() => Promise.all(shards.requestAll('linking', { collection: refOf(twin) })), signal);
   const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
   const unlinked = sum('unlinked');
   const isQuiet = states.every((state) => state !== null && !state.isTuning);

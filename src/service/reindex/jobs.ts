@@ -221,7 +221,9 @@ export async function saveJob(
 ): Promise<StoredJob> {
   const job = showJob(context, id, patch);
   // Reads the record when it is sent, so that of two concurrent saves neither undoes the other's change.
-  await retrying(async () => context.store.shards.ask(0, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }));
+  await retrying(async () =>
+    context.store.shards.request(0, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }),
+  );
   return job;
 }
 

@@ -109,7 +109,7 @@ async function checkCopyable(context: ReindexContext, live: Collection, space: S
   await Promise.all(
     Array.from({ length: shards.size }, async (_, shard) => {
       for (let after: string | null | undefined; after !== null; ) {
-        const found: { after: string | null; docid: string | null } = await shards.ask(shard, 'findTextless', {
+        const found: { after: string | null; docid: string | null } = await shards.request(shard, 'findTextless', {
           collection: live.id,
           after,
         });

@@ -19,7 +19,7 @@ const RECHECK_MS = 10;
  * Repeats `ask` until it returns an answer; it returns null while an index is being built. Throws 503
  * `shard_unavailable` if the index is not complete in time; building it continues.
  */
-export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
+export async function untilIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   const untilMs = performance.now() + WAIT_MAX_MS;
   for (;;) {
     const answer = await ask();
@@ -32,8 +32,8 @@ export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
 
 /** The pools that run a search. */
 export interface ShardsContext {
-  readonly searches: Pick<SearchPool, 'ask'>;
-  readonly shards: Pick<ShardPool, 'ask' | 'size'>;
+  readonly searches: Pick<SearchPool, 'request'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
 }
 
 export interface FoundHit {
@@ -71,8 +71,8 @@ function find(
   search: CollectionSearch,
   signal: Leaving | undefined,
 ): Promise<Found> {
-  const ask = (): Promise<Found | Wanting[]> => context.searches.ask(search, collection.tenant, signal);
-  return askIndexed(async () => {
+  const ask = (): Promise<Found | Wanting[]> => context.searches.request(search, collection.tenant, signal);
+  return untilIndexed(async () => {
     const first = await ask();
     if (!Array.isArray(first)) return first;
     const second = (await prepare(context, collection, first)) ? await ask() : first;
@@ -88,7 +88,7 @@ async function prepare(
 ): Promise<boolean> {
   const ready = await Promise.all(
     wanting.map(({ shard, words, fields }) =>
-      shards.ask(shard, 'prepare', { collection: refOf(collection), words, fields }),
+      shards.request(shard, 'prepare', { collection: refOf(collection), words, fields }),
     ),
   );
   return ready.every(Boolean);

@@ -16,7 +16,7 @@ const BASE = '/v1/collections/acme/rows';
 /** Of the one shard; null while the collection is being loaded. */
 function unlinked({ parts }: TestServer): Promise<number | undefined> {
   const collection = parts.catalog.get(asTenant('acme'), asCollectionName('rows'));
-  return parts.shards.ask(0, 'linking', { collection: refOf(collection) }).then((state) => state?.unlinked);
+  return parts.shards.request(0, 'linking', { collection: refOf(collection) }).then((state) => state?.unlinked);
 }
 
 test('in place of a collection, and of everything: what is switched to is linked', async () => {

@@ -226,7 +226,7 @@ async function poisonShard({ call: ask, parts }: TestServer): Promise<Collection
   await ask('POST', '/v1/collections/mallory/docs/documents', { docid: 'D', text: 'deep', metadata: { b: 1 } });
   const collection = parts.catalog.find('mallory' as never, 'docs' as never);
   assert.ok(collection);
-  await parts.shards.ask(shardOf('DEEP', parts.shards.size), 'put', {
+  await parts.shards.request(shardOf('DEEP', parts.shards.size), 'put', {
     collection: refOf(collection),
     document: packDocument({
       docid: 'DEEP' as DocId,

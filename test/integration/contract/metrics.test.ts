@@ -162,7 +162,7 @@ test('what all threads do is told: commits, queues, shards, memory, caches', asy
     sum('sheaf_store_used_bytes') > 0 && sum('sheaf_store_used_bytes') < (found.get('sheaf_store_map_bytes') ?? 0),
   );
   assert.equal(sum('sheaf_store_commit_failures_total'), 0);
-  for (const lane of [
+  for (const writer of [
     'pool="shard",lane="writes"',
     'pool="search",lane="searches"',
     'pool="embed",lane="queries"',
@@ -170,11 +170,11 @@ test('what all threads do is told: commits, queues, shards, memory, caches', asy
     'pool="log",lane="commands"',
   ]) {
     const [waits, messages] = ['wait_seconds', 'message_requests'].map(
-      (what) => found.get(`sheaf_queue_${what}_count{${lane}}`) ?? 0,
+      (what) => found.get(`sheaf_queue_${what}_count{${writer}}`) ?? 0,
     ) as [number, number];
-    assert.ok(waits >= messages && messages > 0, lane);
-    assert.equal(found.get(`sheaf_queue_message_requests_sum{${lane}}`), waits, lane);
-    assert.equal(found.get(`sheaf_queue_waiting{${lane}}`), 0, lane);
+    assert.ok(waits >= messages && messages > 0, writer);
+    assert.equal(found.get(`sheaf_queue_message_requests_sum{${writer}}`), waits, writer);
+    assert.equal(found.get(`sheaf_queue_waiting{${writer}}`), 0, writer);
   }
   for (const pool of ['shard', 'search', 'embed', 'batch', 'log'])
     assert.ok(

@@ -10,7 +10,7 @@ import { until } from '../../kit/until.js';
 
 /** Runs `before` in front of each saving of the job in this status. */
 function beforeSaved({ parts: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
-  const ask = shards.ask.bind(shards) as (...all: unknown[]) => Promise<unknown>;
+  const ask = shards.request.bind(shards) as (...all: unknown[]) => Promise<unknown>;
   const asked = async (
     shard: number,
     op: string,
@@ -20,13 +20,13 @@ function beforeSaved({ parts: { shards } }: TestServer, wanted: string, before: 
     if (op === 'saveJob' && request.job?.status === wanted) await before();
     return ask(shard, op, request, ...more);
   };
-  Object.assign(shards, { ask: asked });
+  Object.assign(shards, { request: asked });
 }
 
 async function assertGone({ call, parts }: TestServer, id: string): Promise<void> {
-  assert.deepEqual([[...parts.shadows.all()], await parts.shards.ask(0, 'loadStaged', {})], [[], []]);
+  assert.deepEqual([[...parts.shadows.all()], await parts.shards.request(0, 'loadStaged', {})], [[], []]);
   assert.deepEqual(
-    (await parts.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
+    (await parts.shards.request(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
     [[id, 'cancelled']],
   );
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);

@@ -25,9 +25,9 @@ async function fill({ call }: TestServer): Promise<void> {
 
 /** Shards whose graphs are half there, whatever they do, until it ends; what they say of them else is their own. */
 function withHalfGraphs({ parts: { shards } }: TestServer): { end(): void } {
-  const askAll = shards.askAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
+  const askAll = shards.requestAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
   const half = (state: LinkingState | null): LinkingState | null => state && { ...state, unlinked: state.rows / 2 };
-  const { mock: held } = mock.method(shards, 'askAll', (op: string, request: object) =>
+  const { mock: held } = mock.method(shards, 'requestAll', (op: string, request: object) =>
     askAll(op, request).map((answer) => (op === 'linking' ? answer.then(half) : answer)),
   );
   return { end: () => held.restore() };
@@ -50,7 +50,7 @@ test('a space takes over when its graph is there, and the record tells how many 
   const done = await jobUntil(server, job.job_id, status('succeeded'));
   const after = server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   assert.notEqual(after.id, before.id);
-  const [linking] = await Promise.all(server.parts.shards.askAll('linking', { collection: refOf(after) }));
+  const [linking] = await Promise.all(server.parts.shards.requestAll('linking', { collection: refOf(after) }));
   assert.ok(
     linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTuning,
     JSON.stringify(linking),

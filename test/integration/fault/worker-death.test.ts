@@ -54,7 +54,7 @@ test('a broken assertion ends the worker, not the process, and the shard comes b
     priority: 0,
     chunks: [{ path: 'c0', metaJson: '{}' }],
   });
-  const broken = server.parts.shards.ask(1, 'put', {
+  const broken = server.parts.shards.request(1, 'put', {
     collection: collection as CollectionRef,
     document,
     vectors: new Float32Array(3),
@@ -70,7 +70,7 @@ test('shards whose workers die in one tick come back as themselves', async () =>
   await ready(server);
   const answers = await Promise.all(paths.map((path) => call('GET', path)));
   assert.ok(answers.every(({ status }) => status === 200));
-  const stored = await Promise.all(server.parts.shards.askAll('totals', { without: [] }));
+  const stored = await Promise.all(server.parts.shards.requestAll('totals', { without: [] }));
   const expected = [0, 0, 0];
   for (let i = 0; i < 30; i++) expected[shardOf(`D${i}`, SHARDS)] = (expected[shardOf(`D${i}`, SHARDS)] ?? 0) + 1;
   assert.deepEqual(

@@ -45,8 +45,8 @@ test('a thousand asks of the server itself before one of a tenant: that one is i
   const messages = tapped();
   const [ref] = parts.catalog.refs();
   assert.ok(ref);
-  const noisy = Array.from({ length: 1000 }, () => parts.shards.ask(0, 'counts', { collections: [] }));
-  await Promise.all([...noisy, parts.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
+  const noisy = Array.from({ length: 1000 }, () => parts.shards.request(0, 'counts', { collections: [] }));
+  await Promise.all([...noisy, parts.shards.request(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
   assert.equal(
     messages.findIndex((ops) => ops.includes('getDocument')),
     0,

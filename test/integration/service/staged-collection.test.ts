@@ -61,7 +61,7 @@ async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): 
     chunks: [1],
     vectors: Float32Array.of(1, 0),
   };
-  assert.deepEqual(await store.shards.ask(shardOf('n', store.shards.size), 'putStaged', put), [
+  assert.deepEqual(await store.shards.request(shardOf('n', store.shards.size), 'putStaged', put), [
     { value: { chunks: 1 } },
   ]);
   return staged;
@@ -130,9 +130,9 @@ test('what is given up is gone from the shards, and what a restore left behind f
     async () => (await counts(again.services.collections.store, left)).every((chunks) => chunks === 0),
     'what a restore left behind stays',
   );
-  assert.deepEqual(await again.parts.shards.ask(0, 'loadStaged', {}), []);
+  assert.deepEqual(await again.parts.shards.request(0, 'loadStaged', {}), []);
 });
 
 async function counts({ shards }: CatalogContext, { id }: Staged): Promise<number[]> {
-  return (await Promise.all(shards.askAll('counts', { collections: [id] }))).map(([shard]) => shard?.chunks ?? -1);
+  return (await Promise.all(shards.requestAll('counts', { collections: [id] }))).map(([shard]) => shard?.chunks ?? -1);
 }

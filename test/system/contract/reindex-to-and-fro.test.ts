@@ -11,8 +11,8 @@ test('documents that are put without a pause while spaces are switched: every on
   await ingest(server, 40);
   const acknowledged: Record<string, number> = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`d${n}`, 1]));
   let isOver = false;
-  const write = async (lane: number): Promise<void> => {
-    for (let n = lane; !isOver; n = (n + 4) % 40) {
+  const write = async (writer: number): Promise<void> => {
+    for (let n = writer; !isOver; n = (n + 4) % 40) {
       const version = (acknowledged[`d${n}`] as number) + 1;
       const answer = await call('POST', `${BASE}/documents`, { docid: `d${n}`, text: textOf(n, version) });
       if (answer.status === 201) acknowledged[`d${n}`] = version;

@@ -143,9 +143,9 @@ test('an archive of everything after a crash has every collection and every ackn
   const env = { SHEAF_DATA_DIR: join(tempDirectory(), 'data') };
   let server = await startServe(env);
   const acknowledged = new Map<string, number>();
-  const write = async (lane: number): Promise<void> => {
+  const write = async (writer: number): Promise<void> => {
     for (let n = 0; ; n++) {
-      const name = `c${lane}-${n % 5}`;
+      const name = `c${writer}-${n % 5}`;
       const { status } = await ask(server, 'POST', `/v1/collections/acme/${name}/documents`, {
         docid: `D${n}`,
         text: textOf(n),
@@ -153,7 +153,7 @@ test('an archive of everything after a crash has every collection and every ackn
       if (status === 201) acknowledged.set(name, (acknowledged.get(name) ?? 0) + 1);
     }
   };
-  const writing = [0, 1, 2].map((lane) => assert.rejects(write(lane)));
+  const writing = [0, 1, 2].map((writer) => assert.rejects(write(writer)));
   while (acknowledged.size < 12) await sleep(20);
   await killed(server);
   await Promise.all(writing);

@@ -47,10 +47,10 @@ function assertWhole(seen: ReadonlyMap<string, Seen>, label: string): void {
 }
 
 /** Puts and deletes documents without a pause until told to stop, and looks each time for what was acknowledged. */
-async function writeAndLook(base: string, lane: number, running: () => boolean): Promise<void> {
-  const prng = createPrng(lane);
+async function writeAndLook(base: string, writer: number, running: () => boolean): Promise<void> {
+  const prng = createPrng(writer);
   for (let version = 1; running(); version++) {
-    const docid = `W${lane}-${prng.int(4)}`;
+    const docid = `W${writer}-${prng.int(4)}`;
     const isDelete = prng.int(3) === 0;
     const { status } = isDelete
       ? await call('DELETE', `${base}/documents/${docid}`)
@@ -64,8 +64,8 @@ async function writeAndLook(base: string, lane: number, running: () => boolean):
       filters: { docid },
     });
     if (found === 503) continue;
-    const seen = documentsIn(json.matches, `lane ${lane}`).get(docid);
-    assert.equal(seen?.version, isDelete ? undefined : version, `${docid} after its write, lane ${lane}`);
+    const seen = documentsIn(json.matches, `lane ${writer}`).get(docid);
+    assert.equal(seen?.version, isDelete ? undefined : version, `${docid} after its write, lane ${writer}`);
   }
 }
 
@@ -91,7 +91,7 @@ async function sideBySide(base: string, answersMin: number, trouble: () => Promi
   const running = (): boolean => isRunning;
   await call('POST', base, { chunking: { strategy: 'fixed', size: 100, overlap: 0 } });
   const work = [
-    ...[1, 2, 3].map((lane) => writeAndLook(base, lane, running)),
+    ...[1, 2, 3].map((writer) => writeAndLook(base, writer, running)),
     ...[1, 2].map(() => searchAll(base, running, () => answers++)),
   ];
   const over = trouble().then(() =>

@@ -15,9 +15,9 @@ test('killed again and again under writes and searches: nothing acknowledged is 
   const acknowledged = new Map<string, number>();
   let acknowledgments = 0;
   let running = true;
-  const writer = async (lane: number): Promise<void> => {
+  const writer = async (number: number): Promise<void> => {
     for (let version = 1; running; version++) {
-      const docid = `W${lane}-${version % 7}`;
+      const docid = `W${number}-${version % 7}`;
       const answer = await call('POST', '/v1/collections/acme/kill/documents', {
         docid,
         text: `${version} `.repeat(700),

@@ -29,7 +29,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 test('requests of one turn travel in one message, and each gets its answer', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 10, messagesInFlightMax: Infinity }, send);
-  const answers = Promise.all([1, 2, 3].map((n) => queue.ask(n)));
+  const answers = Promise.all([1, 2, 3].map((n) => queue.request(n)));
   await turn();
   assert.deepEqual(sent, [[1, 2, 3]]);
   release.forEach((free) => free());
@@ -39,7 +39,7 @@ test('requests of one turn travel in one message, and each gets its answer', asy
 test('more than a message holds go in several', async () => {
   const { sent, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: Infinity }, send);
-  for (const n of [1, 2, 3, 4, 5]) void queue.ask(n);
+  for (const n of [1, 2, 3, 4, 5]) void queue.request(n);
   await turn();
   assert.deepEqual(sent, [[1, 2], [3, 4], [5]]);
 });
@@ -47,11 +47,11 @@ test('more than a message holds go in several', async () => {
 test('a queue with one message at a time gathers what comes meanwhile', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 10, messagesInFlightMax: 1 }, send);
-  void queue.ask(1);
+  void queue.request(1);
   await turn();
-  for (const n of [2, 3]) void queue.ask(n);
+  for (const n of [2, 3]) void queue.request(n);
   await turn();
-  void queue.ask(4);
+  void queue.request(4);
   await turn();
   assert.deepEqual(sent, [[1]]);
   release[0]?.();
@@ -63,7 +63,7 @@ test('a queue with one message at a time gathers what comes meanwhile', async ()
 test('what waits can be refused at once', async () => {
   const { send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
-  const waiting = queue.ask(1);
+  const waiting = queue.request(1);
   queue.fail(new Error('gone'));
   await assert.rejects(waiting, /gone/);
 });
@@ -71,10 +71,10 @@ test('what waits can be refused at once', async () => {
 test('with a held worker, a thousand asks of one tenant and then one of another: that one is in the next message', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 16, messagesInFlightMax: 2 }, send);
-  for (let n = 0; n < 1000; n++) void queue.ask(n, 'noisy');
+  for (let n = 0; n < 1000; n++) void queue.request(n, 'noisy');
   await turn();
   assert.equal(sent.length, 2, 'the worker is held, and the rest waits here');
-  void queue.ask(-1, 'quiet');
+  void queue.request(-1, 'quiet');
   release[0]?.();
   await turn();
   await turn();
@@ -88,7 +88,7 @@ test('a message ends with the request that brings it to its cost', async () => {
     { requestsMax: 10, messagesInFlightMax: Infinity, costOf: (n: number) => n, costMax: 5 },
     send,
   );
-  for (const n of [1, 3, 2, 9, 1]) void queue.ask(n);
+  for (const n of [1, 3, 2, 9, 1]) void queue.request(n);
   await turn();
   assert.deepEqual(sent, [[1, 3, 2], [9], [1]]);
 });
@@ -96,13 +96,13 @@ test('a message ends with the request that brings it to its cost', async () => {
 test('more than may wait is refused at once, with a time to try again; one tenant alone cannot take all places', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
-  const answers = [queue.ask(1, 'a')];
+  const answers = [queue.request(1, 'a')];
   await turn();
-  answers.push(queue.ask(2, 'a'), queue.ask(3, 'a'));
+  answers.push(queue.request(2, 'a'), queue.request(3, 'a'));
   const refusal = { code: 'overloaded', options: { retryAfterS: 1 } };
-  await assert.rejects(queue.ask(4, 'a'), refusal);
-  answers.push(queue.ask(5, 'b'), queue.ask(6, 'c'));
-  await assert.rejects(queue.ask(7, 'd'), refusal);
+  await assert.rejects(queue.request(4, 'a'), refusal);
+  answers.push(queue.request(5, 'b'), queue.request(6, 'c'));
+  await assert.rejects(queue.request(7, 'd'), refusal);
   for (let n = 0; n < 5; n++) {
     release[n]?.();
     await turn();
@@ -115,15 +115,15 @@ test('more than may wait is refused at once, with a time to try again; one tenan
 test('an ask that is aborted while it waits leaves at once, is never sent, and makes room', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
-  const answers = [queue.ask(1)];
+  const answers = [queue.request(1)];
   await turn();
   const gone = new AbortController();
-  const given = [queue.ask(2, '', gone.signal), queue.ask(3, '', gone.signal)];
-  await assert.rejects(queue.ask(4), { code: 'overloaded' });
+  const given = [queue.request(2, '', gone.signal), queue.request(3, '', gone.signal)];
+  await assert.rejects(queue.request(4), { code: 'overloaded' });
   gone.abort('gone');
   for (const ask of given) await assert.rejects(ask, { code: 'internal_error', message: /does not wait/ });
-  answers.push(queue.ask(5));
-  await assert.rejects(queue.ask(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
+  answers.push(queue.request(5));
+  await assert.rejects(queue.request(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
   for (const n of [0, 1]) {
     release[n]?.();
     await turn();
@@ -142,7 +142,7 @@ test('an ask that has been sent gets its answer, whatever becomes of its signal'
   const { release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
   const controller = new AbortController();
-  const answer = queue.ask(1, '', controller.signal);
+  const answer = queue.request(1, '', controller.signal);
   await turn();
   controller.abort('gone');
   release[0]?.();
@@ -152,13 +152,13 @@ test('an ask that has been sent gets its answer, whatever becomes of its signal'
 test('a tenant pays nothing for what it has given up', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, costOf: () => 10, quantum: 1 }, send);
-  void queue.ask(0, 'other');
+  void queue.request(0, 'other');
   await turn();
   const gone = new AbortController();
   setMaxListeners(0, gone.signal);
-  for (let n = 1; n <= 100; n++) queue.ask(n, 'a', gone.signal).catch(() => {});
-  void queue.ask(101, 'a');
-  for (const n of [201, 202]) void queue.ask(n, 'b');
+  for (let n = 1; n <= 100; n++) queue.request(n, 'a', gone.signal).catch(() => {});
+  void queue.request(101, 'a');
+  for (const n of [201, 202]) void queue.request(n, 'b');
   gone.abort('gone');
   for (let n = 0; n < 3; n++) {
     release[n]?.();
@@ -174,11 +174,11 @@ test('its meter has what waits, and the wait and the size of each message, whate
   const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: 1, metrics: meter }, send);
   const gone = new AbortController();
   const asks = [
-    queue.ask(1),
-    queue.ask(2, '', gone.signal),
-    queue.ask(3),
-    queue.ask(4, '', gone.signal),
-    queue.ask(5),
+    queue.request(1),
+    queue.request(2, '', gone.signal),
+    queue.request(3),
+    queue.request(4, '', gone.signal),
+    queue.request(5),
   ].map((ask) => ask.catch(() => 0));
   assert.equal(meter.waiting, 5);
   await turn();
@@ -192,7 +192,7 @@ test('its meter has what waits, and the wait and the size of each message, whate
     [meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)],
     [0, 4, 4],
   );
-  const late = queue.ask(6).catch(() => 0);
+  const late = queue.request(6).catch(() => 0);
   assert.equal(meter.waiting, 1);
   queue.fail(new Error('gone'));
   assert.equal(meter.waiting, 0);

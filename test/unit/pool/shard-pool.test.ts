@@ -39,7 +39,7 @@ test('a write that has waited at the gate is refused where the shard is not open
   const collection = 1 as CollectionId;
   let write: Promise<unknown> | undefined;
   await pool.gate.exclusive('all', async () => {
-    write = pool.ask(0, 'dropCollection', { collection });
+    write = pool.request(0, 'dropCollection', { collection });
     write.catch(() => {});
     await pool.kill(0);
     await until(() => openings() === 2, 'the successor does not open the shard');
