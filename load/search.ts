@@ -36,7 +36,7 @@ const TENANT = 'load';
 const CONNECTIONS = 32;
 const K = 10;
 /** Two shards link at least so many vectors a second; what waits for its links is scanned by every search. */
-const LINKED_PER_SECOND = 1500;
+const INDEXED_PER_SECOND = 1500;
 
 /** Warm-up and measured duration of a loop. */
 interface Times {
@@ -133,7 +133,7 @@ export async function vectors({ tiny, url: given, number }: LoadOptions): Promis
     const client = new SheafClient({ url });
     await createVectorCollection(client, TENANT, VECTORS);
     await ingestVectors(url, TENANT, VECTORS, items, BATCH);
-    await sleep((1000 * items.length) / LINKED_PER_SECOND);
+    await sleep((1000 * items.length) / INDEXED_PER_SECOND);
     const rows: string[][] = [
       ['workload', 'client', 'requests/s', 'recall@k', 'p50 ms', 'p99 ms', 'µs of the front', 'of all threads'],
     ];
@@ -249,7 +249,7 @@ export async function lengths(options: LoadOptions): Promise<void> {
   if (documents.length === 0) return;
   await withServer(options.url, async (url) => {
     const chunks = await ingestAll(new SheafClient({ url }), documents);
-    await sleep((1000 * chunks) / LINKED_PER_SECOND);
+    await sleep((1000 * chunks) / INDEXED_PER_SECOND);
     const rows: string[][] = [];
     for (const words of LENGTHS) {
       const questions = questionsOf(documents, words);

@@ -168,9 +168,9 @@ async function fillForRestart(folder: string, { rows, seldom, restCheckMs }: Res
   const fillMs = await timed(
     async () => (vectors = await fillCollection({ url: server.url, tenant: TENANT, name: NAME, rows })),
   );
-  const linkMs = await timed(() => untilServerIdle(server.url, restCheckMs));
+  const indexMs = await timed(() => untilServerIdle(server.url, restCheckMs));
   const stopMs = await timed(() => server.stop());
-  return `${vectors}; filled in ${seconds(fillMs)}, linked after ${seconds(linkMs)} more, stopped in ${seconds(stopMs)}`;
+  return `${vectors}; filled in ${seconds(fillMs)}, linked after ${seconds(indexMs)} more, stopped in ${seconds(stopMs)}`;
 }
 
 const emptyRow = (settings: Settings): Promise<string[]> =>

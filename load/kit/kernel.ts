@@ -21,6 +21,6 @@ export function createKernel(memory = createMemory()): Kernel {
 
 /** Completes all background work: graph edges, quantization, recall check, densification; as far as memory permits. */
 export function finishBackgroundWork(index: VectorIndex): void {
-  while (index.hasWork && (index.linkSome(STEP) > 0 || index.isTuning));
-  while (index.isFillDue) index.fillSome(STEP);
+  while (index.hasWork && (index.indexSome(STEP) > 0 || index.isTuning));
+  while (index.isDensifyDue) index.densifySome(STEP);
 }

@@ -78,8 +78,8 @@ class HeldSegment {
   /** Background work: adds edges, densifies, builds and merges a little, and frees what readers have left. */
   tune(prng: Prng): void {
     const { segment } = this;
-    segment.index.linkSome(1 + prng.int(16));
-    segment.index.fillSome(prng.int(16));
+    segment.index.indexSome(1 + prng.int(16));
+    segment.index.densifySome(prng.int(16));
     if (!segment.fields || segment.fields.isLost) segment.fields = this.createTerms();
     if (!segment.fields.complete) segment.fields.build((from) => this.stored(from), performance.now() + 1);
     if (prng.int(20) === 0 && !segment.fields.isLost) segment.fields.complete?.freeze();

@@ -4,8 +4,8 @@ import type { Precision } from '../../src/api/choices.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import {
-  LINKS_0,
-  LINKS_UP,
+  EDGES_0,
+  EDGES_UP,
   NODE_WORDS_BYTES,
   QUANTIZER_COMPONENTS_2,
   QUANTIZER_COMPONENTS_4,
@@ -21,7 +21,7 @@ import { VECTOR_DIM, clustered, moreRows, windows, type VectorSet } from '../kit
 
 /** Of 16 nodes of a level one is of the next. */
 const UPPER_LISTS = 1 / 15;
-const LINK_BYTES = 4;
+const EDGE_BYTES = 4;
 
 /** What one row takes by the layout: everything that there is of each. */
 function bytesPerRow(index: VectorIndex, word: (at: number) => number): number[] {
@@ -30,8 +30,8 @@ function bytesPerRow(index: VectorIndex, word: (at: number) => number): number[]
     word(index.root + ROOT_ROW_BYTES),
     ROW_WORDS_BYTES,
     word(quantizer + QUANTIZER_ROW_BYTES),
-    LINKS_0 * LINK_BYTES,
-    UPPER_LISTS * LINKS_UP * LINK_BYTES,
+    EDGES_0 * EDGE_BYTES,
+    UPPER_LISTS * EDGES_UP * EDGE_BYTES,
     NODE_WORDS_BYTES,
   ];
 }

@@ -142,11 +142,11 @@ function compareWithScan(set: VectorSet): void {
   const index = createKernel().createIndex(dim, { graphMin: 1 });
   const putS = secondsOf(() => set.rows.forEach((row, ordinal) => index.put(ordinal, row)));
   const truth = answersTo(set.queries, (query) => index.search(query, K, { exact: true }).ordinals);
-  const linkS = secondsOf(() => finishBackgroundWork(index));
+  const indexS = secondsOf(() => finishBackgroundWork(index));
   const rows = set.rows.length;
   console.log(`\n${set.name}: ${rows} rows of ${dim}, ${set.queries.length} queries, k ${K}`);
   console.log(
-    `put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / linkS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`,
+    `put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / indexS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`,
   );
   printEfs(index, set, truth);
 }

@@ -62,10 +62,10 @@ export interface SearchEf {
 }
 
 /** Progress of the graph of a collection in one shard. */
-export interface LinkingState {
+export interface IndexingState {
   rows: number;
   /** Unindexed rows; searches scan them meanwhile. */
-  unlinked: number;
+  unindexed: number;
   /** Whether quantization or a recall check is in progress. */
   isTuning: boolean;
 }

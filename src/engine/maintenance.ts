@@ -7,7 +7,7 @@ import { SLICE_MS } from './segments/eviction.js';
 import { buildFields, buildWords } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
-const LINK_STEP = 4;
+const INDEX_STEP = 4;
 /** Entries of a dropped collection that one commit deletes. */
 export const PURGE_STEP = 500;
 /** Interval at which free memory is returned to the operating system. */
@@ -72,14 +72,14 @@ function improve(shard: Shard, until: number): boolean {
     if (compactSome(shard, segment)) return true;
     while (index.hasWork) {
       shard.writeFreeze.noteChange();
-      if (index.linkSome(LINK_STEP) === 0 && !index.isTuning) break;
+      if (index.indexSome(INDEX_STEP) === 0 && !index.isTuning) break;
       if (performance.now() >= until) return true;
     }
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
       return shard.writeFreeze.noteChange(), true;
-    while (index.isFillDue) {
+    while (index.isDensifyDue) {
       shard.writeFreeze.noteChange();
-      index.fillSome(LINK_STEP);
+      index.densifySome(INDEX_STEP);
       if (performance.now() >= until) return true;
     }
     if (!index.hasWork) restless.delete(segment);

@@ -21,7 +21,7 @@ import {
 import { outcomeOf } from '../../src/engine/errors.js';
 import { Arenas, Kernel } from '../../src/engine/memory/arena.js';
 import { ShardOwner } from '../../src/engine/owner.js';
-import { linking, prepare } from '../../src/engine/segments/indexes.js';
+import { indexing, prepare } from '../../src/engine/segments/indexes.js';
 import { memoryUse, searchEfOf } from '../../src/engine/segments/segment.js';
 import type { Shard } from '../../src/engine/shard.js';
 import { outcomesOf, refsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
@@ -176,7 +176,7 @@ export class Commands {
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),
-    linking: (request) => linking(this.shard, request),
+    indexing: (request) => indexing(this.shard, request),
     memory: ({ collection }) => memoryUse(this.shard.segments.of(collection)),
     totals: ({ without }) => totals(this.shard, without),
     listDocuments: (request) => listDocuments(this.shard, request),

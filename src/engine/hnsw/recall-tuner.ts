@@ -1,7 +1,7 @@
 // The recall tuner of one index: it decides when quantized vectors are built and rebuilt, and keeps recall at its
 // target. As the index grows, the principal components are trained again at each doubling, and searches for a sample of
 // queries are compared with scans. If recall is too low, `ef` is raised first, then quantized vectors get longer, and
-// at last graph searches use full rows. `VectorIndex` runs one slice with each `linkSome`. Progress is stored in the
+// at last graph searches use full rows. `VectorIndex` runs one slice with each `indexSome`. Progress is stored in the
 // root of the index, so that an index restored from a checkpoint continues where it was. Owner only.
 import type { SearchParams } from '../../api/search.js';
 import type { Instance } from '../memory/bindings.js';
@@ -278,7 +278,7 @@ const DOUBTFUL_MAX = 0.5;
  */
 const QUANTIZED_RECALL_MIN = 0.98;
 /** A check waits until at most this share of the rows is unindexed. */
-const UNLINKED_SHARE_MAX = 0.1;
+const UNINDEXED_SHARE_MAX = 0.1;
 /**
  * The values of `ef` that a check tries, the first being that of an unchecked index. Searches by full rows may go
  * further, because nothing else follows them.
@@ -361,7 +361,7 @@ export class RecallTuner {
   }
 
   private get isCheckDue(): boolean {
-    return this.liveCount >= this.checkAt && this.index.pendingCount <= UNLINKED_SHARE_MAX * this.liveCount;
+    return this.liveCount >= this.checkAt && this.index.pendingCount <= UNINDEXED_SHARE_MAX * this.liveCount;
   }
 
   private *learn(): Generator<undefined, void> {

@@ -114,19 +114,19 @@ export function wayOf(instance: Instance, root: number, k: number, share: number
   const narrowest = instance.word(root + ROOT_EF);
   if (narrowest === SCAN_QUANTIZED) return k <= QUANTIZED_K_MAX ? scanFor(k) : BY_ROWS;
   const ef = Math.max(SHARED_MIN, Math.ceil(narrowest * Math.sqrt(share)), 2 * hitsIn(k, share));
-  const linked = instance.word(root + ROOT_WATERMARK);
-  return scanNs(instance, root, linked) < GRAPH_SEARCH_NS * ef ? BY_ROWS : graphSearch(instance, root, ef, k, linked);
+  const indexed = instance.word(root + ROOT_WATERMARK);
+  return scanNs(instance, root, indexed) < GRAPH_SEARCH_NS * ef ? BY_ROWS : graphSearch(instance, root, ef, k, indexed);
 }
 
 /** The same under the filter of `end` ordinals that has been set. `least`: lower bound of `ef`. */
 function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
-  const linked = instance.word(root + ROOT_WATERMARK);
-  const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, linked));
+  const indexed = instance.word(root + ROOT_WATERMARK);
+  const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, indexed));
   if (rows <= Math.max(ROWS_SCANNED, 4 * k) || !isChecked(instance, root)) return BY_ROWS;
   const byQuantized = instance.word(root + ROOT_QUANTIZER) !== 0 && k <= QUANTIZED_K_MAX;
   const narrowest = Math.max(instance.word(root + ROOT_EF), least);
   if (narrowest === SCAN_QUANTIZED) return byQuantized ? scanFor(k) : BY_ROWS;
-  const share = rows / linked;
+  const share = rows / indexed;
   const isThrough = share >= THROUGH_SHARE;
   const ef = isThrough
     ? Math.ceil((THROUGH_EF * Math.max(narrowest, 2 * k)) / share)

@@ -12,11 +12,11 @@ import {
   NONE,
   ORDINALS_MAX,
   QUANTIZER_LINES,
+  ROOT_DENSIFYING,
   ROOT_DIM,
-  ROOT_FILLING,
   ROOT_GRAPH_MIN,
+  ROOT_INDEXED,
   ROOT_LINES,
-  ROOT_LINKED,
   ROOT_LIVE,
   ROOT_QUANTIZER,
   ROOT_QUANTIZER_NEXT,
@@ -25,7 +25,7 @@ import {
   ROOT_ROW_BYTES,
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
-  ROOT_UNFILLED,
+  ROOT_UNDENSIFIED,
   ROOT_WATERMARK,
   ROW_WORDS_BYTES,
   SCAN_QUANTIZED,
@@ -39,7 +39,7 @@ import { type Hits, type SearchScope, type Way, firstHits, planOf, readHits, way
 export const GRAPH_MIN = 4096;
 export const QUANTIZED_MIN = 4096;
 /** The graph is densified when more than one in this many nodes has been inserted since the last time. */
-const FILL_SHARE = 3;
+const DENSIFY_SHARE = 3;
 
 interface RowPlace {
   /** Byte offset of the block's address in the block table. */
@@ -127,18 +127,18 @@ export class VectorIndex {
     const small =
       this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) &&
       this.instance.word(this.root + ROOT_WATERMARK) === 0;
-    return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_LINKED);
+    return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_INDEXED);
   }
 
   /**
    * Whether the graph should be densified: all rows are indexed, and enough of them were inserted since the last time
    * (kernel/hnsw/graph-builder.ts).
    */
-  get isFillDue(): boolean {
-    const [unfilled, filling, linked] = [ROOT_UNFILLED, ROOT_FILLING, ROOT_LINKED].map((at) =>
+  get isDensifyDue(): boolean {
+    const [undensified, densifying, indexed] = [ROOT_UNDENSIFIED, ROOT_DENSIFYING, ROOT_INDEXED].map((at) =>
       this.instance.word(this.root + at),
     ) as [number, number, number];
-    return this.pendingCount === 0 && (filling !== 0 || FILL_SHARE * unfilled > linked);
+    return this.pendingCount === 0 && (densifying !== 0 || DENSIFY_SHARE * undensified > indexed);
   }
 
   get usedBytes(): number {
@@ -278,14 +278,14 @@ export class VectorIndex {
    * Runs a slice of the recall tuner if it has work, and inserts up to `max` unindexed rows into the graph. Returns how
    * many rows remain unindexed; also 0 if memory is full and no edge can be added.
    */
-  linkSome(max: number): number {
+  indexSome(max: number): number {
     if (this.tuner.step() && this.pendingCount > 0) return this.pendingCount;
-    return this.instance.calls.linkSome(this.instance.scratch, this.root, max);
+    return this.instance.calls.indexSome(this.instance.scratch, this.root, max);
   }
 
   /** Densifies the graph around up to `max` rows if that is due. */
-  fillSome(max: number): void {
-    if (this.isFillDue) this.instance.calls.fillSome(this.instance.scratch, this.root, max);
+  densifySome(max: number): void {
+    if (this.isDensifyDue) this.instance.calls.densifySome(this.instance.scratch, this.root, max);
   }
 
   /**

@@ -45,8 +45,8 @@ interface KernelCalls {
   remove(root: number, ordinal: number): void;
   hideRows(scratch: number, root: number, end: number, max: number): number;
   freeRows(root: number, from: number): void;
-  linkSome(scratch: number, root: number, max: number): number;
-  fillSome(scratch: number, root: number, max: number): void;
+  indexSome(scratch: number, root: number, max: number): number;
+  densifySome(scratch: number, root: number, max: number): void;
   search(
     scratch: number,
     root: number,

@@ -157,7 +157,7 @@ export const ROOT_GRAPH_MIN = 8;
 export const ROOT_ROWS_END = 12;
 export const ROOT_LIVE = 16;
 /** The number of live rows in the graph. */
-export const ROOT_LINKED = 20;
+export const ROOT_INDEXED = 20;
 /** The number of removed rows in the graph. */
 export const ROOT_TOMBSTONES = 24;
 /** The generation of the graph. A node is in the graph when its `NODE_MARK` is equal to it. */
@@ -213,9 +213,9 @@ export const ROOT_CHECK_AT = 84;
 export const ROOT_ROW_TABLE = 92;
 export const ROOT_NODE_TABLE = 96;
 /** The number of nodes linked since the graph was last densified. */
-export const ROOT_UNFILLED = 100;
+export const ROOT_UNDENSIFIED = 100;
 /** One more than the row at which densifying continues; 0 while it is not under way. */
-export const ROOT_FILLING = 104;
+export const ROOT_DENSIFYING = 104;
 /**
  * Scores (floats) from the last measurement of recall. A graph search is trusted when all of its JUDGED best hits score
  * at least the first; a repetition with a broader `ef` is trusted from the second on.
@@ -230,7 +230,7 @@ export const ROOT_BYTES = 256;
 export const ENTRY_LEVEL_SHIFT = 28;
 export const ENTRY_ORDINAL_MASK = 0x0fffffff;
 /**
- * Capacity of the relink queue, which holds rows that were republished below `ROOT_WATERMARK` and wait to be linked. A
+ * Capacity of the relink queue, which holds rows that were republished below `ROOT_WATERMARK` and wait to be indexed. A
  * power of two.
  */
 export const QUEUE_ROWS = 1024;
@@ -420,8 +420,8 @@ export const ORDINALS_MAX = 0x0ffffff0;
  */
 export const WIDE_SCALE = 32767;
 /** The maximum number of edges of a node on level 0, and on each level above. */
-export const LINKS_0 = 32;
-export const LINKS_UP = 16;
+export const EDGES_0 = 32;
+export const EDGES_UP = 16;
 /**
  * Of each 16 neighbouring nodes of a level, one is on the next level too, so its upper list has a fixed place in the
  * block.

@@ -149,12 +149,12 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
  * poll it to wait until searches need no scan; the graph is built in the background. Returns null while the segment is
  * being loaded. Throws ArenaFull if the segment does not fit in memory.
  */
-export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
+export function indexing(shard: Shard, { collection }: ShardRequest<'indexing'>): ShardAnswer<'indexing'> {
   if (!shard.loads.bring(collection)) return null;
-  const state = { rows: 0, unlinked: 0, isTuning: false };
+  const state = { rows: 0, unindexed: 0, isTuning: false };
   for (const { index } of shard.segments.of(collection.id)) {
     state.rows += index.liveCount;
-    state.unlinked += index.pendingCount;
+    state.unindexed += index.pendingCount;
     state.isTuning ||= index.isTuning;
   }
   return state;

@@ -259,6 +259,6 @@ export function searchEfOf(segments: readonly Segment[], k: number, chunks: numb
   const efs = segments.map(({ index }) => index.efFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
   return {
     ef: Math.max(0, ...efs),
-    isSettled: segments.every(({ index }) => !index.hasWork && !index.isFillDue),
+    isSettled: segments.every(({ index }) => !index.hasWork && !index.isDensifyDue),
   };
 }

@@ -1,7 +1,7 @@
 // The commands between the front thread and the shard workers, and their properties. Messages are plain data that
 // survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
 // number: the same commands in the same order give the same shard on any machine.
-import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, SearchEf } from '../../api/collections.js';
+import type { CollectionGroup, CollectionRef, IndexingState, MemoryUse, SearchEf } from '../../api/collections.js';
 import type { Outcome } from '../../api/errors.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
@@ -127,7 +127,7 @@ export interface ShardCommands extends CatalogCommands {
    * Progress of the graph of the shard's segments, which are loaded for it. Answers null while that takes: send it
    * again. Fails with `storage_full` if they do not fit in memory.
    */
-  linking: { request: { collection: CollectionRef }; answer: LinkingState | null };
+  indexing: { request: { collection: CollectionRef }; answer: IndexingState | null };
   /** Documents and chunks of all collections except `without`, and the bytes in use in the shard's memory. */
   totals: { request: { without: CollectionId[] }; answer: ShardCounts & { memoryBytes: number } };
   /**
@@ -213,7 +213,7 @@ const COMMANDS = {
   counts: {},
   memory: { collection: ofId },
   searchEf: { collection: ofId },
-  linking: PREPARATION,
+  indexing: PREPARATION,
   totals: {},
   listDocuments: DOCUMENT_READ,
   getDocument: DOCUMENT_READ,

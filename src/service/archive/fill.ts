@@ -10,7 +10,7 @@ import type { OpenedArchive } from '../../pool/archive-pool.js';
 import { WorkerFault, assertStored } from '../../pool/worker-pool.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
 import { countCollection } from '../collections/usage.js';
-import { untilLinked } from '../reindex/copy.js';
+import { untilIndexedAll } from '../reindex/copy.js';
 import type { ArchiveContext } from './archive.js';
 
 const BATCHES_UNDERWAY_MAX = 4;
@@ -54,7 +54,7 @@ export async function fillStaged(
  * If building fails, for example because memory is full, logs a warning and returns: the collection is then searched
  * without a complete graph. Rejects if the request was cancelled.
  */
-export async function linkStaged(
+export async function indexShadow(
   { store }: ArchiveContext,
   collection: Collection,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export async function linkStaged(
     if (signal.aborted) throw abandoned();
   };
   try {
-    await untilLinked({ store, twin: collection, signal, check }, () => undefined);
+    await untilIndexedAll({ store, twin: collection, signal, check }, () => undefined);
   } catch (error) {
     check();
     store.log.warn(

@@ -24,7 +24,7 @@ import {
 import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
 import { chunkingOf, displayName } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
-import { fillStaged, holdQueries, linkStaged, releaseQueries } from './fill.js';
+import { fillStaged, holdQueries, indexShadow, releaseQueries } from './fill.js';
 
 const TOLD_CHARACTERS_MAX = 200;
 
@@ -220,7 +220,7 @@ async function restore(
   const collection = live ? { ...planned, log_id: logIdOf(live) } : planned;
   const staged = await stageFrom(context, opened, 0, collection, live?.id ?? null, signal);
   await orGivenUp(context, [staged], async () => {
-    if (live) await linkStaged(context, staged, signal);
+    if (live) await indexShadow(context, staged, signal);
     else checkRoom(context, tenant);
     await switchCollection(store, staged.id, { expect: live?.id ?? null });
   });
@@ -316,7 +316,7 @@ async function restoreAll(
   await orGivenUp(context, staged, async () => {
     for (const [place, collection] of planned.entries())
       staged.push(await stageFrom(context, opened, place, collection, null, signal));
-    for (const collection of staged) await linkStaged(context, collection, signal);
+    for (const collection of staged) await indexShadow(context, collection, signal);
     await replaceAll(
       context,
       staged.map(({ id }) => id),

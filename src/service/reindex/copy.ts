@@ -138,7 +138,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Share of unindexed rows that a search can scan beside its graph search without being noticeably slower. */
-const UNLINKED_SHARE_MAX = 0.01;
+const UNINDEXED_SHARE_MAX = 0.01;
 const RECHECK_MS = 200;
 /** If no row is indexed for this long, there is no memory for more edges, and the wait ends. */
 const STANDSTILL_MS = 300_000;
@@ -149,20 +149,20 @@ type Filled = Pick<Copy, 'store' | 'twin' | 'signal' | 'check'>;
  * Waits until the graph of a filled collection is built, except for concurrent writes; before that, searches scan its
  * rows. `told` is called with the number of unindexed rows whenever it changes. Throws what `check` throws.
  */
-export async function untilLinked(copy: Filled, told: (unlinked: number) => void): Promise<void> {
+export async function untilIndexedAll(copy: Filled, told: (unindexed: number) => void): Promise<void> {
   let last = 0;
   let changedAtMs = performance.now();
   for (;;) {
     copy.check();
-    const { unlinked, isDone } = await stateOf(copy);
-    if (unlinked !== last) {
-      told(unlinked);
-      [last, changedAtMs] = [unlinked, performance.now()];
+    const { unindexed, isDone } = await stateOf(copy);
+    if (unindexed !== last) {
+      told(unindexed);
+      [last, changedAtMs] = [unindexed, performance.now()];
     }
     if (isDone) return;
     if (performance.now() - changedAtMs > STANDSTILL_MS)
       return copy.store.log.warn(
-        { collection: copy.twin.id, unlinked },
+        { collection: copy.twin.id, unlinked: unindexed },
         'the graph of a new vector space does not grow; it is searched as it is',
       );
     await sleep(RECHECK_MS, undefined, { signal: copy.signal }).catch(() => undefined);
@@ -170,10 +170,10 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
 }
 
 /** The sum over all shards. */
-async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
-  const states = await retrying(() => Promise.all(shards.requestAll('linking', { collection: refOf(twin) })), signal);
-  const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
-  const unlinked = sum('unlinked');
+async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unindexed: number; isDone: boolean }> {
+  const states = await retrying(() => Promise.all(shards.requestAll('indexing', { collection: refOf(twin) })), signal);
+  const sum = (of: 'rows' | 'unindexed'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
+  const unindexed = sum('unindexed');
   const isQuiet = states.every((state) => state !== null && !state.isTuning);
-  return { unlinked, isDone: isQuiet && unlinked <= UNLINKED_SHARE_MAX * sum('rows') };
+  return { unindexed, isDone: isQuiet && unindexed <= UNINDEXED_SHARE_MAX * sum('rows') };
 }

@@ -253,7 +253,7 @@ export async function endRun(
     jobs,
     store: { shadows, log },
   } = context;
-  const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = jobs.find(id) as StoredJob;
+  const { rate: _, eta_seconds: _eta, unlinked_chunks: _unindexed, ...job } = jobs.find(id) as StoredJob;
   jobs.put(job);
   if (job.staged_id !== null && shadows.find(job.staged_id)) shadows.setMode(job.staged_id, 'later');
   const isGone = error instanceof AppError && GONE.has(error.code);

@@ -6,7 +6,7 @@ import type { StoredJob } from '../../storage/catalog-commands.js';
 import { type CatalogContext, giveUpStaged, nowIso, switchCollection } from '../collections/catalog-changes.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
-import { type Copy, type Page, copyMissing, untilLinked, writesBefore } from './copy.js';
+import { type Copy, type Page, copyMissing, untilIndexedAll, writesBefore } from './copy.js';
 import { passGate } from './gate.js';
 import {
   type ReindexContext,
@@ -95,7 +95,7 @@ class JobRun implements Run {
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
     // A second pass copies the documents that were written meanwhile but could not be embedded.
     await copyMissing(copy);
-    await this.link(copy);
+    await this.index(copy);
     await this.gate(copy);
     this.check();
     await this.commit(copy);
@@ -126,13 +126,13 @@ class JobRun implements Run {
   }
 
   /** Waits for the graph, so that neither the quality gate nor the searches after the switch have to scan. */
-  private async link(copy: Copy): Promise<void> {
+  private async index(copy: Copy): Promise<void> {
     const pace = new Pace();
     let before: number | undefined;
-    await untilLinked(copy, (unlinked) => {
-      const linked = Math.max(0, (before ?? unlinked) - unlinked);
-      before = unlinked;
-      showJob(this.context, this.id, { unlinked_chunks: unlinked, ...pace.after(linked, unlinked) });
+    await untilIndexedAll(copy, (unindexed) => {
+      const linked = Math.max(0, (before ?? unindexed) - unindexed);
+      before = unindexed;
+      showJob(this.context, this.id, { unlinked_chunks: unindexed, ...pace.after(linked, unindexed) });
     });
   }
 
@@ -158,7 +158,7 @@ class JobRun implements Run {
     const { chunks } = await countCollection(copy.store, copy.twin);
     this.check();
     this.isSwitching = true;
-    const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = this.job;
+    const { rate: _, eta_seconds: _eta, unlinked_chunks: _unindexed, ...job } = this.job;
     const done: StoredJob = {
       ...job,
       status: 'succeeded',

@@ -14,9 +14,9 @@ const ROWS = GRAPH_MIN + 500;
 const BASE = '/v1/collections/acme/rows';
 
 /** Of the one shard; null while the collection is being loaded. */
-function unlinked({ parts }: TestServer): Promise<number | undefined> {
+function unindexed({ parts }: TestServer): Promise<number | undefined> {
   const collection = parts.catalog.get(asTenant('acme'), asCollectionName('rows'));
-  return parts.shards.request(0, 'linking', { collection: refOf(collection) }).then((state) => state?.unlinked);
+  return parts.shards.request(0, 'indexing', { collection: refOf(collection) }).then((state) => state?.unindexed);
 }
 
 test('in place of a collection, and of everything: what is switched to is linked', async () => {
@@ -41,7 +41,7 @@ test('in place of a collection, and of everything: what is switched to is linked
   ] as const) {
     const { status, text } = await upload(server, 'PUT', path, bytes);
     assert.equal(status, 200, text);
-    const left = await unlinked(server);
-    assert.ok(left !== undefined && left <= ROWS / 100, `${path}: ${left} rows are not linked`);
+    const left = await unindexed(server);
+    assert.ok(left !== undefined && left <= ROWS / 100, `${path}: ${left} rows are not indexed`);
   }
 });

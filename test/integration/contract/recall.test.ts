@@ -39,7 +39,7 @@ async function recallOf(ef: object): Promise<number> {
   return found / (QUERIES * K);
 }
 
-/** Until all rows are linked a search finds more than its graph search would. */
+/** Until all rows are indexed a search finds more than its graph search would. */
 async function untilSettled(): Promise<void> {
   await recallOf({ ef: 1 });
   for (let tries = 0; tries < 300; tries++) {

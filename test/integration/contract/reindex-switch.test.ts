@@ -1,7 +1,7 @@
 // What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { type LinkingState } from '../../../src/api/collections.js';
+import { type IndexingState } from '../../../src/api/collections.js';
 import { refOf } from '../../../src/storage/catalog-commands.js';
 import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/api/ids.js';
 import { download, upload } from '../../kit/archives.js';
@@ -25,10 +25,10 @@ async function fill({ call }: TestServer): Promise<void> {
 
 /** Shards whose graphs are half there, whatever they do, until it ends; what they say of them else is their own. */
 function withHalfGraphs({ parts: { shards } }: TestServer): { end(): void } {
-  const askAll = shards.requestAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
-  const half = (state: LinkingState | null): LinkingState | null => state && { ...state, unlinked: state.rows / 2 };
+  const askAll = shards.requestAll.bind(shards) as (op: string, request: object) => Promise<IndexingState | null>[];
+  const half = (state: IndexingState | null): IndexingState | null => state && { ...state, unindexed: state.rows / 2 };
   const { mock: held } = mock.method(shards, 'requestAll', (op: string, request: object) =>
-    askAll(op, request).map((answer) => (op === 'linking' ? answer.then(half) : answer)),
+    askAll(op, request).map((answer) => (op === 'indexing' ? answer.then(half) : answer)),
   );
   return { end: () => held.restore() };
 }
@@ -50,9 +50,9 @@ test('a space takes over when its graph is there, and the record tells how many 
   const done = await jobUntil(server, job.job_id, status('succeeded'));
   const after = server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   assert.notEqual(after.id, before.id);
-  const [linking] = await Promise.all(server.parts.shards.requestAll('linking', { collection: refOf(after) }));
+  const [linking] = await Promise.all(server.parts.shards.requestAll('indexing', { collection: refOf(after) }));
   assert.ok(
-    linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTuning,
+    linking && linking.rows === ROWS && linking.unindexed <= ROWS / 100 && !linking.isTuning,
     JSON.stringify(linking),
   );
   assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);

@@ -15,11 +15,11 @@ import { FIXTURES, unpackFixture } from '../../kit/fixtures.js';
 
 function checkGraphs(world: World, label: string): void {
   for (const segment of world.shard.segments.all()) {
-    const { badLinks, unreachable } = inspectGraph(
+    const { badEdges, unreachable } = inspectGraph(
       world.memories[segment.arena] as WebAssembly.Memory,
       segment.index.root,
     );
-    assert.deepEqual([badLinks, unreachable], [0, 0], label);
+    assert.deepEqual([badEdges, unreachable], [0, 0], label);
   }
 }
 

@@ -139,7 +139,7 @@ export class World {
       for (let step = 0; step < steps && compactSome(this.shard, segment); step++);
       for (let step = 0; step < steps && segment.index.hasWork; step++) {
         this.shard.writeFreeze.noteChange();
-        segment.index.linkSome(64);
+        segment.index.indexSome(64);
       }
       if (segment.words?.mergeSome(1) || segment.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
     }
@@ -328,11 +328,11 @@ export async function writeAndRestart(seed: number): Promise<void> {
   world.work(Infinity);
   world.check('in the end');
   for (const segment of world.shard.segments.of(LARGE.id)) {
-    const { badLinks, unreachable } = inspectGraph(
+    const { badEdges, unreachable } = inspectGraph(
       world.memories[segment.arena] as WebAssembly.Memory,
       segment.index.root,
     );
-    assert.deepEqual([badLinks, unreachable], [0, 0]);
+    assert.deepEqual([badEdges, unreachable], [0, 0]);
   }
 }
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
 import { type VectorIndex, placeOf } from '../../../src/engine/hnsw/vector-index.js';
 import {
+  EDGES_0,
+  EDGES_UP,
   FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
-  LINKS_0,
-  LINKS_UP,
   NODE_WORDS_BYTES,
   NONE,
   ROOT_ENTRY,
@@ -25,18 +25,18 @@ interface GraphReport {
   readonly nodes: number;
   readonly copies: number;
   /**
-   * Links of any level that the other side does not return, that stand twice in a list, or that lead to its own node or
+   * Edges of any level that the other side does not return, that stand twice in a list, or that lead to its own node or
    * to a row that is none.
    */
-  readonly badLinks: number;
+  readonly badEdges: number;
   /** Nodes that no path on level 0 leads to from the entry point. */
   readonly unreachable: number;
   /** Of level 0, in the mean of its nodes. */
-  readonly links: number;
+  readonly edges: number;
 }
 
 interface Node {
-  readonly links: readonly number[];
+  readonly edges: readonly number[];
   /** Of the levels above. */
   readonly upper: readonly (readonly number[])[];
   readonly isCopy: boolean;
@@ -47,35 +47,35 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
   const words = new Uint32Array(memory.buffer);
   const word = (at: number): number => words[at >>> 2] as number;
   const end = word(root + ROOT_ROWS_END);
-  const linked = new Map<number, Node>();
+  const indexed = new Map<number, Node>();
   for (let ordinal = 0; ordinal < end; ordinal++) {
     const node = readNode(word, root, ordinal);
-    if (node) linked.set(ordinal, node);
+    if (node) indexed.set(ordinal, node);
   }
-  const nodes = new Map([...linked].filter(([, { isCopy }]) => !isCopy));
-  const isMutual = (from: number, to: number): boolean => nodes.get(to)?.links.includes(from) ?? false;
+  const nodes = new Map([...indexed].filter(([, { isCopy }]) => !isCopy));
+  const isMutual = (from: number, to: number): boolean => nodes.get(to)?.edges.includes(from) ?? false;
   const isMutualAbove = (from: number, to: number, level: number): boolean =>
     nodes.get(to)?.upper[level]?.includes(from) ?? false;
-  const badLinks = [...nodes].flatMap(([from, { links }]) => links.filter((to) => !isMutual(from, to))).length;
+  const badEdges = [...nodes].flatMap(([from, { edges }]) => edges.filter((to) => !isMutual(from, to))).length;
   const repeated = [...nodes].reduce(
-    (sum, [from, { links }]) => sum + links.length - new Set(links.filter((to) => to !== from)).size,
+    (sum, [from, { edges }]) => sum + edges.length - new Set(edges.filter((to) => to !== from)).size,
     0,
   );
   const badAbove = [...nodes].flatMap(([from, { upper }]) =>
-    upper.flatMap((links, level) => links.filter((to) => !isMutualAbove(from, to, level))),
+    upper.flatMap((edges, level) => edges.filter((to) => !isMutualAbove(from, to, level))),
   ).length;
   const reached = reach(nodes, word(root + ROOT_ENTRY) & 0x0fffffff);
   return {
     nodes: nodes.size,
-    copies: linked.size - nodes.size,
-    badLinks: badLinks + badAbove + repeated,
+    copies: indexed.size - nodes.size,
+    badEdges: badEdges + badAbove + repeated,
     unreachable: nodes.size - reached,
-    links: totalOf(nodes) / nodes.size,
+    edges: totalOf(nodes) / nodes.size,
   };
 }
 
 function totalOf(nodes: ReadonlyMap<number, Node>): number {
-  return [...nodes.values()].reduce((sum, { links }) => sum + links.length, 0);
+  return [...nodes.values()].reduce((sum, { edges }) => sum + edges.length, 0);
 }
 
 /** The node of an ordinal, or undefined where it is not in the graph. */
@@ -87,14 +87,14 @@ function readNode(word: (at: number) => number, root: number, ordinal: number): 
   const nodeWords = block + row * NODE_WORDS_BYTES;
   if (word(nodeWords) !== word(root + ROOT_GRAPH)) return undefined;
   const lists = block + rows * NODE_WORDS_BYTES;
-  const links = readList(word, lists + row * LINKS_0 * 4, LINKS_0);
+  const edges = readList(word, lists + row * EDGES_0 * 4, EDGES_0);
   const upper: number[][] = [];
-  let at = lists + rows * LINKS_0 * 4;
+  let at = lists + rows * EDGES_0 * 4;
   for (let level = 1, shift = LEVEL_BITS; level <= levelOf(ordinal); level++, shift += LEVEL_BITS) {
-    upper.push(readList(word, at + (row >>> shift) * LINKS_UP * 4, LINKS_UP));
-    at += Math.max(1, rows >>> shift) * LINKS_UP * 4;
+    upper.push(readList(word, at + (row >>> shift) * EDGES_UP * 4, EDGES_UP));
+    at += Math.max(1, rows >>> shift) * EDGES_UP * 4;
   }
-  return { links, upper, isCopy: word(nodeWords + 4) !== 0 };
+  return { edges, upper, isCopy: word(nodeWords + 4) !== 0 };
 }
 
 function readList(word: (at: number) => number, at: number, width: number): number[] {
@@ -124,7 +124,7 @@ function nibbleOf(group: number): number {
 
 function reach(nodes: ReadonlyMap<number, Node>, entry: number): number {
   const seen = new Set(nodes.has(entry) ? [entry] : []);
-  for (const ordinal of seen) for (const next of nodes.get(ordinal)?.links ?? []) seen.add(next);
+  for (const ordinal of seen) for (const next of nodes.get(ordinal)?.edges ?? []) seen.add(next);
   return seen.size;
 }
 
@@ -144,14 +144,14 @@ export function createPair(): Pair {
   return { memory, index: createKernel(memory).createIndex(DIM, { graphMin: 100 }), twin: new NaiveIndex() };
 }
 
-export function linkAll(index: VectorIndex): void {
-  while (index.linkSome(64) > 0);
+export function indexAll(index: VectorIndex): void {
+  while (index.indexSome(64) > 0);
 }
 
 export function build(next: () => Float32Array): Pair {
   const pair = createPair();
   for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, next());
-  linkAll(pair.index);
+  indexAll(pair.index);
   return pair;
 }
 

@@ -39,7 +39,7 @@ test('dropped indexes give all their memory back, and it is used again', () => {
     const indexes = [DIM, 100, 7].map((dim) => kernel.createIndex(dim, { graphMin: 10 }));
     for (let ordinal = 0; ordinal < 1000; ordinal++)
       for (const index of indexes) index.put(ordinal, randomVector(prng, index.dim));
-    for (const index of indexes) while (index.linkSome(100) > 0);
+    for (const index of indexes) while (index.indexSome(100) > 0);
     assert(kernel.usedBytes() - before >= indexes.reduce((sum, index) => sum + index.usedBytes, 0));
     for (const at of [1, 0, 2]) indexes[at]?.drop();
     if (round === 0) reserved = kernel.reservedBytes();
@@ -71,11 +71,11 @@ test('a full arena says so, and keeps and finds all it has', () => {
   assertExact(index, twin, query, 20, index.search(query, 20), 'replaced in a full arena');
 });
 
-test('where no link can be made rows stay unlinked and are found', () => {
+test('where no edge can be made rows stay unlinked and are found', () => {
   const index = createKernel(createMemory(PAGES_FEW)).createIndex(DIM, { graphMin: 1 });
   const twin = new NaiveIndex();
   const rows = fill(index, twin);
-  while (index.linkSome(rows) > 0);
+  while (index.indexSome(rows) > 0);
   assert(index.pendingCount > 0);
   const prng = createPrng(4);
   for (let i = 0; i < 2000; i++) {

@@ -36,7 +36,7 @@ test(`a reader beside a writer, seed ${SEED}`, async () => {
     const ordinal = prng.int(ORDINALS);
     if (prng.int(3) > 0) put(ordinal);
     else if (ordinal >= 4 * K && index.isLive(ordinal)) index.remove(ordinal);
-    if (i % 8 === 0 && index.linkSome(4) === 0) index.fillSome(4);
+    if (i % 8 === 0 && index.indexSome(4) === 0) index.densifySome(4);
   }
   Atomics.store(stop, 0, 1);
   const [report] = (await once(worker, 'message')) as [ReaderReport];

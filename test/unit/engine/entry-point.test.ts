@@ -1,5 +1,5 @@
 // A search beside the removal of the entry point: the graph search begins elsewhere, or rows are scanned. It is not
-// answered by those rows alone that wait for their links, of which there are more than it wants.
+// answered by those rows alone that wait for their edges, of which there are more than it wants.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import { QUEUE_ROWS, ROOT_ENTRY } from '../../../src/engine/memory/layout.js';
 import type { EntryReaderReport, EntryReaderStart } from '../../kit/engine/entry-reader.js';
-import { linkAll } from '../../kit/engine/graph.js';
+import { indexAll } from '../../kit/engine/graph.js';
 import { createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
 
 const DIM = 8;
@@ -28,7 +28,7 @@ test(`a reader beside a writer who takes the entry point out, seed ${SEED}`, asy
     vectorOf(row).set(randomVector(prng, DIM));
     index.put(row, vectorOf(row));
   }
-  linkAll(index);
+  indexAll(index);
 
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const workerData: EntryReaderStart = { module, memory, root: index.root, stop, rows: ROWS, vectors, seed: SEED };

@@ -1,10 +1,10 @@
 // Graph search under a filter: its recall where the filter has nothing to do with the vectors, where it keeps one
-// region near the query or far from it, among copies, removed rows and rows that wait for their link.
+// region near the query or far from it, among copies, removed rows and rows that wait to be indexed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
-import { build, DIM, linkAll, put, ROWS, searchWithin, type Pair } from '../../kit/engine/graph.js';
+import { build, DIM, indexAll, put, ROWS, searchWithin, type Pair } from '../../kit/engine/graph.js';
 import { clusteredVectors, randomBitmap } from '../../kit/engine/arena.js';
 import { assertSound, recallOf } from '../../kit/engine/naive-vector-index.js';
 
@@ -81,6 +81,6 @@ test('filters over copies of few vectors, removed rows and rows that wait', () =
         `${state}, copies, share ${share}`,
       );
     }
-    linkAll(pair.index);
+    indexAll(pair.index);
   }
 });

@@ -1,5 +1,5 @@
 // Filtered searches, ties and scores of given rows against the naive twin, on seeded random sequences of operations:
-// rows replaced, removed, staged, waiting for their link, and one vector in many rows.
+// rows replaced, removed, staged, waiting to be indexed, and one vector in many rows.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -32,7 +32,7 @@ function change(prng: Prng, { index, twin }: Pair): void {
   } else if (choice < 8) {
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
   } else {
-    index.linkSome(1 + prng.int(40));
+    index.indexSome(1 + prng.int(40));
   }
 }
 

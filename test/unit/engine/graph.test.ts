@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { assertRecall, build, DIM, linkAll, put, recall, ROWS } from '../../kit/engine/graph.js';
+import { assertRecall, build, DIM, indexAll, put, recall, ROWS } from '../../kit/engine/graph.js';
 import { clusteredVectors, createKernel, SEEDS } from '../../kit/engine/arena.js';
 import { assertSound } from '../../kit/engine/naive-vector-index.js';
 
@@ -19,7 +19,7 @@ for (const seed of SEEDS.slice(0, 2)) {
         pair.twin.remove(ordinal);
       }
       if (round % 2 === 0) assertRecall(pair, next, `seed ${seed}, round ${round}, unlinked`);
-      linkAll(pair.index);
+      indexAll(pair.index);
       assertRecall(pair, next, `seed ${seed}, round ${round}`);
     }
   });
@@ -32,9 +32,9 @@ test('a graph whose rows have all been replaced is as good as one built at once,
   const fresh = recall(pair, next, 16, 'fresh');
   for (let i = 0; i < 3 * ROWS; i++) {
     put(pair, prng.int(ROWS), next());
-    if (i % 300 === 0) linkAll(pair.index);
+    if (i % 300 === 0) indexAll(pair.index);
   }
-  linkAll(pair.index);
+  indexAll(pair.index);
   const churned = recall(pair, next, 16, 'churned');
   assert(churned >= fresh - 0.01, `recall@10 ${churned} after ${fresh}`);
 });
@@ -48,7 +48,7 @@ test('new rows among removed ones are linked so that they are found', () => {
     pair.index.remove(ordinal);
     pair.twin.remove(ordinal);
   }
-  linkAll(pair.index);
+  indexAll(pair.index);
   assertRecall(pair, next, 'linked among removed rows');
 });
 
@@ -75,7 +75,7 @@ test('when removed rows outnumber the live the graph is made anew', () => {
   }
   assert(pair.index.pendingCount > 0);
   assertRecall(pair, next, 'scanned');
-  linkAll(pair.index);
+  indexAll(pair.index);
   assert.equal(pair.index.pendingCount, 0);
   assertRecall(pair, next, 'linked again');
 });
@@ -97,10 +97,10 @@ test('an index below its graph minimum has nothing to link', () => {
   const next = clusteredVectors(createPrng(14), DIM, 4, 0.5);
   for (let ordinal = 0; ordinal < 99; ordinal++) index.put(ordinal, next());
   assert.equal(index.pendingCount, 0);
-  assert.equal(index.linkSome(10), 0);
+  assert.equal(index.indexSome(10), 0);
   index.put(99, next());
   assert.equal(index.pendingCount, 100);
-  assert.equal(index.linkSome(10), 90);
+  assert.equal(index.indexSome(10), 90);
 });
 
 test('the same operations give the same graph, so the same answers', () => {
@@ -109,8 +109,8 @@ test('the same operations give the same graph, so the same answers', () => {
     const next = clusteredVectors(prng, DIM, 40, 0.7);
     const { index } = build(next);
     for (let i = 0; i < 300; i++) index.put(prng.int(ROWS), next());
-    linkAll(index);
-    // A narrow graph search depends on every link it meets.
+    indexAll(index);
+    // A narrow graph search depends on every edge it meets.
     return Array.from({ length: 50 }, () => [...index.search(next(), 5, { ef: 5 }).ordinals]);
   });
   assert.deepEqual(answers[0], answers[1]);

@@ -10,7 +10,7 @@ test('equal scores are ordered by ordinal, scanned or walked', () => {
   index.put(2, Float32Array.of(-3, 4));
   const expected = [1, 3, 5, 7];
   assert.deepEqual([...index.search(Float32Array.of(6, 8), 4).ordinals], expected);
-  index.linkSome(100);
+  index.indexSome(100);
   assert.deepEqual([...index.search(Float32Array.of(6, 8), 4, { ef: 10 }).ordinals], expected);
 });
 

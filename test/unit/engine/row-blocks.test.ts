@@ -7,9 +7,9 @@ import type { Ordinal } from '../../../src/api/ids.js';
 import { ArenaFull } from '../../../src/engine/memory/bindings.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import {
+  EDGES_0,
   FINE_PLACE,
   FIRST_ROWS,
-  LINKS_0,
   ORDINALS_MAX,
   SMALL_TABLE_BYTES,
   TABLE_BYTES,
@@ -80,7 +80,7 @@ for (const seed of SEEDS) {
     for (const [i, ordinal] of rest.entries()) {
       put(ordinal);
       if (i % 100 !== 0) continue;
-      index.linkSome(prng.int(200));
+      index.indexSome(prng.int(200));
       const query = randomVector(prng, DIM);
       reader.read(() => {
         const seen = reader.attach(index.root);
@@ -88,9 +88,9 @@ for (const seed of SEEDS) {
         assertSound(seen, twin, query, 10, seen.search(query, 10, { ef: 64 }), 'growing');
       });
     }
-    while (index.hasWork) index.linkSome(100);
-    const { badLinks, unreachable } = inspectGraph(memory, index.root);
-    assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
+    while (index.hasWork) index.indexSome(100);
+    const { badEdges, unreachable } = inspectGraph(memory, index.root);
+    assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
     assert.deepEqual(
       [...index.liveRows()],
       [...twin.rows.keys()].sort((a, b) => a - b),
@@ -101,7 +101,7 @@ for (const seed of SEEDS) {
     column.drop();
     index.drop();
     while (owner.reclaim());
-    assert.ok(owner.usedBytes() < before - 4000 * 4 * LINKS_0);
+    assert.ok(owner.usedBytes() < before - 4000 * 4 * EDGES_0);
   });
 }
 

@@ -1,5 +1,5 @@
 // The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there
-// for others. Against the naive twin, with a graph and quantized vectors, and with the links as they stand in memory.
+// for others. Against the naive twin, with a graph and quantized vectors, and with the edges as they stand in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -19,7 +19,7 @@ interface Trimmed {
 }
 
 function link(index: VectorIndex): void {
-  while (index.hasWork) index.linkSome(50);
+  while (index.hasWork) index.indexSome(50);
 }
 
 function check({ index, twin }: Trimmed, queries: readonly Float32Array[], label: string): void {
@@ -89,8 +89,8 @@ for (const seed of SEEDS) {
       );
       link(index);
       check(trimmed, queries, 'linked again');
-      const { badLinks, unreachable } = inspectGraph(memory, index.root);
-      assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
+      const { badEdges, unreachable } = inspectGraph(memory, index.root);
+      assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
     }
     const before = owner.usedBytes();
     index.drop();

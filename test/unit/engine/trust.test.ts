@@ -28,7 +28,7 @@ function put(rows: readonly Float32Array[]): VectorIndex {
 
 function settled(rows: readonly Float32Array[]): VectorIndex {
   const index = put(rows);
-  while (index.hasWork) index.linkSome(64);
+  while (index.hasWork) index.indexSome(64);
   return index;
 }
 
@@ -132,7 +132,7 @@ test('until its recall has been checked an index is scanned', () => {
   for (let steps = 0; index.hasWork; steps++) {
     const isChecked = index['instance'].word(index.root + ROOT_CHECKED) !== 0;
     if (!isChecked && steps % 50 === 0) assert.equal(recallsOf(index, questions).worst, 1);
-    index.linkSome(8);
+    index.indexSome(8);
   }
   assert.notEqual(index['instance'].word(index.root + ROOT_CHECKED), 0);
   assert(recallsOf(index, questions).mean >= 0.97);

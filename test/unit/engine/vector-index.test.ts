@@ -31,8 +31,8 @@ function step(prng: Prng, { index, twin }: Pair, label: string): void {
     // Staged and never published: no search may see it, and its ordinal stays usable.
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
   } else if (choice < 17) {
-    index.linkSome(1 + prng.int(40));
-    index.fillSome(prng.int(40));
+    index.indexSome(1 + prng.int(40));
+    index.densifySome(prng.int(40));
   } else {
     const k = 1 + prng.int(20);
     assertExact(index, twin, vector, k, index.search(vector, k, { exact: true }), `${label}, exact`);
@@ -70,7 +70,7 @@ describe('an index agrees with its naive twin', () => {
         pairs[at] = createPair(kernel, 1 + prng.int(70), 1 + prng.int(100), precision());
       }
       for (const pair of pairs) {
-        while (pair.index.linkSome(100) > 0);
+        while (pair.index.indexSome(100) > 0);
         assert.equal(pair.index.pendingCount, 0);
         assertScores(prng, pair);
       }
@@ -86,7 +86,7 @@ describe('an index agrees with its naive twin', () => {
       const pair = createPair(createKernel(), dim, 1);
       const vector = randomVector(prng, dim);
       pair.index.put(ordinal, vector);
-      pair.index.linkSome(1e6);
+      pair.index.indexSome(1e6);
       const { ordinals, scores } = pair.index.search(vector, 5);
       assert.deepEqual([...ordinals], [ordinal]);
       assert(Math.abs((scores[0] as number) - 1) <= 1e-6);
@@ -101,7 +101,7 @@ describe('an index agrees with its naive twin', () => {
       pair.index.put(ordinal, vector);
       pair.twin.put(ordinal, vector);
     }
-    pair.index.linkSome(500);
+    pair.index.indexSome(500);
     for (const k of [10_001, 11_999, 20_000]) {
       const query = randomVector(prng, 4);
       assertExact(pair.index, pair.twin, query, k, pair.index.search(query, k), `k ${k}`);

@@ -17,7 +17,7 @@ import { hasRow, isLive, listAt, putInBatch } from '../memory/row-blocks';
 import { areaAt } from '../memory/scratch';
 import { NEAR_LIVE, nearAt, nearOrdinal, visit } from './candidates';
 import { copyAfter, isCopy } from './duplicate-vectors';
-import { isLinked, linkIn, widthOf } from './graph';
+import { edgeIn, isIndexed, widthOf } from './graph';
 
 /**
  * A node with fewer admitted neighbours is expanded to the neighbours of its neighbours until this many are found; at
@@ -148,7 +148,7 @@ export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u
     let bits = allowedBits(scratch, word, end);
     for (; rank < <u32>popcnt(bits) && count < <u32>BATCH_ROWS; rank += step) {
       const ordinal = (word << 5) + nthBit(bits, rank);
-      if (ordinal == start || !isLinked(root, ordinal) || isCopy(root, ordinal) || !visit(scratch, ordinal)) continue;
+      if (ordinal == start || !isIndexed(root, ordinal) || isCopy(root, ordinal) || !visit(scratch, ordinal)) continue;
       putInBatch(scratch, count++, ordinal);
     }
     rank -= popcnt(bits);
@@ -168,7 +168,7 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
   let found = gather(scratch, root, list, rowsEnd, 0, true);
   let bridges: u32 = 0;
   for (let slot: u32 = 0; slot < widthOf(0) && found >> 16 < <u32>TWO_HOP_MIN; slot++) {
-    const other = linkIn(list, slot);
+    const other = edgeIn(list, slot);
     if (other == NONE) break;
     // A node that is visited and not admitted has been expanded to its neighbours already.
     if (other >= rowsEnd || admits(scratch, root, other) || !visit(scratch, other)) continue;
@@ -187,7 +187,7 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
 function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: u32, near: bool): u32 {
   let found = before;
   for (let slot: u32 = 0; slot < widthOf(0); slot++) {
-    const next = linkIn(list, slot);
+    const next = edgeIn(list, slot);
     if (next == NONE) break;
     if (next >= rowsEnd || !(near ? admits(scratch, root, next) : isAllowed(scratch, next))) continue;
     putInBatch(scratch, found & 0xffff, next);

@@ -4,21 +4,21 @@
 import {
   CANDIDATES,
   CHOSEN,
+  EDGES_0,
+  EDGES_UP,
   EF_CONSTRUCTION,
   ENTRY_LEVEL_SHIFT,
-  LINKS_0,
-  LINKS_UP,
   NODE_MARK,
   NONE,
   QUEUE_ROWS,
-  ROOT_FILLING,
+  ROOT_DENSIFYING,
   ROOT_GRAPH,
-  ROOT_LINKED,
+  ROOT_INDEXED,
   ROOT_QUEUE,
   ROOT_QUEUE_HEAD,
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
-  ROOT_UNFILLED,
+  ROOT_UNDENSIFIED,
   ROOT_WATERMARK,
   SCRATCH_BEST,
 } from '../../memory/layout';
@@ -31,16 +31,16 @@ import { NEAR_LIVE, clearVisited, ensureNear, ensureVisited, nearAt, offerNear }
 import { clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
 import {
   clearList,
-  countLinks,
+  countEdges,
+  edgeIn,
   entryOf,
-  isLinked,
+  isIndexed,
   join,
   levelOf,
-  linkIn,
   pendingCount,
   resetGraph,
+  setEdge,
   setEntry,
-  setLink,
   unlinkOne,
   widthOf,
 } from './graph';
@@ -90,11 +90,11 @@ function sortKeys(keys: usize, count: u32): void {
  * A full list is selected anew. The nodes dropped from it lose `ordinal` from their lists, so edges stay symmetric;
  * `added` may be one of them.
  */
-function addLink(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
+function addEdge(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
   const list = listAt(root, ordinal, level);
   const width = widthOf(level);
-  const count = countLinks(list, width);
-  if (count < width) setLink(list, count, added);
+  const count = countEdges(list, width);
+  if (count < width) setEdge(list, count, added);
   else chooseAnew(scratch, root, ordinal, level, added);
 }
 
@@ -104,25 +104,25 @@ function chooseAnew(scratch: usize, root: usize, ordinal: u32, level: u32, added
   const vector = setOperand(root, ordinal, operandIn(scratch, root));
   const keys = scratch + CANDIDATES;
   for (let i: u32 = 0; i <= width; i++) {
-    const other = i < width ? linkIn(list, i) : added;
+    const other = i < width ? edgeIn(list, i) : added;
     store<u64>(keys + ((<usize>i) << 3), keyOf(cosine(root, vector, other), other));
   }
   sortKeys(keys, width + 1);
   const chosen = choose(scratch, root, keys, width + 1, width);
-  const dropped = keepLinks(scratch, list, width, chosen);
+  const dropped = keepEdges(scratch, list, width, chosen);
   for (let i: u32 = 0; i < dropped; i++) {
     const candidate = ordinalOf(load<u64>(keys + ((<usize>i) << 3)));
     unlinkOne(root, candidate, level, ordinal);
-    if (linkIn(listAt(root, candidate, level), 0) == NONE) rehang(scratch, root, candidate, level, chosen);
+    if (edgeIn(listAt(root, candidate, level), 0) == NONE) rehang(scratch, root, candidate, level, chosen);
   }
 }
 
 /**
  * Writes a list of the selected keys and of the nearest others, up to three quarters of the width. Full lists find more
- * (see `fillSome`), and a free quarter delays the next selection. Moves the dropped keys to the front of CANDIDATES and
- * returns how many. Both arrays are sorted alike, so one pass is enough.
+ * (see `densifySome`), and a free quarter delays the next selection. Moves the dropped keys to the front of CANDIDATES
+ * and returns how many. Both arrays are sorted alike, so one pass is enough.
  */
-function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
+function keepEdges(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
   const keys = scratch + CANDIDATES;
   const most = width - (width >> 2);
   let others = max(most, chosen) - chosen;
@@ -137,9 +137,9 @@ function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
       store<u64>(keys + ((<usize>(i - kept)) << 3), key);
       continue;
     }
-    setLink(list, kept++, ordinalOf(key));
+    setEdge(list, kept++, ordinalOf(key));
   }
-  for (let slot = kept; slot < width; slot++) setLink(list, slot, NONE);
+  for (let slot = kept; slot < width; slot++) setEdge(list, slot, NONE);
   return width + 1 - kept;
 }
 
@@ -157,18 +157,18 @@ function chosenAt(scratch: usize, place: u32): u32 {
 }
 
 /** Links a live row that is not in the graph. False, with nothing changed, when memory is full. */
-function link(scratch: usize, root: usize, ordinal: u32): bool {
+function insert(scratch: usize, root: usize, ordinal: u32): bool {
   if (!prepare(scratch, root, ordinal)) return false;
   const entry = entryOf(root);
   if (entry == NONE) setEntry(root, ordinal, levelOf(ordinal));
-  else linkFrom(scratch, root, ordinal, entry);
+  else insertFrom(scratch, root, ordinal, entry);
   store<u32>(nodeWordsAt(root, ordinal), load<u32>(root, ROOT_GRAPH), NODE_MARK);
-  store<u32>(root, load<u32>(root, ROOT_LINKED) + 1, ROOT_LINKED);
-  store<u32>(root, load<u32>(root, ROOT_UNFILLED) + 1, ROOT_UNFILLED);
+  store<u32>(root, load<u32>(root, ROOT_INDEXED) + 1, ROOT_INDEXED);
+  store<u32>(root, load<u32>(root, ROOT_UNDENSIFIED) + 1, ROOT_UNDENSIFIED);
   return true;
 }
 
-function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
+function insertFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
   const level = levelOf(ordinal);
   const top = min(level, entry >> ENTRY_LEVEL_SHIFT);
   const candidates = chooseLists(scratch, root, ordinal, top, entry);
@@ -178,7 +178,7 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
     hang(root, ordinal, original);
     return;
   }
-  for (let at: u32 = 0; at <= top; at++) publishLinks(scratch, root, ordinal, at);
+  for (let at: u32 = 0; at <= top; at++) publishEdges(scratch, root, ordinal, at);
   if (level > entry >> ENTRY_LEVEL_SHIFT) setEntry(root, ordinal, level);
 }
 
@@ -216,12 +216,12 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
     candidates = rescore(
       scratch,
       root,
-      searchLevel(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE),
+      searchLevel(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, EDGES_UP, NONE),
     );
     start = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST)));
-    const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, LINKS_UP);
+    const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, EDGES_UP);
     const list = listAt(root, ordinal, at);
-    for (let i: u32 = 0; i < chosen; i++) setLink(list, i, ordinalOf(load<u64>(scratch + ((<usize>i) << 3), CHOSEN)));
+    for (let i: u32 = 0; i < chosen; i++) setEdge(list, i, ordinalOf(load<u64>(scratch + ((<usize>i) << 3), CHOSEN)));
   }
   return candidates;
 }
@@ -237,7 +237,7 @@ function rescore(scratch: usize, root: usize, found: u32): u32 {
   let live: u32 = 0;
   for (let place: u32 = 0; place < found; place++) live += u32((nearAt(scratch, place) & NEAR_LIVE) != 0);
   clearBest(scratch, RESCORED);
-  offerNear(scratch, root, found, RESCORED, live >= <u32>LINKS_UP);
+  offerNear(scratch, root, found, RESCORED, live >= <u32>EDGES_UP);
   return sortBest(scratch);
 }
 
@@ -245,11 +245,11 @@ function rescore(scratch: usize, root: usize, found: u32): u32 {
  * Adds the node to the lists of its neighbours. The loop runs from the last slot to the first, because a neighbour that
  * rejects the edge is removed, and the last neighbour moves into its slot.
  */
-function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): void {
+function publishEdges(scratch: usize, root: usize, ordinal: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
   for (let i = <i32>widthOf(level) - 1; i >= 0; i--) {
-    const other = linkIn(list, i);
-    if (other != NONE) addLink(scratch, root, other, level, ordinal);
+    const other = edgeIn(list, i);
+    if (other != NONE) addEdge(scratch, root, other, level, ordinal);
   }
 }
 
@@ -263,14 +263,14 @@ export function queued(root: usize, number: u32): u32 {
 
 /**
  * Enters a row that is about to be published below `ROOT_WATERMARK` into the relink queue, so that searches scan it.
- * When the queue is full, its first row is linked; if that fails because memory is full, the graph is dropped, which
+ * When the queue is full, its first row is indexed; if that fails because memory is full, the graph is dropped, which
  * needs no memory.
  */
 export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
   if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;
   const tail = load<u32>(root, ROOT_QUEUE_TAIL);
   const full = tail - load<u32>(root, ROOT_QUEUE_HEAD) == QUEUE_ROWS;
-  if (full && !linkQueued(scratch, root)) {
+  if (full && !insertQueued(scratch, root)) {
     resetGraph(root);
     return;
   }
@@ -282,23 +282,23 @@ export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
  * Links up to `max` rows, those in the relink queue first. Returns the number of live rows still to be linked; 0 also
  * when memory is full.
  */
-export function linkSome(scratch: usize, root: usize, max: u32): u32 {
+export function indexSome(scratch: usize, root: usize, max: u32): u32 {
   if (pendingCount(root) == 0 || !ensureQueue(root)) return 0;
   let left = max;
   for (; left > 0 && load<u32>(root, ROOT_QUEUE_HEAD) != load<u32>(root, ROOT_QUEUE_TAIL); left--) {
-    if (!linkQueued(scratch, root)) return 0;
+    if (!insertQueued(scratch, root)) return 0;
   }
   for (; left > 0 && load<u32>(root, ROOT_WATERMARK) < load<u32>(root, ROOT_ROWS_END); left--) {
     const ordinal = load<u32>(root, ROOT_WATERMARK);
-    if (!linkIfLive(scratch, root, ordinal)) return 0;
+    if (!insertIfLive(scratch, root, ordinal)) return 0;
     atomic.store<u32>(root, ordinal + 1, ROOT_WATERMARK);
   }
   return pendingCount(root);
 }
 
-function linkQueued(scratch: usize, root: usize): bool {
+function insertQueued(scratch: usize, root: usize): bool {
   const head = load<u32>(root, ROOT_QUEUE_HEAD);
-  if (!linkIfLive(scratch, root, queued(root, head))) return false;
+  if (!insertIfLive(scratch, root, queued(root, head))) return false;
   atomic.store<u32>(root, head + 1, ROOT_QUEUE_HEAD);
   return true;
 }
@@ -306,8 +306,8 @@ function linkQueued(scratch: usize, root: usize): bool {
 /**
  * Links a row unless it has been removed or linked since: a queued row may have been, and may be in the queue twice.
  */
-function linkIfLive(scratch: usize, root: usize, ordinal: u32): bool {
-  return !hasRow(root, ordinal) || !isLive(root, ordinal) || isLinked(root, ordinal) || link(scratch, root, ordinal);
+function insertIfLive(scratch: usize, root: usize, ordinal: u32): bool {
+  return !hasRow(root, ordinal) || !isLive(root, ordinal) || isIndexed(root, ordinal) || insert(scratch, root, ordinal);
 }
 
 function ensureQueue(root: usize): bool {
@@ -320,9 +320,9 @@ function ensureQueue(root: usize): bool {
 }
 
 /** Densifying fills the lists of nodes with fewer neighbours than this. */
-const FILLED_LINKS = 28;
+const DENSIFIED_EDGES = 28;
 /** `ef` and early-stop limit of the graph search from the node, by whose candidates its list is filled. */
-const FILL_EF = 48;
+const DENSIFY_EF = 48;
 const DENSIFY_EARLY_STOP = 8;
 
 /**
@@ -331,28 +331,28 @@ const DENSIFY_EARLY_STOP = 8;
  * time when no row waits to be linked, and begins again when a third of the nodes is new, since linking a node
  * reselects the full lists that it is added to and frees slots in them. The pass ends early when memory is full.
  */
-export function fillSome(scratch: usize, root: usize, most: u32): void {
-  const filling = load<u32>(root, ROOT_FILLING);
-  if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);
+export function densifySome(scratch: usize, root: usize, most: u32): void {
+  const densifying = load<u32>(root, ROOT_DENSIFYING);
+  if (densifying == 0) store<u32>(root, 0, ROOT_UNDENSIFIED);
   const rowsEnd = load<u32>(root, ROOT_ROWS_END);
-  let next = max<u32>(filling, 1) - 1;
-  const hasRoom = ensureQuery(scratch, root) && ensureVisited(scratch, rowsEnd) && ensureNear(scratch, FILL_EF);
-  for (let left = most; hasRoom && left > 0 && next < rowsEnd; left--, next++) fill(scratch, root, next, rowsEnd);
-  store<u32>(root, hasRoom && next < rowsEnd ? next + 1 : 0, ROOT_FILLING);
+  let next = max<u32>(densifying, 1) - 1;
+  const hasRoom = ensureQuery(scratch, root) && ensureVisited(scratch, rowsEnd) && ensureNear(scratch, DENSIFY_EF);
+  for (let left = most; hasRoom && left > 0 && next < rowsEnd; left--, next++) densify(scratch, root, next, rowsEnd);
+  store<u32>(root, hasRoom && next < rowsEnd ? next + 1 : 0, ROOT_DENSIFYING);
 }
 
-function fill(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
-  if (!isLinked(root, ordinal) || isCopy(root, ordinal) || !isLive(root, ordinal)) return;
+function densify(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
+  if (!isIndexed(root, ordinal) || isCopy(root, ordinal) || !isLive(root, ordinal)) return;
   const list = listAt(root, ordinal, 0);
-  if (countLinks(list, LINKS_0) >= <u32>FILLED_LINKS) return;
+  if (countEdges(list, EDGES_0) >= <u32>DENSIFIED_EDGES) return;
   setOperand(root, ordinal, queryIn(scratch));
   prepareEstimator(scratch, root, false);
   clearVisited(scratch, rowsEnd);
-  const found = searchLevel(scratch, root, ordinal, 0, FILL_EF, rowsEnd, false, LINKS_0, DENSIFY_EARLY_STOP);
-  clearBest(scratch, FILL_EF);
-  offerNear(scratch, root, found, FILL_EF, true);
+  const found = searchLevel(scratch, root, ordinal, 0, DENSIFY_EF, rowsEnd, false, EDGES_0, DENSIFY_EARLY_STOP);
+  clearBest(scratch, DENSIFY_EF);
+  offerNear(scratch, root, found, DENSIFY_EF, true);
   const near = sortBest(scratch);
-  for (let i: u32 = 0; i < near && countLinks(list, LINKS_0) < <u32>LINKS_0; i++) {
+  for (let i: u32 = 0; i < near && countEdges(list, EDGES_0) < <u32>EDGES_0; i++) {
     const other = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + ((<usize>i) << 3)));
     if (other != ordinal) join(root, 0, ordinal, other);
   }

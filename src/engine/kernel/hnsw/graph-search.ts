@@ -16,7 +16,7 @@ import {
 } from '../../memory/layout';
 import { batched, listAt, putInBatch, rowWordsAt } from '../memory/row-blocks';
 import { batchedScore, scoreBatch } from '../quantization/distance-estimator';
-import { linkIn, widthOf } from './graph';
+import { edgeIn, widthOf } from './graph';
 import { EXPANDED, NEAR_LIVE, insertNear, nearKey, nearMax, nearOrdinal, nearScore, visit } from './candidates';
 import { areaAt } from '../memory/scratch';
 import { collectAllowed, collectSeeds, isAnswer } from './filtered-search';
@@ -49,7 +49,7 @@ export function descend(scratch: usize, root: usize, entry: u32, level: u32): u3
 function gather(scratch: usize, list: usize, width: u32): u32 {
   let count: u32 = 0;
   for (; count < width; count++) {
-    const next = linkIn(list, count);
+    const next = edgeIn(list, count);
     if (next == NONE) break;
     putInBatch(scratch, count, next);
   }

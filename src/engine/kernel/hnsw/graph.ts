@@ -2,25 +2,25 @@
 // carries the generation of the graph that it belongs to, so dropping the whole graph takes a few stores
 // (memory-layout.md, rule 16). The owner writes; any thread reads.
 import {
+  EDGES_0,
+  EDGES_UP,
   ENTRY_LEVEL_SHIFT,
   FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
-  LINKS_0,
-  LINKS_UP,
   NODE_MARK,
   NONE,
+  ROOT_DENSIFYING,
   ROOT_ENTRY,
-  ROOT_FILLING,
   ROOT_GRAPH,
   ROOT_GRAPH_MIN,
-  ROOT_LINKED,
+  ROOT_INDEXED,
   ROOT_LIVE,
   ROOT_QUEUE_HEAD,
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
   ROOT_TOMBSTONES,
-  ROOT_UNFILLED,
+  ROOT_UNDENSIFIED,
   ROOT_WATERMARK,
 } from '../../memory/layout';
 import { hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
@@ -49,7 +49,7 @@ function nibbleOf(group: u32): u32 {
 }
 
 /** @inline */
-export function isLinked(root: usize, ordinal: u32): bool {
+export function isIndexed(root: usize, ordinal: u32): bool {
   return hasNode(root, ordinal) && load<u32>(nodeWordsAt(root, ordinal), NODE_MARK) == load<u32>(root, ROOT_GRAPH);
 }
 
@@ -57,7 +57,7 @@ export function isLinked(root: usize, ordinal: u32): bool {
 export function pendingCount(root: usize): u32 {
   const live = load<u32>(root, ROOT_LIVE);
   if (live < load<u32>(root, ROOT_GRAPH_MIN) && load<u32>(root, ROOT_WATERMARK) == 0) return 0;
-  return live - load<u32>(root, ROOT_LINKED);
+  return live - load<u32>(root, ROOT_INDEXED);
 }
 
 /**
@@ -69,9 +69,9 @@ export function resetGraph(root: usize): void {
   atomic.store<u32>(root, 0, ROOT_WATERMARK);
   atomic.store<u32>(root, NONE, ROOT_ENTRY);
   store<u32>(root, load<u32>(root, ROOT_QUEUE_TAIL), ROOT_QUEUE_HEAD);
-  store<u32>(root, 0, ROOT_LINKED);
-  store<u32>(root, 0, ROOT_UNFILLED);
-  store<u32>(root, 0, ROOT_FILLING);
+  store<u32>(root, 0, ROOT_INDEXED);
+  store<u32>(root, 0, ROOT_UNDENSIFIED);
+  store<u32>(root, 0, ROOT_DENSIFYING);
   store<u32>(root, 0, ROOT_TOMBSTONES);
 }
 
@@ -93,7 +93,7 @@ export function moveEntry(root: usize, leaving: u32): void {
   let best = NONE;
   const end = load<u32>(root, ROOT_ROWS_END);
   for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
-    if (ordinal == leaving || !isLinked(root, ordinal) || isCopy(root, ordinal)) continue;
+    if (ordinal == leaving || !isIndexed(root, ordinal) || isCopy(root, ordinal)) continue;
     if (best == NONE || levelOf(ordinal) > levelOf(best)) best = ordinal;
   }
   if (best == NONE) atomic.store<u32>(root, NONE, ROOT_ENTRY);
@@ -107,28 +107,28 @@ export function moveEntry(root: usize, leaving: u32): void {
 
 /** @inline */
 export function widthOf(level: u32): u32 {
-  return level == 0 ? LINKS_0 : LINKS_UP;
+  return level == 0 ? EDGES_0 : EDGES_UP;
 }
 
 /** The neighbour in a slot, or NONE. @inline */
-export function linkIn(list: usize, slot: u32): u32 {
+export function edgeIn(list: usize, slot: u32): u32 {
   return atomic.load<u32>(list + ((<usize>slot) << 2));
 }
 
 /** @inline */
-export function setLink(list: usize, slot: u32, ordinal: u32): void {
+export function setEdge(list: usize, slot: u32, ordinal: u32): void {
   atomic.store<u32>(list + ((<usize>slot) << 2), ordinal);
 }
 
 /** The number of neighbours in a list of `width`. */
-export function countLinks(list: usize, width: u32): u32 {
+export function countEdges(list: usize, width: u32): u32 {
   let count: u32 = 0;
-  while (count < width && linkIn(list, count) != NONE) count++;
+  while (count < width && edgeIn(list, count) != NONE) count++;
   return count;
 }
 
-function hasLink(list: usize, width: u32, ordinal: u32): bool {
-  for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == ordinal) return true;
+function hasEdge(list: usize, width: u32, ordinal: u32): bool {
+  for (let slot: u32 = 0; slot < width; slot++) if (edgeIn(list, slot) == ordinal) return true;
   return false;
 }
 
@@ -137,32 +137,32 @@ export function join(root: usize, level: u32, a: u32, b: u32): bool {
   const width = widthOf(level);
   const listA = listAt(root, a, level);
   const listB = listAt(root, b, level);
-  if (hasLink(listA, width, b)) return true;
-  const countA = countLinks(listA, width);
-  const countB = countLinks(listB, width);
+  if (hasEdge(listA, width, b)) return true;
+  const countA = countEdges(listA, width);
+  const countB = countEdges(listB, width);
   if (countA == width || countB == width) return false;
-  setLink(listA, countA, b);
-  setLink(listB, countB, a);
+  setEdge(listA, countA, b);
+  setEdge(listB, countB, a);
   return true;
 }
 
 export function clearList(list: usize, width: u32): void {
-  for (let slot: u32 = 0; slot < width; slot++) setLink(list, slot, NONE);
+  for (let slot: u32 = 0; slot < width; slot++) setEdge(list, slot, NONE);
 }
 
 /** Replaces `gone` by `heir` in a list. */
-export function replaceLink(list: usize, width: u32, gone: u32, heir: u32): void {
-  for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == gone) setLink(list, slot, heir);
+export function replaceEdge(list: usize, width: u32, gone: u32, heir: u32): void {
+  for (let slot: u32 = 0; slot < width; slot++) if (edgeIn(list, slot) == gone) setEdge(list, slot, heir);
 }
 
 /** Removes `gone` from the list of `ordinal`, if it is there. The last neighbour moves into its slot. */
 export function unlinkOne(root: usize, ordinal: u32, level: u32, gone: u32): void {
   const list = listAt(root, ordinal, level);
-  const count = countLinks(list, widthOf(level));
+  const count = countEdges(list, widthOf(level));
   for (let slot: u32 = 0; slot < count; slot++) {
-    if (linkIn(list, slot) != gone) continue;
-    setLink(list, slot, linkIn(list, count - 1));
-    setLink(list, count - 1, NONE);
+    if (edgeIn(list, slot) != gone) continue;
+    setEdge(list, slot, edgeIn(list, count - 1));
+    setEdge(list, count - 1, NONE);
     return;
   }
 }

@@ -3,11 +3,11 @@
 // search at the same time (memory-layout.md, rules 8 to 10).
 import {
   BATCH,
+  EDGES_0,
   EF_MIN,
   ENTRY_LEVEL_SHIFT,
   ENTRY_ORDINAL_MASK,
   FULL,
-  LINKS_0,
   NODE_MARK,
   NONE,
   OK,
@@ -20,8 +20,8 @@ import {
   ROOT_ENTRY,
   ROOT_GRAPH,
   ROOT_GRAPH_MIN,
+  ROOT_INDEXED,
   ROOT_LINES,
-  ROOT_LINKED,
   ROOT_LIVE,
   ROOT_NODE_TABLE,
   ROOT_QUANTIZER,
@@ -63,23 +63,23 @@ import { ensureVisited } from './candidates';
 import { copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
 import {
   clearList,
-  countLinks,
+  countEdges,
+  edgeIn,
   entryOf,
-  isLinked,
+  isIndexed,
   join,
   levelOf,
-  linkIn,
   moveEntry,
-  replaceLink,
+  replaceEdge,
   resetGraph,
+  setEdge,
   setEntry,
-  setLink,
   unlinkOne,
   widthOf,
 } from './graph';
 import { enqueue } from './graph-builder';
 
-const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
+const PAIRS_MAX: u32 = (EDGES_0 * (EDGES_0 - 1)) >> 1;
 
 /**
  * Takes a removed node out of the graph before its row is written again; until then a removed node stays as a
@@ -118,17 +118,17 @@ function offerEntry(root: usize, ordinal: u32, level: u32): void {
 function succeed(root: usize, ordinal: u32, heir: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
   const heirList = listAt(root, heir, level);
-  const count = countLinks(list, widthOf(level));
-  for (let slot: u32 = 0; slot < count; slot++) setLink(heirList, slot, linkIn(list, slot));
+  const count = countEdges(list, widthOf(level));
+  for (let slot: u32 = 0; slot < count; slot++) setEdge(heirList, slot, edgeIn(list, slot));
   for (let slot: u32 = 0; slot < count; slot++)
-    replaceLink(listAt(root, linkIn(list, slot), level), widthOf(level), ordinal, heir);
+    replaceEdge(listAt(root, edgeIn(list, slot), level), widthOf(level), ordinal, heir);
 }
 
 /** Removes the node from its neighbours' lists on a level and reconnects the neighbours. */
 function takeOut(scratch: usize, root: usize, ordinal: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
-  const count = countLinks(list, widthOf(level));
-  for (let slot: u32 = 0; slot < count; slot++) unlinkOne(root, linkIn(list, slot), level, ordinal);
+  const count = countEdges(list, widthOf(level));
+  for (let slot: u32 = 0; slot < count; slot++) unlinkOne(root, edgeIn(list, slot), level, ordinal);
   mend(scratch, root, list, level, count);
 }
 
@@ -144,7 +144,7 @@ function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32):
     const pair = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + ((<usize>i) << 3)));
     const treeA = load<u32>(scratch + ((<usize>(pair >> 8)) << 2), BATCH);
     const treeB = load<u32>(scratch + ((<usize>(pair & 255)) << 2), BATCH);
-    if (treeA == treeB || !join(root, level, linkIn(list, pair >> 8), linkIn(list, pair & 255))) continue;
+    if (treeA == treeB || !join(root, level, edgeIn(list, pair >> 8), edgeIn(list, pair & 255))) continue;
     for (let slot: u32 = 0; slot < count; slot++) {
       if ((treeA | treeB) & (1 << slot)) store<u32>(scratch + ((<usize>slot) << 2), treeA | treeB, BATCH);
     }
@@ -158,9 +158,9 @@ function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32):
 function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
   clearBest(scratch, PAIRS_MAX);
   for (let a: u32 = 1; a < count; a++) {
-    const vector = setOperand(root, linkIn(list, a), operandIn(scratch, root));
+    const vector = setOperand(root, edgeIn(list, a), operandIn(scratch, root));
     for (let b: u32 = 0; b < a; b++) {
-      offer(scratch, keyOf(cosine(root, vector, linkIn(list, b)), (a << 8) | b));
+      offer(scratch, keyOf(cosine(root, vector, edgeIn(list, b)), (a << 8) | b));
     }
   }
   return sortBest(scratch);
@@ -215,7 +215,7 @@ export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
     !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))
   )
     return FULL;
-  if (isLinked(root, ordinal)) unlink(scratch, root, ordinal);
+  if (isIndexed(root, ordinal)) unlink(scratch, root, ordinal);
   fence(scratch);
   writeRow(areaAt(scratch, SCRATCH_INPUT), root, ordinal);
   encodeRow(scratch, root, ordinal);
@@ -244,8 +244,8 @@ export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);
   const words = rowWordsAt(root, ordinal);
   atomic.store<u32>(words, load<u32>(words, ROW_STAMP) + 1, ROW_STAMP);
-  if (!isLinked(root, ordinal)) return;
-  store<u32>(root, load<u32>(root, ROOT_LINKED) - 1, ROOT_LINKED);
+  if (!isIndexed(root, ordinal)) return;
+  store<u32>(root, load<u32>(root, ROOT_INDEXED) - 1, ROOT_INDEXED);
   if (isCopy(root, ordinal)) {
     unhang(root, ordinal);
     store<u32>(nodeWordsAt(root, ordinal), 0, NODE_MARK);
@@ -269,7 +269,7 @@ export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
     const ordinal = last - 1;
     if (hasRow(root, ordinal)) {
       if (isLive(root, ordinal)) break;
-      if (isLinked(root, ordinal)) {
+      if (isIndexed(root, ordinal)) {
         unlink(scratch, root, ordinal);
         left--;
       }

@@ -2,13 +2,13 @@
 // Any thread computes addresses with these functions; only the owner adds blocks and tables.
 import {
   BATCH,
+  EDGES_0,
+  EDGES_UP,
   FINE_PLACE,
   FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
   LINE_BYTES,
-  LINKS_0,
-  LINKS_UP,
   NODE_WORDS_BYTES,
   NONE,
   ROOT_LINES,
@@ -102,8 +102,8 @@ export function dropTable(at: usize, small: usize): void {
 }
 
 /** Bytes of a node's neighbour list on level 0, and on each upper level. */
-const LIST_0_BYTES: usize = LINKS_0 << 2;
-const LIST_UP_BYTES: usize = LINKS_UP << 2;
+const LIST_0_BYTES: usize = EDGES_0 << 2;
+const LIST_UP_BYTES: usize = EDGES_UP << 2;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
 /** Address of the row's block, which must exist. @inline */

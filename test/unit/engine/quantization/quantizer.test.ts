@@ -6,7 +6,7 @@ import { createPrng } from '../../../../src/base/prng.js';
 import { PRECISIONS } from '../../../../src/api/choices.js';
 import type { IndexOptions, Kernel } from '../../../../src/engine/memory/arena.js';
 import type { VectorIndex } from '../../../../src/engine/hnsw/vector-index.js';
-import { linkAll } from '../../../kit/engine/graph.js';
+import { indexAll } from '../../../kit/engine/graph.js';
 import { clusteredVectors, createKernel, createMemory, SEEDS } from '../../../kit/engine/arena.js';
 import { assertSound, NaiveIndex } from '../../../kit/engine/naive-vector-index.js';
 import { falling, principalVariances, readQuantizer, recallOf, unit } from '../../../kit/engine/naive-quantization.js';
@@ -24,8 +24,8 @@ function build(rows: readonly Float32Array[], options: IndexOptions = {}): Built
   const kernel = createKernel(memory);
   const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, quantizedMin: 2, ...options });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  linkAll(index);
-  while (index.hasWork) index.linkSome(8);
+  indexAll(index);
+  while (index.hasWork) index.indexSome(8);
   return { memory, kernel, index };
 }
 
@@ -107,9 +107,9 @@ for (const seed of SEEDS.slice(0, 2)) {
         index.remove(at);
         twin.remove(at);
       }
-      for (let i = 0; i < 4; i++) index.linkSome(prng.int(3));
+      for (let i = 0; i < 4; i++) index.indexSome(prng.int(3));
     });
-    while (index.hasWork) index.linkSome(16);
+    while (index.hasWork) index.indexSome(16);
     assert(known.size >= 3, `${known.size} quantized vectors`);
     const queries = falling(seed + 9, 64, 60).map((row) => row.slice().reverse());
     for (const query of queries)
@@ -127,7 +127,7 @@ test('where memory has no room for quantized vectors, rows are written and found
   assert.throws(() => {
     for (; ; count++) {
       index.put(count, rows[count]!);
-      index.linkSome(1);
+      index.indexSome(1);
     }
   }, /full/);
   assert(count > 6000, `${count} rows`);
@@ -147,7 +147,7 @@ test('the same rows give the same quantized vectors, and dropping the index give
   const other = kernel.createIndex(96, { graphMin: 1, quantizedMin: 2 });
   const before = kernel.usedBytes();
   rows.forEach((row, ordinal) => other.put(ordinal, row));
-  for (let i = 0; i < 100; i++) other.linkSome(1);
+  for (let i = 0; i < 100; i++) other.indexSome(1);
   other.drop();
   assert(before - kernel.usedBytes() > 0, 'also of quantized vectors that were being made');
   assert(index.usedBytes > 500 * (48 + 192));

@@ -27,7 +27,7 @@ for (const file of [
       const [rows, queries] = [all.slice(0, -QUERIES), all.slice(-QUERIES)];
       const index = createKernel().createIndex(rows[0]!.length, { precision, graphMin: 1, quantizedMin: 1000 });
       rows.forEach((row, ordinal) => index.put(ordinal, row));
-      while (index.hasWork) index.linkSome(16);
+      while (index.hasWork) index.indexSome(16);
       const [byDefault, narrow] = [recallOf(index, queries), recallOf(index, queries, 48)];
       assert(byDefault >= 0.97 && narrow >= 0.95, `recall@10 ${byDefault}, of narrow graph searches ${narrow}`);
     });

@@ -15,7 +15,7 @@ function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes:
   const memory = createMemory();
   const index = createKernel(memory).createIndex(dim, { graphMin: 1, quantizedMin: 500 });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  while (index.hasWork) index.linkSome(16);
+  while (index.hasWork) index.indexSome(16);
   const ef = new Uint32Array(memory.buffer)[(index.root + ROOT_EF) >>> 2]!;
   // The rows are too few for a graph search by default.
   return { ef, bytes: readQuantizer(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };

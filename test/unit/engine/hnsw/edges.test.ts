@@ -1,14 +1,14 @@
-// The links of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to
+// The edges of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to
 // them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../src/base/prng.js';
-import { DIM, ROWS, assertRecall, build, createPair, inspectGraph, linkAll, put } from '../../kit/engine/graph.js';
-import { clusteredVectors, randomVector } from '../../kit/engine/arena.js';
-import { assertSound } from '../../kit/engine/naive-vector-index.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { DIM, ROWS, assertRecall, build, createPair, indexAll, inspectGraph, put } from '../../../kit/engine/graph.js';
+import { clusteredVectors, randomVector } from '../../../kit/engine/arena.js';
+import { assertSound } from '../../../kit/engine/naive-vector-index.js';
 
 for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
-  test(`links are mutual and lead to every node, whatever is written, around centres at a distance of ${spread}`, () => {
+  test(`edges are mutual and lead to every node, whatever is written, around centres at a distance of ${spread}`, () => {
     const prng = createPrng(19);
     const next = clusteredVectors(prng, DIM, 5, spread);
     const pair = build(next);
@@ -16,12 +16,12 @@ for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
       const ordinal = prng.int(ROWS);
       if (prng.int(4) === 0 && pair.index.isLive(ordinal)) pair.index.remove(ordinal);
       else pair.index.put(ordinal, next());
-      if (i % 100 === 0 && pair.index.linkSome(prng.int(200)) === 0) pair.index.fillSome(prng.int(2000));
+      if (i % 100 === 0 && pair.index.indexSome(prng.int(200)) === 0) pair.index.densifySome(prng.int(2000));
     }
-    linkAll(pair.index);
-    const { nodes, copies, badLinks, unreachable } = inspectGraph(pair.memory, pair.index.root);
+    indexAll(pair.index);
+    const { nodes, copies, badEdges, unreachable } = inspectGraph(pair.memory, pair.index.root);
     assert(nodes + copies >= pair.index.liveCount);
-    assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
+    assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
   });
 }
 
@@ -32,7 +32,7 @@ function checkCopies(copy: () => Float32Array, seed: number): void {
   const pair = createPair();
   for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, prng.int(2) === 0 ? copy() : next());
   for (const round of ['fresh', 'churned']) {
-    linkAll(pair.index);
+    indexAll(pair.index);
     for (const k of [1, 10, 100]) {
       const hits = pair.index.search(copy(), k, { ef: 128 });
       assertSound(pair.index, pair.twin, copy(), k, hits, round);

@@ -1,63 +1,63 @@
-// Lists of the graph that are filled with links to near nodes: when, and what holds of them then and after further
+// Lists of the graph that are filled with edges to near nodes: when, and what holds of them then and after further
 // changes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../src/base/prng.js';
-import { LINKS_0 } from '../../../src/engine/memory/layout.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { EDGES_0 } from '../../../../src/engine/memory/layout.js';
 import {
   DIM,
   type Pair,
   ROWS,
   assertRecall,
   build,
+  indexAll,
   inspectGraph,
-  linkAll,
   put,
   recall,
-} from '../../kit/engine/graph.js';
-import { clusteredVectors } from '../../kit/engine/arena.js';
+} from '../../../kit/engine/graph.js';
+import { clusteredVectors } from '../../../kit/engine/arena.js';
 
 const SLICE = 50;
 
 function fillAll({ index }: Pair): number {
   let slices = 0;
-  for (; index.isFillDue; slices++) index.fillSome(SLICE);
+  for (; index.isDensifyDue; slices++) index.densifySome(SLICE);
   return slices;
 }
 
 function assertWhole({ memory, index }: Pair): number {
-  const { badLinks, unreachable, links } = inspectGraph(memory, index.root);
-  assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
-  return links;
+  const { badEdges, unreachable, edges } = inspectGraph(memory, index.root);
+  assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
+  return edges;
 }
 
-test('lists are filled when all rows are linked, and again when half as many have come', () => {
+test('lists are filled when all rows are indexed, and again when half as many have come', () => {
   const next = clusteredVectors(createPrng(31), DIM, 40, 0.7);
   const pair = build(next);
-  const isFillDue = (): boolean => pair.index.isFillDue;
+  const isDensifyDue = (): boolean => pair.index.isDensifyDue;
   assert.equal(fillAll(pair), Math.ceil(ROWS / SLICE), 'slices');
-  pair.index.fillSome(SLICE);
-  assert.equal(isFillDue(), false, 'nothing has changed since');
-  for (let ordinal = ROWS; !isFillDue(); ordinal++) {
+  pair.index.densifySome(SLICE);
+  assert.equal(isDensifyDue(), false, 'nothing has changed since');
+  for (let ordinal = ROWS; !isDensifyDue(); ordinal++) {
     assert(ordinal <= 1.5 * ROWS, 'a third of all is new');
     put(pair, ordinal, next());
-    assert.equal(isFillDue(), false, 'not while a row waits for its links');
-    linkAll(pair.index);
+    assert.equal(isDensifyDue(), false, 'not while a row waits for its edges');
+    indexAll(pair.index);
   }
   assert.equal(pair.index.liveCount, 1.5 * ROWS + 1);
 });
 
-test('filled lists are all but full, their links mutual, and graph searches find more', () => {
+test('filled lists are all but full, their edges mutual, and graph searches find more', () => {
   const next = clusteredVectors(createPrng(32), DIM, 40, 0.7);
   const pair = build(next);
   const before = {
-    links: assertWhole(pair),
+    edges: assertWhole(pair),
     recall: recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'before'),
   };
   fillAll(pair);
-  const links = assertWhole(pair);
+  const edges = assertWhole(pair);
   const share = recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'filled');
-  assert(links > LINKS_0 - 4 && links > before.links + 4, `${before.links} links a node, then ${links}`);
+  assert(edges > EDGES_0 - 4 && edges > before.edges + 4, `${before.edges} links a node, then ${edges}`);
   assert(share > before.recall, `recall@10 ${before.recall} at ef 16, then ${share}`);
 });
 
@@ -71,11 +71,11 @@ test('rows that come, go and are put again while lists are filled leave a whole 
       pair.index.remove(ordinal);
       pair.twin.remove(ordinal);
     } else put(pair, ordinal, next());
-    if (prng.int(30) === 0) linkAll(pair.index);
-    pair.index.fillSome(prng.int(SLICE));
+    if (prng.int(30) === 0) indexAll(pair.index);
+    pair.index.densifySome(prng.int(SLICE));
     if (i % ROWS === 0) assertWhole(pair);
   }
-  linkAll(pair.index);
+  indexAll(pair.index);
   fillAll(pair);
   assertWhole(pair);
   assertRecall(pair, next, 'after all that');
