@@ -289,7 +289,7 @@ const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 const NEVER_TRUSTED = 2;
 
 interface TunedIndex extends Checked {
-  readonly pendingCount: number;
+  readonly unindexedCount: number;
 }
 
 const isGood = ({ mean, doubtful }: GraphFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
@@ -361,7 +361,7 @@ export class RecallTuner {
   }
 
   private get isCheckDue(): boolean {
-    return this.liveCount >= this.checkAt && this.index.pendingCount <= UNINDEXED_SHARE_MAX * this.liveCount;
+    return this.liveCount >= this.checkAt && this.index.unindexedCount <= UNINDEXED_SHARE_MAX * this.liveCount;
   }
 
   private *learn(): Generator<undefined, void> {

@@ -9,8 +9,8 @@ import {
   ROOT_CHECKED,
   ROOT_DIM,
   ROOT_EF,
+  ROOT_INDEXED_TO,
   ROOT_QUANTIZER,
-  ROOT_WATERMARK,
   SCAN_QUANTIZED,
   SCAN_RERANK,
   SCAN_ROWS,
@@ -114,13 +114,13 @@ export function wayOf(instance: Instance, root: number, k: number, share: number
   const narrowest = instance.word(root + ROOT_EF);
   if (narrowest === SCAN_QUANTIZED) return k <= QUANTIZED_K_MAX ? scanFor(k) : BY_ROWS;
   const ef = Math.max(SHARED_MIN, Math.ceil(narrowest * Math.sqrt(share)), 2 * hitsIn(k, share));
-  const indexed = instance.word(root + ROOT_WATERMARK);
+  const indexed = instance.word(root + ROOT_INDEXED_TO);
   return scanNs(instance, root, indexed) < GRAPH_SEARCH_NS * ef ? BY_ROWS : graphSearch(instance, root, ef, k, indexed);
 }
 
 /** The same under the filter of `end` ordinals that has been set. `least`: lower bound of `ef`. */
 function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
-  const indexed = instance.word(root + ROOT_WATERMARK);
+  const indexed = instance.word(root + ROOT_INDEXED_TO);
   const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, indexed));
   if (rows <= Math.max(ROWS_SCANNED, 4 * k) || !isChecked(instance, root)) return BY_ROWS;
   const byQuantized = instance.word(root + ROOT_QUANTIZER) !== 0 && k <= QUANTIZED_K_MAX;

@@ -16,6 +16,7 @@ import {
   ROOT_DIM,
   ROOT_GRAPH_MIN,
   ROOT_INDEXED,
+  ROOT_INDEXED_TO,
   ROOT_LINES,
   ROOT_LIVE,
   ROOT_QUANTIZER,
@@ -26,7 +27,6 @@ import {
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
   ROOT_UNDENSIFIED,
-  ROOT_WATERMARK,
   ROW_WORDS_BYTES,
   SCAN_QUANTIZED,
   SMALL_TABLE_BYTES,
@@ -123,10 +123,10 @@ export class VectorIndex {
   }
 
   /** Number of live rows that are not in the graph yet; searches scan them. */
-  get pendingCount(): number {
+  get unindexedCount(): number {
     const small =
       this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) &&
-      this.instance.word(this.root + ROOT_WATERMARK) === 0;
+      this.instance.word(this.root + ROOT_INDEXED_TO) === 0;
     return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_INDEXED);
   }
 
@@ -138,7 +138,7 @@ export class VectorIndex {
     const [undensified, densifying, indexed] = [ROOT_UNDENSIFIED, ROOT_DENSIFYING, ROOT_INDEXED].map((at) =>
       this.instance.word(this.root + at),
     ) as [number, number, number];
-    return this.pendingCount === 0 && (densifying !== 0 || DENSIFY_SHARE * undensified > indexed);
+    return this.unindexedCount === 0 && (densifying !== 0 || DENSIFY_SHARE * undensified > indexed);
   }
 
   get usedBytes(): number {
@@ -266,7 +266,7 @@ export class VectorIndex {
 
   /** Whether rows are unindexed or the recall tuner has work. */
   get hasWork(): boolean {
-    return this.pendingCount > 0 || this.tuner.isDue;
+    return this.unindexedCount > 0 || this.tuner.isDue;
   }
 
   /** Whether the recall tuner has work. */
@@ -279,7 +279,7 @@ export class VectorIndex {
    * many rows remain unindexed; also 0 if memory is full and no edge can be added.
    */
   indexSome(max: number): number {
-    if (this.tuner.step() && this.pendingCount > 0) return this.pendingCount;
+    if (this.tuner.step() && this.unindexedCount > 0) return this.unindexedCount;
     return this.instance.calls.indexSome(this.instance.scratch, this.root, max);
   }
 

@@ -166,7 +166,7 @@ export const ROOT_GRAPH = 28;
  * Indexed-up-to: live rows below this ordinal are in the graph or in the relink queue; searches scan the rows at or
  * above it.
  */
-export const ROOT_WATERMARK = 32;
+export const ROOT_INDEXED_TO = 32;
 /**
  * The entry point: level << `ENTRY_LEVEL_SHIFT` | ordinal in one word, so that a reader sees both of one entry point;
  * NONE without a graph.
@@ -230,8 +230,8 @@ export const ROOT_BYTES = 256;
 export const ENTRY_LEVEL_SHIFT = 28;
 export const ENTRY_ORDINAL_MASK = 0x0fffffff;
 /**
- * Capacity of the relink queue, which holds rows that were republished below `ROOT_WATERMARK` and wait to be indexed. A
- * power of two.
+ * Capacity of the relink queue, which holds rows that were republished below `ROOT_INDEXED_TO` and wait to be indexed.
+ * A power of two.
  */
 export const QUEUE_ROWS = 1024;
 

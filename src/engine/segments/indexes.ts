@@ -154,7 +154,7 @@ export function indexing(shard: Shard, { collection }: ShardRequest<'indexing'>)
   const state = { rows: 0, unindexed: 0, isTuning: false };
   for (const { index } of shard.segments.of(collection.id)) {
     state.rows += index.liveCount;
-    state.unindexed += index.pendingCount;
+    state.unindexed += index.unindexedCount;
     state.isTuning ||= index.isTuning;
   }
   return state;

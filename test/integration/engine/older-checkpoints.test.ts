@@ -34,7 +34,7 @@ for (const name of FIXTURES) {
     const segments = refs.map(({ id }) => world.shard.segments.of(id)[0]);
     assert.ok(segments.every((segment) => segment !== undefined));
     const [large] = segments.filter((segment) => segment.index.liveCount >= GRAPH_MIN) as [Segment];
-    assert.equal(large.index.pendingCount, 0);
+    assert.equal(large.index.unindexedCount, 0);
     assert.ok(large.index.quantizedBytes > 0);
     assert.ok(segments.some(({ words, fields }) => words?.complete && fields?.complete));
     world.adoptStore();

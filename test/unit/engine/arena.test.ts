@@ -76,7 +76,7 @@ test('where no edge can be made rows stay unlinked and are found', () => {
   const twin = new NaiveIndex();
   const rows = fill(index, twin);
   while (index.indexSome(rows) > 0);
-  assert(index.pendingCount > 0);
+  assert(index.unindexedCount > 0);
   const prng = createPrng(4);
   for (let i = 0; i < 2000; i++) {
     const [ordinal, vector] = [prng.int(rows), randomVector(prng, DIM)];

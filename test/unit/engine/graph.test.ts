@@ -73,10 +73,10 @@ test('when removed rows outnumber the live the graph is made anew', () => {
     pair.index.remove(ordinal);
     pair.twin.remove(ordinal);
   }
-  assert(pair.index.pendingCount > 0);
+  assert(pair.index.unindexedCount > 0);
   assertRecall(pair, next, 'scanned');
   indexAll(pair.index);
-  assert.equal(pair.index.pendingCount, 0);
+  assert.equal(pair.index.unindexedCount, 0);
   assertRecall(pair, next, 'linked again');
 });
 
@@ -84,7 +84,7 @@ test('more rows put again than the queue holds are found at once', () => {
   const next = clusteredVectors(createPrng(13), DIM, 40, 0.7);
   const pair = build(next);
   for (let ordinal = 0; ordinal < 1500; ordinal++) put(pair, ordinal, next());
-  assert(pair.index.pendingCount <= 1024);
+  assert(pair.index.unindexedCount <= 1024);
   for (const ordinal of [0, 1, 700, 1499]) {
     const vector = Float32Array.from(pair.twin.rows.get(ordinal)!.numbers);
     assert.equal(pair.index.search(vector, 1, { ef: 64 }).ordinals[0], ordinal);
@@ -96,10 +96,10 @@ test('an index below its graph minimum has nothing to link', () => {
   const index = createKernel().createIndex(DIM, { graphMin: 100 });
   const next = clusteredVectors(createPrng(14), DIM, 4, 0.5);
   for (let ordinal = 0; ordinal < 99; ordinal++) index.put(ordinal, next());
-  assert.equal(index.pendingCount, 0);
+  assert.equal(index.unindexedCount, 0);
   assert.equal(index.indexSome(10), 0);
   index.put(99, next());
-  assert.equal(index.pendingCount, 100);
+  assert.equal(index.unindexedCount, 100);
   assert.equal(index.indexSome(10), 90);
 });
 

@@ -117,7 +117,7 @@ const RECORDS: Readonly<Record<string, LayoutRecord>> = {
       'ROOT_INDEXED',
       'ROOT_TOMBSTONES',
       'ROOT_GRAPH',
-      'ROOT_WATERMARK',
+      'ROOT_INDEXED_TO',
       'ROOT_ENTRY',
       'ROOT_QUEUE',
       'ROOT_QUEUE_HEAD',

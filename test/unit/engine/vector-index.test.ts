@@ -71,7 +71,7 @@ describe('an index agrees with its naive twin', () => {
       }
       for (const pair of pairs) {
         while (pair.index.indexSome(100) > 0);
-        assert.equal(pair.index.pendingCount, 0);
+        assert.equal(pair.index.unindexedCount, 0);
         assertScores(prng, pair);
       }
     });

@@ -14,12 +14,12 @@ import {
   ROOT_DENSIFYING,
   ROOT_GRAPH,
   ROOT_INDEXED,
+  ROOT_INDEXED_TO,
   ROOT_QUEUE,
   ROOT_QUEUE_HEAD,
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
   ROOT_UNDENSIFIED,
-  ROOT_WATERMARK,
   SCRATCH_BEST,
 } from '../../memory/layout';
 import { addBlock, ensureNode, hasRow, isLive, listAt, nodeWordsAt } from '../memory/row-blocks';
@@ -37,10 +37,10 @@ import {
   isIndexed,
   join,
   levelOf,
-  pendingCount,
   resetGraph,
   setEdge,
   setEntry,
+  unindexedCount,
   unlinkOne,
   widthOf,
 } from './graph';
@@ -253,7 +253,7 @@ function publishEdges(scratch: usize, root: usize, ordinal: u32, level: u32): vo
   }
 }
 
-// Unindexed rows: those at or above `ROOT_WATERMARK`, and those in the relink queue, which were published again below
+// Unindexed rows: those at or above `ROOT_INDEXED_TO`, and those in the relink queue, which were published again below
 // it. Every search scans both, so its result covers all rows.
 
 /** The entry of the relink queue with a running number. @inline */
@@ -262,12 +262,12 @@ export function queued(root: usize, number: u32): u32 {
 }
 
 /**
- * Enters a row that is about to be published below `ROOT_WATERMARK` into the relink queue, so that searches scan it.
+ * Enters a row that is about to be published below `ROOT_INDEXED_TO` into the relink queue, so that searches scan it.
  * When the queue is full, its first row is indexed; if that fails because memory is full, the graph is dropped, which
  * needs no memory.
  */
 export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
-  if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;
+  if (ordinal >= load<u32>(root, ROOT_INDEXED_TO)) return;
   const tail = load<u32>(root, ROOT_QUEUE_TAIL);
   const full = tail - load<u32>(root, ROOT_QUEUE_HEAD) == QUEUE_ROWS;
   if (full && !insertQueued(scratch, root)) {
@@ -283,17 +283,17 @@ export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
  * when memory is full.
  */
 export function indexSome(scratch: usize, root: usize, max: u32): u32 {
-  if (pendingCount(root) == 0 || !ensureQueue(root)) return 0;
+  if (unindexedCount(root) == 0 || !ensureQueue(root)) return 0;
   let left = max;
   for (; left > 0 && load<u32>(root, ROOT_QUEUE_HEAD) != load<u32>(root, ROOT_QUEUE_TAIL); left--) {
     if (!insertQueued(scratch, root)) return 0;
   }
-  for (; left > 0 && load<u32>(root, ROOT_WATERMARK) < load<u32>(root, ROOT_ROWS_END); left--) {
-    const ordinal = load<u32>(root, ROOT_WATERMARK);
+  for (; left > 0 && load<u32>(root, ROOT_INDEXED_TO) < load<u32>(root, ROOT_ROWS_END); left--) {
+    const ordinal = load<u32>(root, ROOT_INDEXED_TO);
     if (!insertIfLive(scratch, root, ordinal)) return 0;
-    atomic.store<u32>(root, ordinal + 1, ROOT_WATERMARK);
+    atomic.store<u32>(root, ordinal + 1, ROOT_INDEXED_TO);
   }
-  return pendingCount(root);
+  return unindexedCount(root);
 }
 
 function insertQueued(scratch: usize, root: usize): bool {

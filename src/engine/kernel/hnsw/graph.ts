@@ -15,13 +15,13 @@ import {
   ROOT_GRAPH,
   ROOT_GRAPH_MIN,
   ROOT_INDEXED,
+  ROOT_INDEXED_TO,
   ROOT_LIVE,
   ROOT_QUEUE_HEAD,
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
   ROOT_TOMBSTONES,
   ROOT_UNDENSIFIED,
-  ROOT_WATERMARK,
 } from '../../memory/layout';
 import { hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
 import { isCopy } from './duplicate-vectors';
@@ -54,9 +54,9 @@ export function isIndexed(root: usize, ordinal: u32): bool {
 }
 
 /** The number of live rows that are not in the graph; 0 while the index is too small for a graph. */
-export function pendingCount(root: usize): u32 {
+export function unindexedCount(root: usize): u32 {
   const live = load<u32>(root, ROOT_LIVE);
-  if (live < load<u32>(root, ROOT_GRAPH_MIN) && load<u32>(root, ROOT_WATERMARK) == 0) return 0;
+  if (live < load<u32>(root, ROOT_GRAPH_MIN) && load<u32>(root, ROOT_INDEXED_TO) == 0) return 0;
   return live - load<u32>(root, ROOT_INDEXED);
 }
 
@@ -66,7 +66,7 @@ export function pendingCount(root: usize): u32 {
  */
 export function resetGraph(root: usize): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_GRAPH) + 1, ROOT_GRAPH);
-  atomic.store<u32>(root, 0, ROOT_WATERMARK);
+  atomic.store<u32>(root, 0, ROOT_INDEXED_TO);
   atomic.store<u32>(root, NONE, ROOT_ENTRY);
   store<u32>(root, load<u32>(root, ROOT_QUEUE_TAIL), ROOT_QUEUE_HEAD);
   store<u32>(root, 0, ROOT_INDEXED);

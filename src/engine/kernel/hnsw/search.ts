@@ -10,10 +10,10 @@ import {
   NONE,
   OK,
   ROOT_GRAPH,
+  ROOT_INDEXED_TO,
   ROOT_ROWS_END,
   ROOT_TRUSTED,
   ROOT_TRUSTED_BROAD,
-  ROOT_WATERMARK,
   ROW_STAMP,
   SCAN_QUANTIZED,
   SCAN_RERANK,
@@ -214,7 +214,7 @@ function searchGraphAndScan(
   through: bool,
 ): i32 {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
-  const watermark = atomic.load<u32>(root, ROOT_WATERMARK);
+  const indexedTo = atomic.load<u32>(root, ROOT_INDEXED_TO);
   const entry = entryOf(root);
   if (entry == NONE) return -1;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
@@ -222,14 +222,14 @@ function searchGraphAndScan(
   if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, ef)) return -1;
   clearVisited(scratch, rowsEnd);
   clearBest(scratch, max<u32>(k, JUDGED));
-  scanRange(scratch, root, query, watermark, rowsEnd);
+  scanRange(scratch, root, query, indexedTo, rowsEnd);
   scanQueue(scratch, root, query, rowsEnd);
   prepareEstimator(scratch, root, false);
   const start = descend(scratch, root, entry, 0);
   const nearest = through ? max(k, ef >> 2) : k;
   let found = searchLevel(scratch, root, start, 0, ef, rowsEnd, filtered, nearest, earlyStopOf(ef));
   if (through) found = keepAllowed(scratch, root, found);
-  offerFound(scratch, root, query, watermark, found, rerank);
+  offerFound(scratch, root, query, indexedTo, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry ? <i32>found : -1;
 }
 
@@ -237,24 +237,24 @@ function searchGraphAndScan(
  * Offers the admitted live rows of the `rerank` best nodes and of their duplicates, without those that have been
  * scanned.
  */
-function offerFound(scratch: usize, root: usize, query: usize, watermark: u32, found: u32, rerank: u32): void {
+function offerFound(scratch: usize, root: usize, query: usize, indexedTo: u32, found: u32, rerank: u32): void {
   for (let place: u32 = 0, left = rerank; place < found && left > 0; ) {
     const taken = takeNear(scratch, root, place, found, left, true);
     place = taken >> 8;
     const count = taken & 255;
     left -= count;
-    for (let i: u32 = 0; i < count; i++) offerNode(scratch, root, query, watermark, batched(scratch, i));
+    for (let i: u32 = 0; i < count; i++) offerNode(scratch, root, query, indexedTo, batched(scratch, i));
   }
 }
 
 /** @inline */
-function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, node: u32): void {
+function offerNode(scratch: usize, root: usize, query: usize, indexedTo: u32, node: u32): void {
   const score = cosine(root, query, node);
-  if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
+  if (node < indexedTo && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
   let copy = copyAfter(root, node);
   if (copy == NONE || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
   for (; copy != NONE; copy = copyAfter(root, copy)) {
-    if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy))
+    if (copy < indexedTo && isAllowed(scratch, copy) && visit(scratch, copy))
       offer(scratch, keyOf(cosine(root, query, copy), copy));
   }
 }

@@ -21,6 +21,7 @@ import {
   ROOT_GRAPH,
   ROOT_GRAPH_MIN,
   ROOT_INDEXED,
+  ROOT_INDEXED_TO,
   ROOT_LINES,
   ROOT_LIVE,
   ROOT_NODE_TABLE,
@@ -32,7 +33,6 @@ import {
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
   ROOT_TOMBSTONES,
-  ROOT_WATERMARK,
   ROOT_WIDE_BYTES,
   ROW_STAMP,
   SCRATCH_BEST,
@@ -275,9 +275,9 @@ export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
       }
     }
   }
-  // `ROOT_WATERMARK` never exceeds the end of the rows, so rows that are added again are linked in their order and not
+  // `ROOT_INDEXED_TO` never exceeds the end of the rows, so rows that are added again are linked in their order and not
   // through the queue.
-  if (load<u32>(root, ROOT_WATERMARK) > last) atomic.store<u32>(root, last, ROOT_WATERMARK);
+  if (load<u32>(root, ROOT_INDEXED_TO) > last) atomic.store<u32>(root, last, ROOT_INDEXED_TO);
   atomic.store<u32>(root, last, ROOT_ROWS_END);
   return last;
 }

@@ -29,14 +29,17 @@ test('what has not changed is there at once, with its graph and its indexes of t
   const world = new World(createPrng(1), [LARGE, SMALL]);
   fill(world, 2400);
   const before = world.shard.segments.of(LARGE.id)[0];
-  assert.ok(before && before.index.pendingCount === 0);
+  assert.ok(before && before.index.unindexedCount === 0);
   const rows = before.index.liveCount;
   const written = await world.checkpoint();
   assert.equal(written?.heldMs, 0, 'nobody is held up where nothing changes');
   world.restart();
   assert.ok(world.shard.loads.areDone, 'nothing is loaded');
   const segment = world.shard.segments.of(LARGE.id)[0];
-  assert.deepEqual([segment?.index.liveCount, segment?.index.pendingCount, segment?.index.isTuning], [rows, 0, false]);
+  assert.deepEqual(
+    [segment?.index.liveCount, segment?.index.unindexedCount, segment?.index.isTuning],
+    [rows, 0, false],
+  );
   assert.ok(segment?.words?.complete && segment.fields?.complete);
   world.check('after the restart');
 });
