@@ -24,7 +24,7 @@ export interface ReaderReport {
   faults: string[];
 }
 
-/** The vector that the writer's put number `put` wrote; they repeat, so that there are copies among the rows. */
+/** The vector that the writer's put number `put` wrote; they repeat, so that there are duplicates among the rows. */
 export function vectorOfPut(put: number, dim: number): Float32Array {
   return randomVector(createPrng(put % 997), dim);
 }

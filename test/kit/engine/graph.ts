@@ -23,7 +23,7 @@ import { NaiveIndex, assertSound, recallOf } from './naive-vector-index.js';
 interface GraphReport {
   /** Nodes of level 0, way-points included. */
   readonly nodes: number;
-  readonly copies: number;
+  readonly duplicates: number;
   /**
    * Edges of any level that the other side does not return, that stand twice in a list, or that lead to its own node or
    * to a row that is none.
@@ -39,7 +39,7 @@ interface Node {
   readonly edges: readonly number[];
   /** Of the levels above. */
   readonly upper: readonly (readonly number[])[];
-  readonly isCopy: boolean;
+  readonly isDuplicate: boolean;
 }
 
 /** Requires that nothing writes meanwhile. */
@@ -52,7 +52,7 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
     const node = readNode(word, root, ordinal);
     if (node) indexed.set(ordinal, node);
   }
-  const nodes = new Map([...indexed].filter(([, { isCopy }]) => !isCopy));
+  const nodes = new Map([...indexed].filter(([, { isDuplicate }]) => !isDuplicate));
   const isMutual = (from: number, to: number): boolean => nodes.get(to)?.edges.includes(from) ?? false;
   const isMutualAbove = (from: number, to: number, level: number): boolean =>
     nodes.get(to)?.upper[level]?.includes(from) ?? false;
@@ -67,7 +67,7 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
   const reached = reach(nodes, word(root + ROOT_ENTRY) & 0x0fffffff);
   return {
     nodes: nodes.size,
-    copies: indexed.size - nodes.size,
+    duplicates: indexed.size - nodes.size,
     badEdges: badEdges + badAbove + repeated,
     unreachable: nodes.size - reached,
     edges: totalOf(nodes) / nodes.size,
@@ -94,7 +94,7 @@ function readNode(word: (at: number) => number, root: number, ordinal: number): 
     upper.push(readList(word, at + (row >>> shift) * EDGES_UP * 4, EDGES_UP));
     at += Math.max(1, rows >>> shift) * EDGES_UP * 4;
   }
-  return { edges, upper, isCopy: word(nodeWords + 4) !== 0 };
+  return { edges, upper, isDuplicate: word(nodeWords + 4) !== 0 };
 }
 
 function readList(word: (at: number) => number, at: number, width: number): number[] {

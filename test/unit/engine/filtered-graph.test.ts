@@ -1,5 +1,5 @@
 // Graph search under a filter: its recall where the filter has nothing to do with the vectors, where it keeps one
-// region near the query or far from it, among copies, removed rows and rows that wait to be indexed.
+// region near the query or far from it, among duplicates, removed rows and rows that wait to be indexed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';

@@ -18,15 +18,15 @@ const COMPARED: u32 = 8;
  * The largest difference between the scores of a duplicate and of its node: it allows for the angle between them, and
  * for the same angle again when the node was a duplicate of an earlier node.
  */
-export const COPY_REACH: f32 = 1.5e-3;
+export const DUPLICATE_REACH: f32 = 1.5e-3;
 
 /** The next row in the chain of duplicates, or NONE. @inline */
-export function copyAfter(root: usize, ordinal: u32): u32 {
+export function duplicateAfter(root: usize, ordinal: u32): u32 {
   return atomic.load<u32>(rowWordsAt(root, ordinal), ROW_DUPLICATE) - 1;
 }
 
 /** @inline */
-export function isCopy(root: usize, ordinal: u32): bool {
+export function isDuplicate(root: usize, ordinal: u32): bool {
   return load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) != 0;
 }
 
@@ -34,7 +34,7 @@ export function isCopy(root: usize, ordinal: u32): bool {
 export function findOriginal(root: usize, ordinal: u32, keys: usize, count: u32): u32 {
   for (let place: u32 = 0; place < min(count, COMPARED); place++) {
     const key = load<u64>(keys + ((<usize>place) << 3));
-    if (scoreOf(key) < <f32>1 - COPY_REACH) break;
+    if (scoreOf(key) < <f32>1 - DUPLICATE_REACH) break;
     if (isSame(root, ordinal, ordinalOf(key))) return ordinalOf(key);
   }
   return NONE;
@@ -57,7 +57,7 @@ function isSame(root: usize, a: u32, b: u32): bool {
 
 /** Inserts `ordinal` as the first duplicate in the chain of the node `original`. */
 export function hang(root: usize, ordinal: u32, original: u32): void {
-  const next = copyAfter(root, original);
+  const next = duplicateAfter(root, original);
   setNext(root, ordinal, next);
   setBefore(root, ordinal, original);
   if (next != NONE) setBefore(root, next, ordinal);
@@ -67,13 +67,13 @@ export function hang(root: usize, ordinal: u32, original: u32): void {
 /** Removes a duplicate from its chain. */
 export function unhang(root: usize, ordinal: u32): void {
   const before = load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) - 1;
-  const next = copyAfter(root, ordinal);
+  const next = duplicateAfter(root, ordinal);
   setNext(root, before, next);
   if (next != NONE) setBefore(root, next, before);
 }
 
 /** Makes a row the head of an empty chain. */
-export function clearCopies(root: usize, ordinal: u32): void {
+export function clearDuplicates(root: usize, ordinal: u32): void {
   setNext(root, ordinal, NONE);
   setBefore(root, ordinal, NONE);
 }

@@ -16,7 +16,7 @@ import {
 import { hasRow, isLive, listAt, putInBatch } from '../memory/row-blocks';
 import { areaAt } from '../memory/scratch';
 import { NEAR_LIVE, nearAt, nearOrdinal, visit } from './candidates';
-import { copyAfter, isCopy } from './duplicate-vectors';
+import { duplicateAfter, isDuplicate } from './duplicate-vectors';
 import { edgeIn, isIndexed, widthOf } from './graph';
 
 /**
@@ -36,7 +36,7 @@ const SEEDS = 32;
  * The number of duplicates of a node for which the filter is checked. A node with more counts as admitted, and its
  * duplicates are checked when hits are collected.
  */
-const COPIES_ASKED = 16;
+const DUPLICATES_SEEN = 16;
 
 // The filter of a search is a bitmap with one bit for each ordinal, which the caller has written to the scratch of the
 // searching thread.
@@ -101,25 +101,25 @@ function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
 }
 
 /**
- * True when the filter admits the node's row or one of its duplicates, and also when there are more than `COPIES_ASKED`
- * duplicates.
+ * True when the filter admits the node's row or one of its duplicates, and also when there are more than
+ * `DUPLICATES_SEEN` duplicates.
  * @inline
  */
 function admits(scratch: usize, root: usize, node: u32): bool {
-  return isAllowed(scratch, node) || admitsCopy(scratch, root, node);
+  return isAllowed(scratch, node) || admitsDuplicate(scratch, root, node);
 }
 
-function admitsCopy(scratch: usize, root: usize, node: u32): bool {
+function admitsDuplicate(scratch: usize, root: usize, node: u32): bool {
   let asked: u32 = 0;
-  for (let copy = copyAfter(root, node); copy != NONE; copy = copyAfter(root, copy)) {
-    if (asked++ == COPIES_ASKED || isAllowed(scratch, copy)) return true;
+  for (let duplicate = duplicateAfter(root, node); duplicate != NONE; duplicate = duplicateAfter(root, duplicate)) {
+    if (asked++ == DUPLICATES_SEEN || isAllowed(scratch, duplicate)) return true;
   }
   return false;
 }
 
 /** True for a node that may lead to a hit: its row is live and admitted, or a duplicate is admitted. */
 export function isAnswer(scratch: usize, root: usize, node: u32): bool {
-  return (isAllowed(scratch, node) && isLive(root, node)) || admitsCopy(scratch, root, node);
+  return (isAllowed(scratch, node) && isLive(root, node)) || admitsDuplicate(scratch, root, node);
 }
 
 /** Keeps those of `size` candidates that may lead to hits, in their order, and returns how many. */
@@ -148,7 +148,8 @@ export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u
     let bits = allowedBits(scratch, word, end);
     for (; rank < <u32>popcnt(bits) && count < <u32>BATCH_ROWS; rank += step) {
       const ordinal = (word << 5) + nthBit(bits, rank);
-      if (ordinal == start || !isIndexed(root, ordinal) || isCopy(root, ordinal) || !visit(scratch, ordinal)) continue;
+      if (ordinal == start || !isIndexed(root, ordinal) || isDuplicate(root, ordinal) || !visit(scratch, ordinal))
+        continue;
       putInBatch(scratch, count++, ordinal);
     }
     rank -= popcnt(bits);

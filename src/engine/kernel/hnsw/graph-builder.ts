@@ -28,7 +28,7 @@ import { clearBest, keyOf, ordinalOf, scoreOf, sortBest } from '../memory/top-k'
 import { cosine, ensureQuery, operandIn, queryIn, setOperand } from '../quantization/distance';
 import { prepareEstimator } from '../quantization/distance-estimator';
 import { NEAR_LIVE, clearVisited, ensureNear, ensureVisited, nearAt, offerNear } from './candidates';
-import { clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
+import { clearDuplicates, findOriginal, hang, isDuplicate } from './duplicate-vectors';
 import {
   clearList,
   countEdges,
@@ -192,7 +192,7 @@ function prepare(scratch: usize, root: usize, ordinal: u32): bool {
   )
     return false;
   clearLists(root, ordinal);
-  clearCopies(root, ordinal);
+  clearDuplicates(root, ordinal);
   return true;
 }
 
@@ -342,7 +342,7 @@ export function densifySome(scratch: usize, root: usize, most: u32): void {
 }
 
 function densify(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
-  if (!isIndexed(root, ordinal) || isCopy(root, ordinal) || !isLive(root, ordinal)) return;
+  if (!isIndexed(root, ordinal) || isDuplicate(root, ordinal) || !isLive(root, ordinal)) return;
   const list = listAt(root, ordinal, 0);
   if (countEdges(list, EDGES_0) >= <u32>DENSIFIED_EDGES) return;
   setOperand(root, ordinal, queryIn(scratch));

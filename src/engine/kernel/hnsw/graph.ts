@@ -24,7 +24,7 @@ import {
   ROOT_UNDENSIFIED,
 } from '../../memory/layout';
 import { hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
-import { isCopy } from './duplicate-vectors';
+import { isDuplicate } from './duplicate-vectors';
 
 /**
  * The level of a node, a function of its ordinal, so that the same operations give the same graph. Of 16 nodes that are
@@ -93,7 +93,7 @@ export function moveEntry(root: usize, leaving: u32): void {
   let best = NONE;
   const end = load<u32>(root, ROOT_ROWS_END);
   for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
-    if (ordinal == leaving || !isIndexed(root, ordinal) || isCopy(root, ordinal)) continue;
+    if (ordinal == leaving || !isIndexed(root, ordinal) || isDuplicate(root, ordinal)) continue;
     if (best == NONE || levelOf(ordinal) > levelOf(best)) best = ordinal;
   }
   if (best == NONE) atomic.store<u32>(root, NONE, ROOT_ENTRY);

@@ -37,7 +37,7 @@ import {
 } from '../memory/top-k';
 import { scanQuantized, scanQueue, scanRange, scoreSome } from './scan';
 import { cosine, ensureQuery, floatBytes, operandIn, prepareQuery, toFloats } from '../quantization/distance';
-import { copyAfter, COPY_REACH } from './duplicate-vectors';
+import { duplicateAfter, DUPLICATE_REACH } from './duplicate-vectors';
 import { areaAt, ensureAnswers, ensureArea, fence } from '../memory/scratch';
 import { prepareEstimator } from '../quantization/distance-estimator';
 import { clearVisited, ensureNear, ensureVisited, nearAt, nearScore, takeNear, visit } from './candidates';
@@ -251,11 +251,11 @@ function offerFound(scratch: usize, root: usize, query: usize, indexedTo: u32, f
 function offerNode(scratch: usize, root: usize, query: usize, indexedTo: u32, node: u32): void {
   const score = cosine(root, query, node);
   if (node < indexedTo && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
-  let copy = copyAfter(root, node);
-  if (copy == NONE || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
-  for (; copy != NONE; copy = copyAfter(root, copy)) {
-    if (copy < indexedTo && isAllowed(scratch, copy) && visit(scratch, copy))
-      offer(scratch, keyOf(cosine(root, query, copy), copy));
+  let duplicate = duplicateAfter(root, node);
+  if (duplicate == NONE || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - DUPLICATE_REACH)) return;
+  for (; duplicate != NONE; duplicate = duplicateAfter(root, duplicate)) {
+    if (duplicate < indexedTo && isAllowed(scratch, duplicate) && visit(scratch, duplicate))
+      offer(scratch, keyOf(cosine(root, query, duplicate), duplicate));
   }
 }
 

@@ -60,7 +60,7 @@ import { clearBest, keyOf, offer, ordinalOf, sortBest } from '../memory/top-k';
 import { cosine, ensureQuery, operandIn, setOperand, writeRow } from '../quantization/distance';
 import { dropNext, dropQuantizer, encodeRow, ensureQuantizer } from '../quantization/quantizer';
 import { ensureVisited } from './candidates';
-import { copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
+import { duplicateAfter, isDuplicate, setBefore, unhang } from './duplicate-vectors';
 import {
   clearList,
   countEdges,
@@ -91,7 +91,7 @@ function unlink(scratch: usize, root: usize, ordinal: u32): void {
   // The entry point moves before the lists are emptied: a search that starts at an empty node finds nothing, and
   // finding a new entry point takes longer than many a search.
   if (isEntry) moveEntry(root, ordinal);
-  const heir = copyAfter(root, ordinal);
+  const heir = duplicateAfter(root, ordinal);
   const heirLevels: u32 = heir == NONE ? 0 : levelOf(heir) + 1;
   if (heir != NONE) setBefore(root, heir, NONE);
   const level = levelOf(ordinal);
@@ -246,7 +246,7 @@ export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(words, load<u32>(words, ROW_STAMP) + 1, ROW_STAMP);
   if (!isIndexed(root, ordinal)) return;
   store<u32>(root, load<u32>(root, ROOT_INDEXED) - 1, ROOT_INDEXED);
-  if (isCopy(root, ordinal)) {
+  if (isDuplicate(root, ordinal)) {
     unhang(root, ordinal);
     store<u32>(nodeWordsAt(root, ordinal), 0, NODE_MARK);
     return;

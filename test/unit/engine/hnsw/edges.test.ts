@@ -1,5 +1,5 @@
-// The edges of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to
-// them.
+// The edges of the graph, as they stand in memory: mutual and leading to every node, and what duplicates of a vector do
+// to them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -19,37 +19,37 @@ for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
       if (i % 100 === 0 && pair.index.indexSome(prng.int(200)) === 0) pair.index.densifySome(prng.int(2000));
     }
     indexAll(pair.index);
-    const { nodes, copies, badEdges, unreachable } = inspectGraph(pair.memory, pair.index.root);
-    assert(nodes + copies >= pair.index.liveCount);
+    const { nodes, duplicates, badEdges, unreachable } = inspectGraph(pair.memory, pair.index.root);
+    assert(nodes + duplicates >= pair.index.liveCount);
     assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
   });
 }
 
-/** Half of the rows hold `copy`; both it and the others must be found. */
-function checkCopies(copy: () => Float32Array, seed: number): void {
+/** Half of the rows hold `duplicate`; both it and the others must be found. */
+function checkDuplicates(duplicate: () => Float32Array, seed: number): void {
   const prng = createPrng(seed);
   const next = clusteredVectors(prng, DIM, 40, 0.7);
   const pair = createPair();
-  for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, prng.int(2) === 0 ? copy() : next());
+  for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, prng.int(2) === 0 ? duplicate() : next());
   for (const round of ['fresh', 'churned']) {
     indexAll(pair.index);
     for (const k of [1, 10, 100]) {
-      const hits = pair.index.search(copy(), k, { ef: 128 });
-      assertSound(pair.index, pair.twin, copy(), k, hits, round);
+      const hits = pair.index.search(duplicate(), k, { ef: 128 });
+      assertSound(pair.index, pair.twin, duplicate(), k, hits, round);
       assert((hits.scores[k - 1] as number) > 0.99999, `${round}: ${k} copies`);
     }
     assertRecall(pair, next, round);
-    for (let i = 0; i < ROWS; i++) put(pair, prng.int(ROWS), prng.int(2) === 0 ? copy() : next());
+    for (let i = 0; i < ROWS; i++) put(pair, prng.int(ROWS), prng.int(2) === 0 ? duplicate() : next());
   }
 }
 
-test('copies of one vector in thousands of rows hide neither themselves nor others', () => {
-  const copy = randomVector(createPrng(16), DIM);
-  checkCopies(() => copy, 16);
+test('duplicates of one vector in thousands of rows hide neither themselves nor others', () => {
+  const duplicate = randomVector(createPrng(16), DIM);
+  checkDuplicates(() => duplicate, 16);
 });
 
 test('nor do rows that differ by rounding alone', () => {
   const prng = createPrng(19);
-  const copy = randomVector(prng, DIM);
-  checkCopies(() => copy.map((value) => value * (1 + 1e-6 * prng.next())), 19);
+  const duplicate = randomVector(prng, DIM);
+  checkDuplicates(() => duplicate.map((value) => value * (1 + 1e-6 * prng.next())), 19);
 });

@@ -69,7 +69,7 @@ for (const precision of PRECISIONS) {
 
 test('removed rows are passed and not answered, and copies are answered beside their node', () => {
   const rows = falling(7, 64, ROWS);
-  for (let copy = 1; copy < 4; copy++) rows[ROWS - copy] = rows[5]!;
+  for (let duplicate = 1; duplicate < 4; duplicate++) rows[ROWS - duplicate] = rows[5]!;
   const { index } = build(rows);
   const found = (): number[] => [...index.search(rows[5]!, 10, { ef: 64 }).ordinals];
   assert.deepEqual(found().slice(0, 4), [5, ROWS - 3, ROWS - 2, ROWS - 1]);
