@@ -208,7 +208,7 @@ export function sampleVectors(
   shard: Shard,
   { collection: ref, places }: ShardRequest<'sampleVectors'>,
 ): ShardAnswer<'sampleVectors'> {
-  if (!shard.loads.bring(ref)) return null;
+  if (!shard.loads.load(ref)) return null;
   const segments = shard.segments.of(ref.id);
   const ids: string[] = [];
   const rows: Float32Array[] = [];

@@ -52,7 +52,7 @@ export class Maintenance {
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   if (!shard.loads.work(until, true)) return true;
-  for (const segment of shard.segments.restless) {
+  for (const segment of shard.segments.unmaintained) {
     if (!buildWords(shard, segment, until) || !buildFields(shard, segment, until)) return true;
   }
   if (reclaimSome(shard)) return true;
@@ -66,8 +66,8 @@ function slice(shard: Shard): boolean {
  * move before they are inserted, since otherwise they would have to be inserted twice.
  */
 function improve(shard: Shard, until: number): boolean {
-  const { restless } = shard.segments;
-  for (const segment of restless) {
+  const { unmaintained } = shard.segments;
+  for (const segment of unmaintained) {
     const { index, words, fields } = segment;
     if (compactSome(shard, segment)) return true;
     while (index.hasWork) {
@@ -82,8 +82,8 @@ function improve(shard: Shard, until: number): boolean {
       index.densifySome(INDEX_STEP);
       if (performance.now() >= until) return true;
     }
-    if (!index.hasWork) restless.delete(segment);
-    if (performance.now() >= until) return restless.size > 0;
+    if (!index.hasWork) unmaintained.delete(segment);
+    if (performance.now() >= until) return unmaintained.size > 0;
   }
   return false;
 }

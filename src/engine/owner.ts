@@ -58,7 +58,7 @@ export class ShardOwner {
    */
   async whenReady(refs: Iterable<CollectionRef>, isChanging: boolean): Promise<void> {
     await this.untilThawed(isChanging);
-    const underWay = this.shard.loads.bringAll(refs);
+    const underWay = this.shard.loads.loadAll(refs);
     this.wake();
     if (underWay) await underWay;
     await this.untilThawed(isChanging);

@@ -115,9 +115,9 @@ export class Shard {
    * Loads a collection completely if it is evicted, so that it can be written to. Throws AppError
    * `collection_not_found` if it has been dropped, and ArenaFull.
    */
-  bring(ref: CollectionRef, txn?: ShardTxn): void {
+  load(ref: CollectionRef, txn?: ShardTxn): void {
     if (this.dropped.has(ref.id)) throw new AppError('collection_not_found');
-    this.loads.bring(ref, Infinity, txn);
+    this.loads.load(ref, Infinity, txn);
   }
 
   /**
@@ -194,7 +194,7 @@ export class Shard {
     this.store.read((txn) => {
       for (const { id, chunks } of txn.allCounts()) {
         const kind = kinds.get(id);
-        if (kind) this.segments.enterAway(id);
+        if (kind) this.segments.enterEvicted(id);
         else if (isWhole) this.purges.push(id);
         if (kind && chunks >= GRAPH_MIN && this.segments.of(id).length === 0)
           large.push({ ref: { id, ...kind }, chunks });

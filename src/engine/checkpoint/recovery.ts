@@ -167,7 +167,7 @@ function revive(
       present.generation === ref.generation &&
       present.precision === ref.precision
     )
-      bringBack(shard, present, segments, changed.get(ref.id));
+      restoreImages(shard, present, segments, changed.get(ref.id));
     else forget(shard, ref.id, segments);
   }
 }
@@ -184,7 +184,12 @@ function resumeTerms(shard: Shard, segment: Segment, isSameLanguage: boolean): v
   segment.words = undefined;
 }
 
-function bringBack(shard: Shard, ref: CollectionRef, segments: readonly Segment[], changed: Changed | undefined): void {
+function restoreImages(
+  shard: Shard,
+  ref: CollectionRef,
+  segments: readonly Segment[],
+  changed: Changed | undefined,
+): void {
   shard.segments.hide(ref.id);
   if (changed) shard.loads.resume(new CatchUp(shard.segments, ref, segments, changed));
   else shard.segments.enter(ref.id, segments);

@@ -54,7 +54,7 @@ export class ReaderTable {
       for (let epoch = Atomics.load(this.words, at); epoch !== 0; epoch = Atomics.load(this.words, at)) {
         assert(
           performance.now() < until,
-          `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} leaves the memory`,
+          `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} is evicted from memory`,
         );
         // The wait polls: a notification would cost every search something.
         Atomics.wait(this.words, at, epoch, 1);

@@ -126,7 +126,7 @@ export function wantingOf(
   const ranksWords = lexical !== undefined || details?.words !== undefined;
   const wanting = views.flatMap(({ shard, segment }): Wanting[] => {
     if (!segment) return [];
-    if (segment.isAway)
+    if (segment.isEvicted)
       return [
         { shard, words: ranksWords || narrowing?.content !== undefined, fields: (narrowing?.filters.length ?? 0) > 0 },
       ];

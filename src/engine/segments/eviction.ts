@@ -9,7 +9,7 @@ import type { Segment } from './segment.js';
 import { nowSeconds } from '../../base/clock.js';
 
 /** Share of the candidates to evict at once, so that memory is not reclaimed for one row at a time. */
-const SHARE_TO_LEAVE = 1 / 8;
+const EVICTED_SHARE = 1 / 8;
 /** How long to wait for readers before retired memory can be reclaimed, in milliseconds. A search takes a few. */
 const READERS_WAIT_MS = 50;
 
@@ -45,13 +45,13 @@ export class Room {
     const kernel = this.arenas.at(arena);
     const before = kernel.usedBytes();
     const here = [...this.segments.all()].filter(
-      (segment) => segment.arena === arena && segment.ref.id !== id && this.segments.mayLeave(segment),
+      (segment) => segment.arena === arena && segment.ref.id !== id && this.segments.mayEvict(segment),
     );
     const candidates = here.map((segment) => ({ segment, usedAt: this.segments.usedAt(segment) }));
     const oldest = candidates
       .sort((a, b) => a.usedAt - b.usedAt)
-      .slice(0, Math.ceil(candidates.length * SHARE_TO_LEAVE));
-    for (const { segment } of oldest) this.segments.leave(segment);
+      .slice(0, Math.ceil(candidates.length * EVICTED_SHARE));
+    for (const { segment } of oldest) this.segments.evict(segment);
     reclaimAll(kernel);
     return kernel.usedBytes() < before;
   }
@@ -98,7 +98,7 @@ export class IdleEviction {
     const before = nowSeconds() - this.idleSeconds;
     for (let next = segments.next(); !next.done; next = segments.next()) {
       const segment = next.value;
-      if (this.segments.mayLeave(segment) && this.segments.usedAt(segment) < before) this.segments.leave(segment);
+      if (this.segments.mayEvict(segment) && this.segments.usedAt(segment) < before) this.segments.evict(segment);
       if (performance.now() < untilMs) continue;
       this.scheduled = setImmediate(() => this.sweep(segments));
       break;

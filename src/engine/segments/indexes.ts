@@ -137,7 +137,7 @@ export function buildWords(shard: Shard, segment: Segment, untilMs: number): boo
  * do not fit in memory; a metadata index that does not fit is skipped, and filters read records.
  */
 export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
-  if (!shard.loads.bring(collection)) return false;
+  if (!shard.loads.load(collection)) return false;
   const segments = shard.segments.of(collection.id);
   const hasWords = !words || segments.map((segment) => wordsOf(shard, segment)).every((index) => index !== undefined);
   const hasFields = !fields || segments.map((segment) => prepareFields(shard, segment)).every(Boolean);
@@ -150,7 +150,7 @@ export function prepare(shard: Shard, { collection, words, fields }: ShardReques
  * being loaded. Throws ArenaFull if the segment does not fit in memory.
  */
 export function indexing(shard: Shard, { collection }: ShardRequest<'indexing'>): ShardAnswer<'indexing'> {
-  if (!shard.loads.bring(collection)) return null;
+  if (!shard.loads.load(collection)) return null;
   const state = { rows: 0, unindexed: 0, isTuning: false };
   for (const { index } of shard.segments.of(collection.id)) {
     state.rows += index.liveCount;

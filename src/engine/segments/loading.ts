@@ -121,9 +121,9 @@ export class SegmentLoads {
    * Loads a collection for one slice. Returns true if it is in memory now, false while it is being loaded: call again.
    * Throws ArenaFull, or the error with which a background slice has failed.
    */
-  bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
+  load(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
     this.segments.use(ref.id);
-    if (!this.segments.isAway(ref.id)) return true;
+    if (!this.segments.isEvicted(ref.id)) return true;
     if (this.failures.has(ref.id)) {
       const failure = this.failures.get(ref.id);
       this.failures.delete(ref.id);
@@ -135,13 +135,13 @@ export class SegmentLoads {
   }
 
   /**
-   * Like `bring`, for many collections, without throwing load errors. Returns a promise that resolves when all loads
+   * Like `load`, for many collections, without throwing load errors. Returns a promise that resolves when all loads
    * have ended, or undefined if none is left after this slice.
    */
-  bringAll(refs: Iterable<CollectionRef>): Promise<unknown> | undefined {
+  loadAll(refs: Iterable<CollectionRef>): Promise<unknown> | undefined {
     const untilMs = performance.now() + FIRST_SLICE_MS;
     const underWay = [...refs].flatMap((ref) => {
-      if (!this.segments.isAway(ref.id) || this.failures.has(ref.id)) return [];
+      if (!this.segments.isEvicted(ref.id) || this.failures.has(ref.id)) return [];
       const load = this.loadOf(ref);
       load.isAwaited = true;
       return this.proceedOrFail(load, untilMs) ? [] : [load.whenEnded];
@@ -191,7 +191,7 @@ export class SegmentLoads {
     return load;
   }
 
-  /** Returns whether the load has ended. Its error is kept for the next caller of `bring`, if one waits. */
+  /** Returns whether the load has ended. Its error is kept for the next caller of `load`, if one waits. */
   private proceedOrFail(load: SegmentLoad, untilMs: number): boolean {
     try {
       return this.proceed(load, untilMs);

@@ -27,7 +27,7 @@ export class SegmentTable {
   /** The segments of each collection that is in memory as a whole. */
   private readonly segments = new Map<CollectionId, Segment[]>();
   /** Dirty segments: those for which background work may have something to do. */
-  readonly restless = new Set<Segment>();
+  readonly unmaintained = new Set<Segment>();
 
   constructor(private readonly arenas: Arenas) {}
 
@@ -48,11 +48,11 @@ export class SegmentTable {
    * Whether a collection may be evicted: all its segments are small and none is being written. A small segment is in
    * memory again as soon as its rows are read; a large one needs its graph built.
    */
-  mayLeave({ ref }: Segment): boolean {
+  mayEvict({ ref }: Segment): boolean {
     return this.of(ref.id).every((segment) => segment.isSmall && !segment.isChanging);
   }
 
-  isAway(id: CollectionId): boolean {
+  isEvicted(id: CollectionId): boolean {
     const roots = this.arenas.home.directory.get(id);
     return roots?.vectors === 0 && roots.arenas === 0;
   }
@@ -60,7 +60,7 @@ export class SegmentTable {
   /**
    * Marks a collection as evicted that has documents in the store and has never been in this memory. Throws ArenaFull.
    */
-  enterAway(id: CollectionId): void {
+  enterEvicted(id: CollectionId): void {
     this.arenas.home.directory.set(id, {});
   }
 
@@ -116,7 +116,7 @@ export class SegmentTable {
   }
 
   /** Evicts a collection: its memory is freed, and its next use loads it from the store. */
-  leave({ ref: { id } }: Segment): void {
+  evict({ ref: { id } }: Segment): void {
     if (this.of(id).some(({ index }) => index.liveCount > 0)) this.arenas.home.directory.set(id, NOWHERE);
     else this.arenas.home.directory.delete(id);
     this.forget(id);
@@ -140,7 +140,7 @@ export class SegmentTable {
   /** Marks a segment as used and as dirty, since there may be background work for it. */
   wake(segment: Segment): void {
     this.use(segment.ref.id);
-    this.restless.add(segment);
+    this.unmaintained.add(segment);
   }
 
   private restoredIn(ref: CollectionRef, arena: number): Segment | undefined {
@@ -161,7 +161,7 @@ export class SegmentTable {
   private forget(id: CollectionId): void {
     for (const segment of this.of(id)) {
       if (segment.arena > 0) this.arenas.at(segment.arena).directory.delete(id);
-      this.restless.delete(segment);
+      this.unmaintained.delete(segment);
       segment.drop();
     }
     this.segments.delete(id);

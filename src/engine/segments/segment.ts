@@ -215,7 +215,7 @@ export class SegmentView {
    * The collection has documents but is evicted; its owner loads it on request. Nothing else of this view may then be
    * used.
    */
-  get isAway(): boolean {
+  get isEvicted(): boolean {
     return this.roots.vectors === 0 && this.roots.arenas === 0;
   }
 

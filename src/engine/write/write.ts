@@ -318,13 +318,13 @@ class WriteBatch {
   ): ShardAnswer<'put'> {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
-    this.bring(txn, ref);
+    this.load(txn, ref);
     const previous = txn.document(ref.id, docid);
     if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
     const rows = unshared(vectors);
     const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
-    for (const { collection } of present) this.bring(txn, collection);
+    for (const { collection } of present) this.load(txn, collection);
     const filled = present.flatMap(({ collection, vectors: own }) =>
       own === null ? [] : [{ ref: collection, vectors: own === 'same' ? rows : unshared(own) }],
     );
@@ -344,7 +344,7 @@ class WriteBatch {
     const prepared = unpackDocument(document);
     const isThere = (id: CollectionId): boolean =>
       isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
-    this.bring(txn, ref);
+    this.load(txn, ref);
     if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
     this.store(txn, prepared, version, [{ ref, vectors: unshared(vectors) }]);
     return { chunks: prepared.chunks.length };
@@ -369,8 +369,8 @@ class WriteBatch {
     });
   }
 
-  private bring(txn: ShardWriteTxn, ref: CollectionRef): void {
-    this.shard.bring(ref, txn);
+  private load(txn: ShardWriteTxn, ref: CollectionRef): void {
+    this.shard.load(ref, txn);
     this.rows.hold(ref.id);
   }
 
@@ -392,7 +392,7 @@ class WriteBatch {
     { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>,
   ): ShardAnswer<'deleteDocument'> {
     const places = [collection, ...twins].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
-    for (const ref of places) this.bring(txn, ref);
+    for (const ref of places) this.load(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
     return { chunks: chunks[places.indexOf(collection)] ?? 0 };
   }

@@ -80,7 +80,7 @@ class Site {
     for (let tries = 0; tries < 10; tries++) {
       const answer = search(this.searches, asked);
       if (!(answer instanceof Array)) return { ids: answer.ids, scores: answer.scores, json: answer.json };
-      this.shard.loads.bring(ref, Infinity);
+      this.shard.loads.load(ref, Infinity);
       for (const wanting of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
       for (const segment of this.shard.segments.all())
         for (const build of [buildWords, buildFields]) build(this.shard, segment, Infinity);
@@ -149,7 +149,7 @@ function searches(prng: Prng): CollectionSearch[] {
  * Both answer the same, hit by hit; where all arenas are filled up, some searches may have no room for what they need.
  */
 function compare(small: Site, large: Site, prng: Prng, label: string): void {
-  small.shard.loads.bring(ref, Infinity);
+  small.shard.loads.load(ref, Infinity);
   const { isFilledUp } = small;
   for (const [i, asked] of searches(prng).entries()) {
     const found = small.find(asked);

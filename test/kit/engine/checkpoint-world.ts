@@ -147,7 +147,7 @@ export class World {
   }
 
   indexTerms(ref: CollectionRef): void {
-    this.shard.loads.bring(ref, Infinity);
+    this.shard.loads.load(ref, Infinity);
     for (const segment of this.shard.segments.of(ref.id))
       assert.ok(prepareWords(this.shard, segment, Infinity) && prepareFields(this.shard, segment, Infinity));
   }
@@ -160,7 +160,7 @@ export class World {
   check(label: string): void {
     while (!this.shard.loads.work(Infinity, false));
     for (const ref of this.refs) {
-      this.shard.loads.bring(ref, Infinity);
+      this.shard.loads.load(ref, Infinity);
       this.checkStore(ref, label);
       for (const segment of this.shard.segments.of(ref.id))
         this.checkSegment(segment, `${label}, collection ${ref.id}, arena ${segment.arena}`);

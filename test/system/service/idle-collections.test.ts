@@ -90,7 +90,7 @@ test('the first search of each answers as before the restart; all are let go whe
   }
 });
 
-test('documents are written to and deleted from a collection that is away', async () => {
+test('documents are written to and deleted from a collection that is evicted', async () => {
   await untilIdle(server);
   assert.equal((await server.call('DELETE', `${at(0)}/documents/D0`)).status, 200);
   assert.equal((await server.call('POST', `${at(1)}/documents`, { docid: 'D1', text: 'another text' })).status, 201);
@@ -111,7 +111,7 @@ test('documents are written to and deleted from a collection that is away', asyn
   );
 });
 
-test('a collection that is away is dropped, and its name begins anew', async () => {
+test('a collection that is evicted is dropped, and its name begins anew', async () => {
   await untilIdle(server);
   assert.equal((await server.call('DELETE', at(2))).status, 200);
   assert.equal((await server.call('POST', at(2), {})).status, 201);

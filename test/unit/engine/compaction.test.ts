@@ -87,7 +87,7 @@ class Twin {
 function openShard(directory: string, store: ShardStore): OwnedShard {
   const kernel = createKernel();
   const shard = shardOn(store, [kernel], [ref]);
-  shard.loads.bring(ref, Infinity);
+  shard.loads.load(ref, Infinity);
   return { shard, kernel, directory };
 }
 

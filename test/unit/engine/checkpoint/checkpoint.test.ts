@@ -61,7 +61,7 @@ test('an index of terms that was not there when rows went is made again', async 
   const world = new World(createPrng(3), [LARGE, SMALL]);
   fill(world, 600);
   assert.ok(await world.checkpoint());
-  world.shard.loads.bring(LARGE, Infinity);
+  world.shard.loads.load(LARGE, Infinity);
   for (const segment of world.shard.segments.of(LARGE.id)) {
     world.shard.segments.announce(segment, { words: 0 });
     segment.words?.drop();

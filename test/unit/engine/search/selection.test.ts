@@ -279,7 +279,7 @@ class Pair {
   restart(): void {
     this.kernel = createKernel();
     this.shard = shardOn(this.store, [this.kernel], [ref]);
-    this.shard.bring(ref);
+    this.shard.load(ref);
     this.shard.segmentIn(ref, 0);
     for (const segment of this.shard.segments.all())
       [prepareFields, prepareWords].forEach((prepare) => prepare(this.shard, segment, 0));

@@ -131,7 +131,7 @@ for (const seed of SEEDS) {
       const step = prng.int(6);
       if (step < 3) for (const outcome of applyWrites(shard, twin.change(prng))) assert.ok('value' in outcome);
       else if (step === 3)
-        [...shard.segments.all()].filter(() => prng.int(2) === 0).forEach((segment) => shard.segments.leave(segment));
+        [...shard.segments.all()].filter(() => prng.int(2) === 0).forEach((segment) => shard.segments.evict(segment));
       else if (step === 4) {
         owned = openShard(directory, store, ALL);
         assert.deepEqual([...owned.shard.segments.all()], []);
@@ -185,11 +185,11 @@ test('a large segment comes by itself in slices; until it is whole nobody finds 
   const { shard, ref, rows } = owned;
   let slices = 0;
   for (; !shard.loads.work(NOW, false); slices++)
-    assert.equal(shard.segments.of(ref.id)[0] === undefined, shard.arenas.home.view(ref.id)?.isAway);
+    assert.equal(shard.segments.of(ref.id)[0] === undefined, shard.arenas.home.view(ref.id)?.isEvicted);
   assert.ok(slices > LARGE, `${slices} slices`);
   const segment = shard.segments.of(ref.id)[0];
   assert.deepEqual(
-    [segment?.index.liveCount, segment?.priorities.count, shard.arenas.home.view(ref.id)?.isAway],
+    [segment?.index.liveCount, segment?.priorities.count, shard.arenas.home.view(ref.id)?.isEvicted],
     [LARGE, 100, false],
   );
   assert.equal(best(owned, ref, rows[4150] as Float32Array).length, 5);
@@ -201,7 +201,7 @@ test('a write to a segment that is being loaded comes after it', async () => {
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   let isThere = false;
-  const underWay = shard.loads.bringAll([ref])?.then(() => (isThere = true));
+  const underWay = shard.loads.loadAll([ref])?.then(() => (isThere = true));
   if (underWay) {
     assert.equal(shard.segments.of(ref.id)[0], undefined);
     while (!shard.loads.work(NOW, true));
@@ -315,8 +315,8 @@ test('a damaged part is told to whoever asks for it, and harms no other', () => 
   const other = { ...ref, dim: DIM / 2 };
   shard.loads.work(NOW, false);
   shard.loads.cancel(ref.id);
-  for (let tries = 0; tries < 2; tries++) assert.throws(() => shard.loads.bring(other), DamagedRecord);
+  for (let tries = 0; tries < 2; tries++) assert.throws(() => shard.loads.load(other), DamagedRecord);
   assert.ok(shard.loads.work(NOW, false));
-  assert.ok(until(shard, () => shard.loads.bring(ref) || null));
+  assert.ok(until(shard, () => shard.loads.load(ref) || null));
   shard.close();
 });
