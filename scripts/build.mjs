@@ -105,7 +105,7 @@ export async function build(root, say, { anew = false } = {}) {
 /** The sources, and what of them has changed since the last build that came to its end. */
 function whatToBuild(root) {
   const sources = listSources(root);
-  const tools = digest(BUILD_FILES.map((path) => stampOf(root, path)));
+  const tools = digest(BUILD_FILES.map((path) => rowVersionOf(root, path)));
   const last = readRecord(root);
   const record = last?.tools === tools ? last : { tools, sources: {}, steps: {}, cutShort: true };
   const changed = [...sources].filter(([path, stamp]) => record.sources[path] !== stamp).map(([path]) => path);
@@ -119,7 +119,7 @@ function whatToBuild(root) {
  * again are removed. `look` answers what the step sees of an input, where that is less than all of its bytes.
  */
 function stepRunner(root, sources, record) {
-  const stamp = (path) => sources.get(path) ?? stampOf(root, path);
+  const stamp = (path) => sources.get(path) ?? rowVersionOf(root, path);
   const isSeenAs = (path, seen, look) => look !== undefined && stamp(path) !== '' && seen === digest(look(path));
   return async (name, run, look) => {
     const last = record.steps[name];
@@ -207,7 +207,7 @@ function inThread(module, name, ...args) {
 const digest = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 /** Time and size; an empty word where there is no such file. */
-function stampOf(root, path) {
+function rowVersionOf(root, path) {
   const stat = statSync(join(root, path), { throwIfNoEntry: false });
   return stat ? `${stat.mtimeMs}:${stat.size}` : '';
 }
@@ -216,7 +216,7 @@ function stampOf(root, path) {
 function listSources(root) {
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
   const paths = [...sources, ...filesBelow(root, 'docs'), ...DOCS_FILES.filter((path) => existsSync(join(root, path)))];
-  return new Map(paths.map((path) => [path, stampOf(root, path)]));
+  return new Map(paths.map((path) => [path, rowVersionOf(root, path)]));
 }
 
 /** Paths of all files below a folder of the project, relative to the project, sorted. */

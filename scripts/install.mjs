@@ -54,14 +54,14 @@ const lockDigest = (root) =>
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
 
-const stampOf = (root) => join(root, 'node_modules/.sheaf-stamp.json');
+const rowVersionOf = (root) => join(root, 'node_modules/.sheaf-stamp.json');
 
 function readStamp(root) {
   try {
-    return JSON.parse(readFileSync(stampOf(root), 'utf8'));
+    return JSON.parse(readFileSync(rowVersionOf(root), 'utf8'));
   } catch {
     return {}; // Not there, or cut short while it was written: the steps are done again.
   }
 }
 
-const writeStamp = (root, stamp) => writeFileSync(stampOf(root), JSON.stringify(stamp));
+const writeStamp = (root, stamp) => writeFileSync(rowVersionOf(root), JSON.stringify(stamp));

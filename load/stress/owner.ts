@@ -126,8 +126,8 @@ class StressOwner {
     this.kernel.format();
     this.world.set(INCARNATION, 0);
     this.world.set(QUIET, 0);
-    this.kernel.settle();
-    this.world.restart(this.kernel.settledStamp());
+    this.kernel.publishBatch();
+    this.world.restart(this.kernel.publishedRowVersion());
     for (let place = 0; place < PLACES; place++) this.create(place);
     this.world.set(INCARNATION, this.kernel.incarnation);
     this.kernel.open();
@@ -183,7 +183,7 @@ class StressOwner {
     const puts = added.map((ordinal) => this.announce(place, change, ordinal));
     for (const ordinal of removed) this.remove(live, change, ordinal);
     publishChanges([[segment, change]]);
-    this.kernel.settle();
+    this.kernel.publishBatch();
     for (const put of puts) this.world.mark(put, BORN_DONE);
     for (const ordinal of removed) {
       this.world.mark(live.get(ordinal) as number, DIED_END);

@@ -40,7 +40,7 @@ interface Search {
 
 interface ScoredHit {
   ordinal: number;
-  stamp: number;
+  rowVersion: number;
   score: number;
 }
 
@@ -78,10 +78,10 @@ class Checks {
   }
 
   /** The version that a hit says it is; undefined, and a fault, where that cannot be. */
-  versionOf(search: Search, { ordinal, stamp }: ScoredHit): Version | undefined {
-    const version = (stamp & 1) === 1 ? this.world.version(this.world.putOf(stamp)) : undefined;
+  versionOf(search: Search, { ordinal, rowVersion }: ScoredHit): Version | undefined {
+    const version = (rowVersion & 1) === 1 ? this.world.version(this.world.putOf(rowVersion)) : undefined;
     if (version?.collection !== search.collection || version.ordinal !== ordinal)
-      return this.fault(search, `stamp ${stamp} at ${ordinal}: ${JSON.stringify(version)}`);
+      return this.fault(search, `stamp ${rowVersion} at ${ordinal}: ${JSON.stringify(version)}`);
     const mayBe = version.bornBegin <= search.after && (version.diedEnd === 0 || version.diedEnd >= search.before);
     return mayBe ? version : this.fault(search, `a hit that was not there: ${JSON.stringify(version)}`);
   }
@@ -162,10 +162,14 @@ function searchVectors({ index }: SegmentView, prng: Prng, contents: Contents): 
       ? Uint32Array.from({ length: ORDINALS >>> 5 }, () => prng.int(2 ** 31) & prng.int(2 ** 31))
       : undefined;
   const params = { exact, ...(prng.int(2) === 0 && { ef: 40 }) };
-  const { count, ordinals, stamps, scores } = index.search(query, k, params, { allowed });
+  const { count, ordinals, rowVersions, scores } = index.search(query, k, params, { allowed });
   const hits = Array.from(
     { length: count },
-    (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }),
+    (_, i): ScoredHit => ({
+      ordinal: ordinals[i] as number,
+      rowVersion: rowVersions[i] as number,
+      score: scores[i] as number,
+    }),
   );
   const scoreOf = (put: number, ordinal: number): number | undefined =>
     !allowed || isSet(allowed, ordinal) ? cosine(query, contents.vector(put)) : undefined;
@@ -189,16 +193,16 @@ function searchPriorities({ priorities }: SegmentView, contents: Contents): Aske
   return { what: 'priorities', check };
 }
 
-function searchWords(view: SegmentView, settled: number, prng: Prng, contents: Contents): Asked {
+function searchWords(view: SegmentView, published: number, prng: Prng, contents: Contents): Asked {
   const { fields } = view;
   if (!fields) return { what: 'no words', check: () => {} };
   const kind = prng.int(8);
-  if (kind < 3) return rank(view, fields, settled, prng, contents);
+  if (kind < 3) return rank(view, fields, published, prng, contents);
   if (kind < 4) return count(fields, prng, contents);
   return find(fields, prng, contents);
 }
 
-function rank({ index }: SegmentView, words: WordIndex, settled: number, prng: Prng, contents: Contents): Asked {
+function rank({ index }: SegmentView, words: WordIndex, published: number, prng: Prng, contents: Contents): Asked {
   const terms = [...new Set(Array.from({ length: 1 + prng.int(5) }, () => randomWord(prng.next)))];
   const k = 1 + prng.int(20);
   const statistics: LexicalStatistics = {
@@ -211,12 +215,12 @@ function rank({ index }: SegmentView, words: WordIndex, settled: number, prng: P
     { length: count },
     (_, i): ScoredHit => ({
       ordinal: ordinals[i] as number,
-      stamp: index.stampOf(ordinals[i] as number),
+      rowVersion: index.rowVersionOf(ordinals[i] as number),
       score: scores[i] as number,
     }),
   );
   // Others came or went meanwhile: whoever asks drops them, and asks again.
-  const kept = hits.filter(({ stamp }) => (stamp & 1) === 1 && ((stamp - settled) | 0) <= 0);
+  const kept = hits.filter(({ rowVersion }) => (rowVersion & 1) === 1 && ((rowVersion - published) | 0) <= 0);
   const scoreOf = (put: number): number | undefined => bm25(terms, statistics, contents.terms(put));
   const check = (checks: Checks, search: Search): void => {
     if (new Set(ordinals).size !== count) checks.fault(search, 'a chunk twice');
@@ -314,17 +318,17 @@ kernel.joinReaders();
 parentPort?.postMessage({ joined: true });
 
 /** One search; the check that comes after it, for when its moments are known. */
-function ask(view: SegmentView, settled: number): Asked {
+function ask(view: SegmentView, published: number): Asked {
   const kind = prng.int(10);
   if (kind < 4) return searchVectors(view, prng, contents);
   if (kind < 5) return searchPriorities(view, contents);
-  return searchWords(view, settled, prng, contents);
+  return searchWords(view, published, prng, contents);
 }
 
 /** undefined where memory has no room for what the question takes. */
 function searchIfMemory(view: SegmentView): Asked | undefined {
   try {
-    return ask(view, kernel.settledStamp());
+    return ask(view, kernel.publishedRowVersion());
   } catch (error) {
     if (error instanceof ArenaFull) return undefined;
     throw error;

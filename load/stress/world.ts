@@ -27,7 +27,7 @@ export const CLOCK = 0;
 export const STOP = 1;
 /** Non-zero while nothing is written. */
 export const QUIET = 2;
-const BASE_STAMP = 3;
+const BASE_ROW_VERSION = 3;
 /** The incarnation of the memory that the log describes; 0 during a change. */
 export const INCARNATION = 4;
 export const PUTS = 5;
@@ -68,9 +68,9 @@ export class World {
     return this.get(IDS + place) as CollectionId;
   }
 
-  /** The version that a stamp names. */
-  putOf(stamp: number): number {
-    return ((stamp - this.get(BASE_STAMP)) >>> 1) - 1;
+  /** The version that a row version names. */
+  putOf(rowVersion: number): number {
+    return ((rowVersion - this.get(BASE_ROW_VERSION)) >>> 1) - 1;
   }
 
   version(put: number): Version | undefined {
@@ -115,10 +115,10 @@ export class World {
   }
 
   /** Starts a log for another incarnation. Owner only, like all methods below. */
-  restart(baseStamp: number): void {
+  restart(baseRowVersion: number): void {
     this.shared.newest.fill(0);
     this.set(PUTS, 0);
-    this.set(BASE_STAMP, baseStamp);
+    this.set(BASE_ROW_VERSION, baseRowVersion);
     for (let place = 0; place < PLACES; place++) this.set(IDS + place, 0);
   }
 

@@ -147,7 +147,7 @@ function move(shard: Shard, segment: Segment, target: number): boolean {
     throw error;
   }
   publishChanges([[segment, change]]);
-  shard.settle();
+  shard.publishBatch();
   return true;
 }
 

@@ -169,9 +169,9 @@ export class Shard {
   }
 
   /** Marks the publication of a batch of writes as complete. */
-  settle(): void {
+  publishBatch(): void {
     this.writeFreeze.noteChange();
-    this.arenas.settle();
+    this.arenas.publishBatch();
   }
 
   drop(id: CollectionId): void {

@@ -100,7 +100,7 @@ class ImageWriter {
  * during it.
  */
 const FREE_PASSES = 2;
-const STILL_PASSES = 3;
+const FROZEN_PASSES = 3;
 /**
  * Pause between two regions of a pass without freeze, in milliseconds. Copying a region takes about one, and searches
  * need the cores too.
@@ -170,18 +170,18 @@ export class Writing {
 
   /** Runs passes until the files are a consistent image. */
   private async copy(isAlone: boolean): Promise<Moment | undefined> {
-    const passes = isAlone ? STILL_PASSES : FREE_PASSES + STILL_PASSES;
+    const passes = isAlone ? FROZEN_PASSES : FREE_PASSES + FROZEN_PASSES;
     for (; this.passes < passes && !this.isGivenUp(); ) {
       this.passes++;
-      const moment = await (this.passes > passes - STILL_PASSES
-        ? this.stillPass(isAlone)
+      const moment = await (this.passes > passes - FROZEN_PASSES
+        ? this.frozenPass(isAlone)
         : this.pass(() => sleep(PAUSE_MS), false));
       if (moment) return moment;
     }
     return undefined;
   }
 
-  private async stillPass(isAlone: boolean): Promise<Moment | undefined> {
+  private async frozenPass(isAlone: boolean): Promise<Moment | undefined> {
     const { writeFreeze } = this.shard;
     const startedAtMs = performance.now();
     writeFreeze.begin();

@@ -398,15 +398,15 @@ export class RecallTuner {
       const finding = yield* checkGraphSearches(this.index, questions, ef, TRUSTED);
       if (!isGood(finding)) continue;
       const broad = yield* checkGraphSearches(this.index, questions, BROAD * ef, TRUSTED_BROAD);
-      return this.settle(live, ef, finding.trusted, broad.trusted);
+      return this.adopt(live, ef, finding.trusted, broad.trusted);
     }
-    if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);
-    else if (live <= QUANTIZED_SCANNED) this.settle(live, SCAN_QUANTIZED);
+    if (byRows) this.adopt(live, EFS_BY_ROWS.at(-1)!);
+    else if (live <= QUANTIZED_SCANNED) this.adopt(live, SCAN_QUANTIZED);
     else this.tryNextQuantization();
   }
 
   /** Stores the result, which searches use from now on. */
-  private settle(live: number, ef: number, trusted = NEVER_TRUSTED, trustedBroad = NEVER_TRUSTED): void {
+  private adopt(live: number, ef: number, trusted = NEVER_TRUSTED, trustedBroad = NEVER_TRUSTED): void {
     this.instance.writeFloats(this.root + ROOT_TRUSTED, Float32Array.of(trusted, trustedBroad));
     this.instance.setWord(this.root + ROOT_EF, ef);
     this.instance.setWord(this.root + ROOT_CHECKED, live);

@@ -170,18 +170,20 @@ const rerankOf = (ef: number, k: number): number =>
 export interface Hits {
   readonly count: number;
   readonly ordinals: Uint32Array;
-  /** The row version that each hit saw. If `stampOf` returns another value, the ordinal no longer holds that row. */
-  readonly stamps: Uint32Array;
+  /**
+   * The row version that each hit saw. If `rowVersionOf` returns another value, the ordinal no longer holds that row.
+   */
+  readonly rowVersions: Uint32Array;
   /** Cosines in [-1, 1]. */
   readonly scores: Float32Array;
 }
 
 /** The first `count` hits. */
-export function firstHits({ ordinals, stamps, scores }: Hits, count: number): Hits {
+export function firstHits({ ordinals, rowVersions, scores }: Hits, count: number): Hits {
   return {
     count,
     ordinals: ordinals.subarray(0, count),
-    stamps: stamps.subarray(0, count),
+    rowVersions: rowVersions.subarray(0, count),
     scores: scores.subarray(0, count),
   };
 }
@@ -192,7 +194,7 @@ export function readHits(instance: Instance, k: number, count: number): Hits {
   return {
     count,
     ordinals: instance.copyWords(output, count),
-    stamps: instance.copyWords(output + 4 * k, count),
+    rowVersions: instance.copyWords(output + 4 * k, count),
     scores: instance.copyFloats(output + 8 * k, count),
   };
 }

@@ -162,13 +162,13 @@ export class VectorIndex {
    * The version of a row: odd while it is live, and not used for another live row of this memory until the counter
    * wraps around; 0 if the row never existed.
    */
-  stampOf(ordinal: number): number {
-    const at = this.stampAt(ordinal);
+  rowVersionOf(ordinal: number): number {
+    const at = this.rowVersionAt(ordinal);
     return at === 0 ? 0 : this.instance.word(at);
   }
 
   isLive(ordinal: number): boolean {
-    return (this.stampOf(ordinal) & 1) === 1;
+    return (this.rowVersionOf(ordinal) & 1) === 1;
   }
 
   /** The live rows in order. They are read block by block, since there may be millions. */
@@ -177,7 +177,7 @@ export class VectorIndex {
     for (let first = 0; first < this.end; ) {
       const { rows, row: before } = placeOf(first);
       const count = rows - before;
-      const at = this.stampAt(first);
+      const at = this.rowVersionAt(first);
       const words = at === 0 ? new Uint32Array() : this.instance.copyWords(at, count * wordsPerRow);
       for (let row = first; row < Math.min(first + count, this.end); row++)
         if (((words[(row - first) * wordsPerRow] ?? 0) & 1) === 1) yield row;
@@ -205,7 +205,7 @@ export class VectorIndex {
 
   /** Makes a staged row live. Needs no memory, so it cannot fail. */
   publish(ordinal: number): void {
-    assert(this.stampAt(ordinal) !== 0 && !this.isLive(ordinal), `publishing row ${ordinal}, which is not staged`);
+    assert(this.rowVersionAt(ordinal) !== 0 && !this.isLive(ordinal), `publishing row ${ordinal}, which is not staged`);
     this.instance.calls.publish(this.instance.scratch, this.root, ordinal);
   }
 
@@ -327,7 +327,7 @@ export class VectorIndex {
   }
 
   /** Address of the version of a row; 0 if the row has no block. */
-  private stampAt(ordinal: number): number {
+  private rowVersionAt(ordinal: number): number {
     const place = placeOf(ordinal);
     const block = rowBlock(this.instance, this.root, place);
     return block === 0

@@ -12,6 +12,7 @@ import {
   DIRECTORY_AT,
   FENCE_AT,
   INCARNATION_AT,
+  LAST_ROW_VERSION_AT,
   LINE_BYTES,
   LOCKS_AT,
   LOCK_AT,
@@ -23,7 +24,6 @@ import {
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
-  STAMP_AT,
   USED_AT,
 } from './layout.js';
 
@@ -59,7 +59,7 @@ export class ArenaImage {
    * counted.
    */
   get publications(): number {
-    return this.instance.word(STAMP_AT) / 2;
+    return this.instance.word(LAST_ROW_VERSION_AT) / 2;
   }
 
   /**
@@ -98,7 +98,10 @@ export class ArenaImage {
     first.copy(this.target(ARENA_START, first.length - ARENA_START), 0, ARENA_START);
     for (const at of KEPT_WORDS) instance.setWord(at, first.readUInt32LE(at));
     for (let bin = 0; bin < BINS; bin++) instance.setWord(BINS_AT + 4 * bin, first.readUInt32LE(BINS_AT + 4 * bin));
-    instance.setWord(STAMP_AT, Math.max(instance.word(STAMP_AT), first.readUInt32LE(STAMP_AT)));
+    instance.setWord(
+      LAST_ROW_VERSION_AT,
+      Math.max(instance.word(LAST_ROW_VERSION_AT), first.readUInt32LE(LAST_ROW_VERSION_AT)),
+    );
     instance.calls.restoreArena(end);
     for (const left of [scratch, ...scratchesIn(first)]) if (left !== 0) instance.calls.releaseScratch(left);
   }

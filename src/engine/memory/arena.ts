@@ -16,15 +16,15 @@ import { ArenaFull, Instance, addressOf } from './bindings.js';
 import { type ReaderPlace, ReaderTable } from './epochs.js';
 import {
   DAMAGED_AT,
+  LAST_ROW_VERSION_AT,
   LAYOUT_VERSION,
   LINE_BYTES,
   MAGIC,
   MAGIC_AT,
+  PUBLISHED_ROW_VERSION_AT,
   RECLAIM_STEP,
   RETIRED_LINES_AT,
   ROOT_QUANTIZER_NEXT,
-  SETTLED_AT,
-  STAMP_AT,
   STATE_AT,
   USED_AT,
   VERSION_AT,
@@ -76,7 +76,7 @@ export class Kernel {
   /** Opens the arena to readers, once its contents are complete. Owner only. */
   open(): void {
     this.assertFormatted();
-    this.settle();
+    this.publishBatch();
     this.table.open();
   }
 
@@ -155,13 +155,13 @@ export class Kernel {
   }
 
   /** The last row version that had been assigned when the latest batch of writes was published completely. */
-  settledStamp(): number {
-    return this.instance.word(SETTLED_AT);
+  publishedRowVersion(): number {
+    return this.instance.word(PUBLISHED_ROW_VERSION_AT);
   }
 
-  /** Declares everything published so far complete, which advances `settledStamp`. Owner only. */
-  settle(): void {
-    this.instance.setWord(SETTLED_AT, this.instance.word(STAMP_AT));
+  /** Declares everything published so far complete, which advances `publishedRowVersion`. Owner only. */
+  publishBatch(): void {
+    this.instance.setWord(PUBLISHED_ROW_VERSION_AT, this.instance.word(LAST_ROW_VERSION_AT));
   }
 
   /** Bytes of memory in use. */
@@ -336,8 +336,8 @@ export class Arenas {
     return this.inUse;
   }
 
-  settle(): void {
-    for (const kernel of this.used()) kernel.settle();
+  publishBatch(): void {
+    for (const kernel of this.used()) kernel.publishBatch();
   }
 
   /** Frees some of the retired memory in all arenas in use. True when there may be more. */

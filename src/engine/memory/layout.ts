@@ -39,7 +39,7 @@ export const LOCK_AT = 76;
  * The last row version that was assigned. It is always odd and grows by 2. A format keeps it, so no row version is
  * reused during the life of the memory.
  */
-export const STAMP_AT = 80;
+export const LAST_ROW_VERSION_AT = 80;
 /** Lines in use, including chunk headers. */
 export const USED_AT = 84;
 /** The line of the fence, which is the last line of the arena. */
@@ -61,7 +61,7 @@ export const READERS_END_AT = 588;
 /** Address of the segment directory, 0 before the first segment. */
 export const DIRECTORY_AT = 592;
 /** The last row version that had been assigned when the latest batch of writes was published completely. */
-export const SETTLED_AT = 596;
+export const PUBLISHED_ROW_VERSION_AT = 596;
 /** 1 after a reader died while it held the allocator's lock. Nothing is allocated any more, and the owner must end. */
 export const DAMAGED_AT = 640;
 /**
@@ -240,7 +240,7 @@ export const QUEUE_ROWS = 1024;
 // Free: none.
 
 /** The row version, which is odd while the row is live. */
-export const ROW_STAMP = 0;
+export const ROW_VERSION = 0;
 /** The ordinal + 1 of the next row with a duplicate vector; 0 for none. */
 export const ROW_DUPLICATE = 4;
 /** The reciprocal of the Euclidean length of the row's numbers, a float. */

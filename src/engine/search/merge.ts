@@ -21,7 +21,7 @@ import { compareUtf8 } from '../../base/bytes.js';
 
 interface Row {
   readonly ordinal: Ordinal;
-  readonly stamp: number;
+  readonly rowVersion: number;
 }
 
 interface Scored extends Row {
@@ -61,14 +61,14 @@ function orderByPosition<S extends Scored>(view: ShardView, segment: SegmentView
  * The position of a chunk in its document, from the cache or from the records. A chunk that has been deleted since it
  * was ranked sorts last; hydration drops its hit later (payload.ts).
  */
-function positionOf(view: ShardView, segment: SegmentView, { ordinal, stamp }: Row): ChunkPosition {
-  const version = { memory: view.memory, collection: segment.id, ordinal, stamp };
+function positionOf(view: ShardView, segment: SegmentView, { ordinal, rowVersion }: Row): ChunkPosition {
+  const version = { memory: view.memory, collection: segment.id, ordinal, rowVersion };
   const kept = view.cache.positions.get(version);
   if (kept) return kept;
   const chunk = view.txn.findChunk(segment.id, segment.stored(ordinal));
   if (!chunk) return GONE;
   const position = { docid: chunk.docid, index: chunk.index, path: chunk.path };
-  if (segment.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
+  if (segment.index.rowVersionOf(ordinal) === rowVersion) view.cache.positions.keep(version, position);
   return position;
 }
 
@@ -77,7 +77,7 @@ interface Candidate {
   /** Index of the view among the views of this search. */
   readonly shard: number;
   readonly ordinal: Ordinal;
-  readonly stamp: number;
+  readonly rowVersion: number;
   readonly score: number;
   /** NaN if no ranking computed it. */
   readonly cosine: number;
@@ -108,11 +108,11 @@ function locate(views: readonly ShardView[], candidate: Candidate): ChunkPositio
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {
-  const { ordinals, stamps, scores, cosines, words, priorities, matched } = lists[shard] as RankedList;
+  const { ordinals, rowVersions, scores, cosines, words, priorities, matched } = lists[shard] as RankedList;
   return {
     shard,
     ordinal: ordinals[at] as Ordinal,
-    stamp: stamps[at] as number,
+    rowVersion: rowVersions[at] as number,
     score: scores[at] as number,
     cosine: cosines[at] as number,
     words: words?.[at] ?? NaN,

@@ -71,7 +71,7 @@ export interface RankedList {
    * Row versions at the time of ranking. Hydration drops a hit whose row version has changed, since its chunk was
    * deleted or replaced.
    */
-  stamps: Uint32Array;
+  rowVersions: Uint32Array;
   /**
    * In the vector ranking: cosines, with the priority added unless the mode is `hybrid`. In the lexical ranking: BM25.
    */

@@ -26,14 +26,14 @@ export interface ChunkPayload {
 }
 
 /** Row versions wrap around after 2^32. The cache is cleared long before that. */
-const STAMPS_MAX = 2 ** 30;
+const ROW_VERSIONS_MAX = 2 ** 30;
 
 /** Identifies one version of one row of one memory. */
 export interface RowVersion {
   memory: number;
   collection: CollectionId;
   ordinal: Ordinal;
-  stamp: number;
+  rowVersion: number;
 }
 
 interface Entry<V> {
@@ -56,27 +56,27 @@ class RowCache<V> {
 
   /**
    * Clears the cache before row versions of `memory` can repeat. Call it for each new view of a memory, with the
-   * memory's latest row version `stamp`.
+   * memory's latest row version `rowVersion`.
    */
-  reach(memory: number, stamp: number): void {
-    const since = (this.since[memory] ??= stamp);
-    if ((stamp - since) >>> 0 < STAMPS_MAX) return;
+  reach(memory: number, rowVersion: number): void {
+    const since = (this.since[memory] ??= rowVersion);
+    if ((rowVersion - since) >>> 0 < ROW_VERSIONS_MAX) return;
     this.entries?.clear();
     this.since.length = 0;
   }
 
-  get({ memory, collection, ordinal, stamp }: RowVersion): V | undefined {
-    const entry = this.entries?.get(keyOf(memory, stamp));
+  get({ memory, collection, ordinal, rowVersion }: RowVersion): V | undefined {
+    const entry = this.entries?.get(keyOf(memory, rowVersion));
     return entry?.ordinal === ordinal && entry.collection === collection ? entry.value : undefined;
   }
 
   /** Requires that the row still had this version after its records were read. */
-  keep({ memory, collection, ordinal, stamp }: RowVersion, value: V): void {
-    this.entries?.set(keyOf(memory, stamp), { collection, ordinal, value });
+  keep({ memory, collection, ordinal, rowVersion }: RowVersion, value: V): void {
+    this.entries?.set(keyOf(memory, rowVersion), { collection, ordinal, value });
   }
 }
 
-const keyOf = (memory: number, stamp: number): number => memory * 2 ** 32 + stamp;
+const keyOf = (memory: number, rowVersion: number): number => memory * 2 ** 32 + rowVersion;
 
 /** Estimated overhead of an entry in bytes: list and map nodes, string headers. */
 const ENTRY_BYTES = 400;
@@ -97,9 +97,9 @@ export class HitCache {
   }
 
   /** Call it for each new view of a memory, with the memory's latest row version. */
-  reach(memory: number, stamp: number): void {
-    this.chunks.reach(memory, stamp);
-    this.positions.reach(memory, stamp);
+  reach(memory: number, rowVersion: number): void {
+    this.chunks.reach(memory, rowVersion);
+    this.positions.reach(memory, rowVersion);
   }
 
   get(version: RowVersion): ChunkPayload | undefined {

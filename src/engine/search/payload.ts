@@ -189,13 +189,13 @@ export function hydrate(
   const documents = new Map<string, DocumentRecord>();
   const detailsOfHit = search.details && detailsOf(segment, hits, search.details, search.vector, statistics);
   return hits.map((hit, at) => {
-    const { ordinal, stamp } = hit.candidate;
-    if (isLater(stamp, before)) return undefined;
-    const version = { memory: view.memory, collection: segment.id, ordinal, stamp };
+    const { ordinal, rowVersion } = hit.candidate;
+    if (isLater(rowVersion, before)) return undefined;
+    const version = { memory: view.memory, collection: segment.id, ordinal, rowVersion };
     const kept = view.cache.get(version);
     const chunk = kept ?? readPayload(view, segment, ordinal, documents);
     const hydrated = chunk && hydrateHit(search, segment, hit, chunk, at, detailsOfHit);
-    if (!hydrated || segment.index.stampOf(ordinal) !== stamp) return undefined;
+    if (!hydrated || segment.index.rowVersionOf(ordinal) !== rowVersion) return undefined;
     if (!kept) view.cache.keep(version, chunk);
     return hydrated;
   });

@@ -62,7 +62,7 @@ const SCORED_SHARE_MAX = 0.25;
 
 interface Scored {
   ordinal: Ordinal;
-  stamp: number;
+  rowVersion: number;
   score: number;
   /** NaN in the lexical ranking. */
   cosine: number;
@@ -101,11 +101,11 @@ function nearestByCosine(
   params: SearchParams,
   scope: SearchScope,
 ): Scored[] {
-  const { ordinals, stamps, scores } = segment.index.searchWithTies(vector, depth, params, scope);
+  const { ordinals, rowVersions, scores } = segment.index.searchWithTies(vector, depth, params, scope);
   const found: Scored[] = [];
   for (let i = 0; i < ordinals.length; i++) {
     const cosine = scores[i] as number;
-    found.push({ ordinal: ordinals[i] as Ordinal, stamp: stamps[i] as number, cosine, score: cosine });
+    found.push({ ordinal: ordinals[i] as Ordinal, rowVersion: rowVersions[i] as number, cosine, score: cosine });
   }
   return found;
 }
@@ -136,7 +136,7 @@ function bestOf({ index, priorities }: SegmentView, vector: Float32Array, k: num
   const scores = Float64Array.from(live, (i) => withPriority(cosines[i] as number, priorities.of(rows[i] as Ordinal)));
   return takeBest(new BestFirst(live, scores), k, () => true).map(({ item, score }) => {
     const ordinal = rows[item] as Ordinal;
-    return { ordinal, stamp: index.stampOf(ordinal), score, cosine: cosines[item] as number };
+    return { ordinal, rowVersion: index.rowVersionOf(ordinal), score, cosine: cosines[item] as number };
   });
 }
 
@@ -155,7 +155,7 @@ function rankByWords({ segment, search, statistics, scope: { allowed } }: Ranked
     ordinals,
     (ordinal, i): Scored => ({
       ordinal: ordinal as Ordinal,
-      stamp: index.stampOf(ordinal),
+      rowVersion: index.rowVersionOf(ordinal),
       score: scores[i] as number,
       cosine: NaN,
     }),
@@ -267,14 +267,14 @@ function pack(scored: readonly Scored[], segment?: SegmentView): RankedList {
   const count = scored.length;
   const list: RankedList = {
     ordinals: new Uint32Array(count),
-    stamps: new Uint32Array(count),
+    rowVersions: new Uint32Array(count),
     scores: new Float64Array(count),
     cosines: new Float32Array(count),
   };
   for (let i = 0; i < count; i++) {
-    const { ordinal, stamp, score, cosine } = scored[i] as Scored;
+    const { ordinal, rowVersion, score, cosine } = scored[i] as Scored;
     list.ordinals[i] = ordinal;
-    list.stamps[i] = stamp;
+    list.rowVersions[i] = rowVersion;
     list.scores[i] = score;
     list.cosines[i] = cosine;
   }

@@ -43,7 +43,7 @@ export class ShardView {
     readonly cache: HitCache,
     readonly arena = 0,
   ) {
-    this.before = kernel.settledStamp();
+    this.before = kernel.publishedRowVersion();
     cache.reach(this.memory, this.before);
     this.segment = kernel.view(id, arena);
     this.removals = this.segment?.index.removals ?? 0;
@@ -86,10 +86,10 @@ export class ShardView {
 }
 
 /**
- * Whether row version `stamp` was published after `before`. Row versions wrap around; two that are in use never differ
- * by 2^31 or more.
+ * Whether row version `rowVersion` was published after `before`. Row versions wrap around; two that are in use never
+ * differ by 2^31 or more.
  */
-export const isLater = (stamp: number, before: number): boolean => ((stamp - before) | 0) > 0;
+export const isLater = (rowVersion: number, before: number): boolean => ((rowVersion - before) | 0) > 0;
 
 /**
  * One shard for reading: its arenas and its store. The home arena's directory names the other arenas that hold segments

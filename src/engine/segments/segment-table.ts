@@ -105,7 +105,7 @@ export class SegmentTable {
   enter(id: CollectionId, segments: readonly Segment[]): void {
     const { home } = this.arenas;
     home.directory.set(id, {});
-    this.arenas.settle();
+    this.arenas.publishBatch();
     for (const segment of segments.filter(({ arena }) => arena > 0)) this.announce(segment, rootsOf(segment));
     const all = [...this.of(id), ...segments];
     const mask = all.reduce((bits, { arena }) => bits | (1 << arena), 0);

@@ -200,7 +200,7 @@ class RowChanges {
   publish(): void {
     publishChanges(this.changes);
     this.shard.leaving.push(...this.leaving);
-    this.shard.settle();
+    this.shard.publishBatch();
     this.end();
   }
 

@@ -1,5 +1,5 @@
 // The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each
-// hit against the vector that the hit's stamp says it was.
+// hit against the vector that the hit's row version says it was.
 import { parentPort, workerData } from 'node:worker_threads';
 import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
@@ -29,19 +29,22 @@ export function vectorOfPut(put: number, dim: number): Float32Array {
   return randomVector(createPrng(put % 997), dim);
 }
 
-/** The number of the put that gave a row its stamp: the writer alone puts, and each put takes the next odd stamp. */
-function putOf(stamp: number): number {
-  return (stamp - 3) / 2;
+/**
+ * The number of the put that gave a row its row version: the writer alone puts, and each put takes the next odd row
+ * version.
+ */
+function putOf(rowVersion: number): number {
+  return (rowVersion - 3) / 2;
 }
 
-function faultsOf({ count, ordinals, stamps, scores }: Hits, start: ReaderStart, query: Float32Array): string[] {
+function faultsOf({ count, ordinals, rowVersions, scores }: Hits, start: ReaderStart, query: Float32Array): string[] {
   const faults: string[] = [];
   if (count !== start.k) faults.push(`${count} hits`);
   if (new Set(ordinals).size !== count) faults.push('a row twice');
   for (let i = 0; i < count; i++) {
     if ((ordinals[i] as number) >= start.ordinals) faults.push(`ordinal ${ordinals[i]}`);
     const error = Math.abs(
-      cosine(query, vectorOfPut(putOf(stamps[i] as number), query.length)) - (scores[i] as number),
+      cosine(query, vectorOfPut(putOf(rowVersions[i] as number), query.length)) - (scores[i] as number),
     );
     if (!(error <= 1e-4)) faults.push(`score off by ${error}`);
   }

@@ -51,7 +51,9 @@ export class NaiveIndex {
   }
 }
 
-/** What holds for every answer, exact or not: k different live rows or all, best first, scores and stamps right. */
+/**
+ * What holds for every answer, exact or not: k different live rows or all, best first, scores and row versions right.
+ */
 export function assertSound(
   index: VectorIndex,
   twin: NaiveIndex,
@@ -65,7 +67,7 @@ export function assertSound(
   for (let i = 0; i < hits.count; i++) {
     const [ordinal, score] = [hits.ordinals[i] as number, hits.scores[i] as number];
     assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
-    assert.equal(hits.stamps[i], index.stampOf(ordinal), `${label}: stamp of ${ordinal}`);
+    assert.equal(hits.rowVersions[i], index.rowVersionOf(ordinal), `${label}: row version of ${ordinal}`);
     if (i > 0) assert(inOrder(hits, i - 1), `${label}: order at ${i}`);
   }
 }

@@ -64,10 +64,10 @@ test('a full arena says so, and keeps and finds all it has', () => {
   assert.equal(index.liveCount, rows);
   const query = randomVector(createPrng(3), DIM);
   assertExact(index, twin, query, 20, index.search(query, 20), 'full');
-  const stamp = index.stampOf(0);
+  const rowVersion = index.rowVersionOf(0);
   index.put(0, query);
   twin.put(0, query);
-  assert.notEqual(index.stampOf(0), stamp);
+  assert.notEqual(index.rowVersionOf(0), rowVersion);
   assertExact(index, twin, query, 20, index.search(query, 20), 'replaced in a full arena');
 });
 
@@ -115,17 +115,17 @@ test('small blocks freed in any order make room for large ones', () => {
   assert.equal(large.liveCount, 12);
 });
 
-test('format empties the arena and stamps go on', () => {
+test('format empties the arena and row versions go on', () => {
   const kernel = createKernel();
   const vector = Float32Array.of(1, 2);
   const before = kernel.createIndex(2);
   before.put(0, vector);
-  const stamp = before.stampOf(0);
+  const rowVersion = before.rowVersionOf(0);
   kernel.format();
   assert.equal(kernel.usedBytes(), 0);
   const after = kernel.createIndex(2);
   after.put(0, vector);
-  assert(after.stampOf(0) > stamp);
+  assert(after.rowVersionOf(0) > rowVersion);
 });
 
 test('memory that was never formatted is refused', () => {

@@ -54,9 +54,14 @@ function ask(prng: Prng, { index, twin }: Pair, label: string): void {
 }
 
 /** The first k of all hits and those that equal the k-th. */
-function tiesOf({ ordinals, stamps, scores }: Hits, k: number): Hits {
+function tiesOf({ ordinals, rowVersions, scores }: Hits, k: number): Hits {
   const count = scores.filter((score, i) => i < k || score === scores[k - 1]).length;
-  return { count, ordinals: ordinals.slice(0, count), stamps: stamps.slice(0, count), scores: scores.slice(0, count) };
+  return {
+    count,
+    ordinals: ordinals.slice(0, count),
+    rowVersions: rowVersions.slice(0, count),
+    scores: scores.slice(0, count),
+  };
 }
 
 /** A row's score is the same number whichever way it is asked for. */

@@ -1,4 +1,4 @@
-// The details of an answer: order of equals, range of scores, stamps, copies.
+// The details of an answer: order of equals, range of scores, row versions, copies.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -30,16 +30,16 @@ test('scores stay within -1 and 1, whatever the length of the vectors', () => {
   }
 });
 
-test('a stamp tells whether an ordinal still holds what a search saw', () => {
+test('a row version tells whether an ordinal still holds what a search saw', () => {
   const index = createKernel().createIndex(2);
   const vector = Float32Array.of(1, 2);
-  assert.equal(index.stampOf(0), 0);
+  assert.equal(index.rowVersionOf(0), 0);
   index.put(0, vector);
-  const [seen] = index.search(vector, 1).stamps;
-  assert.equal(index.stampOf(0), seen);
+  const [seen] = index.search(vector, 1).rowVersions;
+  assert.equal(index.rowVersionOf(0), seen);
   index.put(0, vector);
-  assert.notEqual(index.stampOf(0), seen);
-  assert.equal((index.stampOf(0) as number) & 1, 1);
+  assert.notEqual(index.rowVersionOf(0), seen);
+  assert.equal((index.rowVersionOf(0) as number) & 1, 1);
   index.remove(0);
   assert.equal(index.isLive(0), false);
 });

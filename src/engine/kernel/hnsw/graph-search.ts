@@ -9,7 +9,7 @@ import {
   NONE,
   ROOT_TOMBSTONES,
   ROW_DUPLICATE,
-  ROW_STAMP,
+  ROW_VERSION,
   SCRATCH_POOL,
   SCRATCH_VISITED,
   TOUCHED,
@@ -140,7 +140,7 @@ function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: 
 function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
   if (filtered) return isAnswer(scratch, root, ordinal);
   const words = rowWordsAt(root, ordinal);
-  return (atomic.load<u32>(words, ROW_STAMP) & 1) != 0 || atomic.load<u32>(words, ROW_DUPLICATE) != 0;
+  return (atomic.load<u32>(words, ROW_VERSION) & 1) != 0 || atomic.load<u32>(words, ROW_DUPLICATE) != 0;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   ESTIMATOR_SCALE,
   FULL,
   JUDGED,
+  LAST_ROW_VERSION_AT,
   NONE,
   OK,
   ROOT_GRAPH,
@@ -14,13 +15,12 @@ import {
   ROOT_ROWS_END,
   ROOT_TRUSTED,
   ROOT_TRUSTED_BROAD,
-  ROW_STAMP,
+  ROW_VERSION,
   SCAN_QUANTIZED,
   SCAN_RERANK,
   SCAN_ROWS,
   SCRATCH_BEST,
   SCRATCH_OUTPUT,
-  STAMP_AT,
 } from '../../memory/layout';
 import { isAllowed, isFiltered, keepAllowed, reachable, setFilter } from './filtered-search';
 import { batched, isLive, rowWordsAt } from '../memory/row-blocks';
@@ -86,13 +86,13 @@ export function search(
   if (!query || !ensureAnswers(scratch, max<u32>(k, JUDGED))) return FULL;
   let count: u32 = 0;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const stampBefore = atomic.load<u32>(STAMP_AT);
+    const rowVersionBefore = atomic.load<u32>(LAST_ROW_VERSION_AT);
     // A search that found too few hits, because of removed rows or concurrent writes, is followed by a scan.
     const ranked = attempt == 1 && ef > 0 && rank(scratch, root, query, k, ef, rerank, through, broad, last);
     if (!ranked) scanAll(scratch, root, query, k);
     fence(scratch);
     count = writeHits(scratch, root, k);
-    if (atomic.load<u32>(STAMP_AT) != stampBefore) count = recheckHits(scratch, root, query, k, count);
+    if (atomic.load<u32>(LAST_ROW_VERSION_AT) != rowVersionBefore) count = recheckHits(scratch, root, query, k, count);
     if (count >= k || count >= reachable(scratch, root)) break;
   }
   return count;
@@ -266,8 +266,8 @@ function writeHits(scratch: usize, root: usize, k: u32): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < found && count < k; i++) {
     const key = load<u64>(best + ((<usize>i) << 3));
-    const stamp = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)), ROW_STAMP);
-    if (stamp & 1) writeHit(areaAt(scratch, SCRATCH_OUTPUT), k, count++, ordinalOf(key), stamp, scoreOf(key));
+    const rowVersion = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)), ROW_VERSION);
+    if (rowVersion & 1) writeHit(areaAt(scratch, SCRATCH_OUTPUT), k, count++, ordinalOf(key), rowVersion, scoreOf(key));
   }
   return count;
 }
@@ -281,19 +281,19 @@ function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u
   let count: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
     const ordinal = load<u32>(output + ((<usize>i) << 2));
-    const stamp = load<u32>(output + ((<usize>(k + i)) << 2));
+    const rowVersion = load<u32>(output + ((<usize>(k + i)) << 2));
     const score = load<f32>(output + ((<usize>(2 * k + i)) << 2));
     const scoreNow = cosine(root, query, ordinal);
     fence(scratch);
-    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal), ROW_STAMP) == stamp)
-      writeHit(output, k, count++, ordinal, stamp, score);
+    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal), ROW_VERSION) == rowVersion)
+      writeHit(output, k, count++, ordinal, rowVersion, score);
   }
   return count;
 }
 
 /** @inline */
-function writeHit(output: usize, k: u32, place: u32, ordinal: u32, stamp: u32, score: f32): void {
+function writeHit(output: usize, k: u32, place: u32, ordinal: u32, rowVersion: u32, score: f32): void {
   store<u32>(output + ((<usize>place) << 2), ordinal);
-  store<u32>(output + ((<usize>(k + place)) << 2), stamp);
+  store<u32>(output + ((<usize>(k + place)) << 2), rowVersion);
   store<f32>(output + ((<usize>(2 * k + place)) << 2), score);
 }

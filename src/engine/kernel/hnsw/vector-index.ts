@@ -8,6 +8,7 @@ import {
   ENTRY_LEVEL_SHIFT,
   ENTRY_ORDINAL_MASK,
   FULL,
+  LAST_ROW_VERSION_AT,
   NODE_MARK,
   NONE,
   OK,
@@ -34,10 +35,9 @@ import {
   ROOT_SMALL_TABLE,
   ROOT_TOMBSTONES,
   ROOT_WIDE_BYTES,
-  ROW_STAMP,
+  ROW_VERSION,
   SCRATCH_BEST,
   SCRATCH_INPUT,
-  STAMP_AT,
 } from '../../memory/layout';
 import { allocate, linesOf } from '../memory/arena';
 import { retire } from '../memory/epochs';
@@ -229,8 +229,8 @@ export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
 export function publish(scratch: usize, root: usize, ordinal: u32): void {
   enqueue(scratch, root, ordinal);
   if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
-  const stamp = atomic.add<u32>(STAMP_AT, 2) + 2;
-  atomic.store<u32>(rowWordsAt(root, ordinal), stamp, ROW_STAMP);
+  const rowVersion = atomic.add<u32>(LAST_ROW_VERSION_AT, 2) + 2;
+  atomic.store<u32>(rowWordsAt(root, ordinal), rowVersion, ROW_VERSION);
   // `ROOT_LIVE` never exceeds the rows that a search can find: it is increased after a row version is stored, and
   // decreased before.
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
@@ -243,7 +243,7 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
 export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);
   const words = rowWordsAt(root, ordinal);
-  atomic.store<u32>(words, load<u32>(words, ROW_STAMP) + 1, ROW_STAMP);
+  atomic.store<u32>(words, load<u32>(words, ROW_VERSION) + 1, ROW_VERSION);
   if (!isIndexed(root, ordinal)) return;
   store<u32>(root, load<u32>(root, ROOT_INDEXED) - 1, ROOT_INDEXED);
   if (isDuplicate(root, ordinal)) {

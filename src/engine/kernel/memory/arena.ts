@@ -16,6 +16,7 @@ import {
   EPOCH_AT,
   FENCE_AT,
   INCARNATION_AT,
+  LAST_ROW_VERSION_AT,
   LAYOUT_VERSION,
   LINE_BYTES,
   LOCK_AT,
@@ -27,7 +28,6 @@ import {
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
-  STAMP_AT,
   STATE_AT,
   USED_AT,
   VERSION_AT,
@@ -47,7 +47,7 @@ export function format(): void {
   atomic.store<u32>(OPEN_AT, 0);
   atomic.store<u32>(STATE_AT, 0);
   if (!known) {
-    store<u32>(STAMP_AT, 1);
+    store<u32>(LAST_ROW_VERSION_AT, 1);
     store<u32>(EPOCH_AT, 1);
     store<u32>(INCARNATION_AT, 0);
   }

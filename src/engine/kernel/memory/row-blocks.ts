@@ -17,7 +17,7 @@ import {
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
   ROOT_WIDE_BYTES,
-  ROW_STAMP,
+  ROW_VERSION,
   ROW_WORDS_BYTES,
   SMALL_TABLE_BYTES,
   TABLE_BYTES,
@@ -139,7 +139,7 @@ export function isNarrow(root: usize): bool {
 
 /** True for a live row, whose row version is odd. @inline */
 export function isLive(root: usize, ordinal: u32): bool {
-  return (atomic.load<u32>(rowWordsAt(root, ordinal), ROW_STAMP) & 1) != 0;
+  return (atomic.load<u32>(rowWordsAt(root, ordinal), ROW_VERSION) & 1) != 0;
 }
 
 /** Address of the node's words, which stand in front of the neighbour lists of the block. @inline */

@@ -16,14 +16,14 @@ const chunk = (id: string): ChunkPayload => ({
   metaJson: '{}',
   layers: ['{}', '{}'],
 });
-const version = (stamp: number, ordinal = 1, collection = 1, memory = 0): RowVersion => ({
+const version = (rowVersion: number, ordinal = 1, collection = 1, memory = 0): RowVersion => ({
   memory,
-  stamp,
+  rowVersion,
   ordinal: ordinal as Ordinal,
   collection: collection as CollectionId,
 });
 
-test('a chunk is told again of its memory, collection, ordinal and stamp alone', () => {
+test('a chunk is told again of its memory, collection, ordinal and row version alone', () => {
   const cache = new HitCache(1_000_000);
   const told = chunk('a');
   cache.keep(version(7), told);
@@ -34,21 +34,22 @@ test('a chunk is told again of its memory, collection, ordinal and stamp alone',
 
 test('bytes are bounded, and none are kept of 0', () => {
   const [some, none] = [new HitCache(10_000), new HitCache(0)];
-  const stamps = Array.from({ length: 1000 }, (_, i) => 2 * i + 1);
-  for (const cache of [some, none]) stamps.forEach((stamp) => cache.keep(version(stamp), chunk(`d${stamp}`)));
-  const kept = stamps.filter((stamp) => some.get(version(stamp)));
+  const rowVersions = Array.from({ length: 1000 }, (_, i) => 2 * i + 1);
+  for (const cache of [some, none])
+    rowVersions.forEach((rowVersion) => cache.keep(version(rowVersion), chunk(`d${rowVersion}`)));
+  const kept = rowVersions.filter((rowVersion) => some.get(version(rowVersion)));
   assert.ok(kept.length > 5 && kept.length < 25, `${kept.length}`);
-  assert.deepEqual(kept, stamps.slice(-kept.length), 'the latest');
-  assert.ok(stamps.every((stamp) => none.get(version(stamp)) === undefined));
+  assert.deepEqual(kept, rowVersions.slice(-kept.length), 'the latest');
+  assert.ok(rowVersions.every((rowVersion) => none.get(version(rowVersion)) === undefined));
 });
 
-test('all is forgotten before a stamp can come again', () => {
+test('all is forgotten before a row version can come again', () => {
   const cache = new HitCache(1_000_000);
   const start = 0xffff_fff1;
   cache.reach(0, start);
   cache.keep(version(start), chunk('a'));
   cache.reach(0, (start + 1000) >>> 0);
-  assert.ok(cache.get(version(start)), 'stamps that come round are no reason');
+  assert.ok(cache.get(version(start)), 'row versions that come round are no reason');
   cache.reach(0, (start + 2 ** 31) >>> 0);
   assert.equal(cache.get(version(start)), undefined);
 });
