@@ -66,7 +66,7 @@ interface OldSource {
  * the store decides what each row is now. Like a load from the store, it runs in slices; readers do not find the
  * segments before it is complete, and nothing writes to them until then.
  */
-class CatchUp extends SegmentLoad {
+class LogReplay extends SegmentLoad {
   private readonly left: Iterator<[Ordinal, OldSource]>;
   private next: [Ordinal, OldSource] | undefined;
 
@@ -150,7 +150,7 @@ type Changed = Map<Ordinal, OldSource>;
  * of deleted collections are dropped. `refs`: the collections with segments in the arenas; `changes`: all changes since
  * the checkpoint.
  */
-function revive(
+function recoverSegments(
   shard: Shard,
   refs: readonly CollectionRef[],
   kinds: CollectionKinds,
@@ -191,7 +191,7 @@ function restoreImages(
   changed: Changed | undefined,
 ): void {
   shard.segments.hide(ref.id);
-  if (changed) shard.loads.resume(new CatchUp(shard.segments, ref, segments, changed));
+  if (changed) shard.loads.resume(new LogReplay(shard.segments, ref, segments, changed));
   else shard.segments.enter(ref.id, segments);
 }
 
@@ -234,7 +234,7 @@ export function restore(
   if (!filled) return discard(shard, files);
   const { manifest, changes } = filled;
   shard.store.changes.trim({ ...shard.store.changes.state, last: manifest.number, bytes: 0 });
-  revive(shard, manifest.parts as CollectionRef[], kinds, changes);
+  recoverSegments(shard, manifest.parts as CollectionRef[], kinds, changes);
   files.clear(manifest);
 }
 

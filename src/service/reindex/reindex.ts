@@ -275,7 +275,7 @@ function rollBack(
     shadows.setMode(previous.id, 'require');
     try {
       const check = (): void => signal.throwIfAborted();
-      await catchUp({ store, embedders, source: live, twin: previous.collection, signal, check });
+      await copyRest({ store, embedders, source: live, twin: previous.collection, signal, check });
       return await switchCollection(store, previous.id, { expect: live.id });
     } finally {
       if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');
@@ -290,7 +290,7 @@ function keptOf({ shadows, nowMs }: CatalogContext, live: Collection): Staged {
   return previous;
 }
 
-async function catchUp(copy: Copy): Promise<void> {
+async function copyRest(copy: Copy): Promise<void> {
   try {
     await writesBefore(copy);
     while ((await copyMissing(copy)) > 0);
