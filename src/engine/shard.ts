@@ -13,7 +13,7 @@ import { ArenaFull } from './memory/bindings.js';
 import { LOST } from './memory/layout.js';
 import { SegmentTerms, type TermMaker } from './postings/builder.js';
 import type { WordIndex } from './postings/text-index.js';
-import { Room } from './segments/eviction.js';
+import { Reclaimer } from './segments/eviction.js';
 import { SegmentLoads } from './segments/loading.js';
 import { SegmentTable } from './segments/segment-table.js';
 import type { Segment } from './segments/segment.js';
@@ -65,7 +65,7 @@ export interface ShardCollections {
 export class Shard {
   readonly segments: SegmentTable;
   readonly loads: SegmentLoads;
-  readonly room: Room;
+  readonly reclaimer: Reclaimer;
   readonly writeFreeze = new WriteFreeze();
   /**
    * Dropped collections. Ids are never reused, so a late write to a dropped collection fails instead of being stored.
@@ -81,8 +81,8 @@ export class Shard {
     readonly arenas: Arenas,
   ) {
     this.segments = new SegmentTable(this.arenas);
-    this.room = new Room(this.segments, this.arenas);
-    this.loads = new SegmentLoads(store, this.segments, this.room);
+    this.reclaimer = new Reclaimer(this.segments, this.arenas);
+    this.loads = new SegmentLoads(store, this.segments, this.reclaimer);
   }
 
   /**
@@ -137,7 +137,7 @@ export class Shard {
       segment,
       kind,
       maker,
-      this.room.for(() => this.arenas.at(segment.arena).createWords(), wanted),
+      this.reclaimer.for(() => this.arenas.at(segment.arena).createWords(), wanted),
       0,
     );
   }
@@ -163,7 +163,7 @@ export class Shard {
       index,
       maker,
       (root) => this.segments.announce(segment, { [kind]: root }),
-      (work) => this.room.for(work, wanted),
+      (work) => this.reclaimer.for(work, wanted),
       builtTo,
     );
   }
@@ -221,15 +221,15 @@ export class Shard {
  * nothing if it throws ArenaFull. Throws ArenaFull when all arenas are full. Requires that the collection is not
  * evicted.
  */
-export function place<T>(shard: Shard, ref: CollectionRef, stage: (segment: Segment) => T): T {
+export function placed<T>(shard: Shard, ref: CollectionRef, stage: (segment: Segment) => T): T {
   const order = orderOf(shard, ref);
   const plainly = (arena: number): T => stage(shard.segmentIn(ref, arena));
-  const withRoom = (arena: number): T => shard.room.for(() => plainly(arena), { arena, id: ref.id });
+  const reclaiming = (arena: number): T => shard.reclaimer.for(() => plainly(arena), { arena, id: ref.id });
   // Arenas with ample memory come first, then all arenas; at last small idle segments are evicted.
   const attempts = [
     ...order.filter((arena) => shard.arenas.isRoomy(arena)).map((arena) => ({ arena, attempt: plainly })),
     ...order.map((arena) => ({ arena, attempt: plainly })),
-    ...order.map((arena) => ({ arena, attempt: withRoom })),
+    ...order.map((arena) => ({ arena, attempt: reclaiming })),
   ];
   for (const { arena, attempt } of attempts) {
     try {
@@ -242,7 +242,7 @@ export function place<T>(shard: Shard, ref: CollectionRef, stage: (segment: Segm
 }
 
 function orderOf({ arenas, segments }: Shard, { id }: CollectionRef): number[] {
-  const byRoom = arenas.byRoom();
+  const byFreeBytes = arenas.byFreeBytes();
   const isThere = (arena: number): boolean => segments.find(id, arena) !== undefined;
-  return [...byRoom.filter(isThere), ...byRoom.filter((arena) => !isThere(arena))];
+  return [...byFreeBytes.filter(isThere), ...byFreeBytes.filter((arena) => !isThere(arena))];
 }

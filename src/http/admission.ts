@@ -35,7 +35,7 @@ export class ReceiveBlocks {
 }
 
 /** The budget of body bytes that all requests share. */
-export type Room = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
+export type BodyMemory = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
 
 export class Admission {
   private inFlight = 0;

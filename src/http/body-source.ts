@@ -7,7 +7,7 @@
 import { Readable, type Transform, pipeline } from 'node:stream';
 import zlib, { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
 import { AppError } from '../api/errors.js';
-import { type Room, overloaded } from './admission.js';
+import { type BodyMemory, overloaded } from './admission.js';
 import type { WireResponse } from './uws.js';
 
 // Stall timer: how long the reader of a body has waited for its latest bytes. It ends bodies that stand still or
@@ -99,7 +99,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   constructor(
     private readonly response: WireResponse,
     private readonly limit: BodyLimit,
-    private readonly room: Room,
+    private readonly bodyMemory: BodyMemory,
   ) {
     response.onData((chunk, isLast) => this.push(chunk, isLast));
   }
@@ -147,7 +147,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   /** Stops counting bytes as held. For readers that do not keep what they read. */
   letGo(bytes: number): void {
     this.heldBytes -= bytes;
-    this.room.giveBack(bytes);
+    this.bodyMemory.giveBack(bytes);
   }
 
   /**
@@ -204,7 +204,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.clock.count(chunk.byteLength, this.latestAtMs);
     if (this.failure !== undefined || this.isReleased) return;
     if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.refusal());
-    if (!this.room.hold(chunk.byteLength)) return this.fail(overloaded());
+    if (!this.bodyMemory.hold(chunk.byteLength)) return this.fail(overloaded());
     this.heldBytes += chunk.byteLength;
     if (chunk.byteLength > 0) this.keep(new Uint8Array(chunk));
     if (!isLast) return;
@@ -228,7 +228,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   /** Queues `bytes`, which belong to uWebSockets.js and are reused when the callback returns. */
   private keep(bytes: Uint8Array): void {
     const isLarge = bytes.length >= LARGE_BYTES_MIN;
-    const piece = { bytes: isLarge ? this.room.blocks.copyOf(bytes) : Buffer.from(bytes), isLarge };
+    const piece = { bytes: isLarge ? this.bodyMemory.blocks.copyOf(bytes) : Buffer.from(bytes), isLarge };
     const isFirst = this.queue.length === 0;
     if (isFirst && !isLarge && this.wake(piece)) return;
     this.queue.push(piece);
@@ -258,7 +258,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   }
 
   private giveBack({ bytes, isLarge }: Piece): void {
-    if (isLarge) this.room.blocks.giveBack(bytes);
+    if (isLarge) this.bodyMemory.blocks.giveBack(bytes);
   }
 
   private wake(piece: Piece | undefined): boolean {
@@ -325,7 +325,7 @@ export class DecodedSource implements ByteSource {
     packed: BodySource,
     decoder: () => Transform,
     private readonly limit: BodyLimit,
-    private readonly room: Room,
+    private readonly bodyMemory: BodyMemory,
   ) {
     // Errors surface where the pieces are awaited.
     this.unpacked = pipeline(Readable.from(fed(packed)), decoder(), () => undefined);
@@ -338,7 +338,7 @@ export class DecodedSource implements ByteSource {
       if (done) return undefined;
       this.unpackedBytes += value.length;
       if (this.unpackedBytes > this.limit.bytesMax) throw this.limit.refusal();
-      if (!this.room.hold(value.length)) throw overloaded();
+      if (!this.bodyMemory.hold(value.length)) throw overloaded();
       this.heldBytes += value.length;
       return value;
     } catch (error) {
@@ -368,7 +368,7 @@ export class DecodedSource implements ByteSource {
 
   letGo(bytes: number): void {
     this.heldBytes -= bytes;
-    this.room.giveBack(bytes);
+    this.bodyMemory.giveBack(bytes);
   }
 }
 

@@ -3,7 +3,7 @@
 import { assert } from '../base/assert.js';
 import { AppError } from '../api/errors.js';
 import type { Announced } from './connection-policy.js';
-import type { Room } from './admission.js';
+import type { BodyMemory } from './admission.js';
 import { type BodyLimit, BodySource, type ByteSource, DecodedSource, decoderFor } from './body-source.js';
 import { ByteGatherer, type FileLimit, TemporaryFiles, fileLimitOf, isArchive, readForm } from './form.js';
 import type { Body, Form, Route } from './route.js';
@@ -42,7 +42,7 @@ export class IncomingBody implements Body {
     private readonly limit: BodyLimit,
     private readonly file: FileLimit,
     private readonly files: TemporaryFiles | undefined,
-    private readonly room: Room,
+    private readonly bodyMemory: BodyMemory,
   ) {}
 
   get contentType(): string {
@@ -130,7 +130,7 @@ export class IncomingBody implements Body {
     assert(!this.isTaken, 'a request body is read once');
     this.isTaken = true;
     const decoder = this.source && decoderFor(this.head.contentEncoding);
-    if (this.source && decoder) this.decoded = new DecodedSource(this.source, decoder, this.limit, this.room);
+    if (this.source && decoder) this.decoded = new DecodedSource(this.source, decoder, this.limit, this.bodyMemory);
     return this.decoded ?? this.source;
   }
 }
@@ -144,10 +144,10 @@ export function openBody(
   head: BodyHead,
   kind: Route['body'],
   limits: BodyLimits,
-  room: Room,
+  bodyMemory: BodyMemory,
 ): IncomingBody {
   const limit = limitOf(kind, head.contentType, limits);
-  const source = head.announced === 0 ? undefined : new BodySource(response, limit, room);
+  const source = head.announced === 0 ? undefined : new BodySource(response, limit, bodyMemory);
   const directory = kind === 'document' || isArchive(kind) ? limits.temporaryDirectory : undefined;
   return new IncomingBody(
     head,
@@ -155,7 +155,7 @@ export function openBody(
     limit,
     fileLimitOf(kind, limits),
     directory === undefined ? undefined : new TemporaryFiles(directory),
-    room,
+    bodyMemory,
   );
 }
 

@@ -2,7 +2,7 @@
 // still be arriving. Front thread.
 import { STATUS_CODES } from 'node:http';
 import type { RequestOutcome } from '../base/trace.js';
-import { type Room, overloaded } from './admission.js';
+import { type BodyMemory, overloaded } from './admission.js';
 import type { BodySource } from './body-source.js';
 import { type Afterwards, SWALLOWED_BYTES_MAX } from './connection-policy.js';
 import { type Answer, BLOCK_WAIT_MS, type PieceBlocks } from './envelope.js';
@@ -225,7 +225,7 @@ export class ReplyStream {
     /** The request body, which may still be arriving. */
     private readonly body: BodySource | undefined,
     private readonly limits: Pick<HttpLimits, 'bodyTimeoutMs' | 'requestTimeoutMs'>,
-    private readonly room: Room,
+    private readonly bodyMemory: BodyMemory,
     /** Whether nothing may be written before the request body is complete (TLS). */
     private readonly isHalfDuplex: boolean,
   ) {
@@ -286,7 +286,7 @@ export class ReplyStream {
   private async add(bytes: Uint8Array): Promise<void> {
     const bytesMax = this.isHalfDuplex ? HALF_DUPLEX_BYTES_MAX : AHEAD_BYTES_MAX;
     const isKept =
-      this.body?.hasEnded === false && this.aheadBytes + bytes.length <= bytesMax && this.room.hold(bytes.length);
+      this.body?.hasEnded === false && this.aheadBytes + bytes.length <= bytesMax && this.bodyMemory.hold(bytes.length);
     if (!isKept && this.isHalfDuplex && this.body?.hasEnded === false)
       throw overloaded('The server has no memory left to buffer the answers until the whole body has arrived.');
     if (isKept) this.aheadBytes += bytes.length;
@@ -300,7 +300,7 @@ export class ReplyStream {
 
   private letGo(bytes: number): void {
     this.aheadBytes -= bytes;
-    this.room.giveBack(bytes);
+    this.bodyMemory.giveBack(bytes);
   }
 
   /**

@@ -321,7 +321,7 @@ export class Arenas {
   }
 
   /** Numbers of all arenas: those in use first, the least filled leading, then those not in use. */
-  byRoom(): number[] {
+  byFreeBytes(): number[] {
     const used = [...this.inUse].sort((a, b) => this.at(a).usedBytes() - this.at(b).usedBytes() || a - b);
     return [...used, ...this.kernels.keys()].filter((arena, i, all) => all.indexOf(arena) === i);
   }

@@ -25,14 +25,14 @@ export class SegmentTerms<S> {
 
   /**
    * `announce` publishes the root of the index to readers once it is complete, and LOST before it is dropped.
-   * `withRoom` runs work that may need memory and repeats it after memory was freed. Chunks with an ordinal below
+   * `reclaiming` runs work that may need memory and repeats it after memory was freed. Chunks with an ordinal below
    * `builtTo` are indexed; Infinity means all are.
    */
   constructor(
     private readonly index: WordIndex,
     private readonly maker: TermMaker<S>,
     private readonly announce: (root: number) => void = () => {},
-    private readonly withRoom: (work: () => void) => void = (work) => work(),
+    private readonly reclaiming: (work: () => void) => void = (work) => work(),
     private builtTo = 0,
   ) {}
 
@@ -121,7 +121,7 @@ export class SegmentTerms<S> {
   private orLose(change: () => void): void {
     if (this.lost) return;
     try {
-      this.withRoom(change);
+      this.reclaiming(change);
     } catch (error) {
       if (!(error instanceof ArenaFull)) throw error;
       this.lose();

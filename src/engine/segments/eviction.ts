@@ -20,7 +20,7 @@ interface Wanted {
 }
 
 /** Frees memory in a full arena by evicting the least recently used small segments. */
-export class Room {
+export class Reclaimer {
   constructor(
     private readonly segments: SegmentTable,
     private readonly arenas: Arenas,

@@ -8,7 +8,7 @@ import { DamagedRecord } from '../../storage/damage.js';
 import type { ShardTxn } from '../../storage/shard-reader.js';
 import type { ShardStore } from '../../storage/shard-store.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
-import type { Room } from './eviction.js';
+import type { Reclaimer } from './eviction.js';
 import type { SegmentTable } from './segment-table.js';
 import type { Segment } from './segment.js';
 
@@ -114,7 +114,7 @@ export class SegmentLoads {
   constructor(
     private readonly store: ShardStore,
     private readonly segments: SegmentTable,
-    private readonly room: Room,
+    private readonly reclaimer: Reclaimer,
   ) {}
 
   /**
@@ -211,7 +211,7 @@ export class SegmentLoads {
       },
     };
     const step = (snapshot: ShardTxn): ReturnType<SegmentLoad['proceed']> =>
-      this.room.for(() => load.proceed(snapshot, untilMs), wanted);
+      this.reclaimer.for(() => load.proceed(snapshot, untilMs), wanted);
     try {
       const segments = txn ? step(txn) : this.store.read(step);
       if (!segments) return false;

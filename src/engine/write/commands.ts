@@ -75,7 +75,7 @@ export interface ShardCommands extends CatalogCommands {
       collection: CollectionRef;
       document: Uint8Array;
       vectors: Float32Array;
-      room?: number;
+      chunksLeft?: number;
       twins?: TwinWrite[];
     };
     answer: { chunks: number; version: number };

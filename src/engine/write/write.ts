@@ -15,7 +15,7 @@ import { refusalOf } from '../errors.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
 import type { Segment } from '../segments/segment.js';
-import { type Shard, place } from '../shard.js';
+import { type Shard, placed } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 
 /**
@@ -152,7 +152,7 @@ class RowChanges {
    * nothing has changed.
    */
   stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
-    return place(this.shard, ref, (segment) => this.stageIn(segment, vectors, priority));
+    return placed(this.shard, ref, (segment) => this.stageIn(segment, vectors, priority));
   }
 
   /** Removes rows: published ones after the commit, those staged in this batch at once. */
@@ -314,13 +314,13 @@ class WriteBatch {
   /** Checks everything that can fail with a client error before it changes the transaction. */
   private put(
     txn: ShardWriteTxn,
-    { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>,
+    { collection: ref, document, vectors, chunksLeft = Infinity, twins = [] }: ShardRequest<'put'>,
   ): ShardAnswer<'put'> {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
     this.load(txn, ref);
     const previous = txn.document(ref.id, docid);
-    if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
+    if (chunks.length - (previous?.chunkCount ?? 0) > chunksLeft) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
     const rows = unshared(vectors);
     const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));

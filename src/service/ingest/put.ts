@@ -87,7 +87,8 @@ export async function putDocument(
     chunks,
     chunksMax,
     count,
-    send: (room) => shards.request(shard, 'put', { ...put, room, ...twinWrites(context, collection, ready) }),
+    send: (chunksLeft) =>
+      shards.request(shard, 'put', { ...put, chunksLeft, ...twinWrites(context, collection, ready) }),
   });
 }
 

@@ -153,7 +153,7 @@ interface Addition<T> {
   /** Counts the chunks of the collection over all shards. */
   readonly count: () => Promise<number>;
   /** Sends the document. The shard must reject it if the collection would grow by more than `room` chunks. */
-  readonly send: (room: number) => Promise<T>;
+  readonly send: (chunksLeft: number) => Promise<T>;
 }
 
 interface Account {

@@ -90,7 +90,7 @@ class Site {
 
   /** Whether memory has been filled up since it was given back last. */
   get isFilledUp(): boolean {
-    return (this.wasFilledUp ||= !this.shard.arenas.byRoom().some((arena) => this.shard.arenas.isRoomy(arena)));
+    return (this.wasFilledUp ||= !this.shard.arenas.byFreeBytes().some((arena) => this.shard.arenas.isRoomy(arena)));
   }
 
   arenasInUse(): number[] {

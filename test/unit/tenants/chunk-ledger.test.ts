@@ -27,13 +27,13 @@ class NaiveCollection {
     return this.chunks;
   };
 
-  put(docid: string, chunks: number, room: number): Promise<boolean> {
+  put(docid: string, chunks: number, chunksLeft: number): Promise<boolean> {
     const done = this.line
       .then(() => new Promise((resolve) => setImmediate(resolve)))
       .then(() => {
         this.applied.push(docid);
         const grows = chunks - (this.documents.get(docid) ?? 0);
-        if (grows > room) return false;
+        if (grows > chunksLeft) return false;
         this.documents.set(docid, chunks);
         return true;
       });
@@ -53,7 +53,7 @@ test('many at once never pass the limit, are sent in order, and are refused only
         chunks,
         chunksMax,
         count: collection.count,
-        send: (room) => collection.put(docid, chunks, room),
+        send: (chunksLeft) => collection.put(docid, chunks, chunksLeft),
       }),
     );
     const expected = calls.map(({ docid, chunks }) => {
@@ -79,7 +79,7 @@ test('far from the limit it is counted once', async () => {
       chunks: 1,
       chunksMax: 1000,
       count: collection.count,
-      send: (room) => collection.put(`d${i}`, 1, room),
+      send: (chunksLeft) => collection.put(`d${i}`, 1, chunksLeft),
     });
   assert.equal(collection.counts, 1);
 });
@@ -91,7 +91,7 @@ test('what was deleted makes room again', async () => {
       chunks: 1,
       chunksMax: 1,
       count: collection.count,
-      send: (room) => collection.put(docid, 1, room),
+      send: (chunksLeft) => collection.put(docid, 1, chunksLeft),
     });
   assert.deepEqual([await add('a'), await add('b')], [true, false]);
   collection.documents.delete('a');
@@ -104,7 +104,7 @@ test('a count or a document that fails harms no other', async () => {
     chunks: 1,
     chunksMax: 2,
     count: collection.count,
-    send: (room: number) => collection.put('a', 1, room),
+    send: (chunksLeft: number) => collection.put('a', 1, chunksLeft),
   };
   const failures = [
     ledger.add(ID, { ...addition, count: () => Promise.reject(new Error('no count')) }),

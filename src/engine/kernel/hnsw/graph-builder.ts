@@ -336,9 +336,9 @@ export function densifySome(scratch: usize, root: usize, most: u32): void {
   if (densifying == 0) store<u32>(root, 0, ROOT_UNDENSIFIED);
   const rowsEnd = load<u32>(root, ROOT_ROWS_END);
   let next = max<u32>(densifying, 1) - 1;
-  const hasRoom = ensureQuery(scratch, root) && ensureVisited(scratch, rowsEnd) && ensureNear(scratch, DENSIFY_EF);
-  for (let left = most; hasRoom && left > 0 && next < rowsEnd; left--, next++) densify(scratch, root, next, rowsEnd);
-  store<u32>(root, hasRoom && next < rowsEnd ? next + 1 : 0, ROOT_DENSIFYING);
+  const hasSpace = ensureQuery(scratch, root) && ensureVisited(scratch, rowsEnd) && ensureNear(scratch, DENSIFY_EF);
+  for (let left = most; hasSpace && left > 0 && next < rowsEnd; left--, next++) densify(scratch, root, next, rowsEnd);
+  store<u32>(root, hasSpace && next < rowsEnd ? next + 1 : 0, ROOT_DENSIFYING);
 }
 
 function densify(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {

@@ -40,7 +40,7 @@ export function findSegment(id: u32): usize {
 export function addSegment(id: u32): usize {
   const known = findSegment(id);
   if (known) return known;
-  if (!ensureRoom()) return 0;
+  if (!ensureCapacity()) return 0;
   const table: usize = load<u32>(DIRECTORY_AT);
   const entry = freeEntry(table, id);
   store<u32>(table, load<u32>(table, DIRECTORY_USED) + 1, DIRECTORY_USED);
@@ -86,7 +86,7 @@ function freeEntry(table: usize, id: u32): usize {
  * Makes room for one more entry. A quarter of the places stays free; growing drops the places of deleted entries. False
  * when memory is full.
  */
-function ensureRoom(): bool {
+function ensureCapacity(): bool {
   const table: usize = load<u32>(DIRECTORY_AT);
   const size: u32 = table ? load<u32>(table, DIRECTORY_SIZE) : 0;
   if (table && load<u32>(table, DIRECTORY_USED) + 1 <= size - (size >> 2)) return true;

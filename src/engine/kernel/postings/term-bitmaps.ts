@@ -171,14 +171,14 @@ export function listPrefixed(scratch: usize, root: usize, max: u32): i32 {
   const query = openQuery(scratch, root, 1, 0);
   if (!query) return FULL;
   // The first pass counts and the second one writes. Terms added between the two may be left out.
-  const room = listAll(query, max, 0, NO_LIMIT) + 8;
-  if (!ensureArea(scratch, SCRATCH_OUTPUT, room)) return FULL;
-  return <i32>listAll(query, max, areaAt(scratch, SCRATCH_OUTPUT), room);
+  const bytesMax = listAll(query, max, 0, NO_LIMIT) + 8;
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, bytesMax)) return FULL;
+  return <i32>listAll(query, max, areaAt(scratch, SCRATCH_OUTPUT), bytesMax);
 }
 
 const NO_LIMIT: usize = -1;
 
-function listAll(query: Query, max: u32, to: usize, room: usize): usize {
+function listAll(query: Query, max: u32, to: usize, bytesMax: usize): usize {
   const ref = refAt(query, 0);
   let bytes: usize = 0;
   for (let i: u32 = 0; i < runCount(query.list); i++) {
@@ -186,7 +186,7 @@ function listAll(query: Query, max: u32, to: usize, room: usize): usize {
     let term = lowerTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
     for (let listed: u32 = 0; listed < max && term < termCount(run) && startsWith(run, term, ref); term++) {
       if (termAt(run, term).count == termAt(run, term).dead) continue;
-      bytes += list(to, bytes, room, bytesAt(run, term, query.window), termLength(run, term));
+      bytes += list(to, bytes, bytesMax, bytesAt(run, term, query.window), termLength(run, term));
       listed++;
     }
   }
@@ -195,7 +195,7 @@ function listAll(query: Query, max: u32, to: usize, room: usize): usize {
   for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
     const term = mutableTermAt(mutable, i);
     if (term.chunks && mutableStartsWith(mutable, term, ref))
-      bytes += list(to, bytes, room, bytesOf(mutable, term), term.length);
+      bytes += list(to, bytes, bytesMax, bytesOf(mutable, term), term.length);
   }
   return bytes;
 }
@@ -204,8 +204,8 @@ function listAll(query: Query, max: u32, to: usize, room: usize): usize {
  * Appends a term after `at` bytes if there is room. Returns the number of bytes that it takes. With `to` = 0 it only
  * counts.
  */
-function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usize {
-  if (at + length >= room) return 0;
+function list(to: usize, at: usize, bytesMax: usize, bytes: usize, length: u32): usize {
+  if (at + length >= bytesMax) return 0;
   if (to) {
     memory.copy(to + at, bytes, length);
     store<u8>(to + at + length, 0);

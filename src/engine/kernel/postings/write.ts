@@ -262,7 +262,7 @@ export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32,
     return FULL;
   if (!mutableIn(words.list) && !publishMutableRun(words)) return FULL;
   const mutable = mutableIn(words.list);
-  if (!makeRoom(mutable, tokens, bytes)) return FULL;
+  if (!reserveSpace(mutable, tokens, bytes)) return FULL;
   // The slot of the chunk is counted last, after everything that its readers need.
   setLength(words, ordinal, tokens);
   if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
@@ -277,7 +277,7 @@ function isMutableFull(mutable: MutableRun, tokens: u32): bool {
   return mutable.slots == SLOTS_MAX || (mutable.slots > 0 && tokenCount(mutable) + tokens > TOKENS_MAX);
 }
 
-function makeRoom(address: usize, tokens: u32, bytes: u32): bool {
+function reserveSpace(address: usize, tokens: u32, bytes: u32): bool {
   const mutable = changetype<MutableRun>(address);
   return (
     reserve(mutableArea(address, ENTRIES), <usize>tokens * offsetof<Entry>()) &&

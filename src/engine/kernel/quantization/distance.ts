@@ -272,9 +272,9 @@ export function addScaled(target: usize, factor: f32, source: usize, bytes: usiz
  * Writes a row of the index to `target` as floats of unit length. `room` is memory for an operand, with space for its
  * scale in front.
  */
-export function toFloats(root: usize, ordinal: u32, target: usize, room: usize): void {
+export function toFloats(root: usize, ordinal: u32, target: usize, work: usize): void {
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
-  const wide = setOperand(root, ordinal, room);
+  const wide = setOperand(root, ordinal, work);
   const unit = f32x4.splat(scaleOf(wide));
   for (let at: usize = 0; at < bytes; at += 16) {
     const numbers = v128.load(wide + at);
