@@ -8,11 +8,11 @@ import type { CollectionId, DocId, Ordinal } from '../src/api/ids.js';
 import { createPrng, type Prng } from '../src/base/prng.js';
 import { compactSome } from '../src/engine/compaction.js';
 import { countBits } from '../src/engine/filter/bitmap.js';
-import { select } from '../src/engine/filter/candidates.js';
+import { candidatesOf } from '../src/engine/filter/candidates.js';
 import { PURGE_STEP } from '../src/engine/maintenance.js';
 import { Arenas, type Kernel } from '../src/engine/memory/arena.js';
 import { HitCache } from '../src/engine/search/payload-cache.js';
-import type { CollectionSearch, Narrowing } from '../src/engine/search/params.js';
+import type { CollectionSearch, SearchFilter } from '../src/engine/search/params.js';
 import { rankSegment } from '../src/engine/search/rank.js';
 import { ShardView } from '../src/engine/search/snapshot.js';
 import { buildFields, buildWords, prepare } from '../src/engine/segments/indexes.js';
@@ -93,15 +93,15 @@ export async function filters({ tiny, number }: LoadOptions): Promise<void> {
         }
       }) as T;
     const plain = plainSearch(ref);
-    const table = filterCases(tiny).map(([name, narrowing]) => [
+    const table = filterCases(tiny).map(([name, filter]) => [
       name,
-      narrowing ? whole(viewed((view) => countBits(select(view, view.segment!, narrowing)))) : whole(rows),
+      filter ? whole(viewed((view) => countBits(candidatesOf(view, view.segment!, filter)))) : whole(rows),
       ...filterCosts(queries, (vector) =>
         viewed(
           (view) =>
             rankSegment(
               view,
-              { ...plain, ...(narrowing && { narrowing }), vector },
+              { ...plain, ...(filter && { filter }), vector },
               { chunks: 0, tokens: 0, frequencies: [] },
             ).filterMs,
         ),
@@ -121,7 +121,7 @@ const plainSearch = (collection: CollectionRef): CollectionSearch => ({
   k: K,
   depth: K,
   params: {},
-  narrowed: { fields: [] },
+  filteredBy: { fields: [] },
   fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
   boostWeight: 0,
 });
@@ -192,13 +192,13 @@ function buildIndexes(shard: Shard, collection: CollectionRef, rows: number): st
   return `metadata indexed at ${whole((rows / fieldsMs) * 1000)} chunks/s, ${whole(bytes / rows)} bytes a chunk`;
 }
 
-const filtered = (raw: Record<string, unknown>): Narrowing => ({
+const filtered = (raw: Record<string, unknown>): SearchFilter => ({
   filters: [parseFilter(raw, { stringOperators: true })],
 });
 
-const filterCases = (tiny: boolean): [string, Narrowing | undefined][] => [
+const filterCases = (tiny: boolean): [string, SearchFilter | undefined][] => [
   ['none', undefined],
-  ...[2, 10, 100, 1000, 10_000].map((many): [string, Narrowing] => [
+  ...[2, 10, 100, 1000, 10_000].map((many): [string, SearchFilter] => [
     `a field of one document in ${whole(many)}`,
     filtered({ [`in${many}`]: true }),
   ]),

@@ -195,7 +195,7 @@ export interface RerankSettings {
 }
 
 /** The filters of a search as its hits report them in `match_reason`. */
-export interface Narrowed {
+export interface FilteredBy {
   readonly fields: readonly string[];
   readonly contentOp?: ContentOp;
 }

@@ -1,7 +1,7 @@
 // What a vector database must support to be compared: storing rows, and searches over HTTP. Drivers for each database.
 import type { CannonRequest } from '../../kit/closed-loop.js';
 
-/** Metadata by which searches are narrowed: one row in ten, and one in a hundred, has the value that is asked for. */
+/** Metadata by which searches are filtered: one row in ten, and one in a hundred, has the value that is asked for. */
 interface Groups {
   readonly tenth: string;
   readonly hundredth: string;

@@ -154,13 +154,13 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
 /** The search body, with all hit options on. A query that is a list of numbers is a vector. */
 export function bodyOf(settings: Settings): SearchBody {
   const { q, k, mode, filters, contentOp, contentValue, ef, exact, reranker, depth, common } = settings;
-  const narrowed = filtersOf(parseRows(filters));
+  const filtered = filtersOf(parseRows(filters));
   const v = vectorOf(q);
   return {
     ...(v ? { v } : { q }),
     k: Number(k) || 10,
     ...(mode && { mode }),
-    ...(narrowed && { filters: narrowed }),
+    ...(filtered && { filters: filtered }),
     ...(contentValue.trim() && { content_filter: { op: contentOp as 'contains', value: contentValue } }),
     ...(mode === 'hybrid' && fusionOf(settings)),
     ...(exact ? { exact: true } : ef && { ef: Number(ef) }),

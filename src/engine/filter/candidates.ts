@@ -9,7 +9,7 @@ import { type ContentPiece, createContentTest, piecesOf } from '../../text/conte
 import { CUT } from '../../text/terms.js';
 import { tokensOf } from '../../text/tokenize.js';
 import type { WordIndex } from '../postings/text-index.js';
-import type { Narrowing } from '../search/params.js';
+import type { SearchFilter } from '../search/params.js';
 import type { ShardView } from '../search/snapshot.js';
 import type { SegmentView } from '../segments/segment.js';
 import {
@@ -27,35 +27,35 @@ import { UNLISTED, lookupOf } from './field-terms.js';
 import { type MetaTest, compileFilter } from './match.js';
 
 /**
- * Candidate bitmaps of a filter as an index sees it: `lower` has the chunks that certainly match (must), `upper` those
- * that may match. If both are the same bitmap, the answer is exact.
+ * Candidate bitmaps of a filter as an index sees it: `must` has the chunks that certainly match, `may` those that may
+ * match. If both are the same bitmap, the answer is exact.
  */
-interface Bounds {
-  readonly lower: Bitmap;
-  readonly upper: Bitmap;
+interface CandidateBitmaps {
+  readonly must: Bitmap;
+  readonly may: Bitmap;
 }
 
-const exactly = (bitmap: Bitmap): Bounds => ({ lower: bitmap, upper: bitmap });
+const exactly = (bitmap: Bitmap): CandidateBitmaps => ({ must: bitmap, may: bitmap });
 
-const isExact = ({ lower, upper }: Bounds): boolean => lower === upper;
+const isExact = ({ must, may }: CandidateBitmaps): boolean => must === may;
 
-function combine(by: (a: Bitmap, b: Bitmap) => Bitmap, a: Bounds, b: Bounds): Bounds {
-  const lower = by(a.lower, b.lower);
-  return { lower, upper: isExact(a) && isExact(b) ? lower : by(a.upper, b.upper) };
+function combine(by: (a: Bitmap, b: Bitmap) => Bitmap, a: CandidateBitmaps, b: CandidateBitmaps): CandidateBitmaps {
+  const must = by(a.must, b.must);
+  return { must, may: isExact(a) && isExact(b) ? must : by(a.may, b.may) };
 }
 
-const both = (a: Bounds, b: Bounds): Bounds => combine(intersect, a, b);
+const both = (a: CandidateBitmaps, b: CandidateBitmaps): CandidateBitmaps => combine(intersect, a, b);
 
-const either = (a: Bounds, b: Bounds): Bounds => combine(unite, a, b);
+const either = (a: CandidateBitmaps, b: CandidateBitmaps): CandidateBitmaps => combine(unite, a, b);
 
 /** The complement of `a` in `every`. */
-const neither = (every: Bitmap, a: Bounds): Bounds =>
-  combine(subtract, exactly(every), { lower: a.upper, upper: a.lower });
+const neither = (every: Bitmap, a: CandidateBitmaps): CandidateBitmaps =>
+  combine(subtract, exactly(every), { must: a.may, may: a.must });
 
 /** `a`, with the chunks in `unsure` undecided. */
-const loosened = (a: Bounds, unsure: Bitmap): Bounds => ({
-  lower: subtract(a.lower, unsure),
-  upper: unite(a.upper, unsure),
+const loosened = (a: CandidateBitmaps, unsure: Bitmap): CandidateBitmaps => ({
+  must: subtract(a.must, unsure),
+  may: unite(a.may, unsure),
 });
 
 /** Only this many tokens of a longer phrase are looked up; the rest is rechecked in the texts. */
@@ -68,13 +68,13 @@ const READ_SOONER_MAX = 300;
  * texts must be rechecked. The semantics are defined by src/text/content-filter.ts. Returns undefined if the index
  * cannot restrict the candidates at all.
  */
-function contentBounds(words: WordIndex, filter: ContentFilter): Bounds | undefined {
-  const bounds = boundsOf(words, filter);
+function contentCandidates(words: WordIndex, filter: ContentFilter): CandidateBitmaps | undefined {
+  const bitmaps = textCandidates(words, filter);
   const cut = words.any([CUT]);
-  return bounds && cut.some((word) => word !== 0) ? loosened(bounds, cut) : bounds;
+  return bitmaps && cut.some((word) => word !== 0) ? loosened(bitmaps, cut) : bitmaps;
 }
 
-function boundsOf(words: WordIndex, { op, value }: ContentFilter): Bounds | undefined {
+function textCandidates(words: WordIndex, { op, value }: ContentFilter): CandidateBitmaps | undefined {
   if (op === 'contains') return mayContain(words, piecesOf(value));
   const tokens = tokensOf(value);
   const isCut = tokens.length > PHRASE_TOKENS_MAX;
@@ -85,9 +85,9 @@ function boundsOf(words: WordIndex, { op, value }: ContentFilter): Bounds | unde
   return isCut ? possibly(found) : exactly(found);
 }
 
-const possibly = (found: Bitmap): Bounds => ({ lower: new Uint32Array(0), upper: found });
+const possibly = (found: Bitmap): CandidateBitmaps => ({ must: new Uint32Array(0), may: found });
 
-function mayContain(words: WordIndex, pieces: readonly ContentPiece[]): Bounds | undefined {
+function mayContain(words: WordIndex, pieces: readonly ContentPiece[]): CandidateBitmaps | undefined {
   return pieces.length === 0 ? undefined : possibly(pieces.map((piece) => having(words, piece)).reduce(intersect));
 }
 
@@ -100,17 +100,17 @@ function having(words: WordIndex, { tokens, isOpenAtStart, isOpenAtEnd }: Conten
 }
 
 /** Candidates of a metadata filter from the metadata index. */
-function fieldBounds(fields: WordIndex, filter: Filter): Bounds {
+function fieldCandidates(fields: WordIndex, filter: Filter): CandidateBitmaps {
   const unlisted = fields.any([UNLISTED]);
-  const bounds = new FieldBounds(fields).of(filter);
-  return unlisted.some((word) => word !== 0) ? loosened(bounds, unlisted) : bounds;
+  const bitmaps = new FieldCandidates(fields).of(filter);
+  return unlisted.some((word) => word !== 0) ? loosened(bitmaps, unlisted) : bitmaps;
 }
 
 /**
  * Evaluates a metadata filter on the metadata index: each condition becomes a bitmap of chunks, and `all`, `any` and
  * `not` combine these. The semantics are defined by match.ts.
  */
-class FieldBounds {
+class FieldCandidates {
   private readonly every: Bitmap;
   private readonly none: Bitmap;
 
@@ -119,16 +119,16 @@ class FieldBounds {
     this.none = new Uint32Array(this.every.length);
   }
 
-  of(filter: Filter): Bounds {
+  of(filter: Filter): CandidateBitmaps {
     if ('all' in filter) return filter.all.map((condition) => this.of(condition)).reduce(both, exactly(this.every));
     if ('any' in filter) return filter.any.map((condition) => this.of(condition)).reduce(either, exactly(this.none));
     if ('not' in filter) return neither(this.every, this.of(filter.not));
     return this.condition(filter.field, filter.test);
   }
 
-  private condition(field: string, test: FieldTest): Bounds {
+  private condition(field: string, test: FieldTest): CandidateBitmaps {
     const lookup = lookupOf(field, test);
-    if (!lookup) return { lower: this.none, upper: this.every };
+    if (!lookup) return { must: this.none, may: this.every };
     let found = this.fields.any(lookup.terms);
     for (const { from, to, piece, atEnd } of lookup.ranges)
       found = unite(found, this.fields.range(from, to, piece, atEnd));
@@ -143,7 +143,7 @@ type Json = Record<string, unknown>;
  * Rechecks single chunks that an index cannot decide, by reading their metadata and text. A chunk that has been deleted
  * matches nothing.
  */
-class Verifier {
+class Recheck {
   private readonly fits: MetaTest;
   private readonly fitsContent: (text: string) => boolean;
   /** The document read last. Chunks of one document usually follow each other. */
@@ -152,7 +152,7 @@ class Verifier {
   constructor(
     private readonly txn: ShardTxn,
     private readonly segment: SegmentView,
-    { filters, content }: Narrowing,
+    { filters, content }: SearchFilter,
   ) {
     this.fits = compileFilter({ all: filters });
     this.fitsContent = content ? createContentTest(content) : () => true;
@@ -177,39 +177,40 @@ class Verifier {
  * The chunks of a segment that match the filter. Requires a metadata or content filter, and the indexes that it needs.
  * If an index did not fit in memory, the records of all chunks are read.
  */
-export function select(view: ShardView, segment: SegmentView, narrowing: Narrowing): Bitmap {
-  const byFields = narrowing.filters.length === 0 ? undefined : fieldsOf(segment, narrowing.filters);
-  const byContent = narrowing.content && contentOf(segment, narrowing.content);
-  const { lower, upper } = [byFields, byContent].filter((bounds) => bounds !== undefined).reduce(both);
-  const unsure = subtract(upper, lower);
-  if (unsure.every((word) => word === 0)) return lower;
+export function candidatesOf(view: ShardView, segment: SegmentView, filter: SearchFilter): Bitmap {
+  const byFields = filter.filters.length === 0 ? undefined : fieldsOf(segment, filter.filters);
+  const byContent = filter.content && contentOf(segment, filter.content);
+  const { must, may } = [byFields, byContent].filter((bitmaps) => bitmaps !== undefined).reduce(both);
+  const unsure = subtract(may, must);
+  if (unsure.every((word) => word === 0)) return must;
   return view.read((txn) => {
-    const verifier = new Verifier(txn, segment, narrowing);
+    const recheck = new Recheck(txn, segment, filter);
     // The candidate bitmaps may be longer than the segment was a moment ago.
-    const selected = emptyBitmap(32 * Math.max(lower.length, unsure.length));
-    selected.set(lower);
+    const candidates = emptyBitmap(32 * Math.max(must.length, unsure.length));
+    candidates.set(must);
     for (const ordinal of ordinalsIn(unsure) as Generator<Ordinal>) {
-      const fits = isIn(byFields, ordinal) || verifier.fitsFilters(ordinal);
-      if (fits && (isIn(byContent, ordinal) || verifier.fitsText(ordinal))) setBit(selected, ordinal);
+      const fits = isIn(byFields, ordinal) || recheck.fitsFilters(ordinal);
+      if (fits && (isIn(byContent, ordinal) || recheck.fitsText(ordinal))) setBit(candidates, ordinal);
     }
-    return selected;
+    return candidates;
   });
 }
 
 /** Whether the chunk certainly matches; true if there is no filter of this kind. */
-const isIn = (bounds: Bounds | undefined, ordinal: Ordinal): boolean => !bounds || isSet(bounds.lower, ordinal);
+const isIn = (bitmaps: CandidateBitmaps | undefined, ordinal: Ordinal): boolean =>
+  !bitmaps || isSet(bitmaps.must, ordinal);
 
-function fieldsOf(segment: SegmentView, filters: Narrowing['filters']): Bounds {
-  return segment.fields ? fieldBounds(segment.fields, { all: filters }) : anything(segment);
+function fieldsOf(segment: SegmentView, filters: SearchFilter['filters']): CandidateBitmaps {
+  return segment.fields ? fieldCandidates(segment.fields, { all: filters }) : anything(segment);
 }
 
-function contentOf(segment: SegmentView, content: ContentFilter): Bounds {
-  return (segment.words && contentBounds(segment.words, content)) ?? anything(segment);
+function contentOf(segment: SegmentView, content: ContentFilter): CandidateBitmaps {
+  return (segment.words && contentCandidates(segment.words, content)) ?? anything(segment);
 }
 
-function anything({ index }: SegmentView): Bounds {
+function anything({ index }: SegmentView): CandidateBitmaps {
   const { end } = index;
   const live = emptyBitmap(end);
   for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
-  return { lower: emptyBitmap(0), upper: live };
+  return { must: emptyBitmap(0), may: live };
 }

@@ -1,7 +1,7 @@
 // The JSON text of a hit, joined from fields that the records already hold as JSON, and its `match_reason`, which
 // explains the score in a fixed wording that clients parse. Pure functions: they run in search workers, and in the
 // front thread when a reranker changes a score.
-import type { Explanation, FusionSettings, Highlight, Narrowed } from '../../api/search.js';
+import type { Explanation, FilteredBy, FusionSettings, Highlight } from '../../api/search.js';
 import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { ChunkPayload } from './payload-cache.js';
@@ -41,10 +41,10 @@ export function rerankReason(reason: string, instance: string, score: number, pr
 const STORED_CHARACTERS_MAX = 200;
 
 /** The `match_reason` of a hit. `meta` is called only if the search has metadata filters. */
-export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLayers, priority: Priority): string {
+export function matchReason(basis: Basis, filteredBy: FilteredBy, meta: () => MetaLayers, priority: Priority): string {
   const reasons = [basisReason(basis)];
-  if (narrowed.fields.length > 0) reasons.push(filtersReason(narrowed.fields, meta()));
-  if (narrowed.contentOp) reasons.push(`content ${narrowed.contentOp} match`);
+  if (filteredBy.fields.length > 0) reasons.push(filtersReason(filteredBy.fields, meta()));
+  if (filteredBy.contentOp) reasons.push(`content ${filteredBy.contentOp} match`);
   if (priority.value !== 0) reasons.push(priorityReason(priority));
   return reasons.join('; ');
 }

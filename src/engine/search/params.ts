@@ -1,7 +1,7 @@
 // Messages between the front thread and the search workers: one search of one collection, and its result. Plain data
 // that survives structured cloning.
 import type { CollectionRef } from '../../api/collections.js';
-import type { ContentFilter, FusionSettings, Narrowed, SearchParams, SearchTiming } from '../../api/search.js';
+import type { ContentFilter, FilteredBy, FusionSettings, SearchParams, SearchTiming } from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
 import type { Language } from '../../api/choices.js';
 import type { QueryTerms } from '../../text/terms.js';
@@ -12,7 +12,7 @@ import type { HitPieces } from './hit-json.js';
  * The filter of a search: a chunk is ranked only if it matches every metadata filter and the content filter on its
  * text.
  */
-export interface Narrowing {
+export interface SearchFilter {
   filters: Filter[];
   content?: ContentFilter;
 }
@@ -47,8 +47,8 @@ export interface CollectionSearch {
   /** Absent if the search ranks by terms alone. */
   vector?: Float32Array;
   lexical?: LexicalSearch;
-  narrowing?: Narrowing;
-  narrowed: Narrowed;
+  filter?: SearchFilter;
+  filteredBy: FilteredBy;
   /** Used by mode `hybrid` only. */
   fusion: FusionSettings;
   /** Used by mode `boost` only. */

@@ -209,11 +209,11 @@ function hydrateHit(
   at: number,
   detailsOfHit?: DetailsOf,
 ): HydratedHit {
-  const { head, priorityKey, narrowed, withPieces } = search;
+  const { head, priorityKey, filteredBy, withPieces } = search;
   const { candidate, basis, score } = hit;
   const value = segment.priorities.of(candidate.ordinal);
   // Written field by field: spreading one literal into another cost a third of the hydration time.
-  const reason = matchReason(basis, narrowed, () => layersOf(chunk), {
+  const reason = matchReason(basis, filteredBy, () => layersOf(chunk), {
     key: priorityKey,
     value,
     before: scoreOf(basis),

@@ -15,7 +15,7 @@ import {
   setBit,
   subtract,
 } from '../filter/bitmap.js';
-import { select } from '../filter/candidates.js';
+import { candidatesOf } from '../filter/candidates.js';
 import type { SearchScope } from '../hnsw/search-plan.js';
 import type { WordIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
@@ -182,7 +182,7 @@ export function rankSegment(
   all?: number,
 ): ShardHits {
   const { segment, before, removals } = view;
-  const { narrowing, lexical, vector, details } = search;
+  const { filter, lexical, vector, details } = search;
   const chunks = segment?.index.liveCount ?? 0;
   const hits: ShardHits = { before, removals, chunks, vector: NONE_RANKED, filterMs: 0, vectorMs: 0, lexicalMs: 0 };
   if (!segment || chunks === 0) {
@@ -190,8 +190,8 @@ export function rankSegment(
     return hits;
   }
   const startedAtMs = performance.now();
-  const allowed = narrowing && select(view, segment, narrowing);
-  if (narrowing) hits.filterMs = performance.now() - startedAtMs;
+  const allowed = filter && candidatesOf(view, segment, filter);
+  if (filter) hits.filterMs = performance.now() - startedAtMs;
   if (vector && details?.relevance) hits.sample = sampleCosines(segment, vector);
   rank({ view, segment, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
   return hits;
@@ -312,8 +312,8 @@ const chunksIn = (views: readonly ShardView[]): number =>
  * Whether the segments were searched for their shares. Explicit search parameters and filtered searches are not
  * divided.
  */
-const isShared = ({ length }: readonly ShardView[], { vector, narrowing, params }: CollectionSearch): boolean =>
-  length > 1 && vector !== undefined && narrowing === undefined && isDefault(params);
+const isShared = ({ length }: readonly ShardView[], { vector, filter, params }: CollectionSearch): boolean =>
+  length > 1 && vector !== undefined && filter === undefined && isDefault(params);
 
 /** How many of the k best by vector come from each list. */
 function bestIn(lists: readonly ShardHits[], k: number): number[] {

@@ -121,19 +121,16 @@ function statisticsOf(views: readonly ShardView[], { lexical, details }: Collect
  */
 export function wantingOf(
   views: readonly ShardView[],
-  { lexical, narrowing, details }: Pick<CollectionSearch, 'narrowing' | 'details'> & { lexical?: object },
+  { lexical, filter, details }: Pick<CollectionSearch, 'filter' | 'details'> & { lexical?: object },
 ): Wanting[] {
   const ranksWords = lexical !== undefined || details?.words !== undefined;
   const wanting = views.flatMap(({ shard, segment }): Wanting[] => {
     if (!segment) return [];
     if (segment.isEvicted)
-      return [
-        { shard, words: ranksWords || narrowing?.content !== undefined, fields: (narrowing?.filters.length ?? 0) > 0 },
-      ];
+      return [{ shard, words: ranksWords || filter?.content !== undefined, fields: (filter?.filters.length ?? 0) > 0 }];
     if (segment.index.liveCount === 0) return [];
-    const words = !segment.words && (ranksWords || (narrowing?.content !== undefined && !segment.isWithoutWords));
-    const fields =
-      !segment.fields && narrowing !== undefined && narrowing.filters.length > 0 && !segment.isWithoutFields;
+    const words = !segment.words && (ranksWords || (filter?.content !== undefined && !segment.isWithoutWords));
+    const fields = !segment.fields && filter !== undefined && filter.filters.length > 0 && !segment.isWithoutFields;
     return words || fields ? [{ shard, words, fields }] : [];
   });
   if (wanting.length === 0) return wanting;

@@ -153,13 +153,13 @@ async function searchEfOf(context: RecallContext, collection: Collection, k: num
 export async function compare(
   context: SearchContext,
   collection: Collection,
-  { vector, k, params, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'params' | 'narrowing'>,
+  { vector, k, params, filter }: Pick<CollectionSearch, 'vector' | 'k' | 'params' | 'filter'>,
   own?: string,
 ): Promise<Comparison> {
   const search = async (by: SearchParams): Promise<{ hits: FoundHit[]; ms: number }> => {
     const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
     const plain = plainSearch(context, collection, own === undefined ? k : k + 1, by);
-    const asked = { ...plain, ...(vector && { vector }), ...(narrowing && { narrowing }) };
+    const asked = { ...plain, ...(vector && { vector }), ...(filter && { filter }) };
     const hits = await searchShards(context, collection, asked, timing);
     return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
   };

@@ -4,17 +4,17 @@
 import type { Collection } from '../../api/collections.js';
 import { RECALL_K_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';
-import type { Narrowing } from '../../engine/search/params.js';
+import type { SearchFilter } from '../../engine/search/params.js';
 import type { Recalled } from '../../ranking/top-k.js';
 
 /** A search that sets no parameters of the index. */
 export interface SampledSearch {
   vector: Float32Array;
   k: number;
-  narrowing?: Narrowing;
+  filter?: SearchFilter;
 }
 
-type Offered = Pick<SampledSearch, 'vector' | 'k'> & { narrowing?: Narrowing | undefined };
+type Offered = Pick<SampledSearch, 'vector' | 'k'> & { filter?: SearchFilter | undefined };
 
 export interface RecallSamplerOptions {
   /** Minimum time between two checks, in milliseconds; 0 disables them. */
@@ -38,10 +38,10 @@ export class RecallSampler {
   constructor(private readonly options: RecallSamplerOptions) {}
 
   /** Offers a finished search to the sampler. */
-  offer(collection: Collection, { vector, k, narrowing }: Offered): void {
+  offer(collection: Collection, { vector, k, filter }: Offered): void {
     if (this.options.everyMs === 0 || this.timer || performance.now() < this.dueAtMs) return;
     this.dueAtMs = Infinity;
-    this.wait(collection, { vector, k: Math.min(k, RECALL_K_MAX), ...(narrowing && { narrowing }) }, RECHECKS_MAX);
+    this.wait(collection, { vector, k: Math.min(k, RECALL_K_MAX), ...(filter && { filter }) }, RECHECKS_MAX);
   }
 
   close(): void {

@@ -15,10 +15,10 @@ import {
 } from '../../api/limits.js';
 import { toVector } from '../../api/numbers.js';
 import type {
+  FilteredBy,
   Fusion,
   FusionSettings,
   HitOptions,
-  Narrowed,
   Rerank,
   RerankSettings,
   SearchBody,
@@ -27,7 +27,7 @@ import type {
 import type { Leaving } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
-import type { CollectionSearch, DetailsAsked, LexicalSearch, Narrowing } from '../../engine/search/params.js';
+import type { CollectionSearch, DetailsAsked, LexicalSearch, SearchFilter } from '../../engine/search/params.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
@@ -150,7 +150,7 @@ export interface Question {
   readonly input: SearchInput;
   readonly caller: Caller;
   readonly mode: SearchMode;
-  readonly filter: NarrowedSearch;
+  readonly filter: FilteredSearch;
 }
 
 /** Depth of each ranking in the modes boost and hybrid: this many times k, and at least the minimum. */
@@ -164,7 +164,7 @@ const CANDIDATES_MIN = 50;
 export function planSearch(
   context: PlanContext,
   collection: Collection,
-  { input, mode, filter: { narrowing, narrowed } }: Question,
+  { input, mode, filter: { filter, filteredBy } }: Question,
   fusion: FusionSettings,
   embedded: EmbeddedQuery,
 ): CollectionSearch {
@@ -172,13 +172,13 @@ export function planSearch(
   const search = plainSearch(context, collection, rerank?.depth ?? k, searchParams(input));
   const { vector, lexical } = rankingsOf(collection, mode, fusion, q, embedded);
   search.fusion = fusion;
-  search.narrowed = narrowed;
+  search.filteredBy = filteredBy;
   if (vector) search.vector = vector;
   if (lexical) {
     search.lexical = lexical;
     search.depth = Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * search.k);
   }
-  if (narrowing) search.narrowing = narrowing;
+  if (filter) search.filter = filter;
   if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
@@ -201,7 +201,7 @@ export function plainSearch(
     k,
     depth: k,
     params,
-    narrowed: { fields: [] },
+    filteredBy: { fields: [] },
     fusion,
     boostWeight,
   };
@@ -337,11 +337,11 @@ export function fieldsOf(filter: Filter): string[] {
   return [...fields];
 }
 
-export interface NarrowedSearch {
+export interface FilteredSearch {
   /** undefined if every chunk matches. */
-  narrowing?: Narrowing;
+  filter?: SearchFilter;
   /** What hits report of the filter; embedded filters are not reported. */
-  narrowed: Narrowed;
+  filteredBy: FilteredBy;
 }
 
 /**
@@ -349,17 +349,17 @@ export interface NarrowedSearch {
  * by AND so that a body cannot weaken them. Throws a 422 for invalid filters, and 403 `auth_forbidden` if those of the
  * key are invalid, because then nothing may be shown.
  */
-export function narrowingOf(
+export function searchFilterOf(
   { stringOperators }: SearchSettings,
   { filters, content_filter: content }: SearchInput,
   { embeddedFilters }: Caller,
-): NarrowedSearch {
+): FilteredSearch {
   const given = isEmpty(filters) ? [] : [parseFilter(filters, { stringOperators })];
   const embedded = isEmpty(embeddedFilters) ? [] : [parseEmbedded(embeddedFilters)];
   const all = [...embedded, ...given];
   return {
-    ...((all.length > 0 || content) && { narrowing: { filters: all, ...(content && { content }) } }),
-    narrowed: { fields: given.flatMap(fieldsOf), ...(content && { contentOp: content.op }) },
+    ...((all.length > 0 || content) && { filter: { filters: all, ...(content && { content }) } }),
+    filteredBy: { fields: given.flatMap(fieldsOf), ...(content && { contentOp: content.op }) },
   };
 }
 

@@ -17,8 +17,8 @@ import {
   type Question,
   type SearchInput,
   fusionOf,
-  narrowingOf,
   planSearch,
+  searchFilterOf,
   searchMode,
   vectorOf,
 } from './query.js';
@@ -79,7 +79,7 @@ export async function searchCollection(
   input: SearchInput,
   caller: Caller = {},
 ): Promise<SearchResult> {
-  const filter = narrowingOf(context.settings, input, caller);
+  const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, tenant, input);
   const collection = context.catalog.find(tenant, name);
   const question = { input, caller, filter, mode: searchMode(context.settings, input, collection) };
@@ -100,7 +100,7 @@ export async function searchSpace(
     input,
     caller,
     mode,
-    filter: narrowingOf(context.settings, input, caller),
+    filter: searchFilterOf(context.settings, input, caller),
   });
 }
 
@@ -110,7 +110,7 @@ export async function searchSpace(
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
   if (input.v) throw new AppError('vector_query_not_allowed');
-  const filter = narrowingOf(context.settings, input, caller);
+  const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, context.common.tenant, input);
   const common = findCommonCollection(context);
   const question = { input, caller, filter, mode: searchMode(context.settings, input, common) };
@@ -132,8 +132,8 @@ async function searchAll(
   const timings = [embedding];
   const searches = collections.map((collection) => {
     const search = planSearch(context, collection, question, fusion, embedded);
-    const { vector, narrowing } = search;
-    if (vector && isDefault(search.params)) context.recallSampler.offer(collection, { vector, k: input.k, narrowing });
+    const { vector, filter } = search;
+    if (vector && isDefault(search.params)) context.recallSampler.offer(collection, { vector, k: input.k, filter });
     const timing = noTime();
     timings.push(timing);
     return searchShards(context, collection, search, timing, caller.signal);

@@ -7,7 +7,7 @@ import { startTestServer } from '../../kit/server.js';
 
 const { call, services } = await startTestServer();
 
-test('a search that a key narrowed is narrowed when it is replayed, and its entry does not show how', async () => {
+test('a search that a key filtered is filtered when it is replayed, and its entry does not show how', async () => {
   const base = '/v1/collections/acme/docs';
   for (const owner of ['ann', 'bob'])
     await call('POST', `${base}/documents`, { docid: owner, text: 'a secret', metadata: { owner } });

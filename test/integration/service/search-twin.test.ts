@@ -72,9 +72,9 @@ const fusions: (TwinFusion | undefined)[] = [
   { method: 'rank', k: 7, weights: { vector: 0, lexical: 1 } },
 ];
 
-type Narrowing = [Record<string, unknown>, (chunk: TwinChunk) => boolean];
+type SearchFilter = [Record<string, unknown>, (chunk: TwinChunk) => boolean];
 
-const narrowings: Narrowing[] = [
+const filters: SearchFilter[] = [
   [{}, () => true],
   [{ filters: { lang: 'de' } }, ({ meta }) => meta.lang === 'de'],
   [{ filters: { year: 2000, lang: ['de', 'fr'] } }, ({ meta }) => Number(meta.year) === 2000 && meta.lang !== 'en'],
@@ -117,13 +117,13 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
   for (let i = 0; i < searches; i++) {
     // The long ones have words that stand in them more than once.
     const q = i % 10 === 0 ? '?!' : sentence(1 + prng.int(i % 4 === 0 ? 40 : 4));
-    const [narrowing, fits] = pick(narrowings);
+    const [filter, fits] = pick(filters);
     const mode = pick(['vector', 'boost', 'hybrid', 'hybrid'] as const);
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
     const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
-    const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...narrowing })}`;
+    const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...filter })}`;
     const [one, three] = await Promise.all(
-      servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })),
+      servers.map((server) => ask(server, { q, mode, k: query.k, ...filter, ...(fusion && { fusion }) })),
     );
     assert.deepEqual(three, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);

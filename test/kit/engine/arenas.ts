@@ -129,12 +129,12 @@ function searches(prng: Prng): CollectionSearch[] {
     depth: 12,
     params: { exact: true },
     vector,
-    narrowed: { fields: [] },
+    filteredBy: { fields: [] },
     fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
     boostWeight: 0.3,
   };
   const distinct = [...new Set(terms)];
-  const narrowing = { filters: [{ field: 'group', test: { op: 'in' as const, values: [prng.int(5)] } }] };
+  const filter = { filters: [{ field: 'group', test: { op: 'in' as const, values: [prng.int(5)] } }] };
   const content = { filters: [], content: { op: 'phrase' as const, value: terms[0] as string } };
   const modes: CollectionSearch[] = [
     base,
@@ -142,7 +142,7 @@ function searches(prng: Prng): CollectionSearch[] {
     { ...base, depth: 60, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
   ];
   const { vector: _, ...byWords } = modes[2] as CollectionSearch;
-  return [...modes, byWords, ...modes.map((mode) => ({ ...mode, narrowing })), { ...base, narrowing: content }];
+  return [...modes, byWords, ...modes.map((mode) => ({ ...mode, filter })), { ...base, filter: content }];
 }
 
 /**

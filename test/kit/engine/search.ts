@@ -42,7 +42,7 @@ export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>):
     k,
     depth: k,
     params: {},
-    narrowed: { fields: [] },
+    filteredBy: { fields: [] },
     fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
     boostWeight: 0,
     ...given,

@@ -7,7 +7,7 @@ import { defined } from '../../../src/base/assert.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
 import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
-import type { CollectionSearch, Narrowing } from '../../../src/engine/search/params.js';
+import type { CollectionSearch, SearchFilter } from '../../../src/engine/search/params.js';
 import { withPriority } from '../../../src/ranking/scores.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { compactSome } from '../../../src/engine/compaction.js';
@@ -102,8 +102,8 @@ const names = ({ shard }: OwnedShard, ordinals: Uint32Array): string[] =>
 function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
   const query = randomVector(prng, DIM);
   const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
-  const ask = (narrowing?: Narrowing): string[] =>
-    names(owned, askFor(owned, { vector: query, k: K, params: { exact: true }, ...(narrowing && { narrowing }) }));
+  const ask = (filter?: SearchFilter): string[] =>
+    names(owned, askFor(owned, { vector: query, k: K, params: { exact: true }, ...(filter && { filter }) }));
   twin.assertNearest(ask(), query, () => true, label);
   twin.assertNearest(
     ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }),

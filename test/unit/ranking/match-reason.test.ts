@@ -39,8 +39,8 @@ for (const [basis, expected] of bases)
 
 test('filters, content and priority follow in this order', () => {
   const meta = () => [{ row: 3 }, { lang: 'de', tags: ['a', 'b'], row: 1 }];
-  const narrowed = { fields: ['lang', 'tags', 'row', 'gone'], contentOp: 'phrase' as const };
-  const reason = matchReason({ mode: 'vector', cosine: 0.712 }, narrowed, meta, {
+  const filteredBy = { fields: ['lang', 'tags', 'row', 'gone'], contentOp: 'phrase' as const };
+  const reason = matchReason({ mode: 'vector', cosine: 0.712 }, filteredBy, meta, {
     key: 'prio_boost',
     value: 0.5,
     before: 0.712,

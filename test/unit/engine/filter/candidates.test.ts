@@ -7,7 +7,7 @@ import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { ContentFilter } from '../../../../src/api/search.js';
 import type { Filter } from '../../../../src/api/filter.js';
 import { chunkIdOf, type CollectionId, type DocId, type Ordinal } from '../../../../src/api/ids.js';
-import type { Narrowing } from '../../../../src/engine/search/params.js';
+import type { SearchFilter } from '../../../../src/engine/search/params.js';
 import { compileFilter } from '../../../../src/engine/filter/match.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { createContentTest } from '../../../../src/text/content-filter.js';
@@ -236,8 +236,8 @@ class Pair {
   }
 
   /** null while an index is being built. */
-  found(narrowing: Narrowing): string[] | null {
-    const hits = ranked(this, ref, { vector: Float32Array.of(1, 0), k: 1000, narrowing });
+  found(searchFilter: SearchFilter): string[] | null {
+    const hits = ranked(this, ref, { vector: Float32Array.of(1, 0), k: 1000, filter: searchFilter });
     return (
       hits &&
       this.store.read((txn) =>
@@ -249,7 +249,7 @@ class Pair {
     );
   }
 
-  wanted({ filters, content }: Narrowing): string[] {
+  wanted({ filters, content }: SearchFilter): string[] {
     const [fits, fitsText] = [compileFilter({ all: filters }), content ? createContentTest(content) : () => true];
     const chunks = [...this.docs].flatMap(([docid, { metadata, chunks }]) =>
       chunks.map(({ meta, text }, i) => ({
@@ -266,12 +266,12 @@ class Pair {
 
   assertSame(label: string): void {
     for (let i = 0; i < 12; i++) {
-      const narrowing: Narrowing =
+      const searchFilter: SearchFilter =
         i % 4 === 3
           ? { filters: i % 8 === 3 ? [filter(this.prng, 1)] : [], content: content(this.prng, this.docs) }
           : { filters: [filter(this.prng, 2)] };
-      const found = this.found(narrowing);
-      if (found) assert.deepEqual(found, this.wanted(narrowing), `${label}: ${JSON.stringify(narrowing)}`);
+      const found = this.found(searchFilter);
+      if (found) assert.deepEqual(found, this.wanted(searchFilter), `${label}: ${JSON.stringify(searchFilter)}`);
     }
   }
 
@@ -328,9 +328,9 @@ test('what stands behind the words that a chunk is indexed with is found in its 
     pair.put('SHORT', {}, [{ meta: {}, text: 'a needle' }]),
   ]);
   for (const op of ['phrase', 'prefix', 'contains'] as const) {
-    const narrowing: Narrowing = { filters: [], content: { op, value: 'needle' } };
-    while (pair.found(narrowing) === null) pair.buildOn();
-    assert.deepEqual(pair.found(narrowing), ['LONG::c0', 'SHORT::c0'], op);
+    const searchFilter: SearchFilter = { filters: [], content: { op, value: 'needle' } };
+    while (pair.found(searchFilter) === null) pair.buildOn();
+    assert.deepEqual(pair.found(searchFilter), ['LONG::c0', 'SHORT::c0'], op);
   }
 });
 
@@ -344,10 +344,10 @@ test('where memory has no room for an index of metadata, filters answer the same
     pair.shard,
     Array.from({ length: 60 }, (_, i) => pair.put(`D${i}`, large(i))),
   );
-  const narrowing: Narrowing = { filters: [{ field: 'lang', test: { op: 'in', values: ['de'] } }] };
-  while (pair.found(narrowing) === null) pair.buildOn();
+  const searchFilter: SearchFilter = { filters: [{ field: 'lang', test: { op: 'in', values: ['de'] } }] };
+  while (pair.found(searchFilter) === null) pair.buildOn();
   assert.equal(pair.shard.segments.of(ref.id)[0]?.fields?.isLost, true);
-  assert.deepEqual(pair.found(narrowing), pair.wanted(narrowing));
+  assert.deepEqual(pair.found(searchFilter), pair.wanted(searchFilter));
   for (let step = 0; step < 5; step++) {
     pair.write();
     pair.assertSame(`lost, step ${step}`);
