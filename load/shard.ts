@@ -15,7 +15,7 @@ import { HitCache } from '../src/engine/search/payload-cache.js';
 import type { CollectionSearch, SearchFilter } from '../src/engine/search/params.js';
 import { rankSegment } from '../src/engine/search/rank.js';
 import { ShardView } from '../src/engine/search/snapshot.js';
-import { buildFields, buildWords, prepare } from '../src/engine/segments/indexes.js';
+import { buildFields, buildTextIndex, prepare } from '../src/engine/segments/indexes.js';
 import type { Segment } from '../src/engine/segments/segment.js';
 import { Shard } from '../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../src/engine/write/write.js';
@@ -182,12 +182,12 @@ function metadataOf(prng: Prng, i: number): Record<string, unknown> {
 /** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */
 function buildIndexes(shard: Shard, collection: CollectionRef, rows: number): string {
   const segment = shard.segments.of(collection.id)[0]!;
-  prepare(shard, { op: 'prepare', collection, words: true, fields: true });
+  prepare(shard, { op: 'prepare', collection, textIndex: true, fields: true });
   const startedAt = ownCpuMs();
   buildFields(shard, segment, Infinity);
   const fieldsMs = ownCpuMs() - startedAt;
-  buildWords(shard, segment, Infinity);
-  while (segment.fields?.mergeSome(10) || segment.words?.mergeSome(10));
+  buildTextIndex(shard, segment, Infinity);
+  while (segment.fields?.mergeSome(10) || segment.textIndex?.mergeSome(10));
   const bytes = Object.values(segment.fields?.complete?.bytes() ?? {}).reduce((sum, one) => sum + one, 0);
   return `metadata indexed at ${whole((rows / fieldsMs) * 1000)} chunks/s, ${whole(bytes / rows)} bytes a chunk`;
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Ordinal } from '../src/api/ids.js';
 import type { Language } from '../src/api/choices.js';
-import type { WordIndex } from '../src/engine/postings/text-index.js';
+import type { TextIndex } from '../src/engine/postings/text-index.js';
 import { makerOf } from '../src/engine/segments/indexes.js';
 import { loadLanguage } from '../src/text/stemming.js';
 import { type QueryTerms, chunkTerms, countedTerms } from '../src/text/terms.js';
@@ -70,7 +70,7 @@ class Slices {
   }
 }
 
-function fill(index: WordIndex, windows: readonly string[], slices: Slices): number {
+function fill(index: TextIndex, windows: readonly string[], slices: Slices): number {
   const maker = makerOf('none');
   const startedAt = ownCpuMs();
   for (let from = 0; from < windows.length; from += TURN) {
@@ -81,7 +81,7 @@ function fill(index: WordIndex, windows: readonly string[], slices: Slices): num
   return (windows.length / (ownCpuMs() - startedAt)) * 1000;
 }
 
-function askAll(index: WordIndex, questions: Questions): Record<string, number> {
+function askAll(index: TextIndex, questions: Questions): Record<string, number> {
   const rates = Object.entries(questions).map(([kind, all]) => {
     if (kind === 'phrase' || kind === 'prefix')
       return [kind, questionRate(all.length, () => all.forEach((terms) => index.phrase(terms, kind === 'prefix')))];
@@ -94,12 +94,12 @@ function askAll(index: WordIndex, questions: Questions): Record<string, number> 
   return Object.fromEntries(rates) as Record<string, number>;
 }
 
-const bytesOf = (index: WordIndex): number => Object.values(index.bytes()).reduce((sum, kind) => sum + kind, 0);
+const bytesOf = (index: TextIndex): number => Object.values(index.bytes()).reduce((sum, kind) => sum + kind, 0);
 
 /** As it stands after the adds, and merged into one segment, as an index that rests. */
 function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigures[] {
-  fill(createKernel().createWords(), windows.slice(0, 20_000), new Slices()); // Warms the compilers up.
-  const index = createKernel().createWords();
+  fill(createKernel().createTextIndex(), windows.slice(0, 20_000), new Slices()); // Warms the compilers up.
+  const index = createKernel().createTextIndex();
   const slices = new Slices();
   const rate = fill(index, windows, slices);
   const asItIs = {

@@ -46,7 +46,7 @@ export function readJudgedTexts(name: string, documentsMax: number, queriesMax: 
 }
 
 export function measureQuality({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): WordQuality {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
   index.freeze();
   while (index.mergeSome(1000, true));

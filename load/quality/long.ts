@@ -98,7 +98,7 @@ function plainNdcg({ texts, queries }: Asked): number {
 
 /** Milliseconds of CPU a search. */
 function searchMs({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): number {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
   index.freeze();
   while (index.mergeSome(1000, true));

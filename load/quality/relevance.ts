@@ -1,6 +1,6 @@
 // Fits the constants of `relevance` (src/ranking/scores.ts) and evaluates them.
 import { FUSION_WEIGHTS_DEFAULT } from '../../src/api/limits.js';
-import type { WordIndex } from '../../src/engine/postings/text-index.js';
+import type { TextIndex } from '../../src/engine/postings/text-index.js';
 import { greatestBm25 } from '../../src/ranking/bm25.js';
 import { nearnessOf } from '../../src/ranking/scores.js';
 import { chunkTerms, questionTerms } from '../../src/text/terms.js';
@@ -50,8 +50,8 @@ async function examplesOf(collection: string, embedder: string, folder: string, 
   cached.load(questions);
   const [rows, asked] = [await cached.vectorsOf(texts), await cached.vectorsOf(questions)];
   await cached.close();
-  const words = createKernel().createWords();
-  texts.forEach((text, i) => words.add(i, chunkTerms(text, 'english')));
+  const textIndex = createKernel().createTextIndex();
+  texts.forEach((text, i) => textIndex.add(i, chunkTerms(text, 'english')));
   const ids = documents.map(({ _id }) => _id);
   return {
     collection,
@@ -61,7 +61,7 @@ async function examplesOf(collection: string, embedder: string, folder: string, 
         query,
         ids,
         rows.map((row) => dot(row, asked[i]!)),
-        words,
+        textIndex,
       ),
     ),
   };
@@ -72,11 +72,11 @@ function ofQuery(
   { text, grades }: JudgedQuery,
   ids: readonly string[],
   cosines: readonly number[],
-  words: WordIndex,
+  textIndex: TextIndex,
 ): Example[] {
   const terms = questionTerms(text, TERMS_MAX, 'english');
-  const statistics = words.statistics(terms);
-  const ranked = words.rank(terms, statistics, ids.length);
+  const statistics = textIndex.statistics(terms);
+  const ranked = textIndex.rank(terms, statistics, ids.length);
   const scores = new Float64Array(ids.length);
   ranked.ordinals.forEach((ordinal, i) => (scores[ordinal] = ranked.scores[i]!));
   const { vector, lexical } = FUSION_WEIGHTS_DEFAULT.score;

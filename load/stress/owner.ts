@@ -95,7 +95,7 @@ class HeldSegment {
   private createTerms(): SegmentTerms<readonly string[]> {
     const announce = (root: number): void => this.kernel.directory.set(this.segment.ref.id, { fields: root });
     announce(0);
-    return new SegmentTerms(this.kernel.createWords(), MAKER, announce);
+    return new SegmentTerms(this.kernel.createTextIndex(), MAKER, announce);
   }
 }
 

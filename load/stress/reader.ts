@@ -6,7 +6,7 @@ import { type Prng, createPrng } from '../../src/base/prng.js';
 import { isSet } from '../../src/engine/filter/bitmap.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
 import { ArenaFull } from '../../src/engine/memory/bindings.js';
-import type { WordIndex } from '../../src/engine/postings/text-index.js';
+import type { TextIndex } from '../../src/engine/postings/text-index.js';
 import type { SegmentView } from '../../src/engine/segments/segment.js';
 import { bm25Of } from '../../src/ranking/bm25.js';
 import type { LexicalStatistics } from '../../src/ranking/bm25.js';
@@ -193,7 +193,7 @@ function searchPriorities({ priorities }: SegmentView, contents: Contents): Aske
   return { what: 'priorities', check };
 }
 
-function searchWords(view: SegmentView, published: number, prng: Prng, contents: Contents): Asked {
+function searchTerms(view: SegmentView, published: number, prng: Prng, contents: Contents): Asked {
   const { fields } = view;
   if (!fields) return { what: 'no words', check: () => {} };
   const kind = prng.int(8);
@@ -202,7 +202,7 @@ function searchWords(view: SegmentView, published: number, prng: Prng, contents:
   return find(fields, prng, contents);
 }
 
-function rank({ index }: SegmentView, words: WordIndex, published: number, prng: Prng, contents: Contents): Asked {
+function rank({ index }: SegmentView, textIndex: TextIndex, published: number, prng: Prng, contents: Contents): Asked {
   const terms = [...new Set(Array.from({ length: 1 + prng.int(5) }, () => randomWord(prng.next)))];
   const k = 1 + prng.int(20);
   const statistics: LexicalStatistics = {
@@ -210,7 +210,7 @@ function rank({ index }: SegmentView, words: WordIndex, published: number, prng:
     tokens: 10_000,
     frequencies: terms.map(() => 1 + prng.int(500)),
   };
-  const { count, ordinals, scores } = words.rank(terms, statistics, k);
+  const { count, ordinals, scores } = textIndex.rank(terms, statistics, k);
   const hits = Array.from(
     { length: count },
     (_, i): ScoredHit => ({
@@ -244,9 +244,9 @@ function bm25(terms: readonly string[], statistics: LexicalStatistics, chunk: re
   return score === 0 ? undefined : score / scale;
 }
 
-function count(words: WordIndex, prng: Prng, contents: Contents): Asked {
+function count(textIndex: TextIndex, prng: Prng, contents: Contents): Asked {
   const terms = [randomWord(prng.next), randomWord(prng.next)];
-  const { chunks, frequencies } = words.statistics(terms);
+  const { chunks, frequencies } = textIndex.statistics(terms);
   const check = (checks: Checks, search: Search): void => {
     if (!search.isQuiet) return;
     const live = [...checks.steady(search).values()].map(({ put }) => contents.terms(put));
@@ -261,9 +261,9 @@ function count(words: WordIndex, prng: Prng, contents: Contents): Asked {
 
 type Finder = [what: string, bitmap: () => Uint32Array, fits: (chunk: readonly string[]) => boolean];
 
-function find(words: WordIndex, prng: Prng, contents: Contents): Asked {
+function find(textIndex: TextIndex, prng: Prng, contents: Contents): Asked {
   const [one, other] = [randomWord(prng.next), randomWord(prng.next)];
-  const finders = [...findersOfTerms(words, one, other), ...findersOfSegments(words, one)];
+  const finders = [...findersOfTerms(textIndex, one, other), ...findersOfSegments(textIndex, one)];
   const [what, find, fits] = finders[prng.int(finders.length)] as Finder;
   const bitmap = find();
   return {
@@ -277,32 +277,32 @@ function find(words: WordIndex, prng: Prng, contents: Contents): Asked {
   };
 }
 
-function findersOfTerms(words: WordIndex, one: string, other: string): Finder[] {
+function findersOfTerms(textIndex: TextIndex, one: string, other: string): Finder[] {
   const [from, to] = [one, other].sort() as [string, string];
   return [
-    ['every', () => words.every(), () => true],
-    ['any', () => words.any([one, other]), (chunk) => chunk.includes(one) || chunk.includes(other)],
+    ['every', () => textIndex.every(), () => true],
+    ['any', () => textIndex.any([one, other]), (chunk) => chunk.includes(one) || chunk.includes(other)],
     [
       'phrase',
-      () => words.phrase([one, other]),
+      () => textIndex.phrase([one, other]),
       (chunk) => chunk.some((term, i) => term === one && chunk[i + 1] === other),
     ],
-    ['range', () => words.range(from, to), (chunk) => chunk.some((term) => term >= from && term < to)],
+    ['range', () => textIndex.range(from, to), (chunk) => chunk.some((term) => term >= from && term < to)],
   ];
 }
 
-function findersOfSegments(words: WordIndex, one: string): Finder[] {
+function findersOfSegments(textIndex: TextIndex, one: string): Finder[] {
   const [start, piece] = [one.slice(0, 2), one.slice(1, 3)];
   return [
     [
       'begun phrase',
-      () => words.phrase([one, start], true),
+      () => textIndex.phrase([one, start], true),
       (chunk) => chunk.some((term, i) => term === one && chunk[i + 1]?.startsWith(start)),
     ],
-    ['prefix', () => words.phrase([start], true), (chunk) => chunk.some((term) => term.startsWith(start))],
-    ['containing', () => words.containing(piece), (chunk) => chunk.some((term) => term.includes(piece))],
+    ['prefix', () => textIndex.phrase([start], true), (chunk) => chunk.some((term) => term.startsWith(start))],
+    ['containing', () => textIndex.containing(piece), (chunk) => chunk.some((term) => term.includes(piece))],
     // Their number alone is limited: that none is missing is what the suite's own tests show.
-    ['prefix terms', () => (words.prefixTerms(start, 5), words.every()), () => true],
+    ['prefix terms', () => (textIndex.prefixTerms(start, 5), textIndex.every()), () => true],
   ];
 }
 
@@ -322,7 +322,7 @@ function ask(view: SegmentView, published: number): Asked {
   const kind = prng.int(10);
   if (kind < 4) return searchVectors(view, prng, contents);
   if (kind < 5) return searchPriorities(view, contents);
-  return searchWords(view, published, prng, contents);
+  return searchTerms(view, published, prng, contents);
 }
 
 /** undefined where memory has no room for what the question takes. */

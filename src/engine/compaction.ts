@@ -51,7 +51,7 @@ export function reclaimSome(shard: Shard): boolean {
   }
   shard.writeFreeze.noteChange();
   for (const { segment, row, text, terms } of rows) {
-    if (text !== undefined) segment.words?.removeIfThere(row, text);
+    if (text !== undefined) segment.textIndex?.removeIfThere(row, text);
     if (terms) segment.fields?.removeIfThere(row, terms);
     segment.ordinals.release(row);
   }
@@ -66,9 +66,9 @@ function rowsOf(shard: Shard, txn: ShardWriteTxn, { ref, record }: LeavingDocume
   return block.ordinals.flatMap((ordinal) => {
     const segment = shard.segments.find(ref.id, arenaOf(ordinal));
     if (!segment) return [];
-    const { chunk, text } = segment.words || segment.fields ? txn.leavingChunk(ref.id, ordinal) : {};
+    const { chunk, text } = segment.textIndex || segment.fields ? txn.leavingChunk(ref.id, ordinal) : {};
     const terms = segment.fields && chunk && fields.of(chunk);
-    return [{ segment, row: rowOf(ordinal), text: segment.words && text, terms }];
+    return [{ segment, row: rowOf(ordinal), text: segment.textIndex && text, terms }];
   });
 }
 
@@ -168,7 +168,7 @@ function keepSources(
 ): void {
   const terms = segment.fields && new FieldTerms(txn, segment.ref.id);
   for (const [from, to] of moves) {
-    const text = segment.words && txn.text(segment.ref.id, segment.stored(from))?.toString();
+    const text = segment.textIndex && txn.text(segment.ref.id, segment.stored(from))?.toString();
     const ofChunk = terms?.of(txn.chunk(segment.ref.id, segment.stored(from)));
     for (const ordinal of [from, to]) {
       if (text !== undefined) texts.set(ordinal, text);

@@ -4,7 +4,7 @@
 import { AppError } from '../api/errors.js';
 import { compactSome, reclaimSome } from './compaction.js';
 import { SLICE_MS } from './segments/eviction.js';
-import { buildFields, buildWords } from './segments/indexes.js';
+import { buildFields, buildTextIndex } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
 const INDEX_STEP = 4;
@@ -53,7 +53,7 @@ function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   if (!shard.loads.work(until, true)) return true;
   for (const segment of shard.segments.unmaintained) {
-    if (!buildWords(shard, segment, until) || !buildFields(shard, segment, until)) return true;
+    if (!buildTextIndex(shard, segment, until) || !buildFields(shard, segment, until)) return true;
   }
   if (reclaimSome(shard)) return true;
   if (!shard.loads.work(until, false) || improve(shard, until)) return true;
@@ -68,14 +68,14 @@ function slice(shard: Shard): boolean {
 function improve(shard: Shard, until: number): boolean {
   const { unmaintained } = shard.segments;
   for (const segment of unmaintained) {
-    const { index, words, fields } = segment;
+    const { index, textIndex, fields } = segment;
     if (compactSome(shard, segment)) return true;
     while (index.hasWork) {
       shard.writeFreeze.noteChange();
       if (index.indexSome(INDEX_STEP) === 0 && !index.isTuning) break;
       if (performance.now() >= until) return true;
     }
-    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
+    if (textIndex?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
       return shard.writeFreeze.noteChange(), true;
     while (index.isDensifyDue) {
       shard.writeFreeze.noteChange();

@@ -12,7 +12,7 @@ import type { Arenas } from './memory/arena.js';
 import { ArenaFull } from './memory/bindings.js';
 import { LOST } from './memory/layout.js';
 import { SegmentTerms, type TermMaker } from './postings/builder.js';
-import type { WordIndex } from './postings/text-index.js';
+import type { TextIndex } from './postings/text-index.js';
 import { Reclaimer } from './segments/eviction.js';
 import { SegmentLoads } from './segments/loading.js';
 import { SegmentTable } from './segments/segment-table.js';
@@ -129,7 +129,7 @@ export class Shard {
   }
 
   /** Creates an empty text or metadata index, which readers find once it is complete. Throws ArenaFull. */
-  createTerms<S>(segment: Segment, kind: 'words' | 'fields', maker: TermMaker<S>): SegmentTerms<S> {
+  createTerms<S>(segment: Segment, kind: 'textIndex' | 'fields', maker: TermMaker<S>): SegmentTerms<S> {
     this.segments.announce(segment, { [kind]: 0 });
     this.segments.wake(segment);
     const wanted = { arena: segment.arena, id: segment.ref.id };
@@ -137,25 +137,25 @@ export class Shard {
       segment,
       kind,
       maker,
-      this.reclaimer.for(() => this.arenas.at(segment.arena).createWords(), wanted),
+      this.reclaimer.for(() => this.arenas.at(segment.arena).createTextIndex(), wanted),
       0,
     );
   }
 
   /** The text or metadata index that a checkpoint has restored; undefined if there is none. */
-  resumeTerms<S>(segment: Segment, kind: 'words' | 'fields', maker: TermMaker<S>): SegmentTerms<S> | undefined {
+  resumeTerms<S>(segment: Segment, kind: 'textIndex' | 'fields', maker: TermMaker<S>): SegmentTerms<S> | undefined {
     const kernel = this.arenas.at(segment.arena);
     const root = kernel.directory.get(segment.ref.id)?.[kind] ?? 0;
-    if (root !== 0 && root !== LOST) return this.termsOf(segment, kind, maker, kernel.attachWords(root), Infinity);
+    if (root !== 0 && root !== LOST) return this.termsOf(segment, kind, maker, kernel.attachTextIndex(root), Infinity);
     this.segments.announce(segment, { [kind]: 0 });
     return undefined;
   }
 
   private termsOf<S>(
     segment: Segment,
-    kind: 'words' | 'fields',
+    kind: 'textIndex' | 'fields',
     maker: TermMaker<S>,
-    index: WordIndex,
+    index: TextIndex,
     builtTo: number,
   ): SegmentTerms<S> {
     const wanted = { arena: segment.arena, id: segment.ref.id };

@@ -18,7 +18,7 @@ import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import type { ArenaImage } from '../memory/arena-image.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import type { SegmentTerms } from '../postings/builder.js';
-import { FieldTerms, resumeFields, resumeWords } from '../segments/indexes.js';
+import { FieldTerms, resumeFields, resumeTextIndex } from '../segments/indexes.js';
 import { SegmentLoad } from '../segments/loading.js';
 import type { SegmentTable } from '../segments/segment-table.js';
 import type { Segment } from '../segments/segment.js';
@@ -106,7 +106,7 @@ class LogReplay extends SegmentLoad {
 
 function takeOut(segment: Segment, row: Ordinal, { text, terms }: OldSource): void {
   if (!segment.index.isLive(row)) return;
-  segment.words = without(segment.words, row, text);
+  segment.textIndex = without(segment.textIndex, row, text);
   segment.fields = without(segment.fields, row, terms);
   segment.index.remove(row);
   segment.priorities.set(row, 0);
@@ -128,7 +128,7 @@ function without<S>(
 }
 
 function putIn(txn: ShardTxn, segment: Segment, row: Ordinal, terms: FieldTerms): void {
-  const { ref, index, priorities, words, fields } = segment;
+  const { ref, index, priorities, textIndex, fields } = segment;
   const vector = txn.vector(ref, segment.stored(row));
   if (!vector) return;
   const chunk = defined(txn.findChunk(ref.id, segment.stored(row)), `the chunk of vector ${ref.id}/${row}`);
@@ -138,8 +138,8 @@ function putIn(txn: ShardTxn, segment: Segment, row: Ordinal, terms: FieldTerms)
   index.publish(row);
   segment.ordinals.markTaken(row);
   priorities.set(row, priority);
-  const text = words && txn.text(ref.id, segment.stored(row))?.toString();
-  if (text !== undefined) words?.add(row, text);
+  const text = textIndex && txn.text(ref.id, segment.stored(row))?.toString();
+  if (text !== undefined) textIndex?.add(row, text);
   fields?.add(row, terms.of(chunk));
 }
 
@@ -177,11 +177,11 @@ function recoverSegments(
  * collection's language has changed.
  */
 function resumeTerms(shard: Shard, segment: Segment, isSameLanguage: boolean): void {
-  resumeWords(shard, segment);
+  resumeTextIndex(shard, segment);
   resumeFields(shard, segment);
   if (isSameLanguage) return;
-  segment.words?.drop();
-  segment.words = undefined;
+  segment.textIndex?.drop();
+  segment.textIndex = undefined;
 }
 
 function restoreImages(

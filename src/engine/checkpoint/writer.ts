@@ -123,7 +123,7 @@ interface Moment {
   manifest: Omit<Manifest, 'magic' | 'version'>;
 }
 
-const isWhole = (terms: Segment['words'] | Segment['fields']): boolean =>
+const isWhole = (terms: Segment['textIndex'] | Segment['fields']): boolean =>
   !terms || terms.isLost || terms.complete !== undefined;
 
 /** Whether no load, large removal or index build is under way; none of these can be checkpointed. */
@@ -131,7 +131,7 @@ function isAtRest({ loads, segments, leaving }: Shard): boolean {
   return (
     loads.areDone &&
     leaving.length === 0 &&
-    [...segments.all()].every(({ words, fields }) => isWhole(words) && isWhole(fields))
+    [...segments.all()].every(({ textIndex, fields }) => isWhole(textIndex) && isWhole(fields))
   );
 }
 
@@ -370,7 +370,7 @@ export class Checkpoints {
 
 /** Drops indexes that are still being built, since recovery could not continue them. */
 function giveUpUnfinished(segment: Segment): void {
-  for (const kind of ['words', 'fields'] as const) {
+  for (const kind of ['textIndex', 'fields'] as const) {
     if (isWhole(segment[kind])) continue;
     segment[kind]?.drop();
     segment[kind] = undefined;

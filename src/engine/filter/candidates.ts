@@ -8,7 +8,7 @@ import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import { type ContentPiece, createContentTest, piecesOf } from '../../text/content-filter.js';
 import { CUT } from '../../text/terms.js';
 import { tokensOf } from '../../text/tokenize.js';
-import type { WordIndex } from '../postings/text-index.js';
+import type { TextIndex } from '../postings/text-index.js';
 import type { SearchFilter } from '../search/params.js';
 import type { ShardView } from '../search/snapshot.js';
 import type { SegmentView } from '../segments/segment.js';
@@ -68,39 +68,39 @@ const READ_SOONER_MAX = 300;
  * texts must be rechecked. The semantics are defined by src/text/content-filter.ts. Returns undefined if the index
  * cannot restrict the candidates at all.
  */
-function contentCandidates(words: WordIndex, filter: ContentFilter): CandidateBitmaps | undefined {
-  const bitmaps = textCandidates(words, filter);
-  const cut = words.any([CUT]);
+function contentCandidates(textIndex: TextIndex, filter: ContentFilter): CandidateBitmaps | undefined {
+  const bitmaps = textCandidates(textIndex, filter);
+  const cut = textIndex.any([CUT]);
   return bitmaps && cut.some((word) => word !== 0) ? loosened(bitmaps, cut) : bitmaps;
 }
 
-function textCandidates(words: WordIndex, { op, value }: ContentFilter): CandidateBitmaps | undefined {
-  if (op === 'contains') return mayContain(words, piecesOf(value));
+function textCandidates(textIndex: TextIndex, { op, value }: ContentFilter): CandidateBitmaps | undefined {
+  if (op === 'contains') return mayContain(textIndex, piecesOf(value));
   const tokens = tokensOf(value);
   const isCut = tokens.length > PHRASE_TOKENS_MAX;
   if (op === 'exact')
-    return tokens.length === 0 ? undefined : possibly(words.phrase(tokens.slice(0, PHRASE_TOKENS_MAX)));
+    return tokens.length === 0 ? undefined : possibly(textIndex.phrase(tokens.slice(0, PHRASE_TOKENS_MAX)));
   if (tokens.length === 0) return exactly(new Uint32Array(0));
-  const found = words.phrase(tokens.slice(0, PHRASE_TOKENS_MAX), op === 'prefix' && !isCut);
+  const found = textIndex.phrase(tokens.slice(0, PHRASE_TOKENS_MAX), op === 'prefix' && !isCut);
   return isCut ? possibly(found) : exactly(found);
 }
 
 const possibly = (found: Bitmap): CandidateBitmaps => ({ must: new Uint32Array(0), may: found });
 
-function mayContain(words: WordIndex, pieces: readonly ContentPiece[]): CandidateBitmaps | undefined {
-  return pieces.length === 0 ? undefined : possibly(pieces.map((piece) => having(words, piece)).reduce(intersect));
+function mayContain(textIndex: TextIndex, pieces: readonly ContentPiece[]): CandidateBitmaps | undefined {
+  return pieces.length === 0 ? undefined : possibly(pieces.map((piece) => having(textIndex, piece)).reduce(intersect));
 }
 
-function having(words: WordIndex, { tokens, isOpenAtStart, isOpenAtEnd }: ContentPiece): Bitmap {
+function having(textIndex: TextIndex, { tokens, isOpenAtStart, isOpenAtEnd }: ContentPiece): Bitmap {
   const [first, ...rest] = tokens as [string, ...string[]];
-  if (!isOpenAtStart) return words.phrase(tokens, isOpenAtEnd);
-  if (rest.length === 0) return words.containing(first, !isOpenAtEnd);
-  const found = words.phrase(rest, isOpenAtEnd);
-  return countBits(found) <= READ_SOONER_MAX ? found : intersect(found, words.containing(first, true));
+  if (!isOpenAtStart) return textIndex.phrase(tokens, isOpenAtEnd);
+  if (rest.length === 0) return textIndex.containing(first, !isOpenAtEnd);
+  const found = textIndex.phrase(rest, isOpenAtEnd);
+  return countBits(found) <= READ_SOONER_MAX ? found : intersect(found, textIndex.containing(first, true));
 }
 
 /** Candidates of a metadata filter from the metadata index. */
-function fieldCandidates(fields: WordIndex, filter: Filter): CandidateBitmaps {
+function fieldCandidates(fields: TextIndex, filter: Filter): CandidateBitmaps {
   const unlisted = fields.any([UNLISTED]);
   const bitmaps = new FieldCandidates(fields).of(filter);
   return unlisted.some((word) => word !== 0) ? loosened(bitmaps, unlisted) : bitmaps;
@@ -114,7 +114,7 @@ class FieldCandidates {
   private readonly every: Bitmap;
   private readonly none: Bitmap;
 
-  constructor(private readonly fields: WordIndex) {
+  constructor(private readonly fields: TextIndex) {
     this.every = fields.every();
     this.none = new Uint32Array(this.every.length);
   }
@@ -205,7 +205,7 @@ function fieldsOf(segment: SegmentView, filters: SearchFilter['filters']): Candi
 }
 
 function contentOf(segment: SegmentView, content: ContentFilter): CandidateBitmaps {
-  return (segment.words && contentCandidates(segment.words, content)) ?? anything(segment);
+  return (segment.textIndex && contentCandidates(segment.textIndex, content)) ?? anything(segment);
 }
 
 function anything({ index }: SegmentView): CandidateBitmaps {

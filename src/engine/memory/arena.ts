@@ -8,7 +8,7 @@ import { nowSeconds } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
 import { GRAPH_MIN, QUANTIZED_MIN, VectorIndex } from '../hnsw/vector-index.js';
-import { WordIndex } from '../postings/text-index.js';
+import { TextIndex } from '../postings/text-index.js';
 import { SegmentDirectory } from '../segments/directory.js';
 import { Priorities, SegmentView } from '../segments/segment.js';
 import { ArenaImage } from './arena-image.js';
@@ -238,15 +238,15 @@ export class Kernel {
   }
 
   /** Creates an empty text index. Throws `ArenaFull`. Owner only. */
-  createWords(): WordIndex {
+  createTextIndex(): TextIndex {
     this.assertFormatted();
-    return this.attachWords(addressOf(this.instance.calls.createWords()));
+    return this.attachTextIndex(addressOf(this.instance.calls.createTextIndex()));
   }
 
   /** Attaches to the text index at `root`, which another thread's Kernel created in the same memory. */
-  attachWords(root: number): WordIndex {
+  attachTextIndex(root: number): TextIndex {
     this.assertFormatted();
-    return new WordIndex(this.instance, root);
+    return new TextIndex(this.instance, root);
   }
 
   private assertFormatted(): void {

@@ -82,15 +82,15 @@ interface KernelCalls {
   dropQuantizer(root: number): void;
 
   // Text indexes.
-  createWords(): number;
-  dropWords(root: number): void;
-  addWords(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
-  removeWords(scratch: number, root: number, ordinal: number, terms: number): number;
-  freezeWords(scratch: number, root: number): number;
-  mergeWords(root: number, max: number, all: boolean): number;
-  countWords(scratch: number, root: number, terms: number): number;
-  matchWords(scratch: number, root: number, terms: number, ordinals: number, chunks: number): number;
-  rankWords(
+  createTextIndex(): number;
+  dropTextIndex(root: number): void;
+  addTerms(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
+  removeTerms(scratch: number, root: number, ordinal: number, terms: number): number;
+  freezeTextIndex(scratch: number, root: number): number;
+  mergeTextIndex(root: number, max: number, all: boolean): number;
+  countTerms(scratch: number, root: number, terms: number): number;
+  matchTerms(scratch: number, root: number, terms: number, ordinals: number, chunks: number): number;
+  rankTerms(
     scratch: number,
     root: number,
     terms: number,
@@ -109,7 +109,7 @@ interface KernelCalls {
   ensureAllowed(scratch: number, bytes: number): number;
   chunksIn(root: number): number;
   tokensIn(root: number): number;
-  wordsLines(root: number, kind: number): number;
+  textIndexLines(root: number, kind: number): number;
 }
 
 /** The shard's memory cannot grow any further. The call that threw it has changed nothing. */

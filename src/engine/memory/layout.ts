@@ -364,7 +364,7 @@ export const SCRATCH_BEST = 32;
  */
 export const SCRATCH_OUTPUT = 40;
 /** Working memory of the text index: a query with its cursors, or the sort of a freeze. */
-export const SCRATCH_WORDS = 48;
+export const SCRATCH_TEXT = 48;
 /** The bitmap of ordinals of a filtered search, or a list of ordinals that a call takes. */
 export const SCRATCH_ALLOWED = 56;
 /** Address of the quantized vectors that lead the graph search; 0 when rows lead it. */
@@ -401,7 +401,7 @@ export const AREA_CAPACITY = 4;
 export const BATCH_ROWS = 96;
 
 // ## Memory of a text index
-// The numbers of its components, for `wordsLines`.
+// The numbers of its components, for `textIndexLines`.
 
 export const TEXT_LENGTHS = 0;
 export const TEXT_MUTABLE = 1;

@@ -6,14 +6,14 @@ import type { Ordinal } from '../../api/ids.js';
 import { DamagedRecord } from '../../storage/damage.js';
 import { ArenaFull } from '../memory/bindings.js';
 import { LOST } from '../memory/layout.js';
-import type { WordIndex } from './text-index.js';
+import type { TextIndex } from './text-index.js';
 
 /** Yields what is to be indexed of each chunk from an ordinal on, in ascending order. */
 export type Stored<S> = (from: Ordinal) => Iterable<{ ordinal: Ordinal; source: S }>;
 
 /** How the terms of a chunk are computed from its source (text or metadata). Pure functions. */
 export interface TermMaker<S> {
-  add(index: WordIndex, ordinal: Ordinal, source: S): void;
+  add(index: TextIndex, ordinal: Ordinal, source: S): void;
   /** The terms that `add` adds. */
   termsOf(source: S): readonly string[];
 }
@@ -29,7 +29,7 @@ export class SegmentTerms<S> {
    * `builtTo` are indexed; Infinity means all are.
    */
   constructor(
-    private readonly index: WordIndex,
+    private readonly index: TextIndex,
     private readonly maker: TermMaker<S>,
     private readonly announce: (root: number) => void = () => {},
     private readonly reclaiming: (work: () => void) => void = (work) => work(),
@@ -46,7 +46,7 @@ export class SegmentTerms<S> {
   }
 
   /** The index, once it has every chunk. */
-  get complete(): WordIndex | undefined {
+  get complete(): TextIndex | undefined {
     return this.builtTo === Infinity && !this.lost ? this.index : undefined;
   }
 

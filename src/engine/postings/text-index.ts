@@ -22,14 +22,14 @@ import {
 } from '../memory/layout.js';
 
 /** Ranked chunks, best first, equal scores by ordinal. */
-export interface RankedWords {
+export interface RankedTerms {
   readonly count: number;
   readonly ordinals: Uint32Array;
   /** BM25. Chunks that tie have exactly the same number in every shard. */
   readonly scores: Float64Array;
 }
 
-interface WordBytes {
+interface TextIndexBytes {
   readonly lengths: number;
   readonly mutable: number;
   readonly terms: number;
@@ -40,7 +40,7 @@ interface WordBytes {
 }
 
 /** The kernel's number of each kind of memory. */
-const MEMORY_KINDS: Readonly<Record<keyof WordBytes, number>> = {
+const MEMORY_KINDS: Readonly<Record<keyof TextIndexBytes, number>> = {
   lengths: TEXT_LENGTHS,
   mutable: TEXT_MUTABLE,
   terms: TEXT_TERMS,
@@ -51,7 +51,7 @@ const MEMORY_KINDS: Readonly<Record<keyof WordBytes, number>> = {
 };
 
 /** The first `count` hits of a ranking. */
-function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {
+function firstRanked({ ordinals, scores }: RankedTerms, count: number): RankedTerms {
   return { count, ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
@@ -65,7 +65,7 @@ function firstTerms(terms: readonly string[], max: number): string[] {
 const MERGE_STEP = 8192;
 
 /** An inverted index in shared memory, from terms to chunks by ordinal. The owner writes, any thread reads. */
-export class WordIndex {
+export class TextIndex {
   /** `root` is the address of the index in shared memory, by which kernels of other threads attach to it. */
   constructor(
     private readonly instance: Instance,
@@ -88,14 +88,14 @@ export class WordIndex {
     assertOrdinal(ordinal);
     assert(tokens.length <= CHUNK_TERMS_MAX, `a chunk of ${tokens.length} tokens`);
     const bytes = this.setTokens(tokens);
-    countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
+    countOf(this.instance.calls.addTerms(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
   }
 
   /** Like `add`, with tokens that are already encoded. */
   addWritten(ordinal: number, { bytes, count }: WrittenTerms): void {
     assertOrdinal(ordinal);
     this.setWritten(bytes);
-    countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, count, bytes.length));
+    countOf(this.instance.calls.addTerms(this.instance.scratch, this.root, ordinal, count, bytes.length));
   }
 
   /**
@@ -105,7 +105,7 @@ export class WordIndex {
   remove(ordinal: number, tokens: readonly string[], mayBeAbsent = false): void {
     const terms = [...new Set(tokens)];
     this.setTerms(terms);
-    const found = countOf(this.instance.calls.removeWords(this.instance.scratch, this.root, ordinal, terms.length));
+    const found = countOf(this.instance.calls.removeTerms(this.instance.scratch, this.root, ordinal, terms.length));
     if (mayBeAbsent && found === NOT_THERE) return;
     assert(found !== NOT_THERE, `removing the words of ${ordinal}, which is not there`);
     assert(found === terms.length, `removing ${terms.length} terms of ${ordinal}, which has ${found} of them`);
@@ -114,7 +114,7 @@ export class WordIndex {
   /** Chunks and tokens of this index, and the number of chunks that have each of `terms`. */
   statistics(terms: readonly string[]): LexicalStatistics {
     this.setTerms(terms);
-    const count = countOf(this.instance.calls.countWords(this.instance.scratch, this.root, terms.length));
+    const count = countOf(this.instance.calls.countTerms(this.instance.scratch, this.root, terms.length));
     return {
       chunks: this.chunks,
       tokens: this.tokens,
@@ -126,13 +126,13 @@ export class WordIndex {
    * The k best chunks by BM25 (Robertson and Zaragoza 2009) of those in `allowed` that have any of the distinct
    * `terms`. `statistics` cover the whole collection.
    */
-  rank(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
+  rank(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedTerms {
     assert(Number.isInteger(k) && k >= 1, `k ${k}`);
     const { factors, norm, normPerToken, scale } = bm25Of(statistics);
     const { calls, scratch } = this.instance;
     this.setTerms(terms, factors);
     const end = this.instance.setBitmap(allowed);
-    const count = countOf(calls.rankWords(scratch, this.root, terms.length, k, norm, normPerToken, end));
+    const count = countOf(calls.rankTerms(scratch, this.root, terms.length, k, norm, normPerToken, end));
     const scores = Float64Array.from(
       this.instance.copyWords(this.instance.output + 4 * k, count),
       (score) => score / scale,
@@ -141,15 +141,15 @@ export class WordIndex {
   }
 
   /** Like `rank`, with all further chunks whose score equals that of the k-th. */
-  rankWithTies(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
-    return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed), firstWords);
+  rankWithTies(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedTerms {
+    return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed), firstRanked);
   }
 
   /** How many of the distinct terms each chunk has. */
   matched(ordinals: Uint32Array, terms: readonly string[]): Uint32Array {
     this.setTerms(terms);
     const at = this.instance.setOrdinals(ordinals);
-    countOf(this.instance.calls.matchWords(this.instance.scratch, this.root, terms.length, at, ordinals.length));
+    countOf(this.instance.calls.matchTerms(this.instance.scratch, this.root, terms.length, at, ordinals.length));
     return this.instance.copyWords(at, ordinals.length);
   }
 
@@ -164,7 +164,7 @@ export class WordIndex {
    * Freezes the mutable run. `add` does this by itself when the run is full. Throws ArenaFull and then changes nothing.
    */
   freeze(): void {
-    countOf(this.instance.calls.freezeWords(this.instance.scratch, this.root));
+    countOf(this.instance.calls.freezeTextIndex(this.instance.scratch, this.root));
   }
 
   /**
@@ -174,23 +174,23 @@ export class WordIndex {
   mergeSome(budgetMs: number, all = false): boolean {
     const until = performance.now() + budgetMs;
     do {
-      if (this.instance.calls.mergeWords(this.root, MERGE_STEP, all) === 0) return false;
+      if (this.instance.calls.mergeTextIndex(this.root, MERGE_STEP, all) === 0) return false;
     } while (performance.now() < until);
     return true;
   }
 
   /** Bytes of memory by purpose, without those of a merge under way. */
-  bytes(): WordBytes {
+  bytes(): TextIndexBytes {
     const entries = Object.entries(MEMORY_KINDS).map(([name, kind]) => [
       name,
-      this.instance.calls.wordsLines(this.root, kind) * LINE_BYTES,
+      this.instance.calls.textIndexLines(this.root, kind) * LINE_BYTES,
     ]);
-    return Object.fromEntries(entries) as unknown as WordBytes;
+    return Object.fromEntries(entries) as unknown as TextIndexBytes;
   }
 
   /** Frees the memory. No thread may use the index afterwards. */
   drop(): void {
-    this.instance.calls.dropWords(this.root);
+    this.instance.calls.dropTextIndex(this.root);
   }
 
   /**

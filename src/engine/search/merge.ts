@@ -82,7 +82,7 @@ interface Candidate {
   /** NaN if no ranking computed it. */
   readonly cosine: number;
   /** BM25 of a candidate of the vector ranking, if the search needs both scores; otherwise NaN. */
-  readonly words: number;
+  readonly bm25: number;
   readonly priority: number;
   /** Number of distinct query terms the chunk has; 0 if they were not counted. */
   readonly matched: number;
@@ -108,14 +108,14 @@ function locate(views: readonly ShardView[], candidate: Candidate): ChunkPositio
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {
-  const { ordinals, rowVersions, scores, cosines, words, priorities, matched } = lists[shard] as RankedList;
+  const { ordinals, rowVersions, scores, cosines, bm25, priorities, matched } = lists[shard] as RankedList;
   return {
     shard,
     ordinal: ordinals[at] as Ordinal,
     rowVersion: rowVersions[at] as number,
     score: scores[at] as number,
     cosine: cosines[at] as number,
-    words: words?.[at] ?? NaN,
+    bm25: bm25?.[at] ?? NaN,
     priority: priorities?.[at] ?? 0,
     matched: matched?.[at] ?? 0,
   };
@@ -179,13 +179,13 @@ export function rankFused(
   views: readonly ShardView[],
   fusion: FusionSettings,
   byVector: readonly Candidate[],
-  byWords: readonly Candidate[],
+  byTerms: readonly Candidate[],
 ): ScoredHit[] {
-  const best = byWords[0]?.score ?? 0;
-  const hits = [...fuseRankings(byVector.map(keyOf), byWords.map(keyOf)).values()].map((ranks): ScoredHit => {
-    const [near, worded] = [at(byVector, ranks.vectorRank), at(byWords, ranks.lexicalRank)];
+  const best = byTerms[0]?.score ?? 0;
+  const hits = [...fuseRankings(byVector.map(keyOf), byTerms.map(keyOf)).values()].map((ranks): ScoredHit => {
+    const [near, worded] = [at(byVector, ranks.vectorRank), at(byTerms, ranks.lexicalRank)];
     const candidate = (near ?? worded) as Candidate;
-    const halves = halvesOf(ranks, near?.cosine ?? worded?.cosine, worded?.score ?? near?.words, best);
+    const halves = halvesOf(ranks, near?.cosine ?? worded?.cosine, worded?.score ?? near?.bm25, best);
     return {
       candidate,
       score: withPriority(fusedScore(fusion, halves), candidate.priority),

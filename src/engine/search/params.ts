@@ -30,7 +30,7 @@ export interface DetailsAsked {
   /** Terms to mark in the text. */
   highlight?: { terms: string[]; language: Language };
   /** Terms of the query, if it ranks by them or estimates relevance from them. */
-  words?: QueryTerms;
+  terms?: QueryTerms;
 }
 
 /** A search of one collection over all of its shards. */
@@ -79,7 +79,7 @@ export interface RankedList {
   /** Cosine of each chunk. In the lexical ranking NaN, unless score fusion needs both scores. */
   cosines: Float32Array;
   /** BM25 of each chunk of the vector ranking, if score fusion needs both scores. */
-  words?: Float64Array;
+  bm25?: Float64Array;
   /** Present in modes `boost` and `hybrid` if the segment has any priority. */
   priorities?: Float64Array;
   /** Mode `boost`: the number of query tokens each chunk has. */
@@ -128,7 +128,7 @@ export interface Found {
  */
 export interface Wanting {
   shard: number;
-  words: boolean;
+  textIndex: boolean;
   fields: boolean;
 }
 

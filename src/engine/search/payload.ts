@@ -9,18 +9,18 @@ import { readDocument } from '../../storage/shard-reader.js';
 import { highlightOf } from '../../text/highlight.js';
 import { plainTerm } from '../../text/terms.js';
 import type { MetaLayers } from '../filter/match.js';
-import type { WordIndex } from '../postings/text-index.js';
+import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { type HitPieces, hitJson, joinHit, matchReason } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
 import type { CollectionSearch, DetailsAsked } from './params.js';
 import type { ChunkPayload } from './payload-cache.js';
-import { cosinesOf, wordScores } from './rank.js';
+import { bm25Scores, cosinesOf } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
 
 /** Query statistics over all shards, from which relevance and the score of each term are computed. */
 export interface QueryStatistics {
-  readonly words: LexicalStatistics;
+  readonly lexical: LexicalStatistics;
   /** Mean cosine of the query with a sample of chunks. */
   readonly meanCosine: number;
 }
@@ -38,11 +38,13 @@ function detailsOf(
   statistics: QueryStatistics,
 ): DetailsOf {
   const ordinals = Uint32Array.from(hits, ({ candidate }) => candidate.ordinal);
-  const words = segment.words;
+  const textIndex = segment.textIndex;
   const terms =
-    asked.explain && words && asked.words ? termScores(words, asked.words.terms, statistics.words, ordinals) : [];
-  const relevance = asked.relevance && relevances(segment, ordinals, asked.words?.terms, vector, statistics);
-  const highlight = asked.highlight && weighed(asked.highlight, asked.words?.terms, statistics.words);
+    asked.explain && textIndex && asked.terms
+      ? termScores(textIndex, asked.terms.terms, statistics.lexical, ordinals)
+      : [];
+  const relevance = asked.relevance && relevances(segment, ordinals, asked.terms?.terms, vector, statistics);
+  const highlight = asked.highlight && weighed(asked.highlight, asked.terms?.terms, statistics.lexical);
   return (at, text, priority) => ({
     ...(asked.explain && { explain: explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority) }),
     ...(relevance && relevance[at] !== undefined && { relevance: relevance[at] }),
@@ -69,8 +71,8 @@ function relevances(
 ): (number | undefined)[] {
   const cosines = vector && cosinesOf(segment, vector, ordinals);
   const scores =
-    terms?.length && segment.words ? wordScores(segment.words, terms, statistics.words, ordinals) : undefined;
-  const greatest = terms ? greatestBm25(statistics.words) : 0;
+    terms?.length && segment.textIndex ? bm25Scores(segment.textIndex, terms, statistics.lexical, ordinals) : undefined;
+  const greatest = terms ? greatestBm25(statistics.lexical) : 0;
   return Array.from(ordinals, (_, at) => {
     const nearness = cosines && nearnessOf(cosines[at] as number, statistics.meanCosine);
     return relevanceOf(nearness, scores && (scores[at] as number) / greatest);
@@ -84,7 +86,7 @@ type TermScores = NonNullable<Explanation['lexical']>['terms'];
  * its full BM25 with a relative error below one millionth.
  */
 function termScores(
-  words: WordIndex,
+  textIndex: TextIndex,
   terms: string[],
   statistics: LexicalStatistics,
   ordinals: Uint32Array,
@@ -93,7 +95,7 @@ function termScores(
   terms.forEach((term, i) => {
     const { chunks, tokens, frequencies, counts } = statistics;
     const ofTerm = { chunks, tokens, frequencies: [frequencies[i] as number], counts: [counts?.[i] ?? 1] };
-    wordScores(words, [term], ofTerm, ordinals).forEach((bm25, at) => {
+    bm25Scores(textIndex, [term], ofTerm, ordinals).forEach((bm25, at) => {
       if (bm25 > 0) found[at]?.push({ term: plainTerm(term), bm25 });
     });
   });

@@ -17,7 +17,7 @@ import {
 } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
 import type { SearchScope } from '../hnsw/search-plan.js';
-import type { WordIndex } from '../postings/text-index.js';
+import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
 import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';
@@ -27,14 +27,14 @@ import type { ShardView } from './snapshot.js';
 const SAMPLE_ROWS = 256;
 
 /** BM25 of each chunk; 0 if it has none of the terms. */
-export function wordScores(
-  words: WordIndex,
+export function bm25Scores(
+  textIndex: TextIndex,
   terms: string[],
   statistics: LexicalStatistics,
   ordinals: Uint32Array,
 ): Float64Array {
   if (ordinals.length === 0 || terms.length === 0) return new Float64Array(ordinals.length);
-  const ranked = words.rank(terms, statistics, ordinals.length, bitmapOf(ordinals, Math.max(...ordinals) + 1));
+  const ranked = textIndex.rank(terms, statistics, ordinals.length, bitmapOf(ordinals, Math.max(...ordinals) + 1));
   const scores = new Map(Array.from(ranked.ordinals, (ordinal, i) => [ordinal, ranked.scores[i] as number]));
   return Float64Array.from(ordinals, (ordinal) => scores.get(ordinal) ?? 0);
 }
@@ -141,16 +141,16 @@ function bestOf({ index, priorities }: SegmentView, vector: Float32Array, k: num
 }
 
 /** Mode `hybrid`: the best by BM25 of the chunks that have any term of the query. */
-function rankByWords({ segment, search, statistics, scope: { allowed } }: RankedSegment): Scored[] {
+function rankByTerms({ segment, search, statistics, scope: { allowed } }: RankedSegment): Scored[] {
   const { lexical, depth } = search;
-  const { words, index } = segment;
-  if (lexical?.mode !== 'hybrid' || !words) return [];
-  const first = words.rankWithTies(lexical.terms, statistics, depth, allowed);
+  const { textIndex, index } = segment;
+  if (lexical?.mode !== 'hybrid' || !textIndex) return [];
+  const first = textIndex.rankWithTies(lexical.terms, statistics, depth, allowed);
   // The postings of a removed document remain for a while. If a removed row is among the best, the ranking runs again
   // over live rows only, so that it takes no place.
   const { ordinals, scores } = first.ordinals.every((ordinal) => index.isLive(ordinal))
     ? first
-    : words.rankWithTies(lexical.terms, statistics, depth, liveIn(segment, allowed));
+    : textIndex.rankWithTies(lexical.terms, statistics, depth, liveIn(segment, allowed));
   return Array.from(
     ordinals,
     (ordinal, i): Scored => ({
@@ -233,11 +233,11 @@ function rank(ranked: RankedSegment, hits: ShardHits): void {
   const startedAtMs = performance.now();
   const nearest = rankByVector(segment, search, scope);
   const rankedAtMs = performance.now();
-  const worded = rankByWords(ranked);
+  const worded = rankByTerms(ranked);
   hits.vector = packNearest(ranked, nearest);
   if (lexical?.mode === 'hybrid') {
     hits.lexical = packBest(ranked, worded, true);
-    if (wantsBothScores(search) && vector && segment.words)
+    if (wantsBothScores(search) && vector && segment.textIndex)
       hits.lexical.cosines = cosinesOf(segment, vector, hits.lexical.ordinals);
   }
   hits.vectorMs = rankedAtMs - startedAtMs;
@@ -253,9 +253,9 @@ function packNearest(ranked: RankedSegment, nearest: Scored[]): RankedList {
   const { segment, search, statistics } = ranked;
   const { lexical } = search;
   const list = packBest(ranked, nearest, lexical !== undefined);
-  if (lexical?.mode === 'boost') list.matched = segment.words?.matched(list.ordinals, lexical.terms);
-  if (lexical?.mode === 'hybrid' && wantsBothScores(search) && segment.words)
-    list.words = wordScores(segment.words, lexical.terms, statistics, list.ordinals);
+  if (lexical?.mode === 'boost') list.matched = segment.textIndex?.matched(list.ordinals, lexical.terms);
+  if (lexical?.mode === 'hybrid' && wantsBothScores(search) && segment.textIndex)
+    list.bm25 = bm25Scores(segment.textIndex, lexical.terms, statistics, list.ordinals);
   return list;
 }
 

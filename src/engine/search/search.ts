@@ -27,7 +27,7 @@ export function finish(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
   search: CollectionSearch,
-  words: LexicalStatistics,
+  statistics: LexicalStatistics,
   timing: SearchTiming,
 ): Finished {
   const startedAtMs = performance.now();
@@ -35,7 +35,7 @@ export function finish(
   const scoredAtMs = performance.now();
   timing.search_ms += scoredAtMs - startedAtMs;
   const meanCosine = search.details?.relevance ? meanCosineOf(lists) : 0;
-  const hydrated = hydrateAll(views, lists, search, hits, { words, meanCosine });
+  const hydrated = hydrateAll(views, lists, search, hits, { lexical: statistics, meanCosine });
   const found: Found = {
     ids: [],
     scores: [],
@@ -67,12 +67,12 @@ function score(
   );
   if (!lexical) return asVectorHits(byVector);
   if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, lexical.terms.length);
-  const byWords = mergeShards(
+  const byTerms = mergeShards(
     views,
     lists.flatMap((list) => list.lexical ?? []),
     depth,
   );
-  return rankFused(views, fusion, byVector, byWords);
+  return rankFused(views, fusion, byVector, byTerms);
 }
 
 /** Hydrates all hits; the result is in the order of `hits`. */
@@ -107,9 +107,9 @@ function meanCosineOf(lists: readonly ShardHits[]): number {
 
 /** Statistics, summed over all shards, of the terms that the search ranks by or estimates relevance from. */
 function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
-  const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
+  const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.terms) ?? { terms: [], counts: [] };
   return sumStatistics(
-    terms.length > 0 ? views.flatMap(({ segment }) => segment?.words?.statistics(terms) ?? []) : [],
+    terms.length > 0 ? views.flatMap(({ segment }) => segment?.textIndex?.statistics(terms) ?? []) : [],
     counts,
   );
 }
@@ -123,20 +123,23 @@ export function wantingOf(
   views: readonly ShardView[],
   { lexical, filter, details }: Pick<CollectionSearch, 'filter' | 'details'> & { lexical?: object },
 ): Wanting[] {
-  const ranksWords = lexical !== undefined || details?.words !== undefined;
+  const ranksTerms = lexical !== undefined || details?.terms !== undefined;
   const wanting = views.flatMap(({ shard, segment }): Wanting[] => {
     if (!segment) return [];
     if (segment.isEvicted)
-      return [{ shard, words: ranksWords || filter?.content !== undefined, fields: (filter?.filters.length ?? 0) > 0 }];
+      return [
+        { shard, textIndex: ranksTerms || filter?.content !== undefined, fields: (filter?.filters.length ?? 0) > 0 },
+      ];
     if (segment.index.liveCount === 0) return [];
-    const words = !segment.words && (ranksWords || (filter?.content !== undefined && !segment.isWithoutWords));
+    const textIndex =
+      !segment.textIndex && (ranksTerms || (filter?.content !== undefined && !segment.isWithoutTextIndex));
     const fields = !segment.fields && filter !== undefined && filter.filters.length > 0 && !segment.isWithoutFields;
-    return words || fields ? [{ shard, words, fields }] : [];
+    return textIndex || fields ? [{ shard, textIndex, fields }] : [];
   });
   if (wanting.length === 0) return wanting;
   return [...new Set(wanting.map(({ shard }) => shard))].map((shard) => {
     const own = wanting.filter((one) => one.shard === shard);
-    return { shard, words: own.some(({ words }) => words), fields: own.some(({ fields }) => fields) };
+    return { shard, textIndex: own.some(({ textIndex }) => textIndex), fields: own.some(({ fields }) => fields) };
   });
 }
 

@@ -19,7 +19,7 @@ import {
  */
 export interface SegmentRoots {
   readonly vectors: number;
-  readonly words: number;
+  readonly textIndex: number;
   readonly fields: number;
   readonly priorities: number;
   /**
@@ -35,7 +35,7 @@ export type SegmentPlace = Pick<SegmentRoots, 'vectors' | 'arenas'>;
 
 const FIELD_OF: Readonly<Record<keyof SegmentRoots, number>> = {
   vectors: SEGMENT_VECTORS,
-  words: SEGMENT_TEXT,
+  textIndex: SEGMENT_TEXT,
   fields: SEGMENT_FIELDS,
   priorities: SEGMENT_PRIORITIES,
   arenas: SEGMENT_ARENAS,
@@ -57,7 +57,7 @@ export class SegmentDirectory {
     const root = (name: keyof SegmentRoots): number => this.instance.word(at + FIELD_OF[name]);
     return {
       vectors: root('vectors'),
-      words: root('words'),
+      textIndex: root('textIndex'),
       fields: root('fields'),
       priorities: root('priorities'),
       arenas: root('arenas'),

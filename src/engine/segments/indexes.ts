@@ -11,7 +11,7 @@ import { chunkTerms } from '../../text/terms.js';
 import { type FlatFields, chunkFieldTerms, flattenLayer } from '../filter/field-terms.js';
 import { ArenaFull } from '../memory/bindings.js';
 import type { Stored, TermMaker } from '../postings/builder.js';
-import type { WordIndex } from '../postings/text-index.js';
+import type { TextIndex } from '../postings/text-index.js';
 import type { Shard } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from '../write/commands.js';
 import { FIRST_SLICE_MS } from './loading.js';
@@ -96,38 +96,40 @@ export const makerOf = (language: Language): TermMaker<string> => ({
  * The complete text index; undefined while it is being built: call again. Throws ArenaFull if it does not fit in
  * memory, and DamagedRecord.
  */
-function wordsOf(shard: Shard, segment: Segment): WordIndex | undefined {
-  segment.words?.assertSound();
-  if (segment.words?.isLost) segment.words = undefined;
-  prepareWords(shard, segment);
-  segment.words?.assertSound();
-  if (segment.words?.isLost) throw new ArenaFull();
-  return segment.words?.complete;
+function textIndexOf(shard: Shard, segment: Segment): TextIndex | undefined {
+  segment.textIndex?.assertSound();
+  if (segment.textIndex?.isLost) segment.textIndex = undefined;
+  prepareTextIndex(shard, segment);
+  segment.textIndex?.assertSound();
+  if (segment.textIndex?.isLost) throw new ArenaFull();
+  return segment.textIndex?.complete;
 }
 
 /**
  * Creates the text index if there is none. Returns false while it is being built. An index that did not fit in memory
  * counts as done and is not built again here.
  */
-export function prepareWords(shard: Shard, segment: Segment, firstSliceMs = FIRST_SLICE_MS): boolean {
-  if (!segment.words) {
-    segment.words = shard.createTerms(segment, 'words', makerOf(segment.ref.language));
-    buildWords(shard, segment, performance.now() + firstSliceMs);
+export function prepareTextIndex(shard: Shard, segment: Segment, firstSliceMs = FIRST_SLICE_MS): boolean {
+  if (!segment.textIndex) {
+    segment.textIndex = shard.createTerms(segment, 'textIndex', makerOf(segment.ref.language));
+    buildTextIndex(shard, segment, performance.now() + firstSliceMs);
   }
-  return segment.words.isLost || segment.words.complete !== undefined;
+  return segment.textIndex.isLost || segment.textIndex.complete !== undefined;
 }
 
 /** Continues with the index that a checkpoint has restored, if it has. */
-export function resumeWords(shard: Shard, segment: Segment): void {
-  segment.words = shard.resumeTerms(segment, 'words', makerOf(segment.ref.language));
+export function resumeTextIndex(shard: Shard, segment: Segment): void {
+  segment.textIndex = shard.resumeTerms(segment, 'textIndex', makerOf(segment.ref.language));
 }
 
 /** Builds the text index for one slice, if a search has asked for it. Returns true if nothing is left to do. */
-export function buildWords(shard: Shard, segment: Segment, untilMs: number): boolean {
-  const { ref, words } = segment;
-  if (!words || words.complete) return true;
-  return words.proceed(() =>
-    shard.store.read((txn) => words.build((from) => segment.within(txn.texts(ref.id, segment.stored(from))), untilMs)),
+export function buildTextIndex(shard: Shard, segment: Segment, untilMs: number): boolean {
+  const { ref, textIndex } = segment;
+  if (!textIndex || textIndex.complete) return true;
+  return textIndex.proceed(() =>
+    shard.store.read((txn) =>
+      textIndex.build((from) => segment.within(txn.texts(ref.id, segment.stored(from))), untilMs),
+    ),
   );
 }
 
@@ -136,12 +138,16 @@ export function buildWords(shard: Shard, segment: Segment, untilMs: number): boo
  * Returns false while something is being loaded or built: call again. Throws ArenaFull if the vectors or the text index
  * do not fit in memory; a metadata index that does not fit is skipped, and filters read records.
  */
-export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
+export function prepare(
+  shard: Shard,
+  { collection, textIndex, fields }: ShardRequest<'prepare'>,
+): ShardAnswer<'prepare'> {
   if (!shard.loads.load(collection)) return false;
   const segments = shard.segments.of(collection.id);
-  const hasWords = !words || segments.map((segment) => wordsOf(shard, segment)).every((index) => index !== undefined);
+  const hasTextIndex =
+    !textIndex || segments.map((segment) => textIndexOf(shard, segment)).every((index) => index !== undefined);
   const hasFields = !fields || segments.map((segment) => prepareFields(shard, segment)).every(Boolean);
-  return hasWords && hasFields;
+  return hasTextIndex && hasFields;
 }
 
 /**

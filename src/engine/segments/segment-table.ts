@@ -10,15 +10,15 @@ import { LOST } from '../memory/layout.js';
 import { nowSeconds } from '../../base/clock.js';
 
 /** `arenas` is last, because it must be cleared after `vectors` (see SegmentRoots). */
-const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
+const NOWHERE = { vectors: 0, textIndex: 0, fields: 0, priorities: 0, arenas: 0 };
 
-const rootOf = (terms: Segment['words'] | Segment['fields']): number =>
+const rootOf = (terms: Segment['textIndex'] | Segment['fields']): number =>
   terms?.isLost ? LOST : (terms?.complete?.root ?? 0);
 /** The roots under which readers find the indexes of a segment. */
-const rootsOf = ({ index, priorities, words, fields }: Segment): Omit<SegmentRoots, 'arenas'> => ({
+const rootsOf = ({ index, priorities, textIndex, fields }: Segment): Omit<SegmentRoots, 'arenas'> => ({
   vectors: index.root,
   priorities: priorities.root,
-  words: rootOf(words),
+  textIndex: rootOf(textIndex),
   fields: rootOf(fields),
 });
 

@@ -9,7 +9,7 @@ import { type Instance, addressOf, countOf } from '../memory/bindings.js';
 import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
 import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
 import type { SegmentTerms } from '../postings/builder.js';
-import { WordIndex } from '../postings/text-index.js';
+import { TextIndex } from '../postings/text-index.js';
 import type { SegmentRoots } from './directory.js';
 
 /**
@@ -102,8 +102,8 @@ export class Priorities {
   /** Bitmap of the chunks whose priority is not 0. Throws ArenaFull. */
   bitmap(): Bitmap {
     if (this.at === 0) return new Uint32Array();
-    const words = countOf(this.instance.calls.findPrioritized(this.instance.scratch, this.at));
-    return this.instance.copyWords(this.instance.output, words);
+    const textIndex = countOf(this.instance.calls.findPrioritized(this.instance.scratch, this.at));
+    return this.instance.copyWords(this.instance.output, textIndex);
   }
 
   /**
@@ -135,7 +135,7 @@ export class Segment {
   hidden: { from: number; epoch: number } | undefined;
 
   /** The text index, created by the first search that needs it. */
-  words: SegmentTerms<string> | undefined;
+  textIndex: SegmentTerms<string> | undefined;
   /** The metadata index, created by the first search with metadata filters. */
   fields: SegmentTerms<readonly string[]> | undefined;
 
@@ -180,7 +180,7 @@ export class Segment {
   /** Frees the memory. Requires that readers no longer find it. */
   drop(): void {
     this.index.drop();
-    this.words?.drop();
+    this.textIndex?.drop();
     this.fields?.drop();
     this.priorities.drop();
   }
@@ -193,8 +193,8 @@ export class Segment {
 export class SegmentView {
   readonly index: VectorIndex;
   /** The text index; undefined unless it is complete. The same holds for `fields`, the metadata index. */
-  readonly words: WordIndex | undefined;
-  readonly fields: WordIndex | undefined;
+  readonly textIndex: TextIndex | undefined;
+  readonly fields: TextIndex | undefined;
   readonly priorities: Priorities;
 
   constructor(
@@ -203,11 +203,11 @@ export class SegmentView {
     private readonly roots: SegmentRoots,
     readonly arena: number,
   ) {
-    const wordIndex = (root: number): WordIndex | undefined =>
-      root === 0 || root === LOST ? undefined : new WordIndex(instance, root);
+    const textIndex = (root: number): TextIndex | undefined =>
+      root === 0 || root === LOST ? undefined : new TextIndex(instance, root);
     this.index = new VectorIndex(instance, roots.vectors);
-    this.words = wordIndex(roots.words);
-    this.fields = wordIndex(roots.fields);
+    this.textIndex = textIndex(roots.textIndex);
+    this.fields = textIndex(roots.fields);
     this.priorities = new Priorities(instance, roots.priorities);
   }
 
@@ -220,8 +220,8 @@ export class SegmentView {
   }
 
   /** The text index did not fit in memory. */
-  get isWithoutWords(): boolean {
-    return this.roots.words === LOST;
+  get isWithoutTextIndex(): boolean {
+    return this.roots.textIndex === LOST;
   }
 
   /** The metadata index did not fit in memory; searches read records instead. */
@@ -241,12 +241,12 @@ export class SegmentView {
  */
 export function memoryUse(segments: readonly Segment[]): MemoryUse {
   const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
-  for (const { index, words, fields } of segments) {
+  for (const { index, textIndex, fields } of segments) {
     const { rowsBytes, quantizedBytes, usedBytes } = index;
     use.vectors += rowsBytes;
     use.codes += quantizedBytes;
     use.graph += usedBytes - rowsBytes - quantizedBytes;
-    use.postings += (words?.bytes ?? 0) + (fields?.bytes ?? 0);
+    use.postings += (textIndex?.bytes ?? 0) + (fields?.bytes ?? 0);
   }
   return use;
 }

@@ -65,7 +65,7 @@ export interface ShardCommands extends CatalogCommands {
    * Loads the segments of a collection and builds the missing indexes of a search. Answers false while that takes: send
    * it again. Fails with `storage_full` if vectors or text index do not fit in memory.
    */
-  prepare: { request: { collection: CollectionRef; words: boolean; fields: boolean }; answer: boolean };
+  prepare: { request: { collection: CollectionRef; textIndex: boolean; fields: boolean }; answer: boolean };
   /**
    * Writes a document. `room`: number of chunks by which the collection may grow; a document that needs more fails with
    * `chunk_limit_reached`.

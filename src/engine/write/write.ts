@@ -68,7 +68,7 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segme
     txn.segmentChanges.push({
       id: segment.ref.id,
       removed: removed.map((row) => segment.stored(row)),
-      texts: segment.words ? removed.map((row) => texts.get(row) ?? null) : null,
+      texts: segment.textIndex ? removed.map((row) => texts.get(row) ?? null) : null,
       terms: segment.fields ? removed.map((row) => fields.get(row) ?? []) : null,
       added: Array.from(added.keys(), (row) => segment.stored(row)),
     });
@@ -102,7 +102,7 @@ function add(segment: Segment, { added, texts, fields }: Change): void {
   for (const [ordinal, priority] of added) {
     segment.priorities.set(ordinal, priority);
     segment.index.publish(ordinal);
-    withSource(texts, ordinal, (text) => segment.words?.add(ordinal, text));
+    withSource(texts, ordinal, (text) => segment.textIndex?.add(ordinal, text));
     withSource(fields, ordinal, (terms) => segment.fields?.add(ordinal, terms));
   }
 }
@@ -114,7 +114,7 @@ function remove(segment: Segment, { removed, left, texts, fields }: Change): voi
   }
   for (const ordinal of removed) {
     segment.index.remove(ordinal);
-    withSource(texts, ordinal, (text) => segment.words?.remove(ordinal, text));
+    withSource(texts, ordinal, (text) => segment.textIndex?.remove(ordinal, text));
     withSource(fields, ordinal, (terms) => segment.fields?.remove(ordinal, terms));
     segment.priorities.set(ordinal, 0);
   }
@@ -186,7 +186,7 @@ class RowChanges {
     for (const ordinal of ordinals) {
       const segment = this.segmentOf(id, ordinal);
       const { texts, fields } = this.changeOf(segment);
-      const text = segment.words && txn.text(id, ordinal)?.toString();
+      const text = segment.textIndex && txn.text(id, ordinal)?.toString();
       if (text !== undefined) texts.set(rowOf(ordinal), text);
       if (segment.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
     }

@@ -217,11 +217,11 @@ function detailsOf(
   if (!explain && !relevance && !highlight) return undefined;
   const q = input.q ?? undefined;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
-  const words = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
+  const terms = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
   return {
     explain: explain === true,
     relevance: relevance === true,
-    ...(words && { words }),
+    ...(terms && { terms }),
     ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
   };
 }

@@ -87,8 +87,8 @@ async function prepare(
   wanting: readonly Wanting[],
 ): Promise<boolean> {
   const ready = await Promise.all(
-    wanting.map(({ shard, words, fields }) =>
-      shards.request(shard, 'prepare', { collection: refOf(collection), words, fields }),
+    wanting.map(({ shard, textIndex, fields }) =>
+      shards.request(shard, 'prepare', { collection: refOf(collection), textIndex, fields }),
     ),
   );
   return ready.every(Boolean);

@@ -36,7 +36,7 @@ for (const name of FIXTURES) {
     const [large] = segments.filter((segment) => segment.index.liveCount >= GRAPH_MIN) as [Segment];
     assert.equal(large.index.unindexedCount, 0);
     assert.ok(large.index.quantizedBytes > 0);
-    assert.ok(segments.some(({ words, fields }) => words?.complete && fields?.complete));
+    assert.ok(segments.some(({ textIndex, fields }) => textIndex?.complete && fields?.complete));
     world.adoptStore();
     world.check('as it was');
     checkGraphs(world, 'as it was');

@@ -1,5 +1,5 @@
-// A damaged record that the background meets: in the index of words that a first search has asked for, far behind what
-// is indexed at once. The searches of its collection are told, the shard's worker lives, and other collections of the
+// A damaged record that the background meets: in the text index that a first search has asked for, far behind what is
+// indexed at once. The searches of its collection are told, the shard's worker lives, and other collections of the
 // shard are written to all the while.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

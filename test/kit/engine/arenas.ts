@@ -12,7 +12,7 @@ import { search } from '../../../src/engine/search/search.js';
 import { ShardSet } from '../../../src/engine/search/snapshot.js';
 import { compactSome } from '../../../src/engine/compaction.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
-import { buildFields, buildWords, prepare } from '../../../src/engine/segments/indexes.js';
+import { buildFields, buildTextIndex, prepare } from '../../../src/engine/segments/indexes.js';
 import { type Shard } from '../../../src/engine/shard.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { ArenaFull } from '../../../src/engine/memory/bindings.js';
@@ -83,7 +83,7 @@ class Site {
       this.shard.loads.load(ref, Infinity);
       for (const wanting of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
       for (const segment of this.shard.segments.all())
-        for (const build of [buildWords, buildFields]) build(this.shard, segment, Infinity);
+        for (const build of [buildTextIndex, buildFields]) build(this.shard, segment, Infinity);
     }
     return undefined;
   }
@@ -141,8 +141,8 @@ function searches(prng: Prng): CollectionSearch[] {
     { ...base, depth: 60, lexical: { mode: 'boost', terms: distinct } },
     { ...base, depth: 60, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
   ];
-  const { vector: _, ...byWords } = modes[2] as CollectionSearch;
-  return [...modes, byWords, ...modes.map((mode) => ({ ...mode, filter })), { ...base, filter: content }];
+  const { vector: _, ...byTerms } = modes[2] as CollectionSearch;
+  return [...modes, byTerms, ...modes.map((mode) => ({ ...mode, filter })), { ...base, filter: content }];
 }
 
 /**

@@ -13,7 +13,7 @@ import { discard, restore } from '../../../src/engine/checkpoint/recovery.js';
 import { Writing, type Written } from '../../../src/engine/checkpoint/writer.js';
 import { compactSome } from '../../../src/engine/compaction.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
-import { FieldTerms, prepareFields, prepareWords } from '../../../src/engine/segments/indexes.js';
+import { FieldTerms, prepareFields, prepareTextIndex } from '../../../src/engine/segments/indexes.js';
 import type { Segment } from '../../../src/engine/segments/segment.js';
 import type { CollectionKinds, Shard } from '../../../src/engine/shard.js';
 import { type DocumentWrite, applyWrites } from '../../../src/engine/write/write.js';
@@ -141,7 +141,7 @@ export class World {
         this.shard.writeFreeze.noteChange();
         segment.index.indexSome(64);
       }
-      if (segment.words?.mergeSome(1) || segment.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
+      if (segment.textIndex?.mergeSome(1) || segment.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
     }
     this.shard.arenas.reclaim();
   }
@@ -149,7 +149,7 @@ export class World {
   indexTerms(ref: CollectionRef): void {
     this.shard.loads.load(ref, Infinity);
     for (const segment of this.shard.segments.of(ref.id))
-      assert.ok(prepareWords(this.shard, segment, Infinity) && prepareFields(this.shard, segment, Infinity));
+      assert.ok(prepareTextIndex(this.shard, segment, Infinity) && prepareFields(this.shard, segment, Infinity));
   }
 
   checkpoint(isAlone = false): Promise<Written | undefined> {
@@ -222,7 +222,7 @@ export class World {
       assert.equal(index.liveCount, rows.length, label);
       assert.equal(ordinals.end, (rows.at(-1)?.ordinal ?? -1) + 1, `${label}: end of ordinals`);
       for (const [terms, expected] of [
-        [segment.words, words],
+        [segment.textIndex, words],
         [segment.fields, fields],
       ] as const) {
         const complete = terms?.complete;
@@ -235,8 +235,8 @@ export class World {
       }
       const roots = this.shard.arenas.at(segment.arena).directory.get(ref.id);
       assert.deepEqual(
-        [roots?.vectors, roots?.words, roots?.fields],
-        [index.root, segment.words?.complete?.root ?? 0, segment.fields?.complete?.root ?? 0],
+        [roots?.vectors, roots?.textIndex, roots?.fields],
+        [index.root, segment.textIndex?.complete?.root ?? 0, segment.fields?.complete?.root ?? 0],
         `${label}: roots`,
       );
       const free = ordinals.take();

@@ -1,14 +1,14 @@
-// The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each
-// question. The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
+// The naive twin of the text index: a map from ordinal to tokens, everything counted and scored anew for each question.
+// The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../src/ranking/bm25.js';
 import { bm25Of } from '../../../src/ranking/bm25.js';
 import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
-import type { RankedWords, WordIndex } from '../../../src/engine/postings/text-index.js';
+import type { RankedTerms, TextIndex } from '../../../src/engine/postings/text-index.js';
 import { createKernel } from './arena.js';
 
-export class NaiveWords {
+export class NaiveRanking {
   readonly chunks = new Map<number, readonly string[]>();
 
   statistics(terms: readonly string[]): LexicalStatistics {
@@ -54,9 +54,9 @@ export class NaiveWords {
 
 /** An index with its twin: what one does, the other does. */
 export class Twins {
-  readonly naive = new NaiveWords();
+  readonly naive = new NaiveRanking();
 
-  constructor(readonly index: WordIndex) {}
+  constructor(readonly index: TextIndex) {}
 
   /** Removes the chunk where there is one, and else adds it. */
   toggle(ordinal: number, tokens: () => readonly string[]): void {
@@ -94,7 +94,7 @@ export class Twins {
   }
 }
 
-export const pairs = ({ ordinals, scores }: RankedWords): [number, number][] =>
+export const pairs = ({ ordinals, scores }: RankedTerms): [number, number][] =>
   [...ordinals].map((ordinal, i) => [ordinal, scores[i] as number]);
 
 const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
@@ -122,7 +122,7 @@ export function writtenAtRandom(seed: number, check: Check): void {
   const prng = createPrng(seed);
   const word = createVocabulary(prng, 80);
   const ordinals = seed % 2 === 0 ? 50 : 2000;
-  const twins = new Twins(createKernel().createWords());
+  const twins = new Twins(createKernel().createTextIndex());
   for (let step = 0; step < 3500; step++) {
     twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
     twins.disturb(prng);

@@ -3,7 +3,7 @@
 import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
-import { NaiveWords } from '../engine/naive-text-index.js';
+import { NaiveRanking } from '../engine/naive-text-index.js';
 
 export interface TwinChunk {
   id: string;
@@ -108,7 +108,7 @@ function bm25(all: readonly TwinChunk[], q: string): (chunk: TwinChunk) => numbe
   const terms = questionTerms(q, 1024, LANGUAGE_DEFAULT);
   const standing = chunkTerms(q, LANGUAGE_DEFAULT);
   const counts = terms.map((term) => standing.filter((one) => one === term).length);
-  const words = new NaiveWords();
+  const words = new NaiveRanking();
   all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text, LANGUAGE_DEFAULT)));
   const scores = new Map(
     words.rank(terms, { ...words.statistics(terms), counts }).map(([i, score]) => [all[i], score]),

@@ -12,7 +12,7 @@ import { withPriority } from '../../../src/ranking/scores.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { compactSome } from '../../../src/engine/compaction.js';
 import type { Segment } from '../../../src/engine/segments/segment.js';
-import { buildFields, buildWords } from '../../../src/engine/segments/indexes.js';
+import { buildFields, buildTextIndex } from '../../../src/engine/segments/indexes.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
@@ -125,7 +125,7 @@ function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Arr
     const answer = ranked(owned, ref, search);
     if (answer) return answer.vector.ordinals;
     for (const segment of owned.shard.segments.all())
-      for (const build of [buildWords, buildFields]) build(owned.shard, segment, Infinity);
+      for (const build of [buildTextIndex, buildFields]) build(owned.shard, segment, Infinity);
   }
   throw new Error('there is no answer');
 }

@@ -124,10 +124,10 @@ test('a reader that died within the allocator is the end of its owner, not of th
 test('a reader does not wait for the lock of an owner that is gone, once the memory is closed', () => {
   const { owner, reader, memory } = createPair();
   const index = fill(owner);
-  const words = new Int32Array(memory.buffer);
+  const textIndex = new Int32Array(memory.buffer);
   const answer = reader.read(() => {
-    Atomics.store(words, LOCK_AT >> 2, OWNER | 0);
-    Atomics.store(words, OPEN_AT >> 2, 0);
+    Atomics.store(textIndex, LOCK_AT >> 2, OWNER | 0);
+    Atomics.store(textIndex, OPEN_AT >> 2, 0);
     return reader.attach(index.root).search(randomVector(createPrng(2), 16), 10);
   });
   assert.equal(answer, undefined);
@@ -149,7 +149,7 @@ test('the directory finds what was entered last, as a map does', () => {
     if (prng.int(3) > 0) {
       const roots = {
         vectors: 64 * prng.int(1000),
-        words: prng.int(2) === 0 ? LOST : 64,
+        textIndex: prng.int(2) === 0 ? LOST : 64,
         fields: 0,
         priorities: 128,
         arenas: prng.int(256),

@@ -37,7 +37,7 @@ for (const seed of SEEDS) {
       if (priority === 0) twin.delete(ordinal);
       else twin.set(ordinal, priority);
     }
-    owner.directory.set(ID, { priorities: column.root, words: LOST });
+    owner.directory.set(ID, { priorities: column.root, textIndex: LOST });
     const view = reader.view(ID);
     assert(view);
     assert.equal(view.priorities.count, twin.size);
@@ -45,7 +45,7 @@ for (const seed of SEEDS) {
     for (let ordinal = 0; ordinal < 6000; ordinal++)
       assert.equal(view.priorities.of(ordinal as Ordinal), twin.get(ordinal) ?? 0);
     assert.deepEqual(
-      [view.isWithoutWords, view.isWithoutFields, view.words, view.fields],
+      [view.isWithoutTextIndex, view.isWithoutFields, view.textIndex, view.fields],
       [true, false, undefined, undefined],
     );
     const before = owner.usedBytes();

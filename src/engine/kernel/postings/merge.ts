@@ -23,7 +23,7 @@ import {
   Input,
   MERGE_BYTES,
   Merge,
-  Words,
+  TextIndex,
   createRun,
   cursorOf,
   exchangeList,
@@ -111,16 +111,16 @@ const TIER_RUNS: u32 = 4;
  * so a posting is rewritten once for each fourfold growth and there are few runs (O'Neil et al., "The log-structured
  * merge-tree", 1996). A run with more than half of its chunks dead is rewritten alone.
  */
-function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
-  if (all && runCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
-  for (let i: u32 = 0; i < runCount(words.list); i++) {
-    const run = changetype<Run>(runAt(words.list, i));
+function chooseInputs(textIndex: TextIndex, merge: usize, all: bool, max: u32): u32 {
+  if (all && runCount(textIndex.list) > 1) return choose(textIndex, merge, ANY_TIER, max);
+  for (let i: u32 = 0; i < runCount(textIndex.list); i++) {
+    const run = changetype<Run>(runAt(textIndex.list, i));
     if (run.live << 1 >= run.chunks) continue;
-    inputAt(merge, 0).run = <u32>runAt(words.list, i);
+    inputAt(merge, 0).run = <u32>runAt(textIndex.list, i);
     return 1;
   }
   for (let tier: u32 = 0; tier < 32; tier++) {
-    if (sizeOf(words, tier) >= TIER_RUNS) return choose(words, merge, tier, max);
+    if (sizeOf(textIndex, tier) >= TIER_RUNS) return choose(textIndex, merge, tier, max);
   }
   return 0;
 }
@@ -135,16 +135,16 @@ function tierOf(run: usize): u32 {
   return bitsOf((s.postingsUsed >> 1) + (s.positionsUsed >> 1)) >> 1;
 }
 
-function sizeOf(words: Words, tier: u32): u32 {
+function sizeOf(textIndex: TextIndex, tier: u32): u32 {
   let size: u32 = 0;
-  for (let i: u32 = 0; i < runCount(words.list); i++) if (tierOf(runAt(words.list, i)) == tier) size++;
+  for (let i: u32 = 0; i < runCount(textIndex.list); i++) if (tierOf(runAt(textIndex.list, i)) == tier) size++;
   return size;
 }
 
-function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
+function choose(textIndex: TextIndex, merge: usize, tier: u32, max: u32): u32 {
   let chosen: u32 = 0;
-  for (let i: u32 = 0; i < runCount(words.list) && chosen < max; i++) {
-    const run = runAt(words.list, i);
+  for (let i: u32 = 0; i < runCount(textIndex.list) && chosen < max; i++) {
+    const run = runAt(textIndex.list, i);
     if (tier == ANY_TIER || tierOf(run) == tier) inputAt(merge, chosen++).run = <u32>run;
   }
   return chosen;
@@ -155,18 +155,18 @@ function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
  * about `max` postings. Returns 1 when there may be more to do, else 0; 0 also when memory is full, and the runs then
  * stay as they are.
  */
-export function mergeWords(root: usize, max: u32, all: bool): i32 {
-  const words = changetype<Words>(root);
-  if (!words.merge) {
-    const started = start(words, all);
+export function mergeTextIndex(root: usize, max: u32, all: bool): i32 {
+  const textIndex = changetype<TextIndex>(root);
+  if (!textIndex.merge) {
+    const started = start(textIndex, all);
     if (started <= 0) return 0;
   }
   // The area of lengths may have moved since the last step.
-  writerOf(words.merge).lengths = words.lengths;
-  const step = mergeUpTo(words.merge, max);
+  writerOf(textIndex.merge).lengths = textIndex.lengths;
+  const step = mergeUpTo(textIndex.merge, max);
   if (step == MORE) return 1;
-  const isDone = step == DONE && finish(words);
-  if (!isDone) abandon(words);
+  const isDone = step == DONE && finish(textIndex);
+  if (!isDone) abandon(textIndex);
   return isDone ? 1 : 0;
 }
 
@@ -174,12 +174,12 @@ const MORE: i32 = 1;
 const DONE: i32 = 0;
 
 /** Begins a merge. Returns 1 when it has begun, 0 when none is needed, and FULL when memory is full. */
-function start(words: Words, all: bool): i32 {
+function start(textIndex: TextIndex, all: bool): i32 {
   const merge = allocate(MERGE_BYTES);
   if (!merge) return FULL;
   memory.fill(merge, 0, MERGE_BYTES);
   const state = changetype<Merge>(merge);
-  state.inputs = chooseInputs(words, merge, all, INPUTS_MAX);
+  state.inputs = chooseInputs(textIndex, merge, all, INPUTS_MAX);
   let first: u32 = NONE;
   let end: u32 = 0;
   for (let i: u32 = 0; i < state.inputs; i++) {
@@ -188,11 +188,11 @@ function start(words: Words, all: bool): i32 {
     end = max(end, run.end);
   }
   const run = state.inputs ? createRun(first, end) : 0;
-  openWriter(writerOf(merge), run, words.lengths);
-  words.merge = <u32>merge;
+  openWriter(writerOf(merge), run, textIndex.lengths);
+  textIndex.merge = <u32>merge;
   if (run && reserveAll(merge, run)) return 1;
   const isFull = state.inputs > 0;
-  abandon(words);
+  abandon(textIndex);
   return isFull ? FULL : 0;
 }
 
@@ -206,9 +206,9 @@ function reserveAll(merge: usize, run: usize): bool {
   return true;
 }
 
-function abandon(words: Words): void {
-  const merge = words.merge;
-  words.merge = 0;
+function abandon(textIndex: TextIndex): void {
+  const merge = textIndex.merge;
+  textIndex.merge = 0;
   releaseMerge(merge);
 }
 
@@ -269,8 +269,8 @@ function leastTerm(merge: usize): Input | null {
 }
 
 /** Replaces the inputs by the new run. False, with nothing changed, when memory is full. */
-function finish(words: Words): bool {
-  const merge = words.merge;
+function finish(textIndex: TextIndex): bool {
+  const merge = textIndex.merge;
   const state = changetype<Merge>(merge);
   const writer = writerOf(merge);
   const run = <usize>writer.run;
@@ -279,11 +279,11 @@ function finish(words: Words): bool {
   const isEmpty = changetype<Run>(run).live == 0;
   if (!isEmpty) trimRun(run);
   for (let i: u32 = 0; i < state.inputs; i++) changetype<Run>(inputAt(merge, i).run).isGone = 1;
-  if (!exchangeList(words, mutableIn(words.list), isEmpty ? 0 : run)) {
+  if (!exchangeList(textIndex, mutableIn(textIndex.list), isEmpty ? 0 : run)) {
     for (let i: u32 = 0; i < state.inputs; i++) changetype<Run>(inputAt(merge, i).run).isGone = 0;
     return false;
   }
   if (!isEmpty) writer.run = 0;
-  abandon(words);
+  abandon(textIndex);
   return true;
 }

@@ -1,12 +1,12 @@
 // A text query while the kernel processes it: the terms, the BM25 constants, the runs it searches, and room for a
 // window and cursors. It is in the scratch of the searching thread. The input area holds n factors (f32), followed by n
 // terms, each with a terminating zero byte. Any thread, each with its own.
-import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
+import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_TEXT } from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import { Cursor, CURSOR_BYTES } from './posting-list';
 import { MutableRun } from './mutable-run';
 import { keyOf, lengthTo0, tailLength } from './run';
-import { mutableIn, Words } from './text-index';
+import { mutableIn, TextIndex } from './text-index';
 
 /** The record at the beginning of the memory of a query. */
 @unmanaged
@@ -65,8 +65,8 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
   const fixed = (offsetof<Query>() + 15) & ~15;
   const perTerm = offsetof<TermRef>() + 8;
   const bytes = fixed + <usize>terms * perTerm + 16 + (WINDOW << 2) + (WINDOW >> 3) + <usize>cursors * CURSOR_BYTES;
-  if (!ensureArea(scratch, SCRATCH_WORDS, bytes)) return null;
-  const at = areaAt(scratch, SCRATCH_WORDS);
+  if (!ensureArea(scratch, SCRATCH_TEXT, bytes)) return null;
+  const at = areaAt(scratch, SCRATCH_TEXT);
   memory.fill(at, 0, fixed);
   const query = changetype<Query>(at);
   query.terms = terms;
@@ -89,12 +89,12 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
  */
 function look(query: Query, root: usize): void {
   do {
-    query.list = atomic.load<u32>(root, offsetof<Words>('list'));
+    query.list = atomic.load<u32>(root, offsetof<TextIndex>('list'));
     query.mutable = <u32>mutableIn(query.list);
     query.slots = query.mutable ? atomic.load<u32>(<usize>query.mutable + offsetof<MutableRun>('slots')) : 0;
-  } while (atomic.load<u32>(root, offsetof<Words>('list')) != query.list);
-  query.end = atomic.load<u32>(root, offsetof<Words>('end'));
-  query.lengths = atomic.load<u32>(root, offsetof<Words>('lengths'));
+  } while (atomic.load<u32>(root, offsetof<TextIndex>('list')) != query.list);
+  query.end = atomic.load<u32>(root, offsetof<TextIndex>('end'));
+  query.lengths = atomic.load<u32>(root, offsetof<TextIndex>('lengths'));
 }
 
 function readTerms(query: Query, input: usize): void {

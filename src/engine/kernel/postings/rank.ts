@@ -326,7 +326,7 @@ function countInSlot(mutable: MutableRun, slot: Slot, term: u32): u32 {
 // chunks.
 
 /** Writes the document frequency of each term to the output area, one word each. Returns `terms`, or FULL. */
-export function countWords(scratch: usize, root: usize, terms: u32): i32 {
+export function countTerms(scratch: usize, root: usize, terms: u32): i32 {
   const query = openQuery(scratch, root, terms, 0);
   if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, (<usize>terms) << 2)) return FULL;
   for (let i: u32 = 0; i < terms; i++)
@@ -354,7 +354,7 @@ function frequencyOf(query: Query, i: u32): u32 {
  * Replaces each of `chunks` ordinals at `ordinals` by the number of the query's terms that its chunk has. Returns
  * `chunks`, or FULL.
  */
-export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
+export function matchTerms(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
   if (!query) return FULL;
   if (query.mutable)
@@ -395,7 +395,7 @@ function hasOrdinal(cursor: Cursor, run: usize, term: u32, ordinal: u32): bool {
  * output area, two arrays of k words, and returns the number of hits, or FULL. `norm` and `normPerToken` are the BM25
  * length normalization (query.ts). `allowed` is the number of ordinals in the filter bitmap, NONE for no filter.
  */
-export function rankWords(
+export function rankTerms(
   scratch: usize,
   root: usize,
   terms: u32,

@@ -74,7 +74,7 @@ export function releaseMerge(merge: usize): void {
 
 /** The root record of a text index. */
 @unmanaged
-export class Words {
+export class TextIndex {
   tokens: u64;
   chunks: u32;
   /** One more than the highest ordinal ever added. */
@@ -93,45 +93,45 @@ export class Words {
 }
 
 /** Creates an empty text index. Returns its root, or 0 when memory is full. Owner only. */
-export function createWords(): usize {
-  const root = allocate(offsetof<Words>());
-  if (root) memory.fill(root, 0, offsetof<Words>());
+export function createTextIndex(): usize {
+  const root = allocate(offsetof<TextIndex>());
+  if (root) memory.fill(root, 0, offsetof<TextIndex>());
   return root;
 }
 
 /** The number of chunks in the index. Any thread. */
 export function chunksIn(root: usize): u32 {
-  return atomic.load<u32>(root + offsetof<Words>('chunks'));
+  return atomic.load<u32>(root + offsetof<TextIndex>('chunks'));
 }
 
 /** The number of tokens in the index. Any thread. */
 export function tokensIn(root: usize): f64 {
-  return <f64>atomic.load<u64>(root + offsetof<Words>('tokens'));
+  return <f64>atomic.load<u64>(root + offsetof<TextIndex>('tokens'));
 }
 
 /**
  * Retires a text index. Requires that no shared address leads to it any more; readers may still be using it. Owner
  * only.
  */
-export function dropWords(root: usize): void {
-  const words = changetype<Words>(root);
-  const list = words.list;
-  if (words.merge) releaseMerge(words.merge);
+export function dropTextIndex(root: usize): void {
+  const textIndex = changetype<TextIndex>(root);
+  const list = textIndex.list;
+  if (textIndex.merge) releaseMerge(textIndex.merge);
   if (mutableIn(list)) retireMutableRun(mutableIn(list));
   for (let i: u32 = 0; i < runCount(list); i++) retireRun(runAt(list, i));
   retire(list);
-  retireArea(lengthsArea(words));
+  retireArea(lengthsArea(textIndex));
   retire(root);
 }
 
 /** @inline */
-function lengthsArea(words: Words): Area {
-  return changetype<Area>(changetype<usize>(words) + offsetof<Words>('lengths'));
+function lengthsArea(textIndex: TextIndex): Area {
+  return changetype<Area>(changetype<usize>(textIndex) + offsetof<TextIndex>('lengths'));
 }
 
 /** Makes room for the lengths of ordinals up to this one; new lengths are 0. False when memory is full. */
-export function ensureLengths(words: Words, ordinal: u32): bool {
-  const area = lengthsArea(words);
+export function ensureLengths(textIndex: TextIndex, ordinal: u32): bool {
+  const area = lengthsArea(textIndex);
   const end = (<usize>ordinal + 1) << 1;
   if (end <= <usize>area.used) return true;
   if (!reserve(area, end - <usize>area.used)) return false;
@@ -141,13 +141,13 @@ export function ensureLengths(words: Words, ordinal: u32): bool {
 }
 
 /** The number of tokens of a chunk, 0 if there is none. */
-export function lengthOf(words: Words, ordinal: u32): u32 {
-  return ordinal < words.end ? load<u16>(<usize>words.lengths + ((<usize>ordinal) << 1)) : 0;
+export function lengthOf(textIndex: TextIndex, ordinal: u32): u32 {
+  return ordinal < textIndex.end ? load<u16>(<usize>textIndex.lengths + ((<usize>ordinal) << 1)) : 0;
 }
 
 /** @inline */
-export function setLength(words: Words, ordinal: u32, tokens: u32): void {
-  store<u16>(<usize>words.lengths + ((<usize>ordinal) << 1), <u16>tokens);
+export function setLength(textIndex: TextIndex, ordinal: u32, tokens: u32): void {
+  store<u16>(<usize>textIndex.lengths + ((<usize>ordinal) << 1), <u16>tokens);
 }
 
 /** Bytes of a list before its frozen runs. */
@@ -169,14 +169,14 @@ export function runAt(list: usize, i: u32): usize {
 }
 
 /** Lines of one component of the memory, `TEXT_LENGTHS` to `TEXT_LIVE`. The memory of a merge is not counted. */
-export function wordsLines(root: usize, kind: u32): u32 {
-  const words = changetype<Words>(root);
+export function textIndexLines(root: usize, kind: u32): u32 {
+  const textIndex = changetype<TextIndex>(root);
   if (kind == TEXT_LENGTHS)
-    return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
-  const mutable = mutableIn(words.list);
+    return linesOf(root) + areaLines(lengthsArea(textIndex)) + (textIndex.list ? linesOf(textIndex.list) : 0);
+  const mutable = mutableIn(textIndex.list);
   if (kind == TEXT_MUTABLE) return mutable ? mutableLines(mutable) : 0;
   let lines: u32 = 0;
-  for (let i: u32 = 0; i < runCount(words.list); i++) lines += runLines(runAt(words.list, i), kind);
+  for (let i: u32 = 0; i < runCount(textIndex.list); i++) lines += runLines(runAt(textIndex.list, i), kind);
   return lines;
 }
 
@@ -206,10 +206,10 @@ export function createRun(first: u32, end: u32): usize {
 }
 
 /** Publishes an empty mutable run for the next chunk. False, with nothing changed, when memory is full. */
-export function publishMutableRun(words: Words): bool {
+export function publishMutableRun(textIndex: TextIndex): bool {
   const mutable = createMutableRun();
   if (!mutable) return false;
-  if (exchangeList(words, mutable, 0)) return true;
+  if (exchangeList(textIndex, mutable, 0)) return true;
   retireMutableRun(mutable);
   return false;
 }
@@ -219,8 +219,8 @@ export function publishMutableRun(words: Words): bool {
  * the frozen run `added` (0 for none). Retires the old list and the runs that it alone had. False, with nothing
  * changed, when memory is full.
  */
-export function exchangeList(words: Words, mutable: usize, added: usize): bool {
-  const old = <usize>words.list;
+export function exchangeList(textIndex: TextIndex, mutable: usize, added: usize): bool {
+  const old = <usize>textIndex.list;
   const list = allocate(LIST_HEAD + ((<usize>runCount(old) + 1) << 2));
   if (!list) return false;
   let to = list + LIST_HEAD;
@@ -237,7 +237,7 @@ export function exchangeList(words: Words, mutable: usize, added: usize): bool {
   if (waiting) to = put(to, waiting);
   store<u32>(list, <u32>mutable);
   store<u32>(list, <u32>((to - list - LIST_HEAD) >> 2), 4);
-  atomic.store<u32>(changetype<usize>(words) + offsetof<Words>('list'), <u32>list);
+  atomic.store<u32>(changetype<usize>(textIndex) + offsetof<TextIndex>('list'), <u32>list);
   if (mutableIn(old) && mutableIn(old) != mutable) retireMutableRun(mutableIn(old));
   retireList(old);
   return true;

@@ -1,6 +1,6 @@
 // The writes to a text index: adds a chunk to the mutable run, removes a chunk, and freezes the mutable run. Every
 // allocation comes before the first visible change. Owner only.
-import { FULL, NONE, NOT_THERE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
+import { FULL, NONE, NOT_THERE, OK, SCRATCH_INPUT, SCRATCH_TEXT } from '../../memory/layout';
 import { releaseArea, reserve } from '../memory/arena';
 import { areaAt, ensureArea } from '../memory/scratch';
 import {
@@ -53,7 +53,7 @@ import {
 } from './run-writer';
 import {
   Merge,
-  Words,
+  TextIndex,
   createRun,
   ensureLengths,
   exchangeList,
@@ -135,25 +135,25 @@ function compareTails(mutable: MutableRun, a: u32, b: u32): i32 {
  * added. FULL, with nothing changed, when memory is full.
  */
 export function freeze(scratch: usize, root: usize): i32 {
-  const words = changetype<Words>(root);
-  if (!mutableIn(words.list)) return OK;
-  const mutable = changetype<MutableRun>(mutableIn(words.list));
-  const run = mutable.live ? runOf(scratch, words, mutable) : 0;
+  const textIndex = changetype<TextIndex>(root);
+  if (!mutableIn(textIndex.list)) return OK;
+  const mutable = changetype<MutableRun>(mutableIn(textIndex.list));
+  const run = mutable.live ? runOf(scratch, textIndex, mutable) : 0;
   if (mutable.live && !run) return FULL;
-  if (exchangeList(words, 0, run)) return OK;
+  if (exchangeList(textIndex, 0, run)) return OK;
   if (run) retireRun(run);
   return FULL;
 }
 
 /** Makes a frozen run of the live chunks. Returns its address, or 0 when memory is full. */
-function runOf(scratch: usize, words: Words, mutable: MutableRun): usize {
+function runOf(scratch: usize, textIndex: TextIndex, mutable: MutableRun): usize {
   const terms = mutableTermCount(mutable);
-  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(mutable))) << 4))) return 0;
+  if (!ensureArea(scratch, SCRATCH_TEXT, WRITER_BYTES + ((<usize>(terms + mostTokens(mutable))) << 4))) return 0;
   const run = emptyRun(mutable);
   if (!run) return 0;
-  const at = areaAt(scratch, SCRATCH_WORDS);
+  const at = areaAt(scratch, SCRATCH_TEXT);
   const writer = changetype<Writer>(at);
-  openWriter(writer, run, words.lengths);
+  openWriter(writer, run, textIndex.lengths);
   const sorted = at + WRITER_BYTES;
   sortTerms(mutable, sorted, terms);
   const isWritten = writeTerms(writer, mutable, sorted, terms);
@@ -251,24 +251,24 @@ function writePostings(writer: Writer, records: usize, count: u32): bool {
  * Adds a chunk that is not in the index. Its `tokens` tokens are in the input area and take `bytes` bytes. FULL, with
  * no visible change, when memory is full.
  */
-export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
-  const words = changetype<Words>(root);
-  if (!ensureLengths(words, ordinal)) return FULL;
+export function addTerms(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
+  const textIndex = changetype<TextIndex>(root);
+  if (!ensureLengths(textIndex, ordinal)) return FULL;
   if (
-    mutableIn(words.list) &&
-    isMutableFull(changetype<MutableRun>(mutableIn(words.list)), tokens) &&
+    mutableIn(textIndex.list) &&
+    isMutableFull(changetype<MutableRun>(mutableIn(textIndex.list)), tokens) &&
     freeze(scratch, root) == FULL
   )
     return FULL;
-  if (!mutableIn(words.list) && !publishMutableRun(words)) return FULL;
-  const mutable = mutableIn(words.list);
+  if (!mutableIn(textIndex.list) && !publishMutableRun(textIndex)) return FULL;
+  const mutable = mutableIn(textIndex.list);
   if (!reserveSpace(mutable, tokens, bytes)) return FULL;
   // The slot of the chunk is counted last, after everything that its readers need.
-  setLength(words, ordinal, tokens);
-  if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
+  setLength(textIndex, ordinal, tokens);
+  if (ordinal >= textIndex.end) atomic.store<u32>(root + offsetof<TextIndex>('end'), ordinal + 1);
   append(changetype<MutableRun>(mutable), ordinal, tokens, areaAt(scratch, SCRATCH_INPUT));
-  words.tokens += tokens;
-  atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks + 1);
+  textIndex.tokens += tokens;
+  atomic.store<u32>(root + offsetof<TextIndex>('chunks'), textIndex.chunks + 1);
   return OK;
 }
 
@@ -364,14 +364,14 @@ function removeFromMutable(mutable: MutableRun, number: u32): void {
  * were found, or `NOT_THERE` when the index does not have the chunk, or FULL, with nothing changed, when there is no
  * memory for the query.
  */
-export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
-  const words = changetype<Words>(root);
+export function removeTerms(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
+  const textIndex = changetype<TextIndex>(root);
   const query = openQuery(scratch, root, terms, 0);
   if (!query) return FULL;
-  const run = runWith(words.list, ordinal);
+  const run = runWith(textIndex.list, ordinal);
   let found = terms;
   if (run) {
-    found = countDead(query, words, run, ordinal);
+    found = countDead(query, textIndex, run, ordinal);
     clearLive(run, ordinal);
   } else {
     const mutable = changetype<MutableRun>(query.mutable);
@@ -379,9 +379,9 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
     if (slot == NONE) return NOT_THERE;
     removeFromMutable(mutable, slot);
   }
-  words.tokens -= lengthOf(words, ordinal);
-  setLength(words, ordinal, 0);
-  atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks - 1);
+  textIndex.tokens -= lengthOf(textIndex, ordinal);
+  setLength(textIndex, ordinal, 0);
+  atomic.store<u32>(root + offsetof<TextIndex>('chunks'), textIndex.chunks - 1);
   return found;
 }
 
@@ -391,8 +391,8 @@ export function runWith(list: usize, ordinal: u32): usize {
   return 0;
 }
 
-function countDead(query: Query, words: Words, run: usize, ordinal: u32): u32 {
-  const merge = words.merge && isInput(words.merge, run) ? words.merge : 0;
+function countDead(query: Query, textIndex: TextIndex, run: usize, ordinal: u32): u32 {
+  const merge = textIndex.merge && isInput(textIndex.merge, run) ? textIndex.merge : 0;
   let found: u32 = 0;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);

@@ -40,7 +40,7 @@ test('what has not changed is there at once, with its graph and its indexes of t
     [segment?.index.liveCount, segment?.index.unindexedCount, segment?.index.isTuning],
     [rows, 0, false],
   );
-  assert.ok(segment?.words?.complete && segment.fields?.complete);
+  assert.ok(segment?.textIndex?.complete && segment.fields?.complete);
   world.check('after the restart');
 });
 
@@ -53,7 +53,7 @@ test('indexes of terms survive rows that go and come: what was in them is in the
   assert.ok(!world.shard.loads.areDone, 'it is brought up to date');
   world.check('after the restart');
   assert.ok(
-    world.shard.segments.of(LARGE.id)[0]?.words?.complete && world.shard.segments.of(LARGE.id)[0]?.fields?.complete,
+    world.shard.segments.of(LARGE.id)[0]?.textIndex?.complete && world.shard.segments.of(LARGE.id)[0]?.fields?.complete,
   );
 });
 
@@ -63,14 +63,14 @@ test('an index of terms that was not there when rows went is made again', async 
   assert.ok(await world.checkpoint());
   world.shard.loads.load(LARGE, Infinity);
   for (const segment of world.shard.segments.of(LARGE.id)) {
-    world.shard.segments.announce(segment, { words: 0 });
-    segment.words?.drop();
-    segment.words = undefined;
+    world.shard.segments.announce(segment, { textIndex: 0 });
+    segment.textIndex?.drop();
+    segment.textIndex = undefined;
   }
   world.churn(LARGE, 40, 600);
   world.restart();
   world.check('after the restart');
-  assert.equal(world.shard.segments.of(LARGE.id)[0]?.words, undefined);
+  assert.equal(world.shard.segments.of(LARGE.id)[0]?.textIndex, undefined);
   world.indexTerms(LARGE);
   world.check('with words again');
 });
@@ -100,7 +100,7 @@ test('words of another language are made again', async () => {
   world.refs[0] = { ...LARGE, language: 'english' };
   world.restart();
   assert.deepEqual(
-    [world.shard.segments.of(LARGE.id)[0]?.words, world.shard.segments.of(LARGE.id)[0]?.ref.language],
+    [world.shard.segments.of(LARGE.id)[0]?.textIndex, world.shard.segments.of(LARGE.id)[0]?.ref.language],
     [undefined, 'english'],
   );
   assert.ok(world.shard.segments.of(LARGE.id)[0]?.fields?.complete);

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
 import { Checkpoints } from '../../../../src/engine/checkpoint/writer.js';
-import { prepareWords } from '../../../../src/engine/segments/indexes.js';
+import { prepareTextIndex } from '../../../../src/engine/segments/indexes.js';
 import { refOf, World } from '../../../kit/engine/checkpoint-world.js';
 import { until } from '../../../kit/until.js';
 
@@ -58,15 +58,15 @@ test('a clean stop writes what has changed since the start, and nothing where no
   assert.deepEqual(second.told, []);
 });
 
-test('an index of words that is still being made is left out at a stop', async () => {
+test('a text index that is still being made is left out at a stop', async () => {
   const world = filled();
   const segment = world.shard.segments.of(REF.id)[0];
-  assert.ok(segment && !prepareWords(world.shard, segment, -Infinity));
+  assert.ok(segment && !prepareTextIndex(world.shard, segment, -Infinity));
   const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);
   await checkpoints.finish();
   assert.deepEqual(told, ['checkpoint written']);
   world.restart();
-  assert.equal(world.shard.segments.of(REF.id)[0]?.words, undefined);
+  assert.equal(world.shard.segments.of(REF.id)[0]?.textIndex, undefined);
   world.check('after the restart');
 });
 

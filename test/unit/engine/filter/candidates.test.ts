@@ -12,7 +12,12 @@ import { compileFilter } from '../../../../src/engine/filter/match.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { createContentTest } from '../../../../src/text/content-filter.js';
 import type { Kernel } from '../../../../src/engine/memory/arena.js';
-import { buildFields, buildWords, prepareFields, prepareWords } from '../../../../src/engine/segments/indexes.js';
+import {
+  buildFields,
+  buildTextIndex,
+  prepareFields,
+  prepareTextIndex,
+} from '../../../../src/engine/segments/indexes.js';
 import { type Shard } from '../../../../src/engine/shard.js';
 import { applyWrites } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
@@ -282,12 +287,12 @@ class Pair {
     this.shard.load(ref);
     this.shard.segmentIn(ref, 0);
     for (const segment of this.shard.segments.all())
-      [prepareFields, prepareWords].forEach((prepare) => prepare(this.shard, segment, 0));
+      [prepareFields, prepareTextIndex].forEach((prepare) => prepare(this.shard, segment, 0));
   }
 
   buildOn(): void {
     for (const segment of this.shard.segments.all())
-      [buildFields, buildWords].forEach((build) => build(this.shard, segment, 0));
+      [buildFields, buildTextIndex].forEach((build) => build(this.shard, segment, 0));
   }
 }
 

@@ -1,5 +1,5 @@
-// An index of words while it is being built in slices and kept up by writes: always that of the stored texts; and lost,
-// not wrong, where memory has no room for it.
+// A text index while it is being built in slices and kept up by writes: always that of the stored texts; and lost, not
+// wrong, where memory has no room for it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -23,8 +23,8 @@ function stored(texts: ReadonlyMap<number, string>): Stored<string> {
   return (from) => sorted.filter(({ ordinal }) => ordinal >= from);
 }
 
-function assertLikeTexts(words: SegmentTerms<string>, texts: ReadonlyMap<number, string>, what: string): void {
-  const index = words.complete;
+function assertLikeTexts(textIndex: SegmentTerms<string>, texts: ReadonlyMap<number, string>, what: string): void {
+  const index = textIndex.complete;
   assert.ok(index, what);
   const terms = ['beta', 'epee', 'none', '東', 'alpha'];
   const all = [...texts].map(([ordinal, text]) => ({ ordinal, terms: chunkTerms(text, 'none') }));
@@ -46,24 +46,24 @@ for (const seed of [1, 2, 3]) {
   test(`random writes, while it is built and after (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const texts = new Map(Array.from({ length: 80 }, (_, i): [number, string] => [2 * i, randomText(prng)]));
-    const words = new SegmentTerms(createKernel().createWords(), MAKER);
+    const textIndex = new SegmentTerms(createKernel().createTextIndex(), MAKER);
     for (let step = 0; step < 600; step++) {
       const ordinal = prng.int(200) as Ordinal;
       const old = texts.get(ordinal);
       // A time that is over lets each call take in one text.
-      if (step % 3 === 0) words.build(stored(texts), 0);
+      if (step % 3 === 0) textIndex.build(stored(texts), 0);
       if (old !== undefined) {
-        words.remove(ordinal, old);
+        textIndex.remove(ordinal, old);
         texts.delete(ordinal);
       } else {
         const text = randomText(prng);
         texts.set(ordinal, text);
-        words.add(ordinal, text);
+        textIndex.add(ordinal, text);
       }
-      words.mergeSome(0);
-      if (words.complete && step % 20 === 0) assertLikeTexts(words, texts, `seed ${seed} step ${step}`);
+      textIndex.mergeSome(0);
+      if (textIndex.complete && step % 20 === 0) assertLikeTexts(textIndex, texts, `seed ${seed} step ${step}`);
     }
-    assertLikeTexts(words, texts, `seed ${seed} end`);
+    assertLikeTexts(textIndex, texts, `seed ${seed} end`);
   });
 }
 
@@ -77,13 +77,13 @@ test('without room it is lost, gives its memory back, and says so', () => {
   );
   // The scratch of the thread is kept: it is there after the first round.
   const used = [1, 2, 3].map(() => {
-    const words = new SegmentTerms(kernel.createWords(), MAKER);
-    assert.equal(words.build(stored(texts), Infinity), true);
-    assert.deepEqual([words.isLost, words.complete], [true, undefined]);
-    words.add(3000 as Ordinal, 'more');
-    words.remove(3 as Ordinal, texts.get(3) as string);
-    words.drop();
-    assert.equal(words.mergeSome(1), false);
+    const textIndex = new SegmentTerms(kernel.createTextIndex(), MAKER);
+    assert.equal(textIndex.build(stored(texts), Infinity), true);
+    assert.deepEqual([textIndex.isLost, textIndex.complete], [true, undefined]);
+    textIndex.add(3000 as Ordinal, 'more');
+    textIndex.remove(3 as Ordinal, texts.get(3) as string);
+    textIndex.drop();
+    assert.equal(textIndex.mergeSome(1), false);
     return kernel.usedBytes();
   });
   assert.equal(used[2], used[1]);

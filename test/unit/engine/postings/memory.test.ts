@@ -1,12 +1,12 @@
-// Memory of the index of words: given back when it is dropped, kept whole when there is none left; and terms nobody
-// would expect.
+// Memory of the text index: given back when it is dropped, kept whole when there is none left; and terms nobody would
+// expect.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
 import { type Kernel } from '../../../../src/engine/memory/arena.js';
 import { ArenaFull } from '../../../../src/engine/memory/bindings.js';
 import { createKernel, createMemory } from '../../../kit/engine/arena.js';
-import { createVocabulary, NaiveWords, ordinalsOf, pairs, Twins } from '../../../kit/engine/naive-text-index.js';
+import { createVocabulary, NaiveRanking, ordinalsOf, pairs, Twins } from '../../../kit/engine/naive-text-index.js';
 
 /** 3 MiB: room for the scratch and for some thousand chunks. */
 const PAGES_FEW = 48;
@@ -15,7 +15,7 @@ const PAGES_FEW = 48;
 function fill(kernel: Kernel, merging: boolean): Twins {
   const prng = createPrng(1);
   const word = createVocabulary(prng, 5000);
-  const twins = new Twins(kernel.createWords());
+  const twins = new Twins(kernel.createTextIndex());
   for (let ordinal = 0; ; ordinal++) {
     const tokens = Array.from({ length: 30 }, word);
     try {
@@ -35,7 +35,7 @@ test('a dropped index gives all its memory back, also in the middle of a merge',
   const word = createVocabulary(prng, 500);
   let published = 0;
   for (let round = 0; round < 4; round++) {
-    const twins = new Twins(kernel.createWords());
+    const twins = new Twins(kernel.createTextIndex());
     for (let step = 0; step < 4000; step++) {
       twins.toggle(prng.int(1500), () => Array.from({ length: 20 }, word));
       twins.disturb(prng);
@@ -72,7 +72,7 @@ for (const merging of [false, true]) {
 }
 
 test('merging purges what is dead', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   const word = createVocabulary(createPrng(3), 500);
   const chunks = Array.from({ length: 3000 }, () => Array.from({ length: 30 }, word));
   chunks.forEach((tokens, ordinal) => index.add(ordinal, tokens));
@@ -112,7 +112,7 @@ test('terms of any form: empty, of one byte, equal in their first eight or hundr
     '\u0001',
     '\u007f',
   ];
-  const twins = new Twins(createKernel().createWords());
+  const twins = new Twins(createKernel().createTextIndex());
   tokens.forEach((token, ordinal) => twins.toggle(ordinal, () => [token, 'common', token]));
   for (let round = 0; round < 3; round++) {
     for (const token of tokens) {
@@ -133,7 +133,7 @@ test('terms of any form: empty, of one byte, equal in their first eight or hundr
 });
 
 test('the naive twin itself ranks by BM25', () => {
-  const naive = new NaiveWords();
+  const naive = new NaiveRanking();
   naive.chunks.set(0, ['a', 'b']).set(1, ['a', 'a', 'c']).set(2, ['c', 'c', 'c', 'c']);
   const [best, next] = naive.rank(['a'], naive.statistics(['a']));
   const weight = (count: number, length: number): number =>
@@ -142,7 +142,7 @@ test('the naive twin itself ranks by BM25', () => {
   assert(
     Math.abs((best?.[1] as number) - weight(2, 3)) < 1e-6 && Math.abs((next?.[1] as number) - weight(1, 2)) < 1e-6,
   );
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   naive.chunks.forEach((tokens, ordinal) => index.add(ordinal, tokens));
   assert.deepEqual(pairs(index.rank(['a'], index.statistics(['a']), 9)), naive.rank(['a'], naive.statistics(['a'])));
 });

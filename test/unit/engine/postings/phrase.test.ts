@@ -61,7 +61,7 @@ for (const seed of SEEDS) {
 }
 
 test('a phrase is found at the very end of a chunk and does not reach into the next', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   index.add(0, ['one', 'two']);
   index.add(1, ['three', 'one']);
   for (const isFrozen of [false, true]) {
@@ -74,7 +74,7 @@ test('a phrase is found at the very end of a chunk and does not reach into the n
 });
 
 test('a term far more frequent than there is room for its places is sifted in several rounds', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   const many = Array.from({ length: 30_000 }, () => 'a');
   for (let ordinal = 0; ordinal < 12; ordinal++)
     index.add(ordinal, ordinal === 11 ? [...many, 'b', 'b'] : [...many, 'b', 'c', ...many.slice(1), 'b']);

@@ -48,7 +48,7 @@ for (const seed of SEEDS) {
 }
 
 test('the edges of a range: the term itself, terms that begin with it, and terms of eight bytes and more', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   const terms = ['a', 'ab', 'abcdefgh', 'abcdefghi', 'abcdefghij', 'b'];
   terms.forEach((term, ordinal) => index.add(ordinal, [term]));
   for (const isFrozen of [false, true]) {
@@ -62,7 +62,7 @@ test('the edges of a range: the term itself, terms that begin with it, and terms
 });
 
 test('a term that nearly every chunk has, whole and with chunks removed', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   const chunks = new Map(
     Array.from({ length: 1500 }, (_, i): [number, string[]] => [37 + i, i % 7 === 3 ? ['rare'] : ['dense', 'rare']]),
   );

@@ -21,7 +21,7 @@ import { putOf, removalOf } from '../../../kit/engine/writes.js';
 const ref = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none' as const, precision: 'int16' as const };
 const QUERY = Float32Array.of(1, 0.5, 0);
 /** Mode hybrid ranks by vector without priorities. */
-const NO_WORDS = { mode: 'hybrid' as const, terms: [], counts: [] };
+const NO_TERMS = { mode: 'hybrid' as const, terms: [], counts: [] };
 
 function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
@@ -77,7 +77,7 @@ for (const share of [0, 0.05, 0.6]) {
         const ordinals = [...Array(segment.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
         const allowed = matching === undefined ? undefined : bitmapOf(ordinals, segment.ordinals.end);
         for (const prioritized of [true, false]) {
-          const search = searchFor(ref, { k, vector: QUERY, ...(!prioritized && { lexical: NO_WORDS }) });
+          const search = searchFor(ref, { k, vector: QUERY, ...(!prioritized && { lexical: NO_TERMS }) });
           const ranked = viewed({ shard, kernel, directory }, ref, (view) =>
             breakTies(view, view.segment!, rankByVector(view.segment!, search, { allowed }), k),
           ).map(({ ordinal, score }) => [ordinal, score]);

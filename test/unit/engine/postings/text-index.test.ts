@@ -1,5 +1,5 @@
-// The index of words against its naive twin: statistics, ranking, ties and matches through random adds, removals,
-// freezes and merges.
+// The text index against its naive twin: statistics, ranking, ties and matches through random adds, removals, freezes
+// and merges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -33,7 +33,7 @@ for (const seed of SEEDS) {
   test(`random writes in ${ordinals} ordinals (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const word = createVocabulary(prng, 300);
-    const twins = new Twins(createKernel().createWords());
+    const twins = new Twins(createKernel().createTextIndex());
     for (let step = 0; step < 9000; step++) {
       twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(30) }, word));
       twins.disturb(prng);
@@ -47,7 +47,7 @@ for (const seed of SEEDS) {
 test('a removal while its run is being merged is counted once, wherever the merge stands', () => {
   const prng = createPrng(5);
   const word = createVocabulary(prng, 3000);
-  const twins = new Twins(createKernel().createWords());
+  const twins = new Twins(createKernel().createTextIndex());
   for (let ordinal = 0; ordinal < 3000; ordinal++) {
     twins.toggle(ordinal, () => Array.from({ length: 40 }, word));
     if (ordinal % 700 === 699) twins.index.freeze();
@@ -75,7 +75,7 @@ for (const seed of SEEDS) {
   test(`questions of 60 words and more, some of them several times (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const word = createVocabulary(prng, 2000);
-    const twins = new Twins(createKernel().createWords());
+    const twins = new Twins(createKernel().createTextIndex());
     for (let step = 0; step < 5000; step++) {
       twins.toggle(prng.int(4500), () => Array.from({ length: 1 + prng.int(60) }, word));
       if (step % 1100 === 1099) twins.index.freeze();
@@ -95,7 +95,7 @@ for (const seed of SEEDS) {
 }
 
 test('an index without chunks, and questions without terms, have no answers', () => {
-  const index = createKernel().createWords();
+  const index = createKernel().createTextIndex();
   const none = { chunks: 0, tokens: 0, frequencies: [0] };
   assert.deepEqual(index.statistics(['a']), none);
   assert.equal(index.rank(['a'], none, 3).count, 0);
@@ -110,8 +110,8 @@ test('a chunk scores the same in any of several shards, given the statistics of 
   const prng = createPrng(6);
   const word = createVocabulary(prng, 100);
   const chunks = Array.from({ length: 900 }, () => Array.from({ length: 1 + prng.int(40) }, word));
-  const whole = createKernel().createWords();
-  const shards = [0, 1, 2].map(() => createKernel().createWords());
+  const whole = createKernel().createTextIndex();
+  const shards = [0, 1, 2].map(() => createKernel().createTextIndex());
   chunks.forEach((tokens, i) => [whole, shards[i % 3]!].forEach((index) => index.add(i, tokens)));
   for (let i = 0; i < 20; i++) {
     const terms = distinct(word, 1 + prng.int(6));
