@@ -116,7 +116,7 @@ export async function filters({ tiny, number }: LoadOptions): Promise<void> {
 
 const plainSearch = (collection: CollectionRef): CollectionSearch => ({
   collection,
-  head: '{',
+  jsonPrefix: '{',
   priorityKey: '',
   k: K,
   depth: K,

@@ -9,7 +9,7 @@ import type { ChunkPayload } from './payload-cache.js';
 /** Everything a hit consists of except its score. */
 export interface HitPieces {
   /** JSON prefix: the opening brace and the fields that all hits of a collection share. */
-  head: string;
+  jsonPrefix: string;
   id: string;
   /** Absent if the chunk was ingested as a vector without text. */
   text?: string;
@@ -98,24 +98,25 @@ function priorityReason({ key, value, before, after }: Priority): string {
 
 /** The JSON text of a hit with all the optional fields that `HitPieces` holds. */
 export function hitJson(
-  { head, id, text, metaJson, reason, explain, relevance, highlight }: HitPieces,
+  { jsonPrefix, id, text, metaJson, reason, explain, relevance, highlight }: HitPieces,
   score: number,
 ): string {
   const chunk = { idJson: JSON.stringify(id), ...(text !== undefined && { textJson: JSON.stringify(text) }), metaJson };
   const more = `${explain ? `,"explain":${JSON.stringify({ ...explain, score })}` : ''}${relevance === undefined ? '' : `,"relevance":${relevance}`}${highlight ? `,"highlight":${JSON.stringify(highlight)}` : ''}`;
-  return joinHit(head, chunk, score, reason, more);
+  return joinHit(jsonPrefix, chunk, score, reason, more);
 }
 
 /**
- * Joins a hit from JSON fragments. `head` is as in `HitPieces`; `more` holds further fields, each with a leading comma.
+ * Joins a hit from JSON fragments. `jsonPrefix` is as in `HitPieces`; `more` holds further fields, each with a leading
+ * comma.
  */
 export function joinHit(
-  head: string,
+  jsonPrefix: string,
   { idJson, textJson, metaJson }: Pick<ChunkPayload, 'idJson' | 'textJson' | 'metaJson'>,
   score: number,
   reason: string,
   more = '',
 ): string {
   const textField = textJson === undefined ? '' : `"text":${textJson},`;
-  return `${head}"id":${idJson},"score":${score},${textField}"meta":${metaJson},"match_reason":${JSON.stringify(reason)}${more}}`;
+  return `${jsonPrefix}"id":${idJson},"score":${score},${textField}"meta":${metaJson},"match_reason":${JSON.stringify(reason)}${more}}`;
 }

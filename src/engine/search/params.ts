@@ -37,7 +37,7 @@ export interface DetailsAsked {
 export interface CollectionSearch {
   collection: CollectionRef;
   /** JSON prefix: the opening brace and the fields that all hits of the collection share. */
-  head: string;
+  jsonPrefix: string;
   priorityKey: string;
   /** Number of hits to return. */
   k: number;

@@ -211,7 +211,7 @@ function hydrateHit(
   at: number,
   detailsOfHit?: DetailsOf,
 ): HydratedHit {
-  const { head, priorityKey, filteredBy, withPieces } = search;
+  const { jsonPrefix, priorityKey, filteredBy, withPieces } = search;
   const { candidate, basis, score } = hit;
   const value = segment.priorities.of(candidate.ordinal);
   // Written field by field: spreading one literal into another cost a third of the hydration time.
@@ -221,10 +221,10 @@ function hydrateHit(
     before: scoreOf(basis),
     after: score,
   });
-  if (!detailsOfHit && !withPieces) return { id: chunk.id, json: joinHit(head, chunk, score, reason) };
+  if (!detailsOfHit && !withPieces) return { id: chunk.id, json: joinHit(jsonPrefix, chunk, score, reason) };
   const text = textOf(chunk);
   const pieces = {
-    head,
+    jsonPrefix,
     id: chunk.id,
     ...(text !== undefined && { text }),
     metaJson: chunk.metaJson,

@@ -193,10 +193,10 @@ export function plainSearch(
   params: SearchParams,
 ): CollectionSearch {
   const { tenant, name, priority_key: priorityKey } = collection;
-  const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
+  const jsonPrefix = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
   return {
     collection: refOf(collection),
-    head,
+    jsonPrefix,
     priorityKey,
     k,
     depth: k,

@@ -123,7 +123,7 @@ function searches(prng: Prng): CollectionSearch[] {
   const terms = [`word${prng.int(WORDS)}`, `word${prng.int(WORDS)}`].sort();
   const base: CollectionSearch = {
     collection: ref,
-    head: '{"tenant":"t"',
+    jsonPrefix: '{"tenant":"t"',
     priorityKey: 'priority',
     k: 12,
     depth: 12,

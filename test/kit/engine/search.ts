@@ -37,7 +37,7 @@ export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>):
   const { k = 10 } = given;
   return {
     collection: ref,
-    head: '{',
+    jsonPrefix: '{',
     priorityKey: '',
     k,
     depth: k,
