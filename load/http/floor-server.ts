@@ -78,7 +78,7 @@ const server = createHttpServer(await loadUws(), {
   limits,
   authenticate: () => ({ name: 'anonymous', admin: true }),
   log: () => (requests += 1),
-  onFault: console.error,
+  onInternalError: console.error,
 });
 const port = await server.listen('127.0.0.1', 0);
 process.on('message', () => {

@@ -41,16 +41,16 @@ async function rowOf(url: string, hostile: Hostile, rounds: number, worker: Work
     await waitsSince(worker);
     await sleep(Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, tookMs)));
     before.push(await waitsSince(worker));
-    const outcome = await send(url, hostile);
+    const result = await send(url, hostile);
     beside.push(await waitsSince(worker));
-    sent.push(outcome);
-    ({ tookMs } = outcome);
+    sent.push(result);
+    ({ tookMs } = result);
   }
   return [
     hostile.name,
     (Buffer.byteLength(hostile.body) / 1e6).toFixed(2),
     sent[0]?.status ?? '',
-    Math.min(...sent.map((outcome) => outcome.tookMs)).toFixed(0),
+    Math.min(...sent.map((result) => result.tookMs)).toFixed(0),
     span(before.map(({ longest }) => longest)),
     span(beside.map(({ longest }) => longest)),
     span(beside.map(({ held }) => held)),

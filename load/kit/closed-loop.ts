@@ -129,7 +129,7 @@ async function runAutocannon({
   const result = await new Promise<CannonResult>((resolve, reject) => {
     const cannon = autocannon(
       { url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests: named, setupClient },
-      (error, outcome) => (error ? reject(error) : resolve(outcome)),
+      (error, finished) => (error ? reject(error) : resolve(finished)),
     );
     cannon.on('response', (_client, status: number, _bytes, latencyMs: number) => {
       if (status >= 200 && status < 300) latenciesMs.push(latencyMs);

@@ -1,5 +1,5 @@
 // The model of the torture program: slots for one collection each, with the acknowledged state and the one pending
-// change. A slot has one writer, so the outcome of all earlier changes is known. Plain state without I/O.
+// change. A slot has one writer, so the result of all earlier changes is known. Plain state without I/O.
 import type { ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
 
 export interface KnownJob {

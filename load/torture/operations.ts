@@ -103,11 +103,11 @@ async function steer(worker: Worker): Promise<void> {
 async function rollBack(worker: Worker): Promise<void> {
   const { client, slot } = worker;
   const { wayBack, job } = slot.state.reindexing;
-  const refusals = wayBack === null || wayBack === undefined ? ['reindex_state_conflict'] : [];
+  const rejections = wayBack === null || wayBack === undefined ? ['reindex_state_conflict'] : [];
   let space: string | undefined;
   const back = async (): Promise<void> =>
     void (space = (await client.reindex.rollBack(slot.tenant, slot.name as string)).vector_space_key);
-  await unlessRefused(worker, refusals, () =>
+  await unlessRefused(worker, rejections, () =>
     changeState(worker, { reindexing: { job, space: wayBack ?? undefined, wayBack: null } }, back),
   );
   if (space === undefined) return;

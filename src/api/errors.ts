@@ -181,7 +181,7 @@ export function errorTypeOf(code: ErrorCode): ErrorType | undefined {
 }
 
 /** The result of a command: a value, a client error, or an internal error for the log. */
-export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
+export type Result<T> = { value: T } | { error: WireError } | { internalError: string };
 
 export const shardUnavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
 

@@ -81,7 +81,7 @@ export interface Content {
 export type Contents = Readonly<Record<string, Content>>;
 
 /** An error in the format of another protocol. */
-export interface ForeignRefusal {
+export interface ForeignError {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
@@ -130,7 +130,7 @@ export interface RouteDefinition extends Definition {
   /** Statuses of success without a body, besides 304. */
   readonly empty?: readonly number[];
   readonly answer: Contents;
-  readonly foreignRefusals?: Readonly<Record<number, ForeignRefusal>>;
+  readonly foreignErrors?: Readonly<Record<number, ForeignError>>;
   /** Present for a route that takes and answers JSON. */
   readonly json?: JsonChecks<unknown, unknown, unknown>;
 }
@@ -200,7 +200,7 @@ export function jsonRoute<const Path extends string, Query, Body, Answer>({
 }
 
 type OwnDefinition = Definition &
-  Partial<Pick<RouteDefinition, 'body' | 'request' | 'successes' | 'empty' | 'foreignRefusals'>> &
+  Partial<Pick<RouteDefinition, 'body' | 'request' | 'successes' | 'empty' | 'foreignErrors'>> &
   Pick<RouteDefinition, 'answer'>;
 
 /** A route with its own handler in src/http/routes: a stream, a form, a page, or preassembled JSON. */

@@ -16,7 +16,7 @@ import { SHARD_TABLES, ShardTxn } from '../storage/shard-reader.js';
 import type { Tables } from '../storage/table.js';
 import { type CollectionManifest, type EntryRecord, MANIFEST, headingAt, settingsOf } from './format.js';
 import type { ArchivedSource } from './messages.js';
-import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, faultOfRecord } from './records.js';
+import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, problemOfRecord } from './records.js';
 import { type ArchiveWriter, writeRecords } from './writer.js';
 
 /**
@@ -137,5 +137,5 @@ function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef): Generato
 /** The logged searches, with undefined for each damaged one. */
 function* soundQueries(snapshot: DatasetSnapshot, logId: CollectionId): Generator<ArchivedQuery | undefined> {
   for (const { id, record } of snapshot.queries(logId))
-    yield record && faultOfRecord(record) === undefined ? { id, record } : undefined;
+    yield record && problemOfRecord(record) === undefined ? { id, record } : undefined;
 }

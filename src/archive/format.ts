@@ -39,8 +39,8 @@ export type ArchiveCode = 'archive_invalid' | 'collection_archive_invalid';
  * The reason for which an archive is rejected: a code, which becomes `details.reason`, and a message. The caller knows
  * what kind of archive was expected and adds the error code.
  */
-export class ArchiveFault extends Error {
-  override readonly name = 'ArchiveFault';
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError';
 
   constructor(
     readonly reason: ArchiveReason,
@@ -50,7 +50,7 @@ export class ArchiveFault extends Error {
   }
 
   /** The client error for this reason. */
-  refusal(code: ArchiveCode): AppError {
+  clientError(code: ArchiveCode): AppError {
     return new AppError(code, this.message, { details: { reason: this.reason } });
   }
 }
@@ -167,31 +167,31 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
 const isHeading = typia.createIs<Heading & { format: string }>();
 const isManifest = typia.createIs<CollectionManifest | DatasetManifest>();
 
-/** Parses a manifest. Throws `ArchiveFault` if it is not a Sheaf manifest, or one of another version. */
+/** Parses a manifest. Throws `ArchiveError` if it is not a Sheaf manifest, or one of another version. */
 export function parseManifest(bytes: Buffer): Manifest {
   const manifest = parsedJson(bytes);
   if (isDeeperThan(LEVELS_MAX, manifest))
-    throw new ArchiveFault('manifest_invalid', `The manifest has more than ${LEVELS_MAX} levels.`);
+    throw new ArchiveError('manifest_invalid', `The manifest has more than ${LEVELS_MAX} levels.`);
   if (!isHeading(manifest) || !manifest.format.startsWith('sheaf-'))
-    throw new ArchiveFault('manifest_invalid', 'The manifest is not that of a Sheaf archive.');
+    throw new ArchiveError('manifest_invalid', 'The manifest is not that of a Sheaf archive.');
   if (manifest.format_version !== FORMAT_VERSION)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'format_unknown',
       `The archive has format version ${manifest.format_version}; this server reads ${FORMAT_VERSION}.`,
     );
   if (manifest.service_version !== SERVICE_VERSION)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'service_version',
       `The archive is of version ${manifest.service_version}; this server is ${SERVICE_VERSION}.`,
     );
   if (manifest.schema_version !== SCHEMA_VERSION)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'schema_version',
       `The archive has schema version ${manifest.schema_version}; this server has ${SCHEMA_VERSION}.`,
     );
-  if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'The manifest has a wrong shape.');
+  if (!isManifest(manifest)) throw new ArchiveError('manifest_invalid', 'The manifest has a wrong shape.');
   if ('collection' in manifest && JSON.stringify(settingsOf(manifest.collection)).length > SETTINGS_CHARACTERS_MAX)
-    throw new ArchiveFault('settings_invalid', 'The settings of the collection are too long.');
+    throw new ArchiveError('settings_invalid', 'The settings of the collection are too long.');
   return manifest;
 }
 
@@ -200,6 +200,6 @@ export function parsedJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
-    throw new ArchiveFault('manifest_invalid', 'The manifest is not JSON.');
+    throw new ArchiveError('manifest_invalid', 'The manifest is not JSON.');
   }
 }

@@ -97,7 +97,7 @@ export type ArchiveNote =
   | { told: 'handed' }
   | { told: 'done' }
   | { told: 'refused'; error: WireError }
-  | { told: 'failed'; fault: string };
+  | { told: 'failed'; problem: string };
 
 /**
  * The orders to the process: to open the store that it waits for, to take its snapshots, to hand over data of the

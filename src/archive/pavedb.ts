@@ -1,6 +1,6 @@
 // Reads a collection archive of PaveDB 0.9.7: a zip with `manifest.json`, `collection.json`, the SQLite database
 // `meta.db`, and a flat FAISS index of vectors with an id map of its chunks. It converts documents and logged searches
-// to the records of Sheaf archives; vectors and texts stay unchanged. Throws `ArchiveFault`.
+// to the records of Sheaf archives; vectors and texts stay unchanged. Throws `ArchiveError`.
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite from 'node-sqlite3-wasm';
@@ -11,9 +11,9 @@ import { withLongNumbersQuoted } from '../base/json.js';
 import { priorityOf } from '../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../storage/query-log-commands.js';
 import { encodeQuery, queryIdBytes, queryIdOf } from '../storage/query-log-records.js';
-import { ArchiveFault, WHOLE_ENTRY_BYTES_MAX, parsedJson } from './format.js';
+import { ArchiveError, WHOLE_ENTRY_BYTES_MAX, parsedJson } from './format.js';
 import { ArchiveReader } from './reader.js';
-import { type ArchivedDocument, type ArchivedQuery, faultOfQuery } from './records.js';
+import { type ArchivedDocument, type ArchivedQuery, problemOfQuery } from './records.js';
 
 /**
  * Offset of the two version bytes of an SQLite header, one for writing and one for reading: 1 without a write-ahead
@@ -154,7 +154,7 @@ function leaveWal(path: string): void {
 /** The milliseconds since 1970 of an ISO 8601 time with or without milliseconds. */
 export function timeOf(time: unknown): number {
   const ms = Date.parse(String(time));
-  if (Number.isNaN(ms)) throw new ArchiveFault('document_invalid', `${String(time).slice(0, 40)} is not a time.`);
+  if (Number.isNaN(ms)) throw new ArchiveError('document_invalid', `${String(time).slice(0, 40)} is not a time.`);
   return ms;
 }
 
@@ -162,7 +162,7 @@ function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'document_invalid',
       `The database of the collection cannot be read: ${(error as Error).message}.`,
     );
@@ -203,7 +203,7 @@ class FlatIndex {
         count(file, from - COUNT_BYTES) === vectors * dim &&
         fstatSync(file).size === idsAt + vectors * 8 &&
         count(file, idsAt - COUNT_BYTES) === vectors;
-      if (!isWhole) throw new ArchiveFault('document_invalid', 'The vector index is not complete.');
+      if (!isWhole) throw new ArchiveError('document_invalid', 'The vector index is not complete.');
       const ids = new BigInt64Array(new Uint8Array(bytesAt(file, idsAt, vectors * 8)).buffer);
       return new FlatIndex(file, dim, new Map(Array.from(ids, (id, place) => [Number(id), from + place * dim * 4])));
     } catch (error) {
@@ -220,7 +220,7 @@ class FlatIndex {
   vector(id: number): Buffer {
     const place = this.places.get(id);
     if (place === undefined)
-      throw new ArchiveFault('document_invalid', `The vector index has no vector with the id ${id}.`);
+      throw new ArchiveError('document_invalid', `The vector index has no vector with the id ${id}.`);
     return bytesAt(this.file, place, this.dim * 4);
   }
 
@@ -232,7 +232,7 @@ class FlatIndex {
 function header(file: number, at: number, name: string): { dim: number; vectors: number } {
   const bytes = bytesAt(file, at, HEADER_BYTES);
   if (bytes.toString('latin1', 0, 4) !== name || bytes.readInt32LE(AT.metric) !== INNER_PRODUCT)
-    throw new ArchiveFault('format_unknown', 'The vector index is not a flat index of inner products with an id map.');
+    throw new ArchiveError('format_unknown', 'The vector index is not a flat index of inner products with an id map.');
   return { dim: bytes.readInt32LE(AT.dim), vectors: Number(bytes.readBigInt64LE(AT.vectors)) };
 }
 
@@ -241,7 +241,7 @@ const count = (file: number, at: number): number => Number(bytesAt(file, at, COU
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   if (readSync(file, bytes, 0, length, at) !== length)
-    throw new ArchiveFault('document_invalid', 'The vector index is cut off.');
+    throw new ArchiveError('document_invalid', 'The vector index is cut off.');
   return bytes;
 }
 
@@ -277,9 +277,9 @@ export class PaveArchive {
     try {
       const manifest = parsedJson(await reader.whole('manifest.json', WHOLE_ENTRY_BYTES_MAX));
       if (!isManifest(manifest))
-        throw new ArchiveFault('manifest_invalid', 'This is not a collection archive of PaveDB.');
+        throw new ArchiveError('manifest_invalid', 'This is not a collection archive of PaveDB.');
       if (manifest.pavedb_version !== PAVEDB_VERSION)
-        throw new ArchiveFault(
+        throw new ArchiveError(
           'service_version',
           `The archive is of PaveDB ${manifest.pavedb_version}; only archives of PaveDB ${PAVEDB_VERSION} can be read.`,
         );
@@ -342,7 +342,7 @@ export class PaveArchive {
 
   private vector(rid: string): Buffer {
     const id = this.ids.get(rid);
-    if (id === undefined || !this.index) throw new ArchiveFault('document_invalid', `Chunk ${rid} has no vector.`);
+    if (id === undefined || !this.index) throw new ArchiveError('document_invalid', `Chunk ${rid} has no vector.`);
     return this.index.vector(id);
   }
 
@@ -354,7 +354,7 @@ export class PaveArchive {
   private checked(): this {
     const { chunks } = this.database.counts();
     if (chunks !== this.ids.size || chunks !== (this.index?.size ?? 0))
-      throw new ArchiveFault(
+      throw new ArchiveError(
         'count_mismatch',
         `The archive has ${chunks} chunks and ${this.index?.size ?? 0} vectors.`,
       );
@@ -364,7 +364,7 @@ export class PaveArchive {
 
 async function readIds(reader: ArchiveReader): Promise<Map<string, number>> {
   const map = parsedJson(await reader.whole(ID_MAP, Number.MAX_SAFE_INTEGER));
-  if (!isIdMap(map)) throw new ArchiveFault('document_invalid', 'The id map of the index has a wrong shape.');
+  if (!isIdMap(map)) throw new ArchiveError('document_invalid', 'The id map of the index has a wrong shape.');
   return new Map(Object.entries(map.rid_to_id));
 }
 
@@ -392,7 +392,7 @@ function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
     resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
     rest: restOf(query),
   };
-  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
+  return problemOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
 }
 
 function restOf(query: PaveQuery): LoggedRest {

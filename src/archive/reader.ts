@@ -1,6 +1,6 @@
 // Reads an untrusted zip file. Opening it reads only its directory and rejects what could do harm: paths outside the
 // archive, links, duplicate names, overlapping entries, and entries that unpack to far more than their size. No entry
-// is unpacked beyond the size that its directory record states. Throws `ArchiveFault`. Archive process and command
+// is unpacked beyond the size that its directory record states. Throws `ArchiveError`. Archive process and command
 // line.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, RandomAccessReader, type ZipFile, fromRandomAccessReaderPromise } from 'yauzl';
 import { AppError } from '../api/errors.js';
-import { ArchiveFault, type EntryRecord } from './format.js';
+import { ArchiveError, type EntryRecord } from './format.js';
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -116,7 +116,7 @@ export class ArchiveReader {
       decodeStrings: true,
     }).catch((error: Error) => {
       file.close(() => undefined);
-      throw faultOf(error);
+      throw problemOf(error);
     });
     try {
       return new ArchiveReader(zip, await readDirectory(zip, file.size, unpackedBytesMax));
@@ -139,13 +139,13 @@ export class ArchiveReader {
   async checked({ name, bytes, sha256 }: EntryRecord, bytesMax: number): Promise<Buffer> {
     const entry = this.entry(name);
     if (entry.uncompressedSize !== bytes)
-      throw new ArchiveFault(
+      throw new ArchiveError(
         'size_mismatch',
         `${name} has ${entry.uncompressedSize} bytes, but the manifest says ${bytes}.`,
       );
     const content = await this.unpack(entry, bytesMax);
     if (createHash('sha256').update(content).digest('hex') !== sha256)
-      throw new ArchiveFault('digest_mismatch', `${name} does not have the digest that the manifest states.`);
+      throw new ArchiveError('digest_mismatch', `${name} does not have the digest that the manifest states.`);
     return content;
   }
 
@@ -155,7 +155,7 @@ export class ArchiveReader {
     await pipeline(source, createWriteStream(path, { mode: 0o600 })).catch((error: Error) => {
       throw isOfTheDisk(error)
         ? error
-        : new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
+        : new ArchiveError('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
     });
   }
 
@@ -165,13 +165,13 @@ export class ArchiveReader {
 
   private entry(name: string): Entry {
     const entry = this.entries.get(name);
-    if (!entry) throw new ArchiveFault('missing_entry', `${name} is not in the archive.`);
+    if (!entry) throw new ArchiveError('missing_entry', `${name} is not in the archive.`);
     return entry;
   }
 
   private async unpack(entry: Entry, bytesMax: number): Promise<Buffer> {
     if (entry.uncompressedSize > bytesMax)
-      throw new ArchiveFault(
+      throw new ArchiveError(
         'too_large',
         `${entry.fileName} unpacks to ${entry.uncompressedSize} bytes; at most ${bytesMax} are read.`,
       );
@@ -181,40 +181,40 @@ export class ArchiveReader {
       for await (const piece of await this.zip.openReadStreamPromise(entry)) {
         const bytes = piece as Buffer;
         if (filled + bytes.length > content.length)
-          throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more bytes than it states.`);
+          throw new ArchiveError('size_mismatch', `${entry.fileName} unpacks to more bytes than it states.`);
         filled += bytes.copy(content, filled);
       }
     } catch (error) {
-      throw error instanceof ArchiveFault || isOfTheDisk(error)
+      throw error instanceof ArchiveError || isOfTheDisk(error)
         ? error
-        : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
+        : new ArchiveError('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
     }
     if (filled !== content.length)
-      throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to fewer bytes than it states.`);
+      throw new ArchiveError('size_mismatch', `${entry.fileName} unpacks to fewer bytes than it states.`);
     return content;
   }
 }
 
 async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: number): Promise<Map<string, Entry>> {
   if (zip.entryCount > ENTRIES_MAX)
-    throw new ArchiveFault('too_large', `The archive has ${zip.entryCount} entries; at most ${ENTRIES_MAX} are read.`);
+    throw new ArchiveError('too_large', `The archive has ${zip.entryCount} entries; at most ${ENTRIES_MAX} are read.`);
   const entries = new Map<string, Entry>();
   let [packed, unpacked] = [0, 0];
   try {
     for await (const entry of zip.eachEntry()) {
       checkEntry(entry);
       const key = entry.fileName.toLowerCase();
-      if (entries.has(key)) throw new ArchiveFault('duplicate_entry', `${entry.fileName} is in the archive twice.`);
+      if (entries.has(key)) throw new ArchiveError('duplicate_entry', `${entry.fileName} is in the archive twice.`);
       entries.set(key, entry);
       packed += entry.compressedSize + LOCAL_HEADER_BYTES;
       unpacked += entry.uncompressedSize;
     }
   } catch (error) {
-    throw error instanceof ArchiveFault ? error : faultOf(error as Error);
+    throw error instanceof ArchiveError ? error : problemOf(error as Error);
   }
-  if (packed > fileBytes) throw new ArchiveFault('overlapping_entries', 'Entries of the archive overlap.');
+  if (packed > fileBytes) throw new ArchiveError('overlapping_entries', 'Entries of the archive overlap.');
   if (unpacked > unpackedBytesMax)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'too_large',
       `The archive unpacks to ${unpacked} bytes; at most ${unpackedBytesMax} are read.`,
     );
@@ -224,12 +224,12 @@ async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: 
 function checkEntry(entry: Entry): void {
   const { fileName, compressedSize, uncompressedSize, externalFileAttributes } = entry;
   if (((externalFileAttributes >>> 16) & FILE_TYPE) === LINK)
-    throw new ArchiveFault('symlink', `${fileName} is a link.`);
-  if (entry.isEncrypted()) throw new ArchiveFault('encrypted_entry', `${fileName} is encrypted.`);
+    throw new ArchiveError('symlink', `${fileName} is a link.`);
+  if (entry.isEncrypted()) throw new ArchiveError('encrypted_entry', `${fileName} is encrypted.`);
   if (fileName.split('/').includes('..') || fileName.startsWith('/'))
-    throw new ArchiveFault('unsafe_path', `${fileName} is a path outside the archive.`);
+    throw new ArchiveError('unsafe_path', `${fileName} is a path outside the archive.`);
   if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'compression_ratio',
       `${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}.`,
     );
@@ -240,10 +240,10 @@ const isOfTheDisk = (error: unknown): boolean =>
   error instanceof AppError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** The zip library itself rejects paths outside the archive. */
-function faultOf(error: Error): Error {
+function problemOf(error: Error): Error {
   const { message } = error;
   if (isOfTheDisk(error)) return error;
   if (/absolute path|relative path|invalid characters/.test(message))
-    return new ArchiveFault('unsafe_path', `An entry has a path outside the archive: ${message}.`);
-  return new ArchiveFault('not_a_zip', `The archive is not a complete zip file: ${message}.`);
+    return new ArchiveError('unsafe_path', `An entry has a path outside the archive: ${message}.`);
+  return new ArchiveError('not_a_zip', `The archive is not a complete zip file: ${message}.`);
 }

@@ -11,7 +11,7 @@ import { changedNumber, isDeeperThan } from '../base/json.js';
 import { DamagedRecord } from '../storage/damage.js';
 import type { LoggedQuery } from '../storage/query-log-commands.js';
 import { decodeQuery } from '../storage/query-log-records.js';
-import { ArchiveFault } from './format.js';
+import { ArchiveError } from './format.js';
 
 export interface ArchivedChunk {
   path: string & tags.MinLength<1>;
@@ -63,20 +63,20 @@ const TIME_ROUNDED_MS = 1000;
 type Json = Record<string, unknown>;
 
 /** What is wrong with a document, as the end of a sentence that begins with the document; undefined if it is valid. */
-export function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
+export function problemOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
   const { docid, ingested_at_ms: timeMs, chunks, vectors } = document;
   if (!isDocId(docid)) return 'its id is invalid';
   if (timeMs > TIME_MAX_MS) return 'its time is invalid';
-  const ofMetadata = faultOfMetadata(document, rules.metadataBytesMax);
+  const ofMetadata = problemOfMetadata(document, rules.metadataBytesMax);
   if (ofMetadata !== undefined) return ofMetadata;
   if (vectors.length !== chunks.length * rules.dim * 4)
     return `${chunks.length} chunks of ${rules.dim} dimensions have ${vectors.length} bytes of vectors`;
   if (new Set(chunks.map(({ path }) => path)).size !== chunks.length) return 'two of its chunks have the same path';
   for (const chunk of chunks) {
-    const why = faultOfChunk(chunk, rules);
+    const why = problemOfChunk(chunk, rules);
     if (why !== undefined) return why;
   }
-  return faultOfVectors(vectorsOf(vectors), chunks, rules.dim);
+  return problemOfVectors(vectorsOf(vectors), chunks, rules.dim);
 }
 
 function isDocId(docid: string): boolean {
@@ -87,7 +87,7 @@ function isDocId(docid: string): boolean {
   }
 }
 
-function faultOfMetadata(
+function problemOfMetadata(
   { docid, ingested_at_ms: timeMs, metadata: json }: ArchivedDocument,
   bytesMax: number,
 ): string | undefined {
@@ -102,7 +102,7 @@ function faultOfMetadata(
     : undefined;
 }
 
-function faultOfChunk(
+function problemOfChunk(
   { path, meta, text }: ArchivedChunk,
   { takesTexts, metadataBytesMax }: DocumentRules,
 ): string | undefined {
@@ -135,7 +135,7 @@ const isTooLong = (text: string): boolean =>
   text.length > 2 * CHUNK_SIZE_MAX || (text.length > CHUNK_SIZE_MAX && [...text].length > CHUNK_SIZE_MAX);
 
 /** An embedder may have produced a zero vector; a caller may not supply one. */
-function faultOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[], dim: number): string | undefined {
+function problemOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[], dim: number): string | undefined {
   if (!vectors.every(Number.isFinite)) return 'a vector is not finite';
   const isZero = (row: number): boolean => vectors.subarray(row * dim, (row + 1) * dim).every((value) => value === 0);
   return chunks.some(({ text }, row) => text === undefined && isZero(row)) ? 'a vector is zero' : undefined;
@@ -156,12 +156,12 @@ const isQuery = typia.createIs<ArchivedQuery>();
 export const packDocument = (document: ArchivedDocument): Buffer => packr.pack(document);
 export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
 
-/** Unpacks and checks the documents of a segment. Their vectors are views of `bytes`. Throws `ArchiveFault`. */
+/** Unpacks and checks the documents of a segment. Their vectors are views of `bytes`. Throws `ArchiveError`. */
 export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): ArchivedDocument[] {
   return unpacked(bytes).map((value, place) => {
-    const why = !isDocument(value) ? 'it has a wrong shape' : faultOfDocument(value, rules);
+    const why = !isDocument(value) ? 'it has a wrong shape' : problemOfDocument(value, rules);
     if (why !== undefined)
-      throw new ArchiveFault('document_invalid', `A document (${nameOf(value, place)}) is invalid: ${why}.`);
+      throw new ArchiveError('document_invalid', `A document (${nameOf(value, place)}) is invalid: ${why}.`);
     return value as ArchivedDocument;
   });
 }
@@ -174,11 +174,11 @@ function nameOf(value: unknown, place: number): string {
     : `${place} of its segment`;
 }
 
-/** Unpacks the logged searches of a segment. Their records are checked by `faultOfRecord`. Throws `ArchiveFault`. */
+/** Unpacks the logged searches of a segment. Their records are checked by `problemOfRecord`. Throws `ArchiveError`. */
 export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   return unpacked(bytes).map((value) => {
     if (!isQuery(value) || !isUuid7(value.id))
-      throw new ArchiveFault('query_invalid', 'A logged search has a wrong shape.');
+      throw new ArchiveError('query_invalid', 'A logged search has a wrong shape.');
     return value;
   });
 }
@@ -191,7 +191,7 @@ function unpacked(bytes: Uint8Array): unknown[] {
   try {
     return unpackr.unpackMultiple(bytes as Buffer) as unknown[];
   } catch {
-    throw new ArchiveFault('document_invalid', 'A segment is not valid msgpack.');
+    throw new ArchiveError('document_invalid', 'A segment is not valid msgpack.');
   }
 }
 
@@ -218,7 +218,7 @@ const isAsked = typia.createIs<Asked>();
  * What is wrong with a logged search, as the end of a sentence that begins with the search; undefined if it is valid.
  * It is invalid if no search could have produced it, since it will be listed, shown and replayed as a search.
  */
-export function faultOfQuery(query: LoggedQuery): string | undefined {
+export function problemOfQuery(query: LoggedQuery): string | undefined {
   if (!isAsked(query)) return 'no search has these parameters';
   const { vector, rest } = query;
   if (vector && (vector.length > DIM_MAX || !vector.every(Number.isFinite))) return 'its vector is invalid';
@@ -240,9 +240,9 @@ function areFilters(filters: Readonly<Record<string, unknown>>): boolean {
  * What is wrong with the record of a logged search, before it goes into an archive and after it comes out of one. The
  * end of a sentence that begins with the search; undefined if it is valid.
  */
-export function faultOfRecord({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined {
+export function problemOfRecord({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined {
   try {
-    return faultOfQuery(decodeQuery(Buffer.from(buffer, byteOffset, byteLength)));
+    return problemOfQuery(decodeQuery(Buffer.from(buffer, byteOffset, byteLength)));
   } catch (error) {
     if (error instanceof DamagedRecord) return `it does not decode: ${error.message}`;
     throw error;

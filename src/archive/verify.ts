@@ -1,6 +1,6 @@
 // Verifies a whole archive before anything is made of it: every entry by its digest, every record by its shape, all
 // counts, the manifest of each collection by that of the dataset, and that there are no other entries. Throws
-// `ArchiveFault`. Archive process only.
+// `ArchiveError`. Archive process only.
 import { createHash } from 'node:crypto';
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/archives.js';
@@ -11,7 +11,7 @@ import type { QuotaBody, StoredTenants } from '../api/tenants.js';
 import type { Scope } from '../api/choices.js';
 import { isDeeperThan } from '../base/json.js';
 import {
-  ArchiveFault,
+  ArchiveError,
   type CollectionManifest,
   type DatasetManifest,
   MANIFEST,
@@ -26,7 +26,7 @@ import {
 } from './format.js';
 import type { ReadTask, VerifiedArchive } from './messages.js';
 import type { ArchiveReader } from './reader.js';
-import { type DocumentRules, SEGMENT_BYTES_MAX, faultOfRecord, unpackDocuments, unpackQueries } from './records.js';
+import { type DocumentRules, SEGMENT_BYTES_MAX, problemOfRecord, unpackDocuments, unpackQueries } from './records.js';
 
 type Time = string & tags.Format<'date-time'>;
 type Label = string & tags.MaxLength<512>;
@@ -127,16 +127,16 @@ interface Verified {
   archive: VerifiedArchive;
 }
 
-/** Verifies the dataset or the collection that `task` names. Throws `ArchiveFault`. */
+/** Verifies the dataset or the collection that `task` names. Throws `ArchiveError`. */
 export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Verified> {
   const top = parseManifest(await reader.whole(MANIFEST, WHOLE_ENTRY_BYTES_MAX));
   if (task.kind !== 'dataset') return verifyOne(reader, top, task, task.kind);
-  if (top.format !== 'sheaf-dataset') throw new ArchiveFault('wrong_kind', 'This is an archive of a collection.');
+  if (top.format !== 'sheaf-dataset') throw new ArchiveError('wrong_kind', 'This is an archive of a collection.');
   const manifests: CollectionManifest[] = [];
   for (const each of top.collections) manifests.push(await manifestOf(reader, each));
   const names = new Set(top.collections.map(({ tenant, name }) => `${tenant}/${name}`));
   if (names.size !== manifests.length)
-    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have the same name.');
+    throw new ArchiveError('manifest_invalid', 'Two collections of the archive have the same name.');
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest, task);
   const tenants = await readTenants(reader, top);
@@ -166,18 +166,18 @@ async function verifyOne(
 
 const NAMED_MAX = 20;
 
-function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPlace[]): ArchiveFault {
+function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPlace[]): ArchiveError {
   const leftOut =
     top.format === 'sheaf-dataset' &&
     top.left_out.find((each) => each.name === from.name && each.tenant === from.tenant);
   if (leftOut)
-    return new ArchiveFault(
+    return new ArchiveError(
       'not_in_archive',
       `${from.tenant}/${from.name} was left out of the archive because it was damaged.`,
     );
   const names = held.slice(0, NAMED_MAX).map(({ tenant, name }) => `${tenant}/${name}`);
   const more = held.length > names.length ? ` and ${held.length - names.length} more` : '';
-  return new ArchiveFault(
+  return new ArchiveError(
     'not_in_archive',
     `The archive has no collection ${from.tenant}/${from.name}. It has: ${names.join(', ') || 'none'}${more}. Choose one with \`from\`.`,
   );
@@ -205,7 +205,7 @@ async function manifestOf(
     record.name === `${folder}${MANIFEST}` &&
     manifest.collection.tenant === tenant &&
     manifest.collection.name === name;
-  if (!isItsOwn) throw new ArchiveFault('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
+  if (!isItsOwn) throw new ArchiveError('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
   return manifest;
 }
 
@@ -217,9 +217,9 @@ function checkEntries(reader: ArchiveReader, top: Manifest, manifests: readonly 
   const own = top.format === 'sheaf-dataset' ? [TENANTS, ...top.collections.map(({ manifest }) => manifest.name)] : [];
   const named = [MANIFEST, ...own, ...manifests.flatMap(({ entries }) => entries.map(({ name }) => name))];
   const wanted = new Set(named);
-  if (wanted.size !== named.length) throw new ArchiveFault('duplicate_entry', 'The manifests name an entry twice.');
+  if (wanted.size !== named.length) throw new ArchiveError('duplicate_entry', 'The manifests name an entry twice.');
   const stranger = reader.names().find((name) => !wanted.has(name) && !name.endsWith('/'));
-  if (stranger !== undefined) throw new ArchiveFault('unexpected_entry', `${stranger} is not listed in any manifest.`);
+  if (stranger !== undefined) throw new ArchiveError('unexpected_entry', `${stranger} is not listed in any manifest.`);
 }
 
 /** The rules for documents of the collection. */
@@ -241,17 +241,17 @@ async function verifyCollection(
     if (isDocumentsEntry(entry.name)) {
       for (const { docid, chunks } of unpackDocuments(segment, rules)) {
         if (!docids.add(docid))
-          throw new ArchiveFault('duplicate_document', `Document ${docid} is in the archive twice.`);
+          throw new ArchiveError('duplicate_document', `Document ${docid} is in the archive twice.`);
         found.documents++;
         found.chunks += chunks.length;
       }
       if (found.documents > counts.documents) break;
     } else if (isQueriesEntry(entry.name)) found.queries += checkQueries(segment);
-    else throw new ArchiveFault('unexpected_entry', `${entry.name} is not an entry that an archive may have.`);
+    else throw new ArchiveError('unexpected_entry', `${entry.name} is not an entry that an archive may have.`);
   }
   for (const what of ['documents', 'chunks', 'queries'] as const) {
     if (found[what] !== counts[what])
-      throw new ArchiveFault(
+      throw new ArchiveError(
         'count_mismatch',
         `The archive has ${found[what]} ${what}, but its manifest says ${counts[what]}.`,
       );
@@ -263,8 +263,8 @@ const bytesOf = (entries: CollectionManifest['entries']): number => entries.redu
 function checkQueries(segment: Buffer): number {
   const queries = unpackQueries(segment);
   for (const { record } of queries) {
-    const why = faultOfRecord(record);
-    if (why !== undefined) throw new ArchiveFault('query_invalid', `A logged search is invalid: ${why}.`);
+    const why = problemOfRecord(record);
+    if (why !== undefined) throw new ArchiveError('query_invalid', `A logged search is invalid: ${why}.`);
   }
   return queries.length;
 }
@@ -276,6 +276,6 @@ function leftOutOf({ left_out: leftOut }: DatasetManifest): VerifiedArchive['lef
 async function readTenants(reader: ArchiveReader, { tenants: record }: DatasetManifest): Promise<StoredTenants> {
   const tenants = parsedJson(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
   if (record.name !== TENANTS || !areTenants(tenants))
-    throw new ArchiveFault('manifest_invalid', 'The tenants and keys have a wrong shape.');
+    throw new ArchiveError('manifest_invalid', 'The tenants and keys have a wrong shape.');
   return tenants;
 }

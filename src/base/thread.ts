@@ -65,7 +65,7 @@ export function yieldToSearches(): void {
 }
 
 /** The stack of an error, if it has one, for the log. */
-export const faultOf = (error: unknown): string =>
+export const internalErrorOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /**

@@ -19,7 +19,7 @@ export interface Phases {
  * How a request ended: answered completely; aborted by the client before that; cut off because its body stalled; or
  * failed after the reply had begun.
  */
-export type RequestOutcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
+export type RequestEnd = 'answered' | 'aborted' | 'body_timeout' | 'failed';
 
 /** A finished request, for the log, the metrics and its trace. */
 export interface RequestEvent {
@@ -37,7 +37,7 @@ export interface RequestEvent {
   readonly tenant: string;
   /** Size of the body of the reply in bytes. */
   readonly bytes: number;
-  readonly outcome: RequestOutcome;
+  readonly result: RequestEnd;
   /** True for requests that take long by nature, such as archives and streams; they are not logged as slow. */
   readonly isLong: boolean;
   /** The error code, if there was an error. */

@@ -308,13 +308,13 @@ const ANSWER_MS = 1000;
 async function portFinding({ host, port, tls }: Config): Promise<Finding> {
   const name = 'port';
   const where = `${host}:${port}`;
-  const refusal = await listenRefusal(host, port);
-  if (refusal === undefined) return { name, state: 'ok', found: `${where} is free` };
-  if (refusal !== 'EADDRINUSE')
+  const rejection = await listenRejection(host, port);
+  if (rejection === undefined) return { name, state: 'ok', found: `${where} is free` };
+  if (rejection !== 'EADDRINUSE')
     return {
       name,
       state: 'fail',
-      found: `${where}: ${refusal}`,
+      found: `${where}: ${rejection}`,
       remedy: 'Use an address of this machine (server.host), and a port that this user may listen on.',
     };
   const client = new SheafClient({
@@ -334,7 +334,7 @@ async function portFinding({ host, port, tls }: Config): Promise<Finding> {
   };
 }
 
-function listenRefusal(host: string, port: number): Promise<string | undefined> {
+function listenRejection(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'));

@@ -10,13 +10,13 @@ import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { CollectionDetail, CreateBody } from '../api/collections.js';
 import type { IngestBody } from '../api/documents.js';
-import { ArchiveFault, type CollectionManifest, MANIFEST, headingAt, settingsOf } from '../archive/format.js';
+import { ArchiveError, type CollectionManifest, MANIFEST, headingAt, settingsOf } from '../archive/format.js';
 import { PaveArchive, timeOf } from '../archive/pavedb.js';
 import {
   type ArchivedDocument,
   type ArchivedQuery,
   type DocumentRules,
-  faultOfDocument,
+  problemOfDocument,
   vectorsOf,
 } from '../archive/records.js';
 import { ArchiveWriter, writeRecords } from '../archive/writer.js';
@@ -120,7 +120,7 @@ function createBody({ manifest, settings }: PaveArchive, embedder: string | unde
 }
 
 const explained = (error: unknown, file: string): unknown =>
-  error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error;
+  error instanceof ArchiveError ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error;
 
 interface Content {
   documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>;
@@ -320,7 +320,7 @@ async function* archivedRecords(
   for await (const record of records) {
     tally.read();
     const document = archivedRecord(record, priorityKey);
-    const why = document ? faultOfDocument(document, rules) : 'it has no vector';
+    const why = document ? problemOfDocument(document, rules) : 'it has no vector';
     if (!document || why !== undefined) tally.leave(record.id, `${why}.`);
     else {
       tally.areUnit &&= isUnit(vectorsOf(document.vectors));

@@ -6,7 +6,7 @@ import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MA
 import type { EmbedderInventory } from '../api/embedders.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
-import { faultOf } from '../base/thread.js';
+import { internalErrorOf } from '../base/thread.js';
 import type { Tracer } from '../base/trace.js';
 import { openTokenKeys } from '../config/auth.js';
 import type { Config } from '../config/config.js';
@@ -92,7 +92,7 @@ function createListener(
     tls: config.tls,
     log: createRecorder(parts.metrics, config.log, log),
     tracer,
-    onFault: (error, requestId) => log.error({ requestId, fault: faultOf(error) }, 'a request failed'),
+    onInternalError: (error, requestId) => log.error({ requestId, fault: internalErrorOf(error) }, 'a request failed'),
   });
 }
 

@@ -71,7 +71,7 @@ function classOf(type: ErrorType | undefined): typeof SheafError {
 }
 
 /** What is needed of a Response; an XMLHttpRequest can provide it too. */
-interface Refusal {
+interface Rejection {
   readonly status: number;
   readonly statusText: string;
   readonly headers: { get(name: string): string | null };
@@ -81,7 +81,7 @@ interface Refusal {
  * Converts an error answer to an error. If the body is not an error envelope, the code is `http_error` and the request
  * id comes from the header.
  */
-export function errorOf(response: Refusal, text: string): SheafError {
+export function errorOf(response: Rejection, text: string): SheafError {
   const {
     code = 'http_error',
     error = response.statusText,

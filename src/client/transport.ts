@@ -21,7 +21,7 @@ const WAIT_FIRST_MS = 250;
  * Whether a status means "try again later": rate limits, overload, a shard being rebuilt. The request has had no
  * effect.
  */
-export const isRefusal = (status: number): boolean => status === 429 || status === 503;
+export const isRejection = (status: number): boolean => status === 429 || status === 503;
 
 /** Errors that a retry does not help despite their status: exhausted quotas and damaged records. */
 const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
@@ -31,7 +31,7 @@ const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /** Whether the same request may succeed after a wait. */
-const isWorthRetry = (status: number, code: string): boolean => isRefusal(status) && !LASTING.has(code);
+const isWorthRetry = (status: number, code: string): boolean => isRejection(status) && !LASTING.has(code);
 
 /**
  * Milliseconds to wait before retry `attempt` (from 0): the value of `Retry-After` (seconds or an HTTP date), else

@@ -1,14 +1,14 @@
 // Maps errors of shard owners and search workers to what clients receive: AppError, full memory and damaged records are
 // reported to the client; anything else is an internal error. Any thread.
 import { AssertionFailed } from '../base/assert.js';
-import { faultOf } from '../base/thread.js';
-import { AppError, type Outcome } from '../api/errors.js';
+import { internalErrorOf } from '../base/thread.js';
+import { AppError, type Result } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import { DamagedRecord } from '../storage/damage.js';
 import { ArenaFull } from './memory/bindings.js';
 
 /** The AppError that a client receives for an error; undefined if it is an internal error. */
-export function refusalOf(error: unknown): AppError | undefined {
+export function clientErrorOf(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   return error instanceof ArenaFull ? new AppError('storage_full', 'The memory of a shard is full.') : undefined;
 }
@@ -18,13 +18,13 @@ export function refusalOf(error: unknown): AppError | undefined {
  * `asked` for. A failed assertion is thrown again and ends the worker; anything else fails only this command, as an
  * internal error.
  */
-export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> {
-  const refusal = refusalOf(error);
+export function resultOf(error: unknown, asked?: CollectionId): Result<never> {
+  const clientError = clientErrorOf(error);
   if (error instanceof DamagedRecord)
     return {
       error: new AppError('collection_damaged', error.message, { collection: error.collection ?? asked }).toWire(),
     };
-  if (refusal) return { error: refusal.toWire() };
+  if (clientError) return { error: clientError.toWire() };
   if (error instanceof AssertionFailed) throw error;
-  return { fault: faultOf(error) };
+  return { internalError: internalErrorOf(error) };
 }

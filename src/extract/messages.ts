@@ -96,5 +96,5 @@ export interface PreparedLines {
   /** The groups of a shard are in the order of their documents. */
   groups: PreparedGroup[];
   /** Internal errors that failed an item, for the log. */
-  faults: string[];
+  internalErrors: string[];
 }

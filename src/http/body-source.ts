@@ -59,7 +59,7 @@ const LARGE_BYTES_MIN = 64 * 1024;
 export interface BodyLimit {
   readonly bytesMax: number;
   /** The 413 that the body fails with. */
-  readonly refusal: () => AppError;
+  readonly clientError: () => AppError;
 }
 
 interface Piece {
@@ -203,7 +203,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.latestAtMs = performance.now();
     this.clock.count(chunk.byteLength, this.latestAtMs);
     if (this.failure !== undefined || this.isReleased) return;
-    if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.refusal());
+    if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.clientError());
     if (!this.bodyMemory.hold(chunk.byteLength)) return this.fail(overloaded());
     this.heldBytes += chunk.byteLength;
     if (chunk.byteLength > 0) this.keep(new Uint8Array(chunk));
@@ -337,7 +337,7 @@ export class DecodedSource implements ByteSource {
       const { done, value } = await this.pieces.next();
       if (done) return undefined;
       this.unpackedBytes += value.length;
-      if (this.unpackedBytes > this.limit.bytesMax) throw this.limit.refusal();
+      if (this.unpackedBytes > this.limit.bytesMax) throw this.limit.clientError();
       if (!this.bodyMemory.hold(value.length)) throw overloaded();
       this.heldBytes += value.length;
       return value;

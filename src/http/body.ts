@@ -83,7 +83,7 @@ export class IncomingBody implements Body {
   /** Throws the 413 of the route if the announced length exceeds its limit. */
   checkLength(): void {
     const { announced } = this.head;
-    if (announced !== 'chunked' && announced > this.limit.bytesMax) throw this.limit.refusal();
+    if (announced !== 'chunked' && announced > this.limit.bytesMax) throw this.limit.clientError();
   }
 
   /** Throws 415 if the server cannot decompress the body. */
@@ -171,7 +171,7 @@ function awaitedLater<T>(promise: Promise<T>): Promise<T> {
 function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): BodyLimit {
   if (isArchive(kind) || (kind === 'document' && contentType.toLowerCase().startsWith('multipart/'))) {
     const { bytesMax, code } = fileLimitOf(kind, limits);
-    return { bytesMax: bytesMax + FORM_FIELDS_BYTES_MAX, refusal: () => tooLarge(code, bytesMax) };
+    return { bytesMax: bytesMax + FORM_FIELDS_BYTES_MAX, clientError: () => tooLarge(code, bytesMax) };
   }
   const bytesMax = {
     none: IGNORED_BODY_BYTES_MAX,
@@ -181,7 +181,7 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
     document: limits.documentBytesMax,
     lines: isLines(contentType) ? Infinity : limits.batchBytesMax,
   }[kind];
-  return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
+  return { bytesMax, clientError: () => tooLarge('request_too_large', bytesMax) };
 }
 
 /** Whether the body is NDJSON, whose lines are bounded one by one by their reader. */

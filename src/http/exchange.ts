@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../api/errors.js';
-import type { RequestEvent, RequestOutcome } from '../base/trace.js';
+import type { RequestEnd, RequestEvent } from '../base/trace.js';
 import { overloaded } from './admission.js';
 import { isCompressible, negotiated } from './compression.js';
 import { type Afterwards, afterwardsOf } from './connection-policy.js';
@@ -23,7 +23,7 @@ function requestEvent(
   head: Head,
   sent: Answer | undefined,
   streamedBytes: number | undefined,
-  outcome: RequestOutcome,
+  result: RequestEnd,
 ): RequestEvent {
   const { id, route, actor, trace } = visit;
   return {
@@ -36,7 +36,7 @@ function requestEvent(
     // Unauthenticated callers could otherwise create any number of label values.
     tenant: actor.name === '' ? '' : (visit.params.tenant ?? ''),
     bytes: streamedBytes ?? (head.isHead ? 0 : (sent?.body.length ?? 0)),
-    outcome,
+    result,
     isLong: route.isLong === true || streamedBytes !== undefined,
     ...(sent?.code !== undefined && { code: sent.code }),
     ...(sent?.phases && { phases: sent.phases }),
@@ -98,7 +98,7 @@ export class Exchange {
   private state: 'open' | 'replying' | 'over' = 'open';
   private sent: Answer | undefined;
   private stream: ReplyStream | undefined;
-  private cutOff: RequestOutcome | undefined;
+  private cutOff: RequestEnd | undefined;
 
   constructor(
     private readonly floor: Floor,
@@ -122,7 +122,7 @@ export class Exchange {
         ? await beginStreamed(reply, () => this.visit.closing())
         : encodeReply(reply, this.visit.closing());
     } catch (error) {
-      answer = this.refusal(error);
+      answer = this.clientError(error);
     }
     if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
     if (this.floor.options.tls !== undefined && this.visit.owesBody) await new Promise(setImmediate);
@@ -158,22 +158,22 @@ export class Exchange {
     const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
     else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong)
-      this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
+      this.reply(this.clientError(overloaded('The request took longer than the server allows.')));
   }
 
   /**
    * Replies and closes the connection: the end of such a request is ambiguous, so the bytes after it are not parsed.
    */
   private refuseUnclear(error: unknown): void {
-    const answer = this.refusal(error);
+    const answer = this.clientError(error);
     this.begin(answer);
     this.isSettled = true;
     this.finish('answered');
     writeLastReply(this.response, answer, this.manner('close'));
   }
 
-  private refusal(error: unknown): Answer {
-    this.tellFault(error);
+  private clientError(error: unknown): Answer {
+    this.reportInternalError(error);
     return encodeError(
       error instanceof AppError ? error : new AppError('internal_error'),
       this.visit.route,
@@ -181,8 +181,8 @@ export class Exchange {
     );
   }
 
-  private tellFault(error: unknown): void {
-    if (!(error instanceof AppError)) this.floor.options.onFault(error, this.visit.id);
+  private reportInternalError(error: unknown): void {
+    if (!(error instanceof AppError)) this.floor.options.onInternalError(error, this.visit.id);
   }
 
   private reply(answer: Answer): void {
@@ -199,10 +199,10 @@ export class Exchange {
       if (this.state === 'open' && this.head.isHead) this.reply(answer);
       else if (this.state === 'open') await this.writeStream(answer, rest);
     } catch (error) {
-      if (this.state !== 'over') this.floor.options.onFault(error, this.visit.id);
+      if (this.state !== 'over') this.floor.options.onInternalError(error, this.visit.id);
       this.cut('failed');
     }
-    await rest.return().catch((error: unknown) => this.tellFault(error));
+    await rest.return().catch((error: unknown) => this.reportInternalError(error));
   }
 
   private async writeStream(answer: Answer, rest: PieceBlocks): Promise<void> {
@@ -231,16 +231,16 @@ export class Exchange {
   }
 
   /** Closes the connection, which makes uWebSockets.js call `abort`. */
-  private cut(outcome: RequestOutcome): void {
+  private cut(result: RequestEnd): void {
     if (this.state === 'over') return;
-    this.cutOff = outcome;
+    this.cutOff = result;
     this.response.close();
   }
 
-  private finish(outcome: RequestOutcome): void {
+  private finish(result: RequestEnd): void {
     this.state = 'over';
     this.visit.aborted = true;
-    const event = requestEvent(this.visit, this.head, this.sent, this.stream?.writtenBytes, outcome);
+    const event = requestEvent(this.visit, this.head, this.sent, this.stream?.writtenBytes, result);
     this.floor.options.log(event);
     this.visit.trace?.end(event);
     if (this.isSettled) this.leave();

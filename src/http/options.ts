@@ -43,5 +43,5 @@ export interface HttpServerOptions {
   /**
    * Called with everything thrown that is not an AppError. These are internal errors, whose details clients never see.
    */
-  readonly onFault: (error: unknown, requestId: string) => void;
+  readonly onInternalError: (error: unknown, requestId: string) => void;
 }

@@ -1,7 +1,7 @@
 // Writes replies: whole replies with back-pressure, and streamed replies block by block while the request body may
 // still be arriving. Front thread.
 import { STATUS_CODES } from 'node:http';
-import type { RequestOutcome } from '../base/trace.js';
+import type { RequestEnd } from '../base/trace.js';
 import { type BodyMemory, overloaded } from './admission.js';
 import type { BodySource } from './body-source.js';
 import { type Afterwards, SWALLOWED_BYTES_MAX } from './connection-policy.js';
@@ -269,7 +269,7 @@ export class ReplyStream {
   }
 
   /** Why the stream must be cut off now; undefined while it may go on. Called periodically. */
-  verdict(nowMs: number): RequestOutcome | undefined {
+  verdict(nowMs: number): RequestEnd | undefined {
     const silentMs = nowMs - Math.max(this.writer.roomAtMs, this.body?.latestAtMs ?? 0);
     if ((this.body?.stalledMs(nowMs) ?? 0) > this.limits.bodyTimeoutMs) return 'body_timeout';
     if (this.writer.isFull) {

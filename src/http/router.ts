@@ -43,7 +43,7 @@ export function createRouter(routes: readonly Route[]): Router {
       const values: string[] = [];
       const ending = find(root, segments, 0, method === 'head' ? 'get' : method, values);
       if (segments.some(isBroken)) throw brokenPath(ending?.route);
-      if (ending === undefined) throw refusalFor(root, segments);
+      if (ending === undefined) throw clientErrorFor(root, segments);
       const params: Record<string, string> = {};
       for (let at = 0; at < values.length; at += 1) params[ending.names[at] as string] = values[at] as string;
       return { route: ending.route, params };
@@ -123,7 +123,7 @@ function find(
   return ending;
 }
 
-function refusalFor(root: Node, segments: readonly string[]): AppError {
+function clientErrorFor(root: Node, segments: readonly string[]): AppError {
   const methods = methodsAt(root, segments, 0);
   if (methods.length === 0) return new AppError('not_found');
   const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));

@@ -44,10 +44,10 @@ const DETAILS_MAX = 20;
 export function checkParameters({ parameters }: Route, query: URLSearchParams): void {
   if (parameters === undefined) return;
   const unknown = new Set([...query.keys()].filter((name) => !parameters.has(name)));
-  if (unknown.size > 0) throw refusalOf([...unknown]);
+  if (unknown.size > 0) throw clientErrorOf([...unknown]);
 }
 
-function refusalOf(names: readonly string[]): AppError {
+function clientErrorOf(names: readonly string[]): AppError {
   const told = names.slice(0, DETAILS_MAX).map((name) => name.slice(0, REPORTED_NAME_CHARACTERS_MAX));
   const detail = told.map((name): ValidationDetail => {
     const loc = ['query', name];

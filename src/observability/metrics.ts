@@ -232,7 +232,7 @@ export class Metrics {
       ['method', 'route', 'status'],
     ),
   );
-  private readonly refusals = this.kept(
+  private readonly clientErrors = this.kept(
     new Counter(
       this.registry,
       'sheaf_refusals_total',
@@ -277,7 +277,7 @@ export class Metrics {
     const { method, route, status, latencyMs, code } = request;
     this.counted.requests++;
     if (status >= 400) this.counted.errors++;
-    if (code !== undefined) this.refusals.inc(code);
+    if (code !== undefined) this.clientErrors.inc(code);
     const template = route || 'none';
     this.answers.inc(method, template, String(status));
     this.durations.add(latencyMs / 1000, template);

@@ -120,20 +120,20 @@ function tell(
   tracer: OtelTracer,
   own: Context,
   span: Span,
-  { id, method, route, status, tenant, code, outcome, phases }: RequestEvent,
+  { id, method, route, status, tenant, code, result, phases }: RequestEvent,
 ): void {
   const attributes: Attributes = {
     'http.request.method': method,
     'http.response.status_code': status,
     'sheaf.request_id': id,
-    'sheaf.outcome': outcome,
+    'sheaf.outcome': result,
   };
   if (route !== '') attributes['http.route'] = route;
   if (tenant !== '') attributes['sheaf.tenant'] = tenant;
   if (code !== undefined) attributes['error.type'] = code;
   span.updateName(route === '' ? method : `${method} ${route}`).setAttributes(attributes);
   // By convention, a client error is not an error of a server span.
-  if (status >= 500 || outcome === 'failed')
+  if (status >= 500 || result === 'failed')
     span.setStatus({ code: SpanStatusCode.ERROR, ...(code !== undefined && { message: code }) });
   if (phases) tellPhases(tracer, own, phases);
 }

@@ -20,7 +20,7 @@ import type {
 import type { Log } from '../base/log.js';
 import { Latch } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
-import { WorkerFault } from './worker-pool.js';
+import { WorkerError } from './worker-pool.js';
 
 /** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */
 const HEAP_MB = 1024;
@@ -53,7 +53,7 @@ export class ArchiveProcess {
       execArgv: [`--max-old-space-size=${HEAP_MB}`],
     });
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
-    this.child.on('error', (error) => this.heard({ told: 'failed', fault: String(error) }));
+    this.child.on('error', (error) => this.heard({ told: 'failed', problem: String(error) }));
     // The notes arrive before the channel is closed.
     this.ended = Promise.all([once(this.child, 'exit'), once(this.child, 'disconnect')]).finally(() => {
       this.hasEnded = true;
@@ -74,7 +74,7 @@ export class ArchiveProcess {
 
   /**
    * Returns the next note, which must be of this type. Rejects with AppError if the process reports a client error, and
-   * with WorkerFault if it fails or ends early.
+   * with WorkerError if it fails or ends early.
    */
   async note<T extends Told>(told: T): Promise<Note<T>> {
     return (await this.next([told])) as Note<T>;
@@ -119,16 +119,16 @@ export class ArchiveProcess {
 
   private async next(wanted: readonly Told[]): Promise<ArchiveNote> {
     while (this.notes.length === 0 && !this.hasEnded) await this.changed.next();
-    const note = this.notes.shift() ?? { told: 'failed', fault: 'an archive process ended too early' };
+    const note = this.notes.shift() ?? { told: 'failed', problem: 'an archive process ended too early' };
     if (wanted.includes(note.told)) return note;
     // The client has disconnected, or the server is stopping.
     if (this.isStopped) throw abandoned();
     if (note.told === 'refused') throw AppError.fromWire(note.error);
     this.log.error(
-      { fault: note.told === 'failed' ? note.fault : `unexpected: ${note.told}` },
+      { fault: note.told === 'failed' ? note.problem : `unexpected: ${note.told}` },
       'an archive process failed',
     );
-    throw new WorkerFault('an archive process failed');
+    throw new WorkerError('an archive process failed');
   }
 }
 

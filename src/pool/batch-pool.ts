@@ -1,6 +1,6 @@
 // The pool of batch workers, which parse, extract and chunk documents off the front thread. It has two groups of
 // threads, so that JSON and plain text never wait for a file that needs a parser. Runs on the front thread.
-import { AppError, type Outcome } from '../api/errors.js';
+import { AppError, type Result } from '../api/errors.js';
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';
 import { createMemoryReport, reportedBytes } from '../base/thread.js';
@@ -126,7 +126,7 @@ class BatchWorkers {
       name,
       transferList: moved ? [moved.buffer] : [],
       signal: tooMuch.signal,
-    }) as Promise<Outcome<unknown>>;
+    }) as Promise<Result<unknown>>;
     try {
       return await taskValue(
         task.catch((error: Error) => refuseTooMuch(error, tooMuch.signal)),

@@ -2,7 +2,7 @@
 // remote), with one request queue per model for queries, documents and rerank pairs. Queries of one turn of the event
 // loop share a message; tenants are served in turn. Runs on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, type Outcome, abandoned } from '../api/errors.js';
+import { AppError, type Result, abandoned } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import { type EndpointCounts, EndpointMeter } from '../base/meters.js';
 import type { Leaving } from '../base/signals.js';
@@ -277,7 +277,7 @@ class EmbedWorkers {
 
   private async request<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
     const task = this.workers.run(request, { transferList }) as Promise<
-      Outcome<QueryVectors | EmbeddedDocuments | RerankScores>
+      Result<QueryVectors | EmbeddedDocuments | RerankScores>
     >;
     const refused = (error: unknown): Promise<never> =>
       Promise.reject(this.closing ? new AppError('shutting_down') : error);

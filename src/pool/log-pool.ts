@@ -3,12 +3,12 @@
 // its message is sent again to its successor; entries that are already stored are not added twice. Runs on the front
 // thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, type Outcome } from '../api/errors.js';
+import { AppError, type Result } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { LogAnswer, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../storage/query-log-commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import { type PendingRequest, RequestQueue } from './request-queue.js';
-import { WorkerFault, WorkerPool, settleAll } from './worker-pool.js';
+import { WorkerError, WorkerPool, settleAll } from './worker-pool.js';
 
 const COMMANDS_MAX = 1024;
 const ATTEMPTS_MAX = 3;
@@ -44,7 +44,7 @@ export class LogPool {
     );
   }
 
-  /** Rejects with AppError (`storage_full`) or WorkerFault. The request may be sent more than once. */
+  /** Rejects with AppError (`storage_full`) or WorkerError. The request may be sent more than once. */
   async request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
     if (this.hasClosed) throw new AppError('shutting_down', undefined, { retryAfterS: 1 });
     return (await this.queue.request({ op, ...request } as LogCommand)) as LogAnswer<O>;
@@ -67,7 +67,7 @@ export class LogPool {
     const commands = batch.map(({ request }) => request);
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       try {
-        settleAll(batch, (await this.worker.run(commands)) as Outcome<Answer>[], this.log);
+        settleAll(batch, (await this.worker.run(commands)) as Result<Answer>[], this.log);
         return;
       } catch (error) {
         this.log.warn({ attempt, reason: (error as Error).message }, 'the log worker died while running commands');
@@ -75,6 +75,6 @@ export class LogPool {
       }
     }
     for (const { reject } of batch)
-      reject(new WorkerFault('the log worker died repeatedly while running these commands'));
+      reject(new WorkerError('the log worker died repeatedly while running these commands'));
   }
 }

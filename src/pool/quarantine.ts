@@ -2,7 +2,7 @@
 // returned or built on; other collections are not affected. Each one is logged once, with its name. A restart clears
 // the quarantine; damage that remains is found again. Runs on the front thread.
 import type { Log } from '../base/log.js';
-import { AppError, type Outcome } from '../api/errors.js';
+import { AppError, type Result } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 
 export class Quarantine {
@@ -38,8 +38,8 @@ export class Quarantine {
       // Only collections' answers that are lists of results are checked; other lists have a field of this name too,
       // such as the error of a failed job.
       if (collection !== undefined && Array.isArray(answer))
-        for (const outcome of answer as (Outcome<unknown> | null)[])
-          if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
+        for (const result of answer as (Result<unknown> | null)[])
+          if (typeof result === 'object' && result && 'error' in result) this.note(AppError.fromWire(result.error));
       return answer;
     } catch (error) {
       if (!this.note(error)) throw error;

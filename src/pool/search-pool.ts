@@ -1,7 +1,7 @@
 // The pool of search workers. Each thread can search all shards, so any thread takes any search. Searches of one turn
 // of the event loop are spread over the least busy threads, one message each; tenants are served in turn. Runs on the
 // front thread.
-import { type Outcome, shardUnavailable } from '../api/errors.js';
+import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { Leaving } from '../base/signals.js';
 import { clearReader } from '../engine/memory/ownership.js';
@@ -66,7 +66,7 @@ export class SearchPool {
   }
 
   /**
-   * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. Aborting the signal
+   * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerError. Aborting the signal
    * removes a waiting search from the queue.
    */
   async request(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
@@ -89,7 +89,7 @@ export class SearchPool {
   private async send(batch: PendingRequest<CollectionSearch, SearchResult>[], isRepeated = false): Promise<void> {
     this.inFlight++;
     try {
-      const results = (await this.workers.run(batch.map(({ request }) => request))) as Outcome<SearchResult>[];
+      const results = (await this.workers.run(batch.map(({ request }) => request))) as Result<SearchResult>[];
       settleAll(batch, results, this.options.log);
     } catch (error) {
       this.options.log.warn({ reason: (error as Error).message }, 'a search worker died while running searches');

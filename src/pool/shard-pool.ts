@@ -1,7 +1,7 @@
 // The shards as seen from the front thread. Each shard has one worker thread that owns it, and two request queues, for
 // reads and writes. A worker that dies is replaced at once; until its successor has opened the shard, requests are
 // rejected with 503 `shard_unavailable` instead of waiting. Runs on the front thread.
-import { type Outcome, shardUnavailable } from '../api/errors.js';
+import { type Result, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { Log } from '../base/log.js';
 import {
@@ -112,7 +112,7 @@ export class ShardPool {
   /**
    * Sends a command to the owner of a shard. Commands of one turn of the event loop share a message; only one message
    * of writes is in flight at a time. Tenants are served in turn. `answered` is called in the order of the answers.
-   * Rejects with AppError (a client error, `shard_unavailable`, `overloaded`) or WorkerFault.
+   * Rejects with AppError (a client error, `shard_unavailable`, `overloaded`) or WorkerError.
    */
   async request<O extends ShardOp>(
     shard: number,
@@ -185,9 +185,9 @@ export class ShardPool {
 
   private async send(shard: number, batch: PendingRequest<ShardCommand, Answer>[]): Promise<void> {
     const { worker } = this.shards[shard] as OwnedShard;
-    let results: Outcome<Answer>[];
+    let results: Result<Answer>[];
     try {
-      results = (await worker.run(batch.map(({ request }) => request))) as Outcome<Answer>[];
+      results = (await worker.run(batch.map(({ request }) => request))) as Result<Answer>[];
     } catch (error) {
       this.options.log.warn({ shard, reason: (error as Error).message }, 'a shard worker died while running commands');
       for (const { reject } of batch) reject(shardUnavailable());

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort, ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { AppError, type ErrorCode, type Outcome } from '../api/errors.js';
+import { AppError, type ErrorCode, type Result } from '../api/errors.js';
 import type { LoadedNote, Log, LogNote } from '../base/log.js';
 import type { PendingRequest } from './request-queue.js';
 
@@ -151,27 +151,23 @@ function threadOf(created: object): { worker: Worker; port: MessagePort } {
 }
 
 /** An internal error in a worker that has been logged; clients get `internal_error`. */
-export class WorkerFault extends Error {
-  override readonly name = 'WorkerFault';
+export class WorkerError extends Error {
+  override readonly name = 'WorkerError';
 }
 
-/** The value of a result. Throws AppError for a client error, and WorkerFault for an internal error. */
-function valueOf<T>(result: Outcome<T>, log: Log): T {
+/** The value of a result. Throws AppError for a client error, and WorkerError for an internal error. */
+function valueOf<T>(result: Result<T>, log: Log): T {
   if ('value' in result) return result.value;
   if ('error' in result) throw AppError.fromWire(result.error);
-  log.error({ fault: result.fault }, 'a worker failed a command');
-  throw new WorkerFault('a worker failed a command');
+  log.error({ fault: result.internalError }, 'a worker failed a command');
+  throw new WorkerError('a worker failed a command');
 }
 
 /** Settles the requests of a batch by their results, which are in the same order. */
-export function settleAll<Q, A>(
-  batch: readonly PendingRequest<Q, A>[],
-  results: readonly Outcome<A>[],
-  log: Log,
-): void {
+export function settleAll<Q, A>(batch: readonly PendingRequest<Q, A>[], results: readonly Result<A>[], log: Log): void {
   batch.forEach(({ resolve, reject }, i) => {
     try {
-      resolve(valueOf(results[i] as Outcome<A>, log));
+      resolve(valueOf(results[i] as Result<A>, log));
     } catch (error) {
       reject(error);
     }
@@ -182,8 +178,8 @@ export function settleAll<Q, A>(
  * The value of a task's result. If the worker died, throws the retryable error `whenDead`; an AppError is rethrown
  * unchanged.
  */
-export async function taskValue<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
-  let result: Outcome<T>;
+export async function taskValue<T>(task: Promise<Result<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
+  let result: Result<T>;
   try {
     result = await task;
   } catch (error) {
@@ -194,10 +190,10 @@ export async function taskValue<T>(task: Promise<Outcome<T>>, whenDead: ErrorCod
   return valueOf(result, log);
 }
 
-/** Throws the AppError or WorkerFault of the first result that failed. */
-export function assertStored(results: readonly Outcome<unknown>[]): void {
+/** Throws the AppError or WorkerError of the first result that failed. */
+export function assertStored(results: readonly Result<unknown>[]): void {
   for (const result of results) {
     if ('error' in result) throw AppError.fromWire(result.error);
-    if ('fault' in result) throw new WorkerFault(result.fault);
+    if ('internalError' in result) throw new WorkerError(result.internalError);
   }
 }

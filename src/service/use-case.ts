@@ -3,7 +3,7 @@
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
 import { AppError, type ErrorCode } from '../api/errors.js';
 import type { Departure } from '../base/signals.js';
-import { WorkerFault } from '../pool/worker-pool.js';
+import { WorkerError } from '../pool/worker-pool.js';
 import type { Actor } from './tenants/actor.js';
 
 /** The caller of a use case, such as an HTTP request. */
@@ -31,10 +31,10 @@ export type UseCases<Routes> = {
  * Returns what `work` returns. The internal error of a worker, which has been logged already, becomes an AppError with
  * `code`.
  */
-export async function withFaultCode<T>(code: ErrorCode, work: () => Promise<T>): Promise<T> {
+export async function withErrorCode<T>(code: ErrorCode, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof WorkerFault ? new AppError(code) : error;
+    throw error instanceof WorkerError ? new AppError(code) : error;
   }
 }

@@ -1,5 +1,6 @@
 // A local HTTP server that answers as a test tells it, and keeps the requests it got: for tests of the client and the
-// command line, which must also meet refusals and broken connections that the real server gives only under load.
+// command line, which must also meet errors for the client and broken connections that the real server gives only under
+// load.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -22,9 +23,9 @@ export interface FakeReply {
  * `hang up` breaks the connection without an answer, `break off` in the middle of one, `break refusal` in the middle of
  * an error; `never` leaves it open.
  */
-export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
+export type Answer = (request: FakeRequest) => Result | Promise<Result>;
 
-export type Outcome = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
+export type Result = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
 
 /** A test, or a test file. */
 export interface Ender {

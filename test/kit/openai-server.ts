@@ -1,7 +1,7 @@
 // A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real
 // HTTP. It keeps what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it
 // (vectorOf, scoreOf).
-import { type Ender, startFakeServer, type FakeReply, type FakeRequest, type Outcome } from './fake-server.js';
+import { type Ender, startFakeServer, type FakeReply, type FakeRequest, type Result } from './fake-server.js';
 
 export interface EmbeddingsRequest {
   model: string;
@@ -30,10 +30,7 @@ export interface OpenAiServerOptions {
   /** How it speaks rerank; absent, Cohere's way. */
   rerank?: 'cohere' | 'tei';
   /** Asked first, with the number of the call from 0: what to do instead of answering; undefined answers. */
-  fail?: (
-    number: number,
-    call: EmbeddingsRequest | RerankRequest,
-  ) => Outcome | undefined | Promise<Outcome | undefined>;
+  fail?: (number: number, call: EmbeddingsRequest | RerankRequest) => Result | undefined | Promise<Result | undefined>;
 }
 
 export interface OpenAiServer {
@@ -54,9 +51,9 @@ export async function startOpenAiServer(t: Ender, options: OpenAiServerOptions):
     else calls.push(call);
     const failure = await options.fail?.(number, call);
     if (failure) return failure;
-    if (method !== 'POST' || !['/v1/embeddings', '/v1/rerank'].includes(path)) return refusal(404, 'Not Found');
+    if (method !== 'POST' || !['/v1/embeddings', '/v1/rerank'].includes(path)) return rejection(404, 'Not Found');
     if (options.apiKey && headers.authorization !== `Bearer ${options.apiKey}`)
-      return refusal(401, `Incorrect API key provided: ${headers.authorization}`);
+      return rejection(401, `Incorrect API key provided: ${headers.authorization}`);
     return path === '/v1/rerank' ? rerank(call, options) : embeddings(call, options);
   });
   return { url: `${url}/v1`, calls, reranks, requests };
@@ -66,10 +63,10 @@ function embeddings(
   { model, input, encoding_format: encoding, dimensions }: EmbeddingsRequest,
   options: OpenAiServerOptions,
 ): FakeReply {
-  if (!Array.isArray(input) || input.length === 0) return refusal(400, '`input` is empty');
+  if (!Array.isArray(input) || input.length === 0) return rejection(400, '`input` is empty');
   if (input.length > (options.inputsMax ?? Infinity))
-    return refusal(413, `batch size ${input.length} > maximum allowed batch size ${options.inputsMax}`);
-  if (input.some((text) => options.refuses?.(text))) return refusal(400, 'a text is too long for the model');
+    return rejection(413, `batch size ${input.length} > maximum allowed batch size ${options.inputsMax}`);
+  if (input.some((text) => options.refuses?.(text))) return rejection(400, 'a text is too long for the model');
   const vectors = input.map((text) => vectorOf(text, dimensions ?? options.dim));
   const asBase64 = encoding === 'base64' && !options.givesLists;
   const data = vectors.map((vector, index) => ({
@@ -90,12 +87,12 @@ function rerank(
 ): FakeReply {
   const passages = shape === 'tei' ? texts : documents;
   if (!passages)
-    return refusal(
+    return rejection(
       422,
       `Failed to deserialize the JSON body: missing field \`${shape === 'tei' ? 'texts' : 'documents'}\``,
     );
   if (passages.length > inputsMax)
-    return refusal(422, `batch size ${passages.length} > maximum allowed batch size ${inputsMax}`);
+    return rejection(422, `batch size ${passages.length} > maximum allowed batch size ${inputsMax}`);
   const scored = passages
     .map((text, index) => ({ index, score: scoreOf(query, text) }))
     .sort((a, b) => b.score - a.score);
@@ -112,7 +109,7 @@ function rerank(
   };
 }
 
-const refusal = (status: number, message: string): FakeReply => ({
+const rejection = (status: number, message: string): FakeReply => ({
   status,
   json: { error: { message, type: 'invalid_request_error' } },
 });

@@ -10,7 +10,7 @@ import { pdf } from './extract.js';
 import { SILENT } from './log.js';
 import { tempDirectory } from './temp.js';
 
-/** What was logged at level error: faults of ours. */
+/** What was logged at level error: internal errors. */
 export const faults: unknown[] = [];
 const log = { ...SILENT, error: (fields: object) => void faults.push(fields) };
 export const settings = {

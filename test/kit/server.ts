@@ -23,7 +23,7 @@ const THREADS = {
 
 export interface TestServer extends RunningServer {
   readonly url: string;
-  /** What was logged at level error: faults of ours. */
+  /** What was logged at level error: internal errors. */
   readonly faults: string[];
   /** One JSON request; `body` that is no string or bytes is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -67,7 +67,7 @@ export async function startTestServer(
   return test;
 }
 
-/** Asserts that the answer is a refusal with this status and code; resolves with its body. */
+/** Asserts that the answer is an error for the client with this status and code; resolves with its body. */
 export async function refused(answer: Promise<Answer>, status: number, code: string): Promise<Answer['json']> {
   const { status: got, json } = await answer;
   assert.deepEqual([got, json.code, json.ok], [status, code, false], JSON.stringify(json));

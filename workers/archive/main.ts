@@ -2,10 +2,10 @@
 // and exits. It is a process rather than a thread, because LMDB lets other processes read regardless of the threads
 // that own the environments, and because its memory and CPU time are then separate. It runs at lower priority than the
 // server, and exits when the server is gone.
-import { ArchiveFault, type ArchiveCode } from '../../src/archive/format.js';
+import { ArchiveError, type ArchiveCode } from '../../src/archive/format.js';
 import { ArchiveReader } from '../../src/archive/reader.js';
 import { assert, defined } from '../../src/base/assert.js';
-import { faultOf } from '../../src/base/thread.js';
+import { internalErrorOf } from '../../src/base/thread.js';
 import type { ArchiveTask, ReadTask } from '../../src/archive/messages.js';
 import { AppError } from '../../src/api/errors.js';
 import { handOver, nextOrder, tell, theTask, writeArchive, yieldCpu } from './commands.js';
@@ -32,9 +32,9 @@ async function run(task: ArchiveTask): Promise<void> {
     await (task.op === 'write' ? writeArchive(task) : readArchive(task));
     await tell({ told: 'done' });
   } catch (error) {
-    const refusal = error instanceof ArchiveFault ? error.refusal(code) : error;
-    if (refusal instanceof AppError) await tell({ told: 'refused', error: refusal.toWire() });
-    else await tell({ told: 'failed', fault: faultOf(error) });
+    const clientError = error instanceof ArchiveError ? error.clientError(code) : error;
+    if (clientError instanceof AppError) await tell({ told: 'refused', error: clientError.toWire() });
+    else await tell({ told: 'failed', problem: internalErrorOf(error) });
     process.exitCode = 1;
   }
   if (process.connected) process.disconnect();

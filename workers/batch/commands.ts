@@ -7,7 +7,7 @@ import { AppError, type ErrorCode, invalidField } from '../../src/api/errors.js'
 import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
 import { REPORTED_NAME_CHARACTERS_MAX } from '../../src/api/limits.js';
 import { toVector } from '../../src/api/numbers.js';
-import { faultOf } from '../../src/base/thread.js';
+import { internalErrorOf } from '../../src/base/thread.js';
 import { type SplitBatch, sliceItems, splitBatch, textsOfLines } from '../../src/extract/batch-body.js';
 import { cut } from '../../src/extract/chunks.js';
 import { type Extracted, flowOf } from '../../src/extract/extracted.js';
@@ -180,21 +180,21 @@ const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 /** Prepares the items of a slice. Throws AppError `invalid_json` for a malformed line if `malformed` is `batch`. */
 export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const groups = new GroupBuilder(request.space.dim);
-  const faults: string[] = [];
+  const internalErrors: string[] = [];
   const items = textsOfLines(request.bytes).map((line, place): PreparedItem => {
-    const prepared = prepareItem(line, request, faults);
+    const prepared = prepareItem(line, request, internalErrors);
     if ('error' in prepared) return prepared;
     groups.add(shardOf(prepared.docid, request.shards), place, prepared);
     return { docid: prepared.docid, chunks: prepared.chunks };
   });
-  return { items, groups: groups.finish(), faults };
+  return { items, groups: groups.finish(), internalErrors };
 }
 
 /** Prepares one item. An internal error is reported in `faults`, and fails only this item. */
 function prepareItem(
   line: string | undefined,
   request: PrepareLinesRequest,
-  faults: string[],
+  internalErrors: string[],
 ): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
   let value: unknown;
   try {
@@ -204,10 +204,13 @@ function prepareItem(
       throw new AppError('invalid_json', 'The item is not well-formed JSON in UTF-8.');
     return prepareInput(readIngestBody(value, line), request);
   } catch (error) {
-    const refusal = error instanceof AppError ? error : new AppError('ingest_failed');
-    if (refusal.code === 'invalid_json' && request.malformed === 'batch') throw new AppError('invalid_json');
-    if (refusal !== error) faults.push(faultOf(error));
-    return { ...docidIn(value), error: { code: ITEM_CODES[refusal.code] ?? refusal.code, message: refusal.message } };
+    const clientError = error instanceof AppError ? error : new AppError('ingest_failed');
+    if (clientError.code === 'invalid_json' && request.malformed === 'batch') throw new AppError('invalid_json');
+    if (clientError !== error) internalErrors.push(internalErrorOf(error));
+    return {
+      ...docidIn(value),
+      error: { code: ITEM_CODES[clientError.code] ?? clientError.code, message: clientError.message },
+    };
   }
 }
 

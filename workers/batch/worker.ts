@@ -1,7 +1,7 @@
 // The thread module of batch workers, which parse, extract and chunk documents, one task at a time. Tasks come from
 // src/pool/batch-pool.ts.
 import { workerData } from 'node:worker_threads';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
 import { noteLoaded, reportMemory, yieldToSearches } from '../../src/base/thread.js';
 import type {
@@ -20,11 +20,11 @@ import { prepareDocument, prepareLines as prepareSlice, sliceBatch } from './com
 yieldToSearches();
 noteLoaded();
 
-export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Outcome<PrepareAnswer>> {
+export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Result<PrepareAnswer>> {
   return reported(report, () => prepareDocument(request, workerData as BatchWorkerStart), sharedIn);
 }
 
-export function splitBatch({ report, ...request }: SplitBatchRequest & Reported): Promise<Outcome<LineSlice[]>> {
+export function splitBatch({ report, ...request }: SplitBatchRequest & Reported): Promise<Result<LineSlice[]>> {
   return reported(
     report,
     () => sliceBatch(request),
@@ -32,7 +32,7 @@ export function splitBatch({ report, ...request }: SplitBatchRequest & Reported)
   );
 }
 
-export function prepareLines({ report, ...request }: PrepareLinesRequest & Reported): Promise<Outcome<PreparedLines>> {
+export function prepareLines({ report, ...request }: PrepareLinesRequest & Reported): Promise<Result<PreparedLines>> {
   return reported(
     report,
     () => prepareSlice(request),
@@ -45,7 +45,7 @@ async function reported<T>(
   report: SharedArrayBuffer,
   work: () => T | Promise<T>,
   movedIn: (answer: T) => ArrayBuffer[],
-): Promise<Outcome<T>> {
+): Promise<Result<T>> {
   const stop = reportMemory(report);
   try {
     return await resultOf(work, movedIn);

@@ -1,7 +1,7 @@
 // The thread module of embed workers, which turn texts into vectors, and pairs of texts into scores. Messages come from
 // src/pool/embed-pool.ts, several at a time.
 import { workerData } from 'node:worker_threads';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
 import { noteForLog, noteLoaded, yieldToSearches } from '../../src/base/thread.js';
 import { loadModels } from '../../src/embedding/load.js';
@@ -15,7 +15,7 @@ if (start.role === 'documents') yieldToSearches();
 const models = await loadModels(start, noteForLog);
 noteLoaded();
 
-export function run(request: EmbedRequest): Promise<Outcome<Answer>> {
+export function run(request: EmbedRequest): Promise<Result<Answer>> {
   return resultOf(() => answer(models, request), movedIn);
 }
 

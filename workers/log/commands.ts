@@ -1,9 +1,9 @@
 // Runs the commands of the log worker. Adjacent appends share a commit; an error fails only its own command. Entries
 // are removed in the background. Runs in the log worker only.
-import { AppError, type Outcome } from '../../src/api/errors.js';
+import { AppError, type Result } from '../../src/api/errors.js';
 import type { CollectionId } from '../../src/api/ids.js';
 import { AssertionFailed } from '../../src/base/assert.js';
-import { faultOf } from '../../src/base/thread.js';
+import { internalErrorOf } from '../../src/base/thread.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
 import type {
   LogCommands as Commands,
@@ -120,19 +120,19 @@ export class LogCommands {
     this.removal = new Removal(store, bounds, report);
   }
 
-  run(commands: readonly LogCommand[]): Outcome<Answer>[] {
-    const outcomes: Outcome<Answer>[] = [];
-    while (outcomes.length < commands.length) {
-      const appends = appendsFrom(commands, outcomes.length);
+  run(commands: readonly LogCommand[]): Result<Answer>[] {
+    const results: Result<Answer>[] = [];
+    while (results.length < commands.length) {
+      const appends = appendsFrom(commands, results.length);
       if (appends.length > 0) {
-        const outcome = attempt(() => this.append(appends));
-        outcomes.push(...appends.map(() => outcome));
+        const result = attempt(() => this.append(appends));
+        results.push(...appends.map(() => result));
       } else {
-        const command = commands[outcomes.length] as Exclude<LogCommand, { op: 'append' }>;
-        outcomes.push(attempt(() => (this.handlers[command.op] as (request: typeof command) => Answer)(command)));
+        const command = commands[results.length] as Exclude<LogCommand, { op: 'append' }>;
+        results.push(attempt(() => (this.handlers[command.op] as (request: typeof command) => Answer)(command)));
       }
     }
-    return outcomes;
+    return results;
   }
 
   private append(appends: readonly LogRequest<'append'>[]): null {
@@ -177,7 +177,7 @@ function appendsFrom(commands: readonly LogCommand[], at: number): LogRequest<'a
 }
 
 /** Returns errors as results, except a failed assertion, which is rethrown. */
-export function attempt(work: () => Answer): Outcome<Answer> {
+export function attempt(work: () => Answer): Result<Answer> {
   try {
     return { value: work() };
   } catch (error) {
@@ -187,6 +187,6 @@ export function attempt(work: () => Answer): Outcome<Answer> {
         error: new AppError('collection_damaged', 'Entries of the query log are damaged on disk.').toWire(),
       };
     if (error instanceof AssertionFailed) throw error;
-    return { fault: faultOf(error) };
+    return { internalError: internalErrorOf(error) };
   }
 }

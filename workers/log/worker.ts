@@ -2,10 +2,10 @@
 // commands that the front thread sends (src/pool/log-pool.ts), one at a time and in order. A worker that replaces a
 // dead one reopens the store (see src/storage/lmdb.ts).
 import { workerData } from 'node:worker_threads';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
 import { Latch } from '../../src/base/read-gate.js';
-import { endThread, faultOf, noteForLog, noteLoaded, takesOver } from '../../src/base/thread.js';
+import { endThread, internalErrorOf, noteForLog, noteLoaded, takesOver } from '../../src/base/thread.js';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
 import { QueryLogStore } from '../../src/storage/query-log.js';
 import { attempt, LogCommands } from './commands.js';
@@ -18,7 +18,7 @@ noteLoaded();
  * Runs one batch; the results are in the order of the commands. A failed assertion ends this thread and with it the
  * batch.
  */
-export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<never> {
+export function run(batch: LogCommand[]): Result<LogAnswer<LogOp>>[] | Promise<never> {
   try {
     const opened = attempt(() => ((commands ??= open()), null));
     return 'value' in opened ? (commands as LogCommands).run(batch) : batch.map(() => opened);
@@ -39,6 +39,6 @@ function open(): LogCommands {
     Latch.at(latches, QUERY_LOG),
   );
   return new LogCommands(store, bounds, (error) =>
-    noteForLog('error', { fault: faultOf(error) }, 'the log worker failed in the background'),
+    noteForLog('error', { fault: internalErrorOf(error) }, 'the log worker failed in the background'),
   );
 }

@@ -3,9 +3,9 @@
 // none, so searches do not wait for writes, and its death affects only the searches it was running. Any number of these
 // threads can run concurrently.
 import { workerData } from 'node:worker_threads';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { endThread, noteLoaded } from '../../src/base/thread.js';
-import { outcomeOf } from '../../src/engine/errors.js';
+import { resultOf } from '../../src/engine/errors.js';
 import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
@@ -14,20 +14,20 @@ const shards = new ShardSet(workerData as SearchWorkerStart);
 noteLoaded();
 
 /** Runs the searches of one message; the results are in their order. A failed assertion ends this thread. */
-export function run(searches: readonly CollectionSearch[]): Outcome<SearchResult>[] | Promise<never> {
+export function run(searches: readonly CollectionSearch[]): Result<SearchResult>[] | Promise<never> {
   try {
-    const outcomes = searches.map(attempt);
+    const results = searches.map(attempt);
     shards.tellCounts();
-    return outcomes;
+    return results;
   } catch (error) {
     return endThread(error);
   }
 }
 
-function attempt(asked: CollectionSearch): Outcome<SearchResult> {
+function attempt(asked: CollectionSearch): Result<SearchResult> {
   try {
     return { value: search(shards, asked) };
   } catch (error) {
-    return outcomeOf(error, asked.collection.id);
+    return resultOf(error, asked.collection.id);
   }
 }

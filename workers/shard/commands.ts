@@ -1,7 +1,7 @@
 // Dispatches the commands of a shard worker to the owner of its shard. Reads run one by one; adjacent document writes
 // share a commit. The worker of shard 0 also handles the catalog.
 import { join } from 'node:path';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
 import { CATALOG, SharedMeters, placeOfShard } from '../../src/base/meters.js';
 import { Latch } from '../../src/base/read-gate.js';
@@ -18,13 +18,13 @@ import {
   textVectors,
   totals,
 } from '../../src/engine/documents.js';
-import { outcomeOf } from '../../src/engine/errors.js';
+import { resultOf } from '../../src/engine/errors.js';
 import { Arenas, Kernel } from '../../src/engine/memory/arena.js';
 import { ShardOwner } from '../../src/engine/owner.js';
 import { indexing, prepare } from '../../src/engine/segments/indexes.js';
 import { memoryUse, searchEfOf } from '../../src/engine/segments/segment.js';
 import type { Shard } from '../../src/engine/shard.js';
-import { outcomesOf, refsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
+import { refsOf, resultsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
 import {
   type SegmentCommand,
   type ShardAnswer,
@@ -128,24 +128,24 @@ export class Commands {
   ) {}
 
   /** Runs a batch once the segments it needs are loaded and it may change memory; other batches can run meanwhile. */
-  async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
+  async run(commands: readonly ShardCommand[]): Promise<Result<Answer>[]> {
     await this.owner?.whenReady(refsOf(commands.filter(needsSegment)), commands.some(changesMemory));
     return this.runNow(commands);
   }
 
-  private runNow(commands: readonly ShardCommand[]): Outcome<Answer>[] {
-    const outcomes: Outcome<Answer>[] = [];
+  private runNow(commands: readonly ShardCommand[]): Result<Answer>[] {
+    const results: Result<Answer>[] = [];
     for (let at = 0; at < commands.length; ) {
       const end = endOfWrites(commands, at);
       if (end > at) {
-        outcomes.push(...this.write(commands.slice(at, end).filter(isWrite)));
+        results.push(...this.write(commands.slice(at, end).filter(isWrite)));
         at = end;
       } else {
-        outcomes.push(this.attempt(commands[at++] as Exclude<ShardCommand, WriteCommand>));
+        results.push(this.attempt(commands[at++] as Exclude<ShardCommand, WriteCommand>));
       }
     }
     this.owner?.wake();
-    return outcomes;
+    return results;
   }
 
   /** Writes a checkpoint of what has changed, and closes the environments. */
@@ -154,16 +154,16 @@ export class Commands {
     this.catalog?.close();
   }
 
-  private write(commands: readonly WriteCommand[]): Outcome<Answer>[] {
-    return outcomesOf(commands, writeAll(this.shard, singleWrites(commands)));
+  private write(commands: readonly WriteCommand[]): Result<Answer>[] {
+    return resultsOf(commands, writeAll(this.shard, singleWrites(commands)));
   }
 
-  private attempt(command: Exclude<ShardCommand, WriteCommand>): Outcome<Answer> {
+  private attempt(command: Exclude<ShardCommand, WriteCommand>): Result<Answer> {
     try {
       const handler = this.handlers[command.op] as (request: typeof command) => Answer;
       return { value: handler(command) };
     } catch (error) {
-      return outcomeOf(error, collectionIn(command));
+      return resultOf(error, collectionIn(command));
     }
   }
 

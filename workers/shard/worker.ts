@@ -3,7 +3,7 @@
 // front thread sends (src/pool/shard-pool.ts). An internal error in a batch ends it, and its successor recovers the
 // shard.
 import { workerData } from 'node:worker_threads';
-import type { Outcome } from '../../src/api/errors.js';
+import type { Result } from '../../src/api/errors.js';
 import { endThread, noteForLog, noteLoaded, takesOver, yieldToSearches } from '../../src/base/thread.js';
 import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
 import { Commands } from './commands.js';
@@ -14,7 +14,7 @@ const commands = new Commands(start, takesOver(start.starts, start.shard), noteF
 noteLoaded();
 
 /** Runs one batch; the results are in the order of its commands. A failed assertion ends this thread. */
-export async function run(batch: readonly ShardCommand[]): Promise<Outcome<ShardAnswer<ShardOp>>[]> {
+export async function run(batch: readonly ShardCommand[]): Promise<Result<ShardAnswer<ShardOp>>[]> {
   try {
     return await commands.run(batch);
   } catch (error) {

@@ -26,12 +26,12 @@ export const HEADER_BYTES = 128;
 export const CHECKED_START = OFFSETS.sha256 + SHA256_BYTES;
 
 /** The property of the format that a file violates. */
-export type EmbedderFileFault = 'length' | 'magic' | 'version' | 'checksum' | 'layout';
+export type EmbedderFileProblem = 'length' | 'magic' | 'version' | 'checksum' | 'layout';
 
 export class EmbedderFileError extends Error {
   override readonly name = 'EmbedderFileError';
   constructor(
-    readonly fault: EmbedderFileFault,
+    readonly problem: EmbedderFileProblem,
     message: string,
   ) {
     super(`embedder.bin: ${message}`);
@@ -95,8 +95,8 @@ function checkEnvelope(bytes: Uint8Array, version: number, fileBytes: number): v
   check(stored.equals(actual), 'checksum', 'its bytes do not match its checksum');
 }
 
-function check(condition: boolean, fault: EmbedderFileFault, message: string): void {
-  if (!condition) throw new EmbedderFileError(fault, message);
+function check(condition: boolean, problem: EmbedderFileProblem, message: string): void {
+  if (!condition) throw new EmbedderFileError(problem, message);
 }
 
 // The decoders copy first: the bytes may be shared memory, which TextDecoder rejects, and floats require alignment.

@@ -68,7 +68,7 @@ interface BatcherOptions {
   /** Tokens of a run, including padding. A longer text runs alone; 0 makes every text run alone. */
   runTokensMax: number;
   /** Called once per message that has failed texts. */
-  report: (fault: string) => void;
+  report: (failure: string) => void;
 }
 
 export class Batcher {
@@ -207,7 +207,7 @@ async function dependsOnBatch(vectorize: Vectorize, encode: (text: string) => En
 export async function openOnnxEmbedder(
   model: OnnxModel,
   threads: number,
-  report: (fault: string) => void,
+  report: (failure: string) => void,
 ): Promise<Embedder> {
   const { padId, encode } = loadTokenizer(model.directory, model.tokensMax);
   const session = await openSession(model.directory, model.file, threads, padId);

@@ -108,8 +108,8 @@ export class EmbeddingsCalls {
   async deliver(items: readonly Item[]): Promise<void> {
     const { asksBase64 } = this;
     try {
-      const refusal = await this.try(items, true);
-      if (refusal) await this.afterRefusal(items, refusal, asksBase64 === this.asksBase64);
+      const rejection = await this.try(items, true);
+      if (rejection) await this.afterRejection(items, rejection, asksBase64 === this.asksBase64);
     } catch (error) {
       this.fail(items, error);
     }
@@ -149,9 +149,9 @@ export class EmbeddingsCalls {
   }
 
   /** `isOfEncoding` is whether the encoding of the rejected call is still in use. */
-  private async afterRefusal(items: readonly Item[], refusal: CallError, isOfEncoding: boolean): Promise<void> {
+  private async afterRejection(items: readonly Item[], rejection: CallError, isOfEncoding: boolean): Promise<void> {
     const blame = isOfEncoding ? await this.blame() : 'encoding';
-    if (blame === 'everything') throw this.endpoint.unavailable(refusal.message);
+    if (blame === 'everything') throw this.endpoint.unavailable(rejection.message);
     const left = { calls: CALLS_MAX };
     if (blame === 'texts') await this.isolate(items, left);
     else await this.attempt(items, left);

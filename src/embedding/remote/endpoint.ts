@@ -12,14 +12,14 @@ import { RateLimiter } from './rate-limiter.js';
  * `transient`: the same call may succeed later. `refused`: the endpoint rejects this body but may accept another.
  * `broken`: neither, until the configuration of either side changes.
  */
-type CallFault = 'transient' | 'refused' | 'broken';
+type CallFailure = 'transient' | 'refused' | 'broken';
 
 /** A failed call. It never leaves the worker; clients see only `embedder_unavailable`. */
 export class CallError extends Error {
   override readonly name = 'CallError';
 
   constructor(
-    readonly fault: CallFault,
+    readonly failure: CallFailure,
     message: string,
     /** The delay that the endpoint asked for. */
     readonly retryAfterMs = 0,
@@ -32,7 +32,7 @@ const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
 /** Besides all 5xx. OpenAI's own clients retry 408, 409 and 429; 425 means "too early" (RFC 8470). */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-function faultOfStatus(status: number): CallFault {
+function failureOfStatus(status: number): CallFailure {
   if (REFUSED.has(status)) return 'refused';
   return status >= 500 || TRANSIENT.has(status) ? 'transient' : 'broken';
 }
@@ -71,7 +71,7 @@ export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, t
       redirect: 'manual',
       signal,
     });
-    if (!response.ok) throw await refusalOf(response, apiKey);
+    if (!response.ok) throw await rejectionOf(response, apiKey);
     const bytes = await read(response, answerBytesMax);
     if (bytes.length > answerBytesMax)
       throw new CallError('broken', `its answer has more than ${answerBytesMax} bytes`);
@@ -93,7 +93,7 @@ async function read(response: Response, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function refusalOf(response: Response, apiKey: string): Promise<CallError> {
+async function rejectionOf(response: Response, apiKey: string): Promise<CallError> {
   const { status } = response;
   const retryAfter = response.headers.get('retry-after');
   // Servers that reject a key often quote it.
@@ -103,7 +103,7 @@ async function refusalOf(response: Response, apiKey: string): Promise<CallError>
     : excerptOf(await read(response, ERROR_BYTES_MAX).catch(() => Buffer.alloc(0)), apiKey);
   if (isOfKey) await response.body?.cancel();
   return new CallError(
-    faultOfStatus(status),
+    failureOfStatus(status),
     `status ${status} ${text}`,
     retryAfter === null ? 0 : (parseRetryAfterMs(retryAfter, Date.now()) ?? 0),
   );
@@ -181,7 +181,7 @@ export class RemoteEndpoint {
     const untilMs = this.nowMs() + WAIT_MAX_MS[call.purpose];
     const isWorthRetry = (error: unknown): boolean =>
       error instanceof CallError &&
-      error.fault === 'transient' &&
+      error.failure === 'transient' &&
       error.retryAfterMs <= WAIT_MAX_MS[call.purpose] &&
       (call.purpose === 'passage' || this.nowMs() < untilMs);
     const backoff = new ExponentialBackoff({ initialDelay: BACKOFF_FIRST_MS, maxDelay: BACKOFF_MAX_MS[call.purpose] });
@@ -190,7 +190,7 @@ export class RemoteEndpoint {
         ({ attempt }) => this.try(call, attempt === 0, untilMs),
       );
     } catch (error) {
-      if (!(error instanceof CallError) || error.fault === 'refused') throw error;
+      if (!(error instanceof CallError) || error.failure === 'refused') throw error;
       throw this.unavailable(error.message, error.retryAfterMs);
     }
   }

@@ -74,7 +74,7 @@ type RunPairs = (pairs: readonly Encoding[]) => Promise<Float32Array>;
 export async function openCrossEncoder(
   { directory, file, tokensMax }: OnnxReranker,
   threads: number,
-  report: (fault: string) => void,
+  report: (failure: string) => void,
 ): Promise<Reranker> {
   const { padId, contentOf } = loadTokenizer(directory, tokensMax);
   const encoder = createPairEncoder(pairFrameOf(openTokenizer(directory)), contentOf, tokensMax);

@@ -48,13 +48,13 @@ export class EndpointReranker implements Reranker {
   async score(query: string, texts: readonly string[], traceparent?: string): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array(0);
     if (texts.length > this.textsMax) return this.scoreHalves(query, texts, traceparent);
-    const refusals: CallError[] = [];
+    const rejections: CallError[] = [];
     for (const shape of this.shape ? [this.shape] : (['cohere', 'tei'] as const)) {
       const answered = await this.tried(shape, query, texts, traceparent);
       if (!(answered instanceof CallError)) return answered;
-      refusals.push(answered);
+      rejections.push(answered);
     }
-    if (texts.length <= TEXTS_MIN) throw this.endpoint.unavailable(refusals.map(({ message }) => message).join('; '));
+    if (texts.length <= TEXTS_MIN) throw this.endpoint.unavailable(rejections.map(({ message }) => message).join('; '));
     // If these few are rejected too, the number of texts is not the cause.
     await this.score(query, texts.slice(0, TEXTS_MIN), traceparent);
     const scores = await this.scoreHalves(query, texts, traceparent);

@@ -1,10 +1,10 @@
 // Commands that write several documents: they are split into single writes, which are committed together with those of
 // neighbouring commands, and the results are put together again for each command. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
-import type { Outcome } from '../../api/errors.js';
+import type { Result } from '../../api/errors.js';
 import { DamagedRecord } from '../../storage/damage.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
-import { outcomeOf } from '../errors.js';
+import { resultOf } from '../errors.js';
 import type { Shard } from '../shard.js';
 import type { SegmentCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
 import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
@@ -30,14 +30,14 @@ function singlesOf(command: WriteCommand): DocumentWrite[] {
  * The result of each command from the results of its single writes. A command with several documents has a result for
  * each of them.
  */
-export function outcomesOf(
+export function resultsOf(
   commands: readonly WriteCommand[],
-  outcomes: readonly Outcome<WriteAnswer>[],
-): Outcome<ShardAnswer<WriteCommand['op']>>[] {
+  results: readonly Result<WriteAnswer>[],
+): Result<ShardAnswer<WriteCommand['op']>>[] {
   let at = 0;
-  return commands.map((command): Outcome<ShardAnswer<WriteCommand['op']>> => {
-    if (!('ends' in command)) return outcomes[at++] as Outcome<WriteAnswer>;
-    const own = outcomes.slice(at, (at += command.ends.length));
+  return commands.map((command): Result<ShardAnswer<WriteCommand['op']>> => {
+    if (!('ends' in command)) return results[at++] as Result<WriteAnswer>;
+    const own = results.slice(at, (at += command.ends.length));
     return { value: own as ShardAnswer<'putMany'> };
   });
 }
@@ -92,12 +92,12 @@ function rowsOf({ chunks }: PackedDocuments): Span[] {
  * in a commit of its own, so that damage in one collection does not stop the others. If the commit fails, nothing is
  * applied. Results are in the order of the writes.
  */
-export function writeAll(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
+export function writeAll(shard: Shard, writes: readonly DocumentWrite[]): Result<WriteAnswer>[] {
   try {
     return applyWrites(shard, writes);
   } catch (error) {
     if (error instanceof DamagedRecord && writes.length > 1) return writes.flatMap((write) => writeAll(shard, [write]));
-    const outcome = outcomeOf(error, writes[0]?.collection.id);
-    return writes.map(() => outcome);
+    const result = resultOf(error, writes[0]?.collection.id);
+    return writes.map(() => result);
   }
 }

@@ -2,7 +2,7 @@
 // survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
 // number: the same commands in the same order give the same shard on any machine.
 import type { CollectionGroup, CollectionRef, IndexingState, MemoryUse, SearchEf } from '../../api/collections.js';
-import type { Outcome } from '../../api/errors.js';
+import type { Result } from '../../api/errors.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
@@ -83,7 +83,7 @@ export interface ShardCommands extends CatalogCommands {
   /** Several puts in order, in one commit. Each has its own result. */
   putMany: {
     request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments;
-    answer: Outcome<{ chunks: number; version: number }>[];
+    answer: Result<{ chunks: number; version: number }>[];
   };
   /**
    * Writes documents to a shadow collection, with their versions in the source. A document that the shadow collection
@@ -92,7 +92,7 @@ export interface ShardCommands extends CatalogCommands {
    */
   putStaged: {
     request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments;
-    answer: Outcome<{ chunks: number }>[];
+    answer: Result<{ chunks: number }>[];
   };
   /**
    * Copies documents after `after`, with vectors, that a shadow collection lacks of its source. Answers the last

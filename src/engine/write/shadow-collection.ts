@@ -4,7 +4,7 @@
 import { assert } from '../../base/assert.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
-import { AppError, type Outcome } from '../../api/errors.js';
+import { AppError, type Result } from '../../api/errors.js';
 import type { CollectionRef } from '../../api/collections.js';
 import { joinDocuments, packDocument, type PreparedDocument } from '../../text/prepared-document.js';
 import type { DocumentRecord } from '../../storage/records.js';
@@ -160,9 +160,9 @@ function vectorsOf(txn: ShardTxn, source: CollectionRef, { docid, chunkCount }: 
   return vectors;
 }
 
-function assertStored(outcomes: readonly Outcome<unknown>[]): void {
-  for (const outcome of outcomes) {
-    if ('error' in outcome) throw AppError.fromWire(outcome.error);
-    if ('fault' in outcome) throw new Error(outcome.fault);
+function assertStored(results: readonly Result<unknown>[]): void {
+  for (const result of results) {
+    if ('error' in result) throw AppError.fromWire(result.error);
+    if ('internalError' in result) throw new Error(result.internalError);
   }
 }

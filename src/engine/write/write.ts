@@ -3,7 +3,7 @@
 // visible. A batch that fails to commit leaves store and memory as they were. A dual write goes to the shadow
 // collections in the same transaction. Reads no clock and no random number. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
-import { AppError, type Outcome } from '../../api/errors.js';
+import { AppError, type Result } from '../../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
 import { assert, defined } from '../../base/assert.js';
 import { unshared } from '../../base/bytes.js';
@@ -11,7 +11,7 @@ import { LEAVING_CHUNKS_MIN, type LeavingDocument } from '../../storage/large-re
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { ShardWriteTxn } from '../../storage/shard-store.js';
 import { type PreparedDocument, unpackDocument } from '../../text/prepared-document.js';
-import { refusalOf } from '../errors.js';
+import { clientErrorOf } from '../errors.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
 import type { Segment } from '../segments/segment.js';
@@ -270,12 +270,12 @@ interface Target {
  * Applies `writes` in order. A write that fails with a client error does not affect the others. Throws if the commit
  * fails, and then none is applied.
  */
-export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
+export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Result<WriteAnswer>[] {
   const batch = new WriteBatch(shard);
   try {
-    const outcomes = shard.store.write((txn) => batch.applyAll(txn, writes));
+    const results = shard.store.write((txn) => batch.applyAll(txn, writes));
     batch.rows.publish();
-    return outcomes;
+    return results;
   } catch (error) {
     batch.rows.discard();
     throw error;
@@ -289,19 +289,19 @@ class WriteBatch {
     this.rows = new RowChanges(shard);
   }
 
-  applyAll(txn: ShardWriteTxn, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
-    const outcomes = writes.map((write) => this.apply(txn, write));
+  applyAll(txn: ShardWriteTxn, writes: readonly DocumentWrite[]): Result<WriteAnswer>[] {
+    const results = writes.map((write) => this.apply(txn, write));
     this.rows.log(txn);
-    return outcomes;
+    return results;
   }
 
-  private apply(txn: ShardWriteTxn, write: DocumentWrite): Outcome<WriteAnswer> {
+  private apply(txn: ShardWriteTxn, write: DocumentWrite): Result<WriteAnswer> {
     try {
       return { value: this.answer(txn, write) };
     } catch (error) {
-      const refusal = refusalOf(error);
-      if (!refusal) throw error;
-      return { error: refusal.toWire() };
+      const clientError = clientErrorOf(error);
+      if (!clientError) throw error;
+      return { error: clientError.toWire() };
     }
   }
 

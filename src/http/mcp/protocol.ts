@@ -35,7 +35,7 @@ export async function createProtocol(calls: RouteCalls): Promise<Protocol> {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (!tool)
-      return refusal(
+      return clientError(
         `There is no tool ${JSON.stringify(params.name)} for this key. Tools: ${tools.map(({ name }) => name).join(', ')}.`,
       );
     return called(tool, calls, params.arguments ?? {});
@@ -61,10 +61,10 @@ async function called(tool: Tool, calls: RouteCalls, input: Record<string, unkno
     const { text, structured } = await tool.call(calls, input);
     return { content: [{ type: 'text', text }], structuredContent: structured };
   } catch (error) {
-    if (error instanceof AppError) return refusal(`${error.message} (${error.code})`);
-    calls.fault = error instanceof Error ? error : new Error(String(error));
-    return refusal('The server failed.');
+    if (error instanceof AppError) return clientError(`${error.message} (${error.code})`);
+    calls.internalError = error instanceof Error ? error : new Error(String(error));
+    return clientError('The server failed.');
   }
 }
 
-const refusal = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });
+const clientError = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });

@@ -21,7 +21,7 @@ const NAMED_MAX = 50;
 
 export class RouteCalls {
   /** The internal error of a call, if there was one. */
-  fault: Error | undefined;
+  internalError: Error | undefined;
 
   constructor(
     private readonly routes: ReadonlyMap<string, Route>,

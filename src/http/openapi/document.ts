@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
 import { PATH_PARAMETERS } from '../../api/parameters.js';
-import type { Access, BodyKind, Content, ForeignRefusal, RouteDefinition, Schema, Tag } from '../../api/route.js';
+import type { Access, BodyKind, Content, ForeignError, RouteDefinition, Schema, Tag } from '../../api/route.js';
 import { assert } from '../../base/assert.js';
 import { type Answer, encodeError, encodeReply, statusOf } from '../envelope.js';
 import { componentSchemas, mapped, refTo } from './schemas.js';
@@ -146,10 +146,10 @@ type HeaderName = keyof typeof HEADERS;
 function responsesOf(route: RouteDefinition): Record<string, object> {
   const errors = codesByStatus(route);
   const fine = route.successes.map((status) => [status, success(route, status)]);
-  const statuses = new Set([...errors.keys(), ...Object.keys(route.foreignRefusals ?? {}).map(Number)]);
+  const statuses = new Set([...errors.keys(), ...Object.keys(route.foreignErrors ?? {}).map(Number)]);
   const refused = [...statuses]
     .sort((a, b) => a - b)
-    .map((status) => [status, refusal(route, status, errors.get(status) ?? [], route.foreignRefusals?.[status])]);
+    .map((status) => [status, clientError(route, status, errors.get(status) ?? [], route.foreignErrors?.[status])]);
   return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
 }
 
@@ -193,11 +193,11 @@ function success(route: RouteDefinition, status: number): object {
   return { description: route.summary, headers, content };
 }
 
-function refusal(
+function clientError(
   route: RouteDefinition,
   status: number,
   codes: readonly ErrorCode[],
-  foreign?: ForeignRefusal,
+  foreign?: ForeignError,
 ): object {
   const extra: HeaderName[] =
     status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];

@@ -7,8 +7,8 @@ import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
 import { getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
-import { withFaultCode } from '../../service/use-case.js';
-import { type ItemOutcome, ingestJsonBatch } from '../../service/ingest/batch.js';
+import { withErrorCode } from '../../service/use-case.js';
+import { type ItemResult, ingestJsonBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
 import type { Services } from '../../service/services.js';
@@ -22,7 +22,7 @@ const postDocument =
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
     const startedAtMs = performance.now();
-    const { docid, chunks, docid_taken, timing } = await withFaultCode('ingest_failed', () =>
+    const { docid, chunks, docid_taken, timing } = await withErrorCode('ingest_failed', () =>
       ingestDocument(context, tenant, collection, body, request),
     );
     return { status: 201, json: { tenant, collection, docid, chunks, docid_taken }, phases: { startedAtMs, timing } };
@@ -112,13 +112,13 @@ const postBatch =
     const [tenant, collection] = collectionOf(request);
     const type = mediaTypeOf(request.body.contentType);
     if (type === NDJSON) {
-      const outcomes = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
-      return { status: 201, contentType: NDJSON, stream: resultLines(request, outcomes) };
+      const items = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
+      return { status: 201, contentType: NDJSON, stream: resultLines(request, items) };
     }
     if (type !== 'application/json')
       throw new AppError('unsupported_media_type', `A batch should be application/json or ${NDJSON}.`);
     const bytes = await request.body.bytes();
-    const slices = await withFaultCode('ingest_failed', () =>
+    const slices = await withErrorCode('ingest_failed', () =>
       ingestJsonBatch(context, tenant, collection, bytes, request.signal),
     );
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
@@ -134,18 +134,18 @@ class Tally {
   }
 
   /** Results of the next items as JSON text. */
-  results(outcomes: readonly ItemOutcome[]): string[] {
-    return outcomes.map((outcome) => {
-      const result: BatchItemResult = { index: this.count++, ...outcome };
-      if (outcome.ok) this.succeeded++;
+  results(items: readonly ItemResult[]): string[] {
+    return items.map((item) => {
+      const result: BatchItemResult = { index: this.count++, ...item };
+      if (item.ok) this.succeeded++;
       return JSON.stringify(result);
     });
   }
 }
 
-function answerParts(tenant: Tenant, collection: CollectionName, slices: readonly ItemOutcome[][]): string[] {
+function answerParts(tenant: Tenant, collection: CollectionName, slices: readonly ItemResult[][]): string[] {
   const tally = new Tally();
-  const results = slices.map((outcomes) => tally.results(outcomes).join(','));
+  const results = slices.map((items) => tally.results(items).join(','));
   const head = JSON.stringify({ tenant, collection }).slice(0, -1);
   return [
     `${head},"documents":[`,
@@ -154,12 +154,9 @@ function answerParts(tenant: Tenant, collection: CollectionName, slices: readonl
   ];
 }
 
-async function* resultLines(
-  { id, startedAtMs }: Request,
-  slices: AsyncIterable<ItemOutcome[]>,
-): AsyncGenerator<string> {
+async function* resultLines({ id, startedAtMs }: Request, slices: AsyncIterable<ItemResult[]>): AsyncGenerator<string> {
   const tally = new Tally();
-  for await (const outcomes of slices) yield `${tally.results(outcomes).join('\n')}\n`;
+  for await (const items of slices) yield `${tally.results(items).join('\n')}\n`;
   const latency_ms = Math.round((performance.now() - startedAtMs) * 1000) / 1000;
   const { count, succeeded, failed } = tally;
   yield `${JSON.stringify({ ok: true, count, succeeded, failed, latency_ms, request_id: id })}\n`;

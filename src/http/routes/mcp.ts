@@ -37,7 +37,7 @@ const ANSWER: Schema = {
 };
 
 /** An error of the protocol itself. */
-const REFUSAL: Schema = {
+const CLIENT_ERROR: Schema = {
   type: 'object',
   required: ['jsonrpc', 'error'],
   properties: {
@@ -53,7 +53,7 @@ const REFUSAL: Schema = {
 
 const refused = (description: string, code: number, message: string) => ({
   description,
-  schema: REFUSAL,
+  schema: CLIENT_ERROR,
   example: { jsonrpc: '2.0', id: null, error: { code, message } },
 });
 
@@ -86,7 +86,7 @@ Tools call the other operations: \`tools/list\` has those that the key may use, 
     answer: { 'application/json': { schema: ANSWER, examples: {} } },
     successes: [200, 202],
     empty: [202],
-    foreignRefusals: {
+    foreignErrors: {
       400: refused('the body is not a message of the protocol', -32700, 'Parse error: Invalid JSON-RPC message'),
       406: refused(
         '`Accept` has only one of the two media types',
@@ -123,7 +123,7 @@ function postMcp(called: readonly Route[], catalog: Pick<Catalog, 'find'>, allow
     const calls = new RouteCalls(byOperation, catalog, request);
     const response = await handled(request, message, calls);
     // The agent learns no details of an internal error.
-    if (calls.fault !== undefined) throw calls.fault;
+    if (calls.internalError !== undefined) throw calls.internalError;
     return replyOf(response);
   };
 }

@@ -1,6 +1,6 @@
 // Replays of logged searches: of a collection, and of any tenant for the admin. Front thread.
 import type { QUERY_ROUTES } from '../../api/queries.js';
-import { withFaultCode } from '../../service/use-case.js';
+import { withErrorCode } from '../../service/use-case.js';
 import { type LoggedSearch, getAnyQuery, getQuery, replayQuery } from '../../service/query-log/queries.js';
 import type { Services } from '../../service/services.js';
 import { type OwnHandlers, type Reply, type Request, collectionOf, param } from '../route.js';
@@ -14,6 +14,6 @@ export const queryHandlers = (context: Services['queries']): OwnHandlers<typeof 
 });
 
 async function replay(context: Services['queries'], request: Request, found: LoggedSearch): Promise<Reply> {
-  const result = await withFaultCode('search_failed', () => replayQuery(context, searcherOf(request), found));
+  const result = await withErrorCode('search_failed', () => replayQuery(context, searcherOf(request), found));
   return replayReply(found, result);
 }

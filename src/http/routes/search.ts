@@ -1,7 +1,7 @@
 // Search by GET and by POST, of a collection and of the shared scope. Hits come from the shards as serialized JSON and
 // are joined without parsing. Front thread.
 import { checkSearchBody, checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
-import { withFaultCode } from '../../service/use-case.js';
+import { withErrorCode } from '../../service/use-case.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { type SearchInput, settledInput } from '../../service/search/query.js';
@@ -119,7 +119,7 @@ function valuesOf(query: URLSearchParams): Record<string, unknown> {
 
 async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
   const startedAtMs = performance.now();
-  return searchReply(await withFaultCode('search_failed', search), startedAtMs);
+  return searchReply(await withErrorCode('search_failed', search), startedAtMs);
 }
 
 export const searchHandlers = (context: Services['search']): OwnHandlers<typeof SEARCH_ROUTES> => ({

@@ -7,7 +7,7 @@ import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
-import { WorkerFault, assertStored } from '../../pool/worker-pool.js';
+import { WorkerError, assertStored } from '../../pool/worker-pool.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
 import { countCollection } from '../collections/usage.js';
 import { untilIndexedAll } from '../reindex/copy.js';
@@ -24,7 +24,7 @@ export interface Filling {
 }
 
 /**
- * Stores all documents and checks the counts. Throws AppError and WorkerFault; the caller must then drop the shadow
+ * Stores all documents and checks the counts. Throws AppError and WorkerError; the caller must then drop the shadow
  * collection.
  */
 export async function fillStaged(
@@ -88,7 +88,7 @@ async function checkCounts(
 ): Promise<void> {
   const { documents, chunks } = await countCollection(store, collection);
   if (documents !== counts.documents || chunks !== counts.chunks)
-    throw new WorkerFault(
+    throw new WorkerError(
       `a restored collection has ${documents} of ${counts.documents} documents and ${chunks} of ${counts.chunks} chunks`,
     );
 }

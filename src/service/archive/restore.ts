@@ -9,7 +9,7 @@ import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionId, type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
 import { TIME_MAX_MS } from '../../api/limits.js';
-import { ArchiveFault } from '../../archive/format.js';
+import { ArchiveError } from '../../archive/format.js';
 import type { ReadTask, VerifiedArchive, VerifiedCollection } from '../../archive/messages.js';
 import { IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
@@ -30,7 +30,7 @@ const TOLD_CHARACTERS_MAX = 200;
 
 /**
  * Builds the record of a restored collection. The settings of the archive are validated like those of a create body,
- * and the embedder must be configured on this server. Throws ArchiveFault, and 503 `embedder_unavailable` if the
+ * and the embedder must be configured on this server. Throws ArchiveError, and 503 `embedder_unavailable` if the
  * embedder does not answer now.
  */
 async function restoredCollection(
@@ -68,7 +68,7 @@ function checkedSettings<T>(make: () => T): T {
     return make();
   } catch (error) {
     if (error instanceof AppError)
-      throw new ArchiveFault('settings_invalid', `The settings of the collection are invalid: ${error.message}`);
+      throw new ArchiveError('settings_invalid', `The settings of the collection are invalid: ${error.message}`);
     throw error;
   }
 }
@@ -76,12 +76,12 @@ function checkedSettings<T>(make: () => T): T {
 function timeOf(text: string): string {
   const ms = Date.parse(text);
   if (ms >= 0 && ms <= TIME_MAX_MS) return new Date(ms).toISOString();
-  throw new ArchiveFault('settings_invalid', 'The collection in the archive has no valid creation time.');
+  throw new ArchiveError('settings_invalid', 'The collection in the archive has no valid creation time.');
 }
 
 function nonEmpty(priorityKey: string): string {
   if (priorityKey !== '') return priorityKey;
-  throw new ArchiveFault('settings_invalid', 'The collection in the archive has no priority key.');
+  throw new ArchiveError('settings_invalid', 'The collection in the archive has no priority key.');
 }
 
 async function spaceHere(
@@ -93,12 +93,12 @@ async function spaceHere(
   const wanted = type === IDENTITY_TYPE ? { embedder_type: type, embedder_config: config } : { embedder: key };
   const space = found(() => embedders.spaceFor(tenant, wanted));
   if (space?.vector_space_key !== key)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'embedder_unknown',
       `No embedder of this server serves the vector space of the collection, ${key.slice(0, TOLD_CHARACTERS_MAX)}.`,
     );
   if (space.dim !== dim)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       'embedder_unknown',
       `The embedder of this server gives ${space.dim} dimensions, but the archive has ${dim}.`,
     );
@@ -185,7 +185,7 @@ async function plan(
     checkQuotas(context, tenant, verified, live);
     return planned;
   } catch (error) {
-    throw error instanceof ArchiveFault ? error.refusal('collection_archive_invalid') : error;
+    throw error instanceof ArchiveError ? error.clientError('collection_archive_invalid') : error;
   }
 }
 
@@ -290,19 +290,19 @@ async function planAll(context: ArchiveContext, { collections }: VerifiedArchive
     try {
       planned.push(await restoredCollection(context, asTenant(tenant), asCollectionName(name), verified));
     } catch (error) {
-      throw refusalOf(error, `${tenant}/${name}`);
+      throw clientErrorOf(error, `${tenant}/${name}`);
     }
   }
   return planned;
 }
 
-function refusalOf(error: unknown, name: string): unknown {
-  if (error instanceof ArchiveFault)
-    return new ArchiveFault(error.reason, `${name}: ${error.message}`).refusal('archive_invalid');
+function clientErrorOf(error: unknown, name: string): unknown {
+  if (error instanceof ArchiveError)
+    return new ArchiveError(error.reason, `${name}: ${error.message}`).clientError('archive_invalid');
   const isName =
     error instanceof AppError && (error.code === 'invalid_tenant_name' || error.code === 'invalid_collection_name');
   return isName
-    ? new ArchiveFault('settings_invalid', `${name} is not a valid collection name.`).refusal('archive_invalid')
+    ? new ArchiveError('settings_invalid', `${name} is not a valid collection name.`).clientError('archive_invalid')
     : error;
 }
 

@@ -3,7 +3,7 @@
 // concerns. Slices overlap in time, but their documents reach a shard in the order of the items, so the last of several
 // items with the same id wins. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
-import { AppError, type Outcome, abandoned } from '../../api/errors.js';
+import { AppError, type Result, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
 import type {
   LineSlice,
@@ -12,44 +12,44 @@ import type {
   PreparedItem,
   PreparedLines,
 } from '../../extract/messages.js';
-import { faultOf } from '../../base/thread.js';
-import { WorkerFault } from '../../pool/worker-pool.js';
+import { internalErrorOf } from '../../base/thread.js';
+import { WorkerError } from '../../pool/worker-pool.js';
 import { plannedCollection } from '../collections/collections.js';
 import { type IngestContext, collectionFor, prepareSettings, tellIngested } from './document.js';
 import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';
 import { type Stored, putGroup } from './put.js';
 
 /** The result of one item. */
-export type ItemOutcome =
+export type ItemResult =
   | { ok: true; docid: DocId; chunks: number }
   | { ok: false; docid?: DocId; code: string; error: string };
 
 /** Merges the preparation result of each item with the shards' results of each group. */
-function outcomesOf(
+function resultsOf(
   items: readonly PreparedItem[],
   groups: readonly PreparedGroup[],
   stored: readonly (Stored | AppError)[],
-): ItemOutcome[] {
-  const outcomes = items.map(
-    (item): ItemOutcome => ('error' in item ? refused(item.docid, item.error) : { ok: true, ...item }),
+): ItemResult[] {
+  const results = items.map(
+    (item): ItemResult => ('error' in item ? refused(item.docid, item.error) : { ok: true, ...item }),
   );
   groups.forEach(({ places, docids }, g) => {
     const answer = stored[g];
     places.forEach((place, i) => {
-      const refusal = answer instanceof AppError ? answer.toWire() : refusalIn(answer?.[i]);
-      if (refusal) outcomes[place] = refused(docids[i], refusal);
+      const clientError = answer instanceof AppError ? answer.toWire() : clientErrorIn(answer?.[i]);
+      if (clientError) results[place] = refused(docids[i], clientError);
     });
   });
-  return outcomes;
+  return results;
 }
 
-function refusalIn(outcome: Outcome<unknown> | undefined): { code: string; message: string } | undefined {
-  if (outcome && 'value' in outcome) return undefined;
-  return outcome && 'error' in outcome ? outcome.error : new AppError('ingest_failed').toWire();
+function clientErrorIn(result: Result<unknown> | undefined): { code: string; message: string } | undefined {
+  if (result && 'value' in result) return undefined;
+  return result && 'error' in result ? result.error : new AppError('ingest_failed').toWire();
 }
 
 /** The result of an item that was not stored. */
-const refused = (docid: DocId | undefined, { code, message }: { code: string; message: string }): ItemOutcome => ({
+const refused = (docid: DocId | undefined, { code, message }: { code: string; message: string }): ItemResult => ({
   ok: false,
   ...(docid === undefined ? {} : { docid }),
   code,
@@ -68,7 +68,7 @@ export function withFailures(stored: Stored, failures: Failures): Stored {
   });
 }
 
-interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
+interface PreparedSlice extends Omit<PreparedLines, 'internalErrors'> {
   planned: Omit<Collection, 'id'>;
 }
 
@@ -98,13 +98,13 @@ export class BatchIngest {
   }
 
   /** Prepares and stores a slice of `lines` items. Never rejects. Slices are stored in the order of the calls. */
-  async ingest(lines: number, slice: LineSlice | Promise<LineSlice>): Promise<ItemOutcome[]> {
+  async ingest(lines: number, slice: LineSlice | Promise<LineSlice>): Promise<ItemResult[]> {
     const turn = this.takeTurn();
     try {
       return await this.store(await this.prepare(await slice, 'item'), turn);
     } catch (error) {
       turn.done();
-      const { code, message } = this.refusalOf(error);
+      const { code, message } = this.clientErrorOf(error);
       return Array.from({ length: lines }, () => refused(undefined, { code, message }));
     }
   }
@@ -118,20 +118,21 @@ export class BatchIngest {
     const planned =
       context.catalog.find(tenant, this.name) ?? plannedCollection(context.collections, tenant, this.name, {});
     try {
-      const { items, groups, faults } = await context.metrics.inPhase('prepare_ms', () =>
+      const { items, groups, internalErrors } = await context.metrics.inPhase('prepare_ms', () =>
         context.batch.prepareLines(
           { bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
           tenant,
           this.signal,
         ),
       );
-      for (const fault of faults) context.log.error({ fault }, 'an item of a batch failed');
+      for (const internalError of internalErrors)
+        context.log.error({ fault: internalError }, 'an item of a batch failed');
       return { planned, items, groups };
     } catch (error) {
       if (error instanceof AppError && error.code === 'invalid_json') throw error;
       return {
         planned,
-        items: Array.from({ length: lines }, () => ({ error: this.refusalOf(error).toWire() })),
+        items: Array.from({ length: lines }, () => ({ error: this.clientErrorOf(error).toWire() })),
         groups: [],
       };
     }
@@ -141,46 +142,46 @@ export class BatchIngest {
    * Resolves to a result for each item once every item is either stored on disk and searchable, or rejected. Ends the
    * turn.
    */
-  async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemOutcome[]> {
+  async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemResult[]> {
     try {
       const embedded = await Promise.all(groups.map((group) => this.embed(group, planned)));
       await turn.before;
       if (this.signal?.aborted) throw abandoned();
       const stored = await this.putAll(embedded, planned);
       turn.done();
-      return this.counted(outcomesOf(items, groups, await Promise.all(stored)));
+      return this.counted(resultsOf(items, groups, await Promise.all(stored)));
     } catch (error) {
-      const refusal = this.refusalOf(error);
-      return outcomesOf(
+      const clientError = this.clientErrorOf(error);
+      return resultsOf(
         items,
         groups,
-        groups.map(() => refusal),
+        groups.map(() => clientError),
       );
     } finally {
       turn.done();
     }
   }
 
-  private counted(outcomes: ItemOutcome[]): ItemOutcome[] {
-    const chunks = outcomes.flatMap((outcome) => (outcome.ok ? outcome.chunks : []));
+  private counted(results: ItemResult[]): ItemResult[] {
+    const chunks = results.flatMap((result) => (result.ok ? result.chunks : []));
     tellIngested(
       this.context,
       this.tenant,
       this.name,
-      outcomes.flatMap((outcome) => (outcome.ok ? outcome : [])),
+      results.flatMap((result) => (result.ok ? result : [])),
     );
     this.context.metrics.indexed(
       chunks.length,
       chunks.reduce((sum, count) => sum + count, 0),
     );
-    return outcomes;
+    return results;
   }
 
   private async embed(group: PreparedGroup, planned: Omit<Collection, 'id'>): Promise<EmbeddedGroup> {
     try {
       return await embedGroup(this.context, planned, group, this.signal);
     } catch (error) {
-      return nothingOf(group, this.refusalOf(error).toWire());
+      return nothingOf(group, this.clientErrorOf(error).toWire());
     }
   }
 
@@ -207,17 +208,17 @@ export class BatchIngest {
    */
   private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
     try {
-      const outcomes = await putGroup(this.context, collection, group).catch((error: unknown) =>
+      const results = await putGroup(this.context, collection, group).catch((error: unknown) =>
         this.putChanged(group, collection, error),
       );
-      const [first] = outcomes;
+      const [first] = results;
       const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
       return withFailures(
-        isDeleted ? await putGroup(this.context, await collectionFor(this.context, collection), group) : outcomes,
+        isDeleted ? await putGroup(this.context, await collectionFor(this.context, collection), group) : results,
         failures,
       );
     } catch (error) {
-      return this.refusalOf(error);
+      return this.clientErrorOf(error);
     }
   }
 
@@ -232,9 +233,10 @@ export class BatchIngest {
   }
 
   /** The error that an item reports. The internal error of a worker has been logged already. */
-  private refusalOf(error: unknown): AppError {
+  private clientErrorOf(error: unknown): AppError {
     if (error instanceof AppError) return error;
-    if (!(error instanceof WorkerFault)) this.context.log.error({ fault: faultOf(error) }, 'a slice of a batch failed');
+    if (!(error instanceof WorkerError))
+      this.context.log.error({ fault: internalErrorOf(error) }, 'a slice of a batch failed');
     return new AppError('ingest_failed');
   }
 }
@@ -255,7 +257,7 @@ export async function ingestJsonBatch(
   name: CollectionName,
   bytes: Uint8Array,
   signal?: AbortSignal,
-): Promise<ItemOutcome[][]> {
+): Promise<ItemResult[][]> {
   const ingest = new BatchIngest(context, tenant, name, signal);
   const slices = await context.batch.splitBatch({ bytes, itemsMax: context.limits.itemsMax }, tenant, signal);
   const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));

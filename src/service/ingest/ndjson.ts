@@ -7,13 +7,13 @@ import type { CollectionName, Tenant } from '../../api/ids.js';
 import { Signal } from '../../base/signals.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, isSpace, sliceOf } from '../../extract/batch-body.js';
 import type { LineSlice } from '../../extract/messages.js';
-import { BatchIngest, type ItemOutcome, SLICES_UNDERWAY_MAX } from './batch.js';
+import { BatchIngest, type ItemResult, SLICES_UNDERWAY_MAX } from './batch.js';
 import type { IngestContext } from './document.js';
 
 /** A line that exceeds the size limit. */
 interface RefusedLine {
   lines: 1;
-  refusal: AppError;
+  clientError: AppError;
 }
 
 /** A slice with too many bytes to be joined without yielding the thread. */
@@ -120,10 +120,10 @@ export class LineSlicer {
     const isTooLong = this.isDropping || lengthOf(line) > this.lineBytesMax;
     this.isDropping = false;
     if (!isTooLong) return line;
-    const refusal = new AppError('request_too_large', `A line must have at most ${this.lineBytesMax} bytes.`, {
+    const clientError = new AppError('request_too_large', `A line must have at most ${this.lineBytesMax} bytes.`, {
       details: { limit_bytes: this.lineBytesMax },
     });
-    this.refused = { lines: 1, refusal };
+    this.refused = { lines: 1, clientError };
     return [];
   }
 
@@ -183,7 +183,7 @@ const TURN_BYTES_MAX = 256 * 1024;
 
 interface Underway {
   bytes: number;
-  outcomes?: ItemOutcome[];
+  results?: ItemResult[];
 }
 
 type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
@@ -198,7 +198,7 @@ export function ingestLines(
   name: CollectionName,
   body: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
-): AsyncGenerator<ItemOutcome[]> {
+): AsyncGenerator<ItemResult[]> {
   // Throws `not_ready` before the first line is read, so that it becomes the status of the reply.
   context.catalog.find(tenant, name);
   const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.limits.lineBytesMax);
@@ -220,16 +220,16 @@ class LineIngest {
     this.slicer = new LineSlicer(lineBytesMax);
   }
 
-  async *run(body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemOutcome[]> {
+  async *run(body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemResult[]> {
     void this.read(body);
     try {
       for (;;) {
         this.startSlices();
         const first = this.underway[0];
         if (this.failure) throw this.failure.error;
-        if (first?.outcomes) {
+        if (first?.results) {
           this.underway.shift();
-          yield first.outcomes;
+          yield first.results;
         } else if (this.reading === 'ended' && !first) return;
         else if (this.reading === 'stopped') throw abandoned();
         else await this.changed.next();
@@ -277,8 +277,8 @@ class LineIngest {
       if (!slice) return;
       const entry: Underway = { bytes: bytesOf(slice) };
       this.underway.push(entry);
-      void this.outcomesOf(slice).then((outcomes) => {
-        entry.outcomes = outcomes;
+      void this.resultsOf(slice).then((results) => {
+        entry.results = results;
         this.changed.send();
       });
       // Wakes the reader, because the buffer has space again.
@@ -286,13 +286,13 @@ class LineIngest {
     }
   }
 
-  private async outcomesOf(slice: Slice): Promise<ItemOutcome[]> {
-    if ('refusal' in slice) return [{ ok: false, code: slice.refusal.code, error: slice.refusal.message }];
+  private async resultsOf(slice: Slice): Promise<ItemResult[]> {
+    if ('clientError' in slice) return [{ ok: false, code: slice.clientError.code, error: slice.clientError.message }];
     return this.ingest.ingest(slice.lines, 'joined' in slice ? slice.joined() : slice);
   }
 }
 
 function bytesOf(slice: Slice): number {
-  if ('refusal' in slice) return 0;
+  if ('clientError' in slice) return 0;
   return 'joined' in slice ? slice.bytesLength : slice.bytes.length;
 }

@@ -3,7 +3,7 @@
 // written to both collections in one transaction. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
-import { AppError, type Outcome } from '../../api/errors.js';
+import { AppError, type Result } from '../../api/errors.js';
 import { type DocId, shardOf } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
 import type { ShardAnswer, TwinWrite } from '../../engine/write/commands.js';
@@ -103,7 +103,7 @@ export async function putGroup(context: PutContext, collection: Collection, grou
   const { shards, tenants, metrics, log } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
   if (isLimited)
-    return Promise.all(readyDocuments(group).map((ready) => outcomeOf(putDocument(context, collection, ready))));
+    return Promise.all(readyDocuments(group).map((ready) => resultOf(putDocument(context, collection, ready))));
   const { shard, documents, ends, chunks } = group;
   const put = {
     collection: refOf(collection),
@@ -113,11 +113,11 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     vectors: rowsIn(group, collection),
     ...twinWrites(context, collection, group),
   };
-  const outcomes = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
+  const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
   // The group is one commit, so an internal error is the same for all documents.
-  const fault = outcomes.find((outcome) => 'fault' in outcome);
-  if (fault) log.error({ shard, ...fault }, 'a shard could not store a batch');
-  return outcomes;
+  const internalError = results.find((result) => 'internalError' in result);
+  if (internalError) log.error({ shard, ...internalError }, 'a shard could not store a batch');
+  return results;
 }
 
 /**
@@ -148,7 +148,7 @@ function readyDocuments(group: SpaceGroup): ReadyDocument[] {
 }
 
 /** Converts rejections to results. An internal error has been logged where it occurred. */
-function outcomeOf<T>(answer: Promise<T>): Promise<Outcome<T>> {
+function resultOf<T>(answer: Promise<T>): Promise<Result<T>> {
   return answer.then(
     (value) => ({ value }),
     (error: unknown) => ({ error: (error instanceof AppError ? error : new AppError('ingest_failed')).toWire() }),

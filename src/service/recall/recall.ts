@@ -18,7 +18,7 @@ import type { Collection, SearchEf } from '../../api/collections.js';
 import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
-import { type UseCases, withFaultCode } from '../use-case.js';
+import { type UseCases, withErrorCode } from '../use-case.js';
 import { countCollection } from '../collections/usage.js';
 import {
   type QuestionsContext,
@@ -59,7 +59,7 @@ interface Wish extends Pick<CollectionSearch, 'k' | 'params'> {
 
 export const recallUseCases = (context: RecallContext): UseCases<typeof RECALL_ROUTES> => ({
   measureRecall: async ({ tenant, name, body }, { signal }) => {
-    const measured = await withFaultCode('search_failed', () => measureRecall(context, tenant, name, body, signal));
+    const measured = await withErrorCode('search_failed', () => measureRecall(context, tenant, name, body, signal));
     return { tenant, collection: name, ...measured };
   },
   sampleVectors: async ({ tenant, name, query: { sample = VECTOR_SAMPLE_DEFAULT } }, { signal }) => {

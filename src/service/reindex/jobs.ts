@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
-import { faultOf } from '../../base/thread.js';
+import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
 import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
 import { type CatalogContext, forgetStaged, nowIso } from '../collections/catalog-changes.js';
@@ -268,7 +268,8 @@ export async function endRun(
 
 /** The shadow collection is kept, so that the job can be resumed. */
 async function failed(context: ReindexContext, id: string, error: unknown): Promise<void> {
-  if (!(error instanceof AppError)) context.store.log.error({ fault: faultOf(error), job: id }, 'a reindex job failed');
+  if (!(error instanceof AppError))
+    context.store.log.error({ fault: internalErrorOf(error), job: id }, 'a reindex job failed');
   await saveJob(context, id, {
     status: 'failed',
     finished_at: nowIso(context.store),

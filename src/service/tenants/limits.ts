@@ -88,8 +88,8 @@ export class TenantLimiter {
     const use = this.useOf(name, rate);
     use.bucket.fill(rate, this.nowMs());
     if (use.inFlight >= limits.inFlightMax)
-      throw refusal(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
-    if (!use.bucket.take()) throw refusal(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
+      throw clientError(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
+    if (!use.bucket.take()) throw clientError(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
     use.inFlight += 1;
     return { headers: headersOf(use, limits, rate), release: () => void (use.inFlight -= 1) };
   }
@@ -125,7 +125,7 @@ const rateOf = ({ requestsPerSecond, burst }: TenantLimits): BucketRate => ({
   capacity: burst,
 });
 
-function refusal(use: Use, limits: TenantLimits, rate: BucketRate, why: string, retryAfterS: number): AppError {
+function clientError(use: Use, limits: TenantLimits, rate: BucketRate, why: string, retryAfterS: number): AppError {
   return new AppError('tenant_rate_limited', `The tenant has ${why}.`, {
     headers: headersOf(use, limits, rate),
     retryAfterS: Math.max(1, Math.ceil(retryAfterS)),

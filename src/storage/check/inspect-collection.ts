@@ -98,7 +98,7 @@ class Inspection {
   ): void {
     if (!document) return void state.broken.push({ key, why: 'its record is damaged' });
     const made = members ?? this.membersOf(document);
-    const why = this.faultOf(document, made);
+    const why = this.internalErrorOf(document, made);
     if (why === undefined) {
       for (const ordinal of made.ordinals) this.taken.add(ordinal);
       state.documents++;
@@ -111,7 +111,10 @@ class Inspection {
     else if (!members) state.broken.push({ key, docid: document.docid, why: whyMembers, members: made });
   }
 
-  private faultOf({ docid, chunkCount }: DocumentRecord, { ordinals, paths }: MembersRecord): string | undefined {
+  private internalErrorOf(
+    { docid, chunkCount }: DocumentRecord,
+    { ordinals, paths }: MembersRecord,
+  ): string | undefined {
     if (ordinals.length !== chunkCount || paths.length !== chunkCount)
       return `it lists ${ordinals.length} of its ${chunkCount} chunks`;
     for (const [index, ordinal] of ordinals.entries()) {

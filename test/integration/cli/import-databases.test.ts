@@ -201,9 +201,9 @@ test('what passes is tried again; what does not is told in a line', async (t) =>
     '--embedder',
     'tiny',
   ];
-  for (const outcome of ['hang up', { status: 503, text: 'busy' }] as const) {
-    const { url } = await qdrant(t, many.slice(0, 2), undefined, () => outcome);
-    const { code, stderr } = await sheaf(...args(url), ...(outcome === 'hang up' ? [] : ['--replace']));
+  for (const result of ['hang up', { status: 503, text: 'busy' }] as const) {
+    const { url } = await qdrant(t, many.slice(0, 2), undefined, () => result);
+    const { code, stderr } = await sheaf(...args(url), ...(result === 'hang up' ? [] : ['--replace']));
     assert.equal(code, 0, stderr);
   }
   const refusing = await startFakeServer(t, () => ({ status: 403, text: 'Must provide an API key' }));

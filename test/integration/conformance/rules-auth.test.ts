@@ -1,4 +1,5 @@
-// What the specification and contract.md say of keys: who is let in, who is not, and what the refusals tell.
+// What the specification and contract.md say of keys: who is let in, who is not, and what the errors for the client
+// tell.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

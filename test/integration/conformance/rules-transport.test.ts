@@ -135,7 +135,7 @@ test('a quota of collections or chunks that is used up is 429 with its code', as
   assert.deepEqual([status, json.code], [429, 'chunk_limit_reached']);
 });
 
-test('refusals under load carry Retry-After: a server with all its places taken, a dead shard, a dead embedder', async () => {
+test('errors for the client under load carry Retry-After: a server with all its places taken, a dead shard, a dead embedder', async () => {
   const small = await setStage({ SHEAF_LIMITS__IN_FLIGHT_MAX: '1' });
   const held = await holdRequests(small.server, 1);
   try {
@@ -158,7 +158,10 @@ test('refusals under load carry Retry-After: a server with all its places taken,
   ]);
 });
 
-/** Code of a refusal while workers die, and whether it has Retry-After; asked again where the successor was quicker. */
+/**
+ * Code of an error for the client while workers die, and whether it has Retry-After; asked again where the successor
+ * was quicker.
+ */
 async function refusedByDead(kill: () => Promise<void>, path: string): Promise<unknown[]> {
   for (let tries = 0; tries < 10; tries++) {
     const asking = Array.from({ length: 10 }, () => stage.send('GET', { path }));

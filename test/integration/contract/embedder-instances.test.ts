@@ -2,7 +2,7 @@
 // which, which one works, what happens while they are down.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Outcome } from '../../kit/fake-server.js';
+import type { Result } from '../../kit/fake-server.js';
 import { startOpenAiServer, type OpenAiServer } from '../../kit/openai-server.js';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
@@ -13,7 +13,7 @@ const SPACE = 'openai:small:dim=4';
 
 /** An endpoint that can be told to fail, or what to wait for. */
 interface Endpoint extends OpenAiServer {
-  failure?: Outcome | Promise<undefined> | undefined;
+  failure?: Result | Promise<undefined> | undefined;
 }
 
 async function startEndpoint(t: TestContext, dim = 4): Promise<Endpoint> {

@@ -165,11 +165,11 @@ const sample: [string, string][] = [
   ['zip-nasty/quine.gz', 'unsupported_or_invalid_document'],
   ['zip-nasty/testZipEncrypted.zip', 'file_encrypted'],
 ];
-for (const [file, outcome] of sample) {
+for (const [file, result] of sample) {
   const path = `${FILES}/${file}`;
-  test(`${file} is ${outcome}`, { skip: existsSync(path) ? false : `${path} is not there` }, async () => {
+  test(`${file} is ${result}`, { skip: existsSync(path) ? false : `${path} is not there` }, async () => {
     const form = fileForm(file.split('/').pop() as string, readFileSync(path));
-    if (outcome !== 'text') return void (await refused(form, outcome));
+    if (result !== 'text') return void (await refused(form, result));
     const { status, json } = await call('POST', documents, form);
     assert.equal(status, 201, JSON.stringify(json));
   });

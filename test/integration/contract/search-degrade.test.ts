@@ -59,7 +59,7 @@ const search = ({ call }: TestServer, body: object, path = PATH): Promise<Answer
 const shown = ({ json }: Answer): unknown[] =>
   json.matches.map(({ id, score, match_reason }: any) => [id, score, match_reason]);
 const ids = ({ json }: Answer): string[] => json.matches.map(({ id }: any) => id);
-const refusal = ({ status, json }: Answer): unknown[] => [status, json.code];
+const rejection = ({ status, json }: Answer): unknown[] => [status, json.code];
 const DOWN = [503, 'embedder_unavailable'];
 
 test('modes boost and hybrid answer by words alone, as the lexical half of hybrid ranks, and say so', async (t) => {
@@ -108,7 +108,7 @@ test('mode vector is refused, and so are the others where search.degrade does no
   const { server, goDown, comeBack } = await setUp(t, { SHEAF_SEARCH__DEGRADE: 'false' });
   goDown();
   for (const mode of ['vector', 'boost', 'hybrid'])
-    assert.deepEqual(refusal(await search(server, { mode })), DOWN, mode);
+    assert.deepEqual(rejection(await search(server, { mode })), DOWN, mode);
   await comeBack();
   assert.equal((await search(server, { mode: 'boost' })).status, 200);
 });
@@ -117,7 +117,7 @@ test('the log tells it; a replay does what can be done by then', async (t) => {
   const { server, goDown, comeBack } = await setUp(t);
   const { call } = server;
   goDown();
-  assert.deepEqual(refusal(await search(server, { mode: 'vector' })), DOWN);
+  assert.deepEqual(rejection(await search(server, { mode: 'vector' })), DOWN);
   const { query_id: id } = (await search(server, { mode: 'boost' })).json;
   const { query } = (await call('GET', `${PATH}/queries/${id}`)).json;
   assert.deepEqual([query.mode, query.degraded, query.result_ids.length], ['boost', true, 3]);
@@ -152,11 +152,11 @@ test('an ingest is refused whole, and leaves nothing; what was there stays searc
   const { call } = server;
   goDown();
   assert.deepEqual(
-    refusal(await call('POST', '/v1/collections/acme/fresh/documents', { docid: 'A', text: 'one' })),
+    rejection(await call('POST', '/v1/collections/acme/fresh/documents', { docid: 'A', text: 'one' })),
     DOWN,
   );
-  assert.deepEqual(refusal(await call('GET', '/v1/collections/acme/fresh/detail')), [404, 'collection_not_found']);
-  assert.deepEqual(refusal(await call('POST', `${PATH}/documents`, { docid: 'A', text: 'something else' })), DOWN);
+  assert.deepEqual(rejection(await call('GET', '/v1/collections/acme/fresh/detail')), [404, 'collection_not_found']);
+  assert.deepEqual(rejection(await call('POST', `${PATH}/documents`, { docid: 'A', text: 'something else' })), DOWN);
   const batch = {
     documents: [
       { docid: 'A', text: 'anew' },
@@ -193,7 +193,7 @@ test('a text that was searched for before is answered whole while the embedder i
   assert.equal((await call('POST', '/v1/collections/other/docs/documents', DOCUMENTS[0])).status, 201);
   goDown();
   assert.deepEqual(shown(await search(server, {})), shown(before));
-  assert.deepEqual(refusal(await search(server, {}, '/v1/collections/other/docs')), DOWN);
+  assert.deepEqual(rejection(await search(server, {}, '/v1/collections/other/docs')), DOWN);
 });
 
 test('many who ask for the same text at a time cost one call; the metrics count it all', async (t) => {

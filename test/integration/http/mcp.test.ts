@@ -1,5 +1,5 @@
 // The endpoint of the Model Context Protocol, by the client of its official SDK over a real socket: tools, what keys
-// see of them, refusals, limits.
+// see of them, errors for the client, limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
 import { ingestLines } from '../../../src/service/ingest/ndjson.js';
-import type { ItemOutcome } from '../../../src/service/ingest/batch.js';
+import type { ItemResult } from '../../../src/service/ingest/batch.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '100000' });
 const { call, services } = server;
-const ingest = (name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemOutcome[]> =>
+const ingest = (name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemResult[]> =>
   ingestLines(services.ingest, asTenant('acme'), asCollectionName(name), body);
 const detail = async (name: string): Promise<Record<string, unknown>> =>
   (await call('GET', `/v1/collections/acme/${name}/detail`)).json;
@@ -18,9 +18,9 @@ async function* pieces(texts: Iterable<string | Uint8Array>): AsyncGenerator<Uin
   for (const text of texts) yield Buffer.from(text as string);
 }
 
-async function all(outcomes: AsyncIterable<ItemOutcome[]>): Promise<ItemOutcome[]> {
-  const found: ItemOutcome[] = [];
-  for await (const some of outcomes) found.push(...some);
+async function all(results: AsyncIterable<ItemResult[]>): Promise<ItemResult[]> {
+  const found: ItemResult[] = [];
+  for await (const some of results) found.push(...some);
   return found;
 }
 
@@ -35,8 +35,8 @@ test('one who waits for each result before the next line gets it', async () => {
     }
   }
   const docids: (string | undefined)[] = [];
-  for await (const outcomes of ingest('dialogue', dialogue())) {
-    docids.push(...outcomes.map(({ docid }) => docid));
+  for await (const results of ingest('dialogue', dialogue())) {
+    docids.push(...results.map(({ docid }) => docid));
     isAnswered();
   }
   assert.deepEqual(
@@ -96,15 +96,15 @@ test('while nobody reads the results, no more of the body is taken than a few sl
       yield line;
     }
   }
-  const outcomes = ingest('slow', endless());
-  assert.equal((await outcomes.next()).done, false);
+  const results = ingest('slow', endless());
+  assert.equal((await results.next()).done, false);
   let before = -1;
   while (takenBytes !== before) {
     before = takenBytes;
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
   assert.ok(takenBytes < 4 * 1024 * 1024, `${takenBytes} bytes`);
-  await outcomes.return(undefined);
+  await results.return(undefined);
   // What it was about to take when it was told.
   await new Promise(setImmediate);
   const taken = takenBytes;
@@ -121,13 +121,13 @@ test('a body that breaks off ends it with that error; what had a result is there
   }
   let see = (): void => {};
   const untilSeen = new Promise<void>((resolve) => (see = resolve));
-  const outcomes = ingest('broken', broken());
+  const results = ingest('broken', broken());
   assert.deepEqual(
-    ((await outcomes.next()).value as ItemOutcome[]).map(({ ok }) => ok),
+    ((await results.next()).value as ItemResult[]).map(({ ok }) => ok),
     [true],
   );
   see();
-  await assert.rejects(outcomes.next(), /the client is gone/);
+  await assert.rejects(results.next(), /the client is gone/);
   assert.equal((await call('GET', '/v1/collections/acme/broken/documents/kept')).status, 200);
 });
 

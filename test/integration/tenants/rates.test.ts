@@ -1,4 +1,5 @@
-// Rate limits and places under way, over a real socket: headers, refusals, and that one tenant does not block another.
+// Rate limits and places under way, over a real socket: headers, errors for the client, and that one tenant does not
+// block another.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';

@@ -15,7 +15,7 @@ const sign = (claims: JWTPayload, secret = SECRET): Promise<string> =>
     .sign(Buffer.from(secret));
 const as = (token: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   server.call(method, path, body, { authorization: `Bearer ${token}` });
-const outcome = ({ status, json }: Answer): unknown[] => [status, json.code];
+const result = ({ status, json }: Answer): unknown[] => [status, json.code];
 
 test('tokens, configured keys, run-time keys and the admin key all work', async () => {
   const { key } = (await as('root', 'POST', '/v1/admin/tenants', { tenant: 'made' })).json;
@@ -50,7 +50,7 @@ test('a token that is no good is 401 without a reason', async () => {
   ];
   const answers = await Promise.all([...tokens, 'nonsense'].map((token) => as(token, 'GET', '/v1/collections/acme')));
   for (const answer of answers) {
-    assert.deepEqual(outcome(answer), [401, 'auth_invalid']);
+    assert.deepEqual(result(answer), [401, 'auth_invalid']);
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     assert.equal(answer.json.error, answers[0]?.json.error);
     assert.deepEqual(Object.keys(answer.json).sort(), [
@@ -68,19 +68,19 @@ test('tenants and scopes of a token hold', async () => {
   const reader = await sign({ tenants: ['acme', 'other'], scopes: 'search' });
   for (let i = 0; i < 2; i++) {
     assert.equal((await as(reader, 'GET', '/v1/collections/other')).status, 200);
-    assert.deepEqual(outcome(await as(reader, 'GET', '/v1/collections/third')), [403, 'auth_forbidden']);
-    assert.deepEqual(outcome(await as(reader, 'POST', '/v1/collections/acme/docs/documents', { text: 'x' })), [
+    assert.deepEqual(result(await as(reader, 'GET', '/v1/collections/third')), [403, 'auth_forbidden']);
+    assert.deepEqual(result(await as(reader, 'POST', '/v1/collections/acme/docs/documents', { text: 'x' })), [
       403,
       'auth_forbidden',
     ]);
-    assert.deepEqual(outcome(await as(reader, 'DELETE', '/v1/collections/acme/docs')), [403, 'auth_forbidden']);
-    assert.deepEqual(outcome(await as(reader, 'GET', '/v1/admin/tenants')), [403, 'admin_required']);
+    assert.deepEqual(result(await as(reader, 'DELETE', '/v1/collections/acme/docs')), [403, 'auth_forbidden']);
+    assert.deepEqual(result(await as(reader, 'GET', '/v1/admin/tenants')), [403, 'admin_required']);
   }
 });
 
 test('a token with filters and collections searches those, and reads no document, chunk or log', async () => {
   const user = await sign({ tenant: 'acme', sub: 'u7', filters: { owner: 'u7' }, collections: ['docs'] });
-  assert.deepEqual(outcome(await as(user, 'POST', '/v1/collections/acme/other/search', { q: 'x' })), [
+  assert.deepEqual(result(await as(user, 'POST', '/v1/collections/acme/other/search', { q: 'x' })), [
     403,
     'auth_forbidden',
   ]);
@@ -92,7 +92,7 @@ test('a token with filters and collections searches those, and reads no document
     '/chunks/A::chunk_0/content',
     '/detail',
   ]) {
-    assert.deepEqual(outcome(await as(user, 'GET', `/v1/collections/acme/docs${path}`)), [403, 'auth_forbidden'], path);
+    assert.deepEqual(result(await as(user, 'GET', `/v1/collections/acme/docs${path}`)), [403, 'auth_forbidden'], path);
   }
   assert.equal((await as(user, 'GET', '/v1/collections/acme/docs/search?q=x')).status, 200);
   assert.equal((await as(user, 'POST', '/v1/collections/acme/docs/search', { q: 'x' })).status, 200);

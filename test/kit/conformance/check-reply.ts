@@ -1,6 +1,6 @@
 // What holds for every answer of the server, whatever the endpoint: the envelope, the request id, the latency, the
-// headers of refusals, and that nothing of the inside shows. Gives complaints, so that a test can show all of them at
-// once.
+// headers of errors for the client, and that nothing of the inside shows. Gives complaints, so that a test can show all
+// of them at once.
 import { isDeepStrictEqual } from 'node:util';
 import { ERROR, type Shape, UUID_V7, VALIDATION_ERROR, misfits } from './shapes.js';
 import type { Reply } from './stage.js';

@@ -54,7 +54,7 @@ export interface Endpoint {
 
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
 
-// Path segments that provoke refusals, and the status lists that many rows of the specification share.
+// Path segments that provoke errors for the client, and the status lists that many rows of the specification share.
 
 /** No slug: a space. */
 export const NO_SLUG = 'no%20slug';

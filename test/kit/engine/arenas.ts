@@ -61,9 +61,9 @@ class Site {
 
   /** Code of the error, where it is refused. */
   write(write: DocumentWrite): string | undefined {
-    const [outcome] = applyWrites(this.shard, [write]);
-    assert.ok(outcome && !('fault' in outcome));
-    return 'error' in outcome ? outcome.error.code : undefined;
+    const [result] = applyWrites(this.shard, [write]);
+    assert.ok(result && !('internalError' in result));
+    return 'error' in result ? result.error.code : undefined;
   }
 
   /** undefined where memory has no room for what it needs. */

@@ -121,7 +121,7 @@ export class World {
   }
 
   write(writes: DocumentWrite[]): void {
-    for (const outcome of applyWrites(this.shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
+    for (const result of applyWrites(this.shard, writes)) assert.ok('value' in result, JSON.stringify(result));
   }
 
   /** A batch that puts and removes documents of up to `ids` names. */

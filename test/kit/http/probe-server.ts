@@ -76,7 +76,7 @@ export async function startProbe(
     },
     limits: { ...LIMITS, ...limits },
     log: (event) => events.push(event),
-    onFault: (error) => faults.push(error),
+    onInternalError: (error) => faults.push(error),
     ...others,
   };
   const server = createHttpServer(await loadUws(), options);

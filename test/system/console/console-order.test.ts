@@ -83,10 +83,10 @@ test('a list of collections that a later one has overtaken is not shown', { skip
   assert.match(await page.shows('.side'), /made-meanwhile/);
 });
 
-test('a refusal from before a key was entered does not ask for another', { skip }, async (t) => {
+test('an error for the client from before a key was entered does not ask for another', { skip }, async (t) => {
   const closed = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
   const page = await openConsole(t, `${closed.url}/ui`);
-  // The first page has its refusal: what is held is of the second.
+  // The first page has its error: what is held is of the second.
   await page.until(
     `performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/collections/default'))`,
   );

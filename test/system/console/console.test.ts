@@ -28,7 +28,7 @@ async function inspect(page: ConsolePage, name: string): Promise<void> {
   await page.dress('light');
 }
 
-/** Nothing from elsewhere, and nothing that the browser complains about but refusals that are expected. */
+/** Nothing from elsewhere, and nothing that the browser complains about but errors for the client that are expected. */
 function assertClean(page: ConsolePage, expected?: RegExp): void {
   assert.deepEqual(
     page.complaints.filter((complaint) => expected?.test(complaint) !== true),

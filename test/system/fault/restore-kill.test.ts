@@ -65,13 +65,13 @@ test('a kill in the midst of a restore leaves the old collection or the new one'
     );
     await sleep(verifyMs * (0.5 + 2 * prng.next()));
     await kill();
-    const outcome = await restoring;
+    const result = await restoring;
     const restarted = await start();
     ({ client, kill } = restarted);
     const found = await labels(client);
-    seen.push(`${outcome}: ${found}`);
+    seen.push(`${result}: ${found}`);
     assert.ok(
-      found === `NEW${DOCUMENTS}` || (found === `OLD${DOCUMENTS}` && outcome === 'lost'),
+      found === `NEW${DOCUMENTS}` || (found === `OLD${DOCUMENTS}` && result === 'lost'),
       `seed ${seed}: ${seen.join(', ')}\n${restarted.output()}`,
     );
     const { matches } = await client.search('acme', 'docs', { v: vectorOf(3), k: 1 });

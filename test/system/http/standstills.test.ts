@@ -55,6 +55,6 @@ test('a source that stands still for longer than a request may is cut off, one t
     fetch(probe.url('/still')).then((response) => response.text()),
     TypeError,
   );
-  assert.equal((await probe.event(2)).outcome, 'failed');
+  assert.equal((await probe.event(2)).result, 'failed');
   wait.open();
 });

@@ -19,5 +19,5 @@ test('a parser that hangs is ended after the limit; what waits behind it is done
   assert.equal(hanging, true, 'JSON and plain text did not wait for the file');
   await hung;
   assert.deepEqual((await behind).map(textOf), ['one', 'two', 'three']);
-  assert.deepEqual(faults, [], 'the death was met, not logged as a fault of ours');
+  assert.deepEqual(faults, [], 'the death was met, not logged as an internal error');
 });

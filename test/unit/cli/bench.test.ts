@@ -1,5 +1,5 @@
 // `sheaf bench` against servers that answer in every way that HTTP allows: in pieces, in chunks, with connections that
-// end; refusals and servers that go away end it at once; many connections are no leak.
+// end; errors for the client and servers that go away end it at once; many connections are no leak.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -90,7 +90,7 @@ test('a connection that the server has closed meanwhile is opened again, one tha
   assert.match((await bench(talking)).stderr, /the answer is not HTTP/);
 });
 
-test('a refusal of every search ends it at once, one of now and then is counted', async (t) => {
+test('an error for the client of every search ends it at once, one of now and then is counted', async (t) => {
   const refusing = await startFakeServer(t, () => ({
     status: 401,
     json: { ok: false, code: 'auth_invalid', error: 'No.' },

@@ -105,7 +105,7 @@ test('failures are listed, the others are ingested, and the exit code is 1', asy
   assert.match(stdout, /^2 files .*, 1 failed\.$/m);
 });
 
-test('an ingest stops when every further file would meet the same refusal', async (t) => {
+test('an ingest stops when every further file would meet the same error', async (t) => {
   const { url, requests } = await server(t, () => ({
     status: 401,
     json: { ok: false, code: 'auth_invalid', error: 'Unknown key.' },

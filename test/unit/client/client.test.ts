@@ -1,4 +1,5 @@
-// The client against a local server: what it sends for each call, and what it makes of answers, refusals and silence.
+// The client against a local server: what it sends for each call, and what it makes of answers, errors for the client
+// and silence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient } from '../../../src/client/client.js';
@@ -255,7 +256,7 @@ test('an upload is answered by Sheaf, or it is an error like others', async (t) 
   });
 });
 
-test('a download that breaks is SheafUnreachable, in its refusal too; one that is ended by its caller is not', async (t) => {
+test('a download that breaks is SheafUnreachable, in its error too; one that is ended by its caller is not', async (t) => {
   const { url } = await startFakeServer(t, ({ path }) =>
     path.includes('refused') ? 'break refusal' : path.includes('silent') ? 'never' : 'break off',
   );
@@ -269,7 +270,7 @@ test('a download that breaks is SheafUnreachable, in its refusal too; one that i
   assert.equal((ended as Error).name, 'TimeoutError');
 });
 
-test('refusals are tried again, with the whole body', async (t) => {
+test('errors for the client are tried again, with the whole body', async (t) => {
   let calls = 0;
   const { url, requests } = await startFakeServer(t, () =>
     ++calls <= 2 ? REFUSED : { status: 201, json: { ok: true, chunks: 1 } },

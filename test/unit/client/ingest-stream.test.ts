@@ -1,5 +1,5 @@
-// NDJSON both ways: results while documents are still being sent, and what becomes of refusals, breaks, silence and
-// takers who stop early.
+// NDJSON both ways: results while documents are still being sent, and what becomes of errors for the client, breaks,
+// silence and takers who stop early.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -80,7 +80,7 @@ test('many documents from a plain list, and the summary as the end', async (t) =
   assert.equal(count, 5000);
 });
 
-test('a refusal is a SheafError, and the source is closed', async (t) => {
+test('an error for the client is a SheafError, and the source is closed', async (t) => {
   let closed = false;
   async function* endless(): AsyncGenerator<IngestBody> {
     try {

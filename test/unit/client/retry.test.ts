@@ -1,10 +1,10 @@
 // The waits between retries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRefusal, retryWaitMs, WAIT_MAX_MS } from '../../../src/client/transport.js';
+import { isRejection, retryWaitMs, WAIT_MAX_MS } from '../../../src/client/transport.js';
 
-test('only 429 and 503 are refusals', () => {
-  assert.deepEqual([200, 400, 404, 409, 429, 500, 502, 503, 504].filter(isRefusal), [429, 503]);
+test('only 429 and 503 are errors for the client', () => {
+  assert.deepEqual([200, 400, 404, 409, 429, 500, 502, 503, 504].filter(isRejection), [429, 503]);
 });
 
 test('Retry-After in seconds is honoured', () => {

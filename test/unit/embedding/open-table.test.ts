@@ -6,7 +6,7 @@ import { BuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
 import {
   CHECKED_START,
   EmbedderFileError,
-  type EmbedderFileFault,
+  type EmbedderFileProblem,
   HEADER_BYTES,
   OFFSETS,
   openEmbedderTable,
@@ -29,12 +29,12 @@ function resealedAfter(change: (bytes: Buffer) => void): Buffer {
   });
 }
 
-function assertFault(bytes: Uint8Array, fault: EmbedderFileFault, message: RegExp): void {
+function assertFault(bytes: Uint8Array, fault: EmbedderFileProblem, message: RegExp): void {
   assert.throws(
     () => openEmbedderTable(bytes),
     (error) => {
       assert.ok(error instanceof EmbedderFileError);
-      assert.equal(error.fault, fault);
+      assert.equal(error.problem, fault);
       assert.match(error.message, message);
       return true;
     },
@@ -101,7 +101,7 @@ test('more pieces than vocabulary entries', () => {
 test('rows of another width than the embedder wants', () => {
   assert.throws(
     () => new BuiltinEmbedder(whole),
-    (error) => error instanceof EmbedderFileError && error.fault === 'layout',
+    (error) => error instanceof EmbedderFileError && error.problem === 'layout',
   );
 });
 

@@ -153,7 +153,7 @@ function withDeleted(prng: Prng): { owned: OwnedShard; twin: Twin; store: ShardS
 }
 
 function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
-  for (const outcome of applyWrites(shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
+  for (const result of applyWrites(shard, writes)) assert.ok('value' in result, JSON.stringify(result));
 }
 
 const segmentOf = ({ shard }: OwnedShard): Segment => defined(shard.segments.of(ref.id)[0], 'the part');

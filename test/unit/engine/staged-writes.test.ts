@@ -114,11 +114,11 @@ test('a copy goes where the source still has its version and the twin has none a
     put('b', { text: 'y' }, [inTwin({ text: 'y' })]),
     { op: 'deleteDocument', collection: LIVE, docid: 'c' as DocId, twins: [TWIN] },
   ]);
-  const outcomes = applyWrites(
+  const results = applyWrites(
     shard,
     ['a', 'b', 'c', 'a'].map((docid) => staged(docid, 1, { text: 'x' }, LIVE.id)),
   );
-  assert.deepEqual(outcomes, [
+  assert.deepEqual(results, [
     { value: { chunks: 1 } },
     { value: { chunks: 0 } },
     { value: { chunks: 0 } },

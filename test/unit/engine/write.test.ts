@@ -55,7 +55,7 @@ function found(opened: Opened): string[] {
 
 test('a batch is one commit, and its writes take effect in order', () => {
   const opened = openShard();
-  const outcomes = applyWrites(opened.shard, [
+  const results = applyWrites(opened.shard, [
     put('A', [[1, 0, 0, 0]]),
     put('B', [
       [1, 1, 0, 0],
@@ -71,7 +71,7 @@ test('a batch is one commit, and its writes take effect in order', () => {
   ]);
   assert.equal(opened.commits(), 1);
   assert.deepEqual(
-    outcomes.map((outcome) => 'value' in outcome && outcome.value),
+    results.map((result) => 'value' in result && result.value),
     [
       { chunks: 1, version: 1 },
       { chunks: 2, version: 1 },
@@ -90,12 +90,12 @@ test('a write that is refused harms no other of its batch', () => {
   applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]])]);
   opened.shard.drop(ref.id);
   const other = { ...ref, id: 2 as CollectionId };
-  const outcomes = applyWrites(opened.shard, [
+  const results = applyWrites(opened.shard, [
     put('A', [[1, 0, 0, 0]]),
     { ...put('B', [[1, 0, 0, 0]]), collection: other },
   ]);
   assert.deepEqual(
-    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    results.map((result) => ('error' in result ? result.error.code : 'stored')),
     ['collection_not_found', 'stored'],
   );
 });

@@ -1,4 +1,4 @@
-// Every real file of ../shared/data/files through a batch worker: each has the outcome that its manifest leads one to
+// Every real file of ../shared/data/files through a batch worker: each has the result that its manifest leads one to
 // expect, and the worker survives them all.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -26,12 +26,12 @@ function pool(): BatchPool {
   return (opened ??= new BatchPool(2, { timeoutMs: 60_000, memoryBytesMax: 2 ** 30, textBytesMax: 64 * 2 ** 20 }, log));
 }
 
-const outcomes = new Map<string, Promise<PreparedChunk[] | string>>();
+const results = new Map<string, Promise<PreparedChunk[] | string>>();
 
 /** The chunks of a file, or the code it is refused with. Each is read once. */
-function outcome(file: string): Promise<PreparedChunk[] | string> {
-  const found = outcomes.get(file) ?? read(file);
-  outcomes.set(file, found);
+function extracted(file: string): Promise<PreparedChunk[] | string> {
+  const found = results.get(file) ?? read(file);
+  results.set(file, found);
   return found;
 }
 
@@ -112,12 +112,12 @@ const jsonExpectation = (name: string): RegExp =>
       ? /^file_unreadable$/
       : /^(text|file_unreadable|no_text_extracted)$/;
 
-test('each file of the manifest has its outcome, and the worker survives', { skip }, async () => {
+test('each file of the manifest has its result, and the worker survives', { skip }, async () => {
   const manifest = parse(readFileSync(`${FILES}/manifest.csv`), { columns: true }) as Entry[];
   const present = manifest.filter(({ file }) => existsSync(`${FILES}/${file}`));
   assert.ok(present.length > 250, `${present.length} files`);
   const wrong: string[] = [];
-  const read = present.map(async (entry) => ({ ...entry, got: named(await outcome(entry.file)) }));
+  const read = present.map(async (entry) => ({ ...entry, got: named(await extracted(entry.file)) }));
   for (const { file, kind, expectation, got } of await Promise.all(read)) {
     const name = file.split('/').pop() as string;
     const wanted =
@@ -146,7 +146,7 @@ const KNOWN: [string, string, RegExp][] = [
 ];
 for (const [file, path, words] of KNOWN) {
   test(`${file} has its words at ${path}`, { skip }, async () => {
-    const chunks = await outcome(file);
+    const chunks = await extracted(file);
     assert.ok(typeof chunks !== 'string', String(chunks));
     assert.match(chunks.find((chunk) => chunk.path === path)?.text ?? '', words);
   });
@@ -154,7 +154,7 @@ for (const [file, path, words] of KNOWN) {
 
 test('no script, style or hidden text of a web page is indexed', { skip }, async () => {
   for (const file of ['html/remove-script-tags.html', 'html/wapo-1.html', 'html/guardian-1.html']) {
-    const chunks = await outcome(file);
+    const chunks = await extracted(file);
     assert.ok(typeof chunks !== 'string');
     assert.doesNotMatch(
       chunks.map(({ text }) => text).join('\n'),

@@ -14,7 +14,7 @@ test('gone in the middle of the body: the reader rejects, the place is free agai
     client.request('POST', '/json', { ...KEY, 'Content-Length': '50000' }, 'abc');
     await new Promise((resolve) => setTimeout(resolve, 10));
     client.destroy();
-    assert.deepEqual([(await probe.event(round)).outcome, probe.events[round - 1]?.status], ['aborted', 0]);
+    assert.deepEqual([(await probe.event(round)).result, probe.events[round - 1]?.status], ['aborted', 0]);
   }
   const alive = await fetch(probe.url('/json'), { method: 'POST', headers: KEY, body: 'abc' });
   assert.equal(alive.status, 200);
@@ -42,7 +42,7 @@ test('gone in the middle of the handler: it sees `aborted`, keeps its place unti
   client.request('GET', '/slow', KEY);
   await eventually(() => entered === 1);
   client.destroy();
-  assert.equal((await probe.event(1)).outcome, 'aborted');
+  assert.equal((await probe.event(1)).result, 'aborted');
   assert.equal((await fetch(probe.url('/slow'), { headers: KEY })).status, 503);
   let isDrained = false;
   const drained = probe.server.drain(60_000).then(() => (isDrained = true));
@@ -56,12 +56,12 @@ test('gone in the middle of the handler: it sees `aborted`, keeps its place unti
 
 test('a handler that awaits its body only later survives a client that went away before', async (t) => {
   const wait = gate();
-  let outcome = '';
+  let result = '';
   const late = route('POST', '/late', async (request) => {
     const bytes = request.body.bytes();
     await wait.opened;
     return bytes.then(ok, (error: unknown) => {
-      outcome = String(error);
+      result = String(error);
       throw error;
     });
   });
@@ -72,8 +72,8 @@ test('a handler that awaits its body only later survives a client that went away
   client.destroy();
   await probe.event(1);
   wait.open();
-  await eventually(() => outcome !== '');
-  assert.match(outcome, /AppError/);
+  await eventually(() => result !== '');
+  assert.match(result, /AppError/);
 });
 
 test('a fault after the client has gone is still told', async (t) => {

@@ -88,7 +88,7 @@ test('chunked bodies are put together, and the connection is kept', async (t) =>
   }
 });
 
-test('Expect: 100-continue is answered by the library before the limits are checked; the refusal follows', async (t) => {
+test('Expect: 100-continue is answered by the library before the limits are checked; the error follows', async (t) => {
   const probe = await startProbe(t, routes);
   const client = await probe.client();
   client.request('POST', '/json', { 'Content-Length': '3', Expect: '100-continue' });
@@ -181,7 +181,7 @@ test('a body that stalls is cut off and logged; the handler is told', async (t) 
   client.request('POST', '/json', { 'Content-Length': '10' }, 'abc');
   await client.closed();
   const event = await probe.event(1);
-  assert.deepEqual([event.outcome, event.status, event.route], ['body_timeout', 0, '/json']);
+  assert.deepEqual([event.result, event.status, event.route], ['body_timeout', 0, '/json']);
   assert.ok(rejection instanceof Error);
   assert.deepEqual(probe.faults, []);
   assert.equal((await fetch(probe.url('/health'))).status, 200);

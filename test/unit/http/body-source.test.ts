@@ -18,7 +18,7 @@ function open(): { source: BodySource; push: (isLast: boolean) => void; isHeld: 
     pause: () => void (isHeld = true),
     resume: () => void (isHeld = false),
   };
-  const limit = { bytesMax: Infinity, refusal: () => new AppError('request_too_large') };
+  const limit = { bytesMax: Infinity, clientError: () => new AppError('request_too_large') };
   const source = new BodySource(wire as WireResponse, limit, {
     hold: () => true,
     giveBack: () => {},

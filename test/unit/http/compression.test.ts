@@ -177,7 +177,7 @@ test('a reader that stalls or goes away holds back and ends a compressed stream 
   assert.ok(given < 2500, `${given} pieces were taken from the source`);
   client.destroy();
   await eventually(() => seen.closed === 1);
-  assert.deepEqual([(await probe.event(1)).outcome, probe.faults], ['aborted', []]);
+  assert.deepEqual([(await probe.event(1)).result, probe.faults], ['aborted', []]);
 });
 
 test('a stream that fails is cut, compressed or not', async (t) => {
@@ -192,5 +192,5 @@ test('a stream that fails is cut, compressed or not', async (t) => {
     fetch(probe.url('/failing')).then((response) => response.text()),
     TypeError,
   );
-  assert.deepEqual([probe.faults.map(String), (await probe.event(1)).outcome], [['Error: secret'], 'failed']);
+  assert.deepEqual([probe.faults.map(String), (await probe.event(1)).result], [['Error: secret'], 'failed']);
 });

@@ -83,7 +83,7 @@ test('what is not done in time is cut off', async (t) => {
   await eventually(() => entered);
   await probe.server.drain(50);
   await client.closed();
-  assert.equal((await probe.event(1)).outcome, 'aborted');
+  assert.equal((await probe.event(1)).result, 'aborted');
 });
 
 test('listen says why it cannot', async () => {
@@ -93,7 +93,7 @@ test('listen says why it cannot', async () => {
     authenticate: () => ({ name: '', admin: false }),
     limits: LIMITS,
     log: () => undefined,
-    onFault: () => undefined,
+    onInternalError: () => undefined,
   };
   const first = createHttpServer(uws, options);
   const port = await first.listen('127.0.0.1', 0);

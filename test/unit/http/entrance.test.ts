@@ -93,7 +93,7 @@ test('the length is checked after the key, and a client that goes away meanwhile
   long.request('POST', '/v1/acme/upload', { 'X-API-Key': 'good', 'Content-Length': '11' }, 'abcdefghijk');
   await new Promise((resolve) => setTimeout(resolve, 30));
   gone.destroy();
-  assert.equal((await probe.event(1)).outcome, 'aborted');
+  assert.equal((await probe.event(1)).result, 'aborted');
   wait.open();
   assert.equal((await long.reply()).status, 413);
   assert.equal(handled, 0);

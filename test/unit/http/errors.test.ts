@@ -1,4 +1,5 @@
-// Tests over sockets: refusals, faults, and the order in which a request is checked before its body is read.
+// Tests over sockets: errors for the client, faults, and the order in which a request is checked before its body is
+// read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError, invalidField } from '../../../src/api/errors.js';
@@ -43,7 +44,7 @@ test('an AppError reaches the client with its code, headers and list', async (t)
   assert.deepEqual(probe.faults, []);
 });
 
-test('anything else is 500 internal_error, told to onFault and not to the client', async (t) => {
+test('anything else is 500 internal_error, told to onInternalError and not to the client', async (t) => {
   const secret = new Error('secret /path/of/ours');
   const probe = await startProbe(t, [
     route(

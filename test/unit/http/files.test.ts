@@ -100,7 +100,7 @@ test('the file is removed when the handler fails, when the client goes, and when
   assert.deepEqual(probe.faults, []);
 });
 
-test('a folder that has gone is a fault of ours, a full disk 503', async (t) => {
+test('a folder that has gone is an internal error, a full disk 503', async (t) => {
   const probe = await start(t);
   rmSync(probe.directory, { recursive: true });
   const response = await send(probe, formOf(Buffer.alloc(3_000_000)));

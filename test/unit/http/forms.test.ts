@@ -155,7 +155,7 @@ test('the client going away in the middle of a file ends the reading', async (t)
   );
   await new Promise((resolve) => setTimeout(resolve, 20));
   client.destroy();
-  assert.equal((await probe.event(1)).outcome, 'aborted');
+  assert.equal((await probe.event(1)).result, 'aborted');
   await probe.server.drain(5000);
   assert.equal(rejections.length, 1);
   assert.deepEqual(probe.faults, []);

@@ -24,7 +24,7 @@ test('50 MB reach a reader that stalls, whole, and the connection goes on', asyn
     ['50000000', 'application/octet-stream'],
   );
   assert.equal(shaOf(reply.body), shaOf(BIG));
-  assert.deepEqual([(await probe.event(1)).bytes, (await probe.event(1)).outcome], [50_000_000, 'answered']);
+  assert.deepEqual([(await probe.event(1)).bytes, (await probe.event(1)).result], [50_000_000, 'answered']);
   client.request('GET', '/health');
   assert.equal((await client.reply()).status, 200);
 });
@@ -71,7 +71,7 @@ test('a reader that goes away in the middle of a large reply ends it', async (t)
   await new Promise((resolve) => setTimeout(resolve, 50));
   client.destroy();
   const event = await probe.event(1);
-  assert.deepEqual([event.outcome, event.status], ['aborted', 200]);
+  assert.deepEqual([event.result, event.status], ['aborted', 200]);
 });
 
 test('slow and fast handlers on many connections do not mix their replies', async (t) => {

@@ -24,7 +24,7 @@ const found = (method: string, path: string): [string, Record<string, string>] =
   return [match.route.path, { ...match.params }];
 };
 
-const refusal = (method: string, path: string): AppError => {
+const clientError = (method: string, path: string): AppError => {
   try {
     router.match(method, path);
   } catch (error) {
@@ -50,7 +50,7 @@ test('a literal with a colon is its own segment', () => {
     found('post', '/v1/collections/a/b/documents:batch')[0],
     '/v1/collections/{tenant}/{collection}/documents:batch',
   );
-  assert.equal(refusal('post', '/v1/collections/a/b/documents:other').code, 'not_found');
+  assert.equal(clientError('post', '/v1/collections/a/b/documents:other').code, 'not_found');
 });
 
 test('splits first and decodes after', () => {
@@ -79,7 +79,7 @@ test('goes back to a parameter when a literal leads nowhere', () => {
 
 test('HEAD finds the GET route', () => {
   assert.equal(found('head', '/health')[0], '/health');
-  assert.equal(refusal('head', '/v1/collections/a/b').code, 'method_not_allowed');
+  assert.equal(clientError('head', '/v1/collections/a/b').code, 'method_not_allowed');
 });
 
 test('unknown paths, empty segments, trailing slashes and broken encoding are not found', () => {
@@ -94,13 +94,13 @@ test('unknown paths, empty segments, trailing slashes and broken encoding are no
     '/v1/collections/%ff',
     '/v1/collections/%',
   ]) {
-    assert.equal(refusal('get', path).code, 'not_found', path);
+    assert.equal(clientError('get', path).code, 'not_found', path);
   }
 });
 
 test('another method gets 405 with all that the path takes', () => {
   const allowed = (method: string, path: string): string | undefined => {
-    const error = refusal(method, path);
+    const error = clientError(method, path);
     assert.equal(error.code, 'method_not_allowed');
     return error.options.headers?.Allow;
   };

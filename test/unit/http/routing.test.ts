@@ -123,7 +123,7 @@ test('a request sent while another waits on its connection drops both: the libra
   client.request('GET', '/health');
   await client.closed();
   wait.open();
-  assert.deepEqual([(await probe.event(1)).outcome, (await probe.event(1)).status], ['aborted', 0]);
+  assert.deepEqual([(await probe.event(1)).result, (await probe.event(1)).status], ['aborted', 0]);
   const other = await RawClient.open(probe.port);
   other.request('GET', '/health');
   assert.equal((await other.reply()).status, 200);
@@ -145,7 +145,7 @@ test('each finished request is logged once with its template, status, actor and 
     status: 200,
     actor: 'tenant:acme',
     bytes: Buffer.byteLength(body),
-    outcome: 'answered',
+    result: 'answered',
     tenant: 'acme',
     isLong: false,
   });

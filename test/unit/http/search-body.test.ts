@@ -1,5 +1,5 @@
 // The body of a search, read with its vector straight into float32, against JSON.parse: same fields, same numbers to
-// the bit, same refusals.
+// the bit, same errors for the client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonFloats } from '../../../src/base/json-floats.js';

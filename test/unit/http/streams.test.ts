@@ -107,8 +107,11 @@ test('a failure before the first piece is an ordinary error', async (t) => {
   const refused = source(0, () => new AppError('collection_not_found'));
   const broken = source(0, () => new Error('secret'));
   const probe = await startProbe(t, [streaming('/refused', refused.pieces), streaming('/broken', broken.pieces)]);
-  const refusal = await fetch(probe.url('/refused'));
-  assert.deepEqual([refusal.status, ((await refusal.json()) as { code: string }).code], [404, 'collection_not_found']);
+  const clientError = await fetch(probe.url('/refused'));
+  assert.deepEqual(
+    [clientError.status, ((await clientError.json()) as { code: string }).code],
+    [404, 'collection_not_found'],
+  );
   assert.equal((await fetch(probe.url('/broken'))).status, 500);
   assert.deepEqual(probe.faults.map(String), ['Error: secret']);
 });
@@ -127,7 +130,7 @@ test('a failure after the first piece is told to us and cuts the connection', as
       fetch(probe.url('/broken')).then((response) => response.text()),
       TypeError,
     );
-    assert.deepEqual([probe.faults, (await probe.event(1)).outcome], [[error, error], 'failed']);
+    assert.deepEqual([probe.faults, (await probe.event(1)).result], [[error, error], 'failed']);
   }
 });
 
@@ -165,8 +168,8 @@ test('a reader that goes away ends the iteration and gives its place back', asyn
     await client.reply({ hasBody: false });
     client.destroy();
     await eventually(() => seen.closed === round);
-    const { outcome, status } = await probe.event(round);
-    assert.deepEqual([outcome, status], ['aborted', 200]);
+    const { result, status } = await probe.event(round);
+    assert.deepEqual([result, status], ['aborted', 200]);
   }
   assert.deepEqual(probe.faults, []);
 });
@@ -222,7 +225,7 @@ test('line by line: each answer comes while the body is still open', async (t) =
   assert.equal((await client.chunk()).length, 0);
   client.request('GET', '/health');
   assert.equal((await client.reply()).status, 200);
-  assert.deepEqual([(await probe.event(1)).outcome, probe.faults], ['answered', []]);
+  assert.deepEqual([(await probe.event(1)).result, probe.faults], ['answered', []]);
 });
 
 test('lines have no limit together and are not held: 60 MB through a server that may hold 16', async (t) => {
@@ -274,7 +277,7 @@ test('a reader of answers that stalls holds back the lines too', async (t) => {
     for (const byte of bytes) if (byte === 121) letters += 1;
   });
   client.socket.resume();
-  assert.deepEqual([(await probe.event(1)).outcome, (await probe.event(1)).bytes], ['answered', size]);
+  assert.deepEqual([(await probe.event(1)).result, (await probe.event(1)).bytes], ['answered', size]);
   await eventually(() => letters >= size);
 });
 
@@ -305,7 +308,7 @@ test('a client that reads only after it has sent everything gets all answers, th
     for (const byte of bytes) if (byte === 49) answered += 1;
   });
   client.socket.resume();
-  assert.deepEqual([(await probe.event(1)).outcome, (await probe.event(1)).bytes], ['answered', 100 * size]);
+  assert.deepEqual([(await probe.event(1)).result, (await probe.event(1)).bytes], ['answered', 100 * size]);
   await eventually(() => answered >= 100 * size);
 });
 
@@ -327,7 +330,7 @@ test('lines that stop coming, or trickle, are cut off', async (t) => {
   const trickle = setInterval(() => trickling.send(chunkOf('x')), 20);
   t.after(() => clearInterval(trickle));
   await Promise.all([silent.closed(), trickling.closed()]);
-  assert.deepEqual([(await probe.event(1)).outcome, (await probe.event(2)).outcome], ['body_timeout', 'body_timeout']);
+  assert.deepEqual([(await probe.event(1)).result, (await probe.event(2)).result], ['body_timeout', 'body_timeout']);
   assert.deepEqual(probe.faults, []);
 });
 
@@ -360,7 +363,7 @@ test('a sender of lines that goes away ends the handler', async (t) => {
   await client.reply({ hasBody: false });
   client.destroy();
   await eventually(() => ended !== undefined);
-  assert.equal((await probe.event(1)).outcome, 'aborted');
+  assert.equal((await probe.event(1)).result, 'aborted');
   assert.deepEqual(probe.faults, []);
   await probe.server.drain(60_000);
 });

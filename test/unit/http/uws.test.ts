@@ -6,7 +6,7 @@ import { loadUws, UwsError, type Host } from '../../../src/http/uws.js';
 const DEBIAN_12: Host = { node: '24.9.0', abi: '137', platform: 'linux', arch: 'x64', glibc: '2.36' };
 
 /** What the operator reads when loading fails so. */
-async function refusal(host: Partial<Host>, cause: Error): Promise<string> {
+async function clientError(host: Partial<Host>, cause: Error): Promise<string> {
   const error: unknown = await loadUws({ ...DEBIAN_12, ...host }, () => Promise.reject(cause)).catch(
     (thrown: unknown) => thrown,
   );
@@ -51,7 +51,7 @@ test('a glibc too old is told with the one that is wanted and the Nodes that wor
     "This version of uWS.js (v20.57.0) supports only Node.js versions 20, 22, 24 and 25.\n\nError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /app/uws_linux_x64_137.node)",
   );
   assert.equal(
-    await refusal({}, cause),
+    await clientError({}, cause),
     'Node 24.9.0 needs glibc 2.38 or later here (Debian 13, Ubuntu 24.04), and this system has 2.36: run Sheaf on Node 20 or 22, which work here.',
   );
 });
@@ -61,7 +61,7 @@ test('a package left out of the installation is named with the way to install it
     code: 'ERR_MODULE_NOT_FOUND',
   });
   assert.match(
-    await refusal({}, cause),
+    await clientError({}, cause),
     /^Node 24\.9\.0 needs the package @btc-vision\/uwebsockets\.js, which is not installed: .*--include=optional/,
   );
 });
@@ -71,7 +71,7 @@ test("a machine without a binary is named with the reason, the packages' own sen
     "This version of uWS.js supports only Node.js versions 18, 20, 21 and 22.\n\nError: Cannot find module './bin/uws_linux_ppc64_115.node'\nRequire stack:\n- /app/uws.mjs",
   );
   assert.equal(
-    await refusal({ node: '20.20.2', abi: '115', arch: 'ppc64', glibc: '2.41' }, cause),
+    await clientError({ node: '20.20.2', abi: '115', arch: 'ppc64', glibc: '2.41' }, cause),
     "the HTTP library has no binary that loads under Node 20.20.2 on linux ppc64 (package uWebSockets.js): Error: Cannot find module './bin/uws_linux_ppc64_115.node'",
   );
 });

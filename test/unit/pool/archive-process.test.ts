@@ -6,7 +6,7 @@ import { ArchiveProcess } from '../../../src/pool/archive-pool.js';
 
 const LOG = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-test('a client that leaves before the first byte is told of as such, not as a fault of ours', async () => {
+test('a client that leaves before the first byte is told of as such, not as an internal error', async () => {
   const client = new AbortController();
   const archive = new ArchiveProcess(LOG, client.signal);
   const first = archive.output().next();

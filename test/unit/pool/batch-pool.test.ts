@@ -66,6 +66,6 @@ test('too many that wait are shed at once; those that wait when the pool is clos
   assert.equal(codes.filter((code) => code === 'overloaded').length, 1030);
 });
 
-test('deaths were met, not logged as faults of ours', () => {
+test('deaths were met, not logged as internal errors', () => {
   assert.deepEqual(faults, []);
 });

@@ -99,10 +99,10 @@ test('more than may wait is refused at once, with a time to try again; one tenan
   const answers = [queue.request(1, 'a')];
   await turn();
   answers.push(queue.request(2, 'a'), queue.request(3, 'a'));
-  const refusal = { code: 'overloaded', options: { retryAfterS: 1 } };
-  await assert.rejects(queue.request(4, 'a'), refusal);
+  const rejection = { code: 'overloaded', options: { retryAfterS: 1 } };
+  await assert.rejects(queue.request(4, 'a'), rejection);
   answers.push(queue.request(5, 'b'), queue.request(6, 'c'));
-  await assert.rejects(queue.request(7, 'd'), refusal);
+  await assert.rejects(queue.request(7, 'd'), rejection);
   for (let n = 0; n < 5; n++) {
     release[n]?.();
     await turn();

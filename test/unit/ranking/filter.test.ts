@@ -145,7 +145,7 @@ test('an earlier layer hides a later one', () => {
 });
 
 const nested = (levels: number): Raw => (levels === 1 ? { a: 1 } : { $not: nested(levels - 1) });
-const refusals: [string, Raw, (string | number)[], string][] = [
+const rejections: [string, Raw, (string | number)[], string][] = [
   ['an unknown operator', { a: { $regex: 'x' } }, ['a', '$regex'], 'unknown_operator'],
   ['an operator without a dollar', { a: { gt: 1 } }, ['a', 'gt'], 'unknown_operator'],
   ['an unknown operator at the top', { $nor: [] }, ['$nor'], 'unknown_operator'],
@@ -175,7 +175,7 @@ const refusals: [string, Raw, (string | number)[], string][] = [
   ],
   ['a long field name', { ['x'.repeat(513)]: 1 }, [], 'too_long'],
 ];
-for (const [what, filters, place, type] of refusals) {
+for (const [what, filters, place, type] of rejections) {
   test(`refused: ${what}`, () => {
     assert.throws(
       () => parseFilter(filters, { stringOperators: false }),

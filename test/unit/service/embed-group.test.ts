@@ -1,4 +1,4 @@
-// Documents of a group that could not be embedded leave it; the others and all outcomes keep their places: against a
+// Documents of a group that could not be embedded leave it; the others and all results keep their places: against a
 // naive twin that has a list of documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

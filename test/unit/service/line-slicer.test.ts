@@ -10,8 +10,8 @@ const LIMIT = 40;
 function taken(slicer: LineSlicer): string[] {
   const found: string[] = [];
   for (let slice = slicer.take(); slice; slice = slicer.take()) {
-    if ('refusal' in slice) {
-      assert.equal(slice.refusal.code, 'request_too_large');
+    if ('clientError' in slice) {
+      assert.equal(slice.clientError.code, 'request_too_large');
       found.push('too long');
       continue;
     }

@@ -28,10 +28,10 @@ const request = (headers: Record<string, string>, tenant = 'acme'): Credentials 
 });
 
 function codeOf(headers: Record<string, string>, access: Access, tenant?: string): string {
-  return outcomeOf(request(headers, tenant), { access, operation: 'any' });
+  return resultOf(request(headers, tenant), { access, operation: 'any' });
 }
 
-function outcomeOf(credentials: Credentials, route: Guarded): string {
+function resultOf(credentials: Credentials, route: Guarded): string {
   try {
     return `ok ${(authenticate(credentials, route) as Actor).name}`;
   } catch (error) {
@@ -65,7 +65,7 @@ test('public routes ask for nothing', () => {
 });
 
 const call = (key: string, params: Record<string, string>, route: Partial<Guarded>): string =>
-  outcomeOf(
+  resultOf(
     { header: (name) => (name === 'x-api-key' ? key : ''), params: { tenant: 'acme', ...params } },
     { access: 'tenant', operation: 'x', ...route },
   );

@@ -73,7 +73,7 @@ test('a clock that goes back gives nothing', () => {
   assert.equal(bucket.take(), true);
 });
 
-test('the headers count down, and a refusal says when to come again', () => {
+test('the headers count down, and an error for the client says when to come again', () => {
   const { limiter, clock } = limiterOf({ requestsPerSecond: 0.5, burst: 2 });
   const headers = [limiter.admit(KEY, 'acme').headers, limiter.admit(KEY, 'acme').headers];
   assert.deepEqual(
@@ -104,7 +104,7 @@ test('places are counted until they are given back', () => {
   refused(limiter);
 });
 
-test('a refusal for places under way costs no token', () => {
+test('an error for the client for places under way costs no token', () => {
   const { limiter } = limiterOf({ requestsPerSecond: 1, burst: 2, inFlightMax: 1 });
   const { release } = limiter.admit(KEY, 'acme');
   refused(limiter);

@@ -1,5 +1,5 @@
 // The answers of a real server, judged by the OpenAPI document that it serves itself: each operation's success, and
-// refusals of every kind that can be had without load or faults.
+// errors for the client of every kind that can be had without load or faults.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpecJudge, type Spec } from '../../../kit/openapi.js';
@@ -79,7 +79,7 @@ test('successes', async () => {
   await judged('docsPage', 200, 'GET', '/docs/guide/quickstart', undefined, {});
 });
 
-test('refusals', async () => {
+test('errors for the client', async () => {
   await judged('listDocuments', 401, 'GET', `${DOCS}/documents`, undefined, {});
   await judged('listDocuments', 403, 'GET', '/v1/collections/globex/docs/documents');
   await judged('listTenants', 403, 'GET', '/v1/admin/tenants');

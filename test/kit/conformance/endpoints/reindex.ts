@@ -53,11 +53,11 @@ const OWN_JOB = {
   success: 200,
   answer: ANSWERS.reindexJob,
 } as const;
-const OWN_REFUSALS = {
+const OWN_CLIENT_ERRORS = {
   404: at(`/v1/collections/acme/docs/reindex/${UNKNOWN_ID}`),
   422: at(`/v1/collections/acme/docs/reindex/${BAD_SEGMENT}`),
 };
-const anyRefusals = (rest = ''): Record<number, Compose> => ({
+const anyClientErrors = (rest = ''): Record<number, Compose> => ({
   404: at(`/v1/admin/reindex/${UNKNOWN_ID}${rest}`),
   422: at(`/v1/admin/reindex/${BAD_SEGMENT}${rest}`),
 });
@@ -69,7 +69,7 @@ const changes = (verb: string, from: Status): Endpoint => ({
   others: CHANGE,
   answer: ANSWERS.reindexJob,
   valid: any(from, `/${verb}`),
-  provoke: { ...anyRefusals(`/${verb}`), 409: any('succeeded', `/${verb}`) },
+  provoke: { ...anyClientErrors(`/${verb}`), 409: any('succeeded', `/${verb}`) },
 });
 
 export const REINDEX_ENDPOINTS: readonly Endpoint[] = [
@@ -83,7 +83,7 @@ export const REINDEX_ENDPOINTS: readonly Endpoint[] = [
     others: [401, 403, 404, 422, 500],
     answer: ANSWERS.reindexJob,
     valid: any('succeeded'),
-    provoke: anyRefusals(),
+    provoke: anyClientErrors(),
   },
   {
     method: 'DELETE',
@@ -93,19 +93,19 @@ export const REINDEX_ENDPOINTS: readonly Endpoint[] = [
     others: CHANGE,
     answer: ANSWERS.reindexJob,
     valid: any('paused'),
-    provoke: { ...anyRefusals(), 409: any('succeeded') },
+    provoke: { ...anyClientErrors(), 409: any('succeeded') },
   },
   changes('pause', 'queued'),
   // One that is on its way already: an answer may have been lost.
   changes('resume', 'running'),
-  { ...OWN_JOB, method: 'GET', others: READ_ONE, valid: own('succeeded'), provoke: OWN_REFUSALS },
+  { ...OWN_JOB, method: 'GET', others: READ_ONE, valid: own('succeeded'), provoke: OWN_CLIENT_ERRORS },
   {
     ...OWN_JOB,
     method: 'DELETE',
     others: [400, 401, 403, 404, 409, 422, 429, 500],
     valid: own('paused'),
     provoke: {
-      ...OWN_REFUSALS,
+      ...OWN_CLIENT_ERRORS,
       400: at(`/v1/collections/${NO_SLUG}/docs/reindex/${UNKNOWN_ID}`),
       409: own('succeeded'),
     },

@@ -87,7 +87,7 @@ test('anything else is told for what it is', () => {
   for (const [answer, message] of faults) {
     assert.throws(
       () => readVectors(answer, 2, 2),
-      (error) => error instanceof CallError && error.fault === 'broken' && message.test(error.message),
+      (error) => error instanceof CallError && error.failure === 'broken' && message.test(error.message),
       JSON.stringify(answer),
     );
   }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CallError, type Post, postJson } from '../../../../src/embedding/remote/endpoint.js';
-import { closedPort, startFakeServer, type Outcome } from '../../../kit/fake-server.js';
+import { closedPort, startFakeServer, type Result } from '../../../kit/fake-server.js';
 
 const KEY = 'sk-very-secret';
 
-async function failure(t: TestContext, answer: Outcome, post: Partial<Post> = {}): Promise<CallError> {
+async function failure(t: TestContext, answer: Result, post: Partial<Post> = {}): Promise<CallError> {
   const { url } = await startFakeServer(t, () => answer);
   return failureOf({ url, ...post });
 }
@@ -52,10 +52,10 @@ test('each status is transient, refused or broken', async (t) => {
     529: 'transient',
   };
   for (const [status, fault] of Object.entries(faults))
-    assert.equal((await failure(t, { status: Number(status) })).fault, fault, status);
+    assert.equal((await failure(t, { status: Number(status) })).failure, fault, status);
 });
 
-test('a refusal is told by its status and an excerpt, without the key', async (t) => {
+test('an error for the client is told by its status and an excerpt, without the key', async (t) => {
   const { message } = await failure(t, { status: 400, text: `bad\n key ${KEY} ${'x'.repeat(10_000)}` });
   assert.match(message, /^status 400 bad key … x+$/);
   assert.ok(message.length < 250);
@@ -75,21 +75,21 @@ test('Retry-After counts, in seconds and as a date', async (t) => {
 
 test('a redirect is not followed', async (t) => {
   const other = await startFakeServer(t, () => ({ json: {} }));
-  assert.equal((await failure(t, { status: 307, headers: { location: other.url } })).fault, 'broken');
+  assert.equal((await failure(t, { status: 307, headers: { location: other.url } })).failure, 'broken');
   assert.equal(other.requests.length, 0);
 });
 
 test('an answer that is too long or no JSON is broken', async (t) => {
   assert.equal((await failure(t, { text: `"${'x'.repeat(2000)}"` })).message, 'its answer has more than 1000 bytes');
   const page = await failure(t, { text: '<html>' });
-  assert.deepEqual([page.fault, page.message], ['broken', 'its answer is not JSON']);
+  assert.deepEqual([page.failure, page.message], ['broken', 'its answer is not JSON']);
 });
 
 test('a broken connection, a port without a server and silence are transient', async (t) => {
-  assert.equal((await failure(t, 'hang up')).fault, 'transient');
-  assert.equal((await failure(t, 'break off')).fault, 'transient');
+  assert.equal((await failure(t, 'hang up')).failure, 'transient');
+  assert.equal((await failure(t, 'break off')).failure, 'transient');
   const silent = await failure(t, 'never', { timeoutMs: 30 });
-  assert.deepEqual([silent.fault, silent.message], ['transient', 'no answer within 30 ms']);
+  assert.deepEqual([silent.failure, silent.message], ['transient', 'no answer within 30 ms']);
   const nobody = await failureOf({ url: `http://127.0.0.1:${await closedPort()}` });
-  assert.deepEqual([nobody.fault, nobody.message], ['transient', 'no connection: ECONNREFUSED']);
+  assert.deepEqual([nobody.failure, nobody.message], ['transient', 'no connection: ECONNREFUSED']);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { RemoteEndpoint, type Call } from '../../../../src/embedding/remote/endpoint.js';
 import type { Purpose } from '../../../../src/embedding/embedder.js';
-import { startFakeServer, type FakeRequest, type Outcome } from '../../../kit/fake-server.js';
+import { startFakeServer, type FakeRequest, type Result } from '../../../kit/fake-server.js';
 import { ENDPOINT } from '../../../kit/embedding/openai-runner.js';
 
 interface Bench {
@@ -16,7 +16,7 @@ interface Bench {
 async function open(
   t: TestContext,
   spec: Partial<typeof ENDPOINT>,
-  answer: (clock: { ms: number }, number: number) => Outcome,
+  answer: (clock: { ms: number }, number: number) => Result,
 ): Promise<Bench> {
   const clock = { ms: 0 };
   const { url, requests } = await startFakeServer(t, () => answer(clock, requests.length - 1));

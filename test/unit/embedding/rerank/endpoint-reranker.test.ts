@@ -85,7 +85,8 @@ test('answers that do not score each text once are broken', () => {
     ],
     [{ index: 0, score: 1 }, null],
   ];
-  for (const answer of answers) assert.throws(() => readScores(answer, 2), { fault: 'broken' }, JSON.stringify(answer));
+  for (const answer of answers)
+    assert.throws(() => readScores(answer, 2), { failure: 'broken' }, JSON.stringify(answer));
   assert.deepEqual(
     readScores(
       [

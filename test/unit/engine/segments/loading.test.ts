@@ -129,7 +129,7 @@ for (const seed of SEEDS) {
     for (let round = 0; round < 150; round++) {
       const { shard } = owned;
       const step = prng.int(6);
-      if (step < 3) for (const outcome of applyWrites(shard, twin.change(prng))) assert.ok('value' in outcome);
+      if (step < 3) for (const result of applyWrites(shard, twin.change(prng))) assert.ok('value' in result);
       else if (step === 3)
         [...shard.segments.all()].filter(() => prng.int(2) === 0).forEach((segment) => shard.segments.evict(segment));
       else if (step === 4) {
@@ -231,8 +231,8 @@ test('a collection that is dropped while it is being loaded is gone, with its me
   assert.ok(shard.loads.work(NOW, false));
   assert.equal(shard.arenas.home.view(ref.id), undefined);
   assert.deepEqual(countedIn(shard), { documents: 0, chunks: 0 });
-  const [outcome] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
-  assert.equal(outcome && 'error' in outcome && outcome.error.code, 'collection_not_found');
+  const [result] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
+  assert.equal(result && 'error' in result && result.error.code, 'collection_not_found');
   while (!shard.store.write((txn) => txn.purgeSome(ref.id, 1000)));
   assert.deepEqual(
     shard.store.read((txn) => [...txn.allCounts()]),
@@ -249,15 +249,15 @@ test('a part for which memory has no room is refused, and everything else goes o
   assert.throws(ask, { name: 'ArenaFull' });
   const small = refOf(2);
   assert.ok(
-    applyWrites(shard, [put(small, 'A', [new Float32Array(DIM).fill(1)])]).every((outcome) => 'value' in outcome),
+    applyWrites(shard, [put(small, 'A', [new Float32Array(DIM).fill(1)])]).every((result) => 'value' in result),
   );
   assert.deepEqual(best(owned, small, new Float32Array(DIM).fill(1)), ['A/c0']);
-  const outcomes = applyWrites(shard, [
+  const results = applyWrites(shard, [
     put(ref, 'B', [new Float32Array(DIM).fill(1)]),
     put(small, 'C', [new Float32Array(DIM).fill(-1)]),
   ]);
   assert.deepEqual(
-    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    results.map((result) => ('error' in result ? result.error.code : 'stored')),
     ['storage_full', 'stored'],
   );
   shard.close();
@@ -270,11 +270,11 @@ test('where memory is full, those used longest ago leave, and come back', () => 
   const { shard } = owned;
   const first = Array.from({ length: 200 }, () => randomVector(prng, DIM));
   for (const [i, vector] of first.entries()) {
-    const outcomes = applyWrites(shard, [
+    const results = applyWrites(shard, [
       put(refOf(i + 1), 'D', [vector, ...Array.from({ length: 60 }, () => randomVector(prng, DIM))]),
     ]);
     assert.ok(
-      outcomes.every((outcome) => 'value' in outcome),
+      results.every((result) => 'value' in result),
       `collection ${i}`,
     );
   }
@@ -300,10 +300,10 @@ test('where memory is full, what a write has brought stays until it is done, wha
       { op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite,
       removed,
     ]) {
-      const [outcome] = applyWrites(shard, [write]);
+      const [result] = applyWrites(shard, [write]);
       assert.ok(
-        outcome && ('value' in outcome || ('error' in outcome && outcome.error.code === 'storage_full')),
-        `${pages} pages: ${JSON.stringify(outcome)}`,
+        result && ('value' in result || ('error' in result && result.error.code === 'storage_full')),
+        `${pages} pages: ${JSON.stringify(result)}`,
       );
     }
   }

@@ -170,7 +170,7 @@ test('every operation answers the statuses that are listed for it, each error wi
       const examples = Object.keys(response.content?.['application/json']?.examples ?? {});
       const codes = examples.filter((name): name is ErrorCode => name !== 'protocol');
       assert.ok(
-        codes.length > 0 || status in (route.foreignRefusals ?? {}),
+        codes.length > 0 || status in (route.foreignErrors ?? {}),
         `${route.operation} has no code for ${status}`,
       );
       for (const code of codes) assert.equal(statusOf(code, route), status);
