@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { AppError, abandoned, invalidField } from '../api/errors.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
 import { AssertionFailed } from '../base/assert.js';
-import { Departure } from '../base/signals.js';
+import { CancelSource } from '../base/signals.js';
 import type { RequestTrace } from '../base/trace.js';
 import type { Permit } from '../service/tenants/actor.js';
 import type { Admission } from './admission.js';
@@ -153,7 +153,7 @@ export class Visit implements Request {
   announced: Announced | 'unclear' = 'unclear';
   /** Undefined if requests are not traced. */
   readonly trace: RequestTrace | undefined;
-  readonly departure = new Departure();
+  readonly cancelSource = new CancelSource();
   private abortion: AbortController | undefined;
   private parsedQuery: URLSearchParams | undefined;
   private incoming: IncomingBody | undefined;
@@ -171,12 +171,12 @@ export class Visit implements Request {
 
   /** True once the client has disconnected or a whole reply has begun. */
   get aborted(): boolean {
-    return this.departure.aborted;
+    return this.cancelSource.aborted;
   }
 
   set aborted(aborted: boolean) {
     if (!aborted) return;
-    this.departure.tell();
+    this.cancelSource.cancel();
     this.abortion?.abort(GONE);
   }
 

@@ -2,7 +2,7 @@
 import { invalidField } from '../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../api/ids.js';
 import type { JsonOperations, RouteDefinition } from '../api/route.js';
-import type { Departure } from '../base/signals.js';
+import type { CancelSource } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
 import type { Actor } from '../service/tenants/actor.js';
 
@@ -47,7 +47,7 @@ export interface Request {
   /** Aborted when `aborted` becomes true. Created on first use. */
   readonly signal: AbortSignal;
   /** A cancel signal with the same meaning but without the cost of an AbortSignal. */
-  readonly departure: Departure;
+  readonly cancelSource: CancelSource;
 }
 
 /**

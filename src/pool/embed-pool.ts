@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result, abandoned } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import { type EndpointCounts, EndpointMeter } from '../base/meters.js';
-import type { Leaving } from '../base/signals.js';
+import type { CancelSignal } from '../base/signals.js';
 import type { EmbedThreads, EmbedderSpec, RerankerSpec } from '../embedding/embedder-spec.js';
 import type {
   DocumentTexts,
@@ -329,7 +329,7 @@ export class EmbedPool {
    * The vector of a query text. Rejects with AppError `embedder_unavailable` if the embedder does not answer or its
    * worker died, and `overloaded` if the queue is full. Aborting the signal removes a waiting request from the queue.
    */
-  embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
+  embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: CancelSignal): Promise<Float32Array> {
     return this.queuesOf(embedder, 'queries').queries.request(query, tenant, signal);
   }
 
@@ -347,7 +347,7 @@ export class EmbedPool {
   }
 
   /** A relevance score for each text. Rejects as `embedQuery` does. */
-  rerank(request: PairsRequest, tenant?: string, signal?: Leaving): Promise<Float32Array> {
+  rerank(request: PairsRequest, tenant?: string, signal?: CancelSignal): Promise<Float32Array> {
     const queue =
       this.workers.queries?.rerankQueueOf(request.reranker) ?? this.workers.remote?.rerankQueueOf(request.reranker);
     if (!queue) throw new Error(`there is no reranker ${request.reranker}`);

@@ -3,7 +3,7 @@
 // messages, so concurrent writes share a commit. Queues at the workers have no fairness and are kept short. Runs on the
 // front thread.
 import { AppError, abandoned } from '../api/errors.js';
-import type { Leaving } from '../base/signals.js';
+import type { CancelSignal } from '../base/signals.js';
 import type { QueueMetrics } from './pool-metrics.js';
 
 /**
@@ -150,7 +150,7 @@ export class RequestQueue<Q, A> {
    * removes it from the queue if it is still waiting. `answered` is called synchronously when the answer arrives, so in
    * the order of the answers, which awaiting the promise does not guarantee.
    */
-  request(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
+  request(request: Q, tenant = '', signal?: CancelSignal, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
     const { waitingMax = Infinity, costOf } = this.options;
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
@@ -163,7 +163,7 @@ export class RequestQueue<Q, A> {
         reject,
         sinceMs: performance.now(),
       };
-      if (signal) this.leaveWhenAborted(pending, tenant, signal);
+      if (signal) this.removeWhenAborted(pending, tenant, signal);
       this.waiting.push(tenant, pending, costOf?.(request) ?? 1);
       this.count(1);
       this.schedule();
@@ -179,7 +179,7 @@ export class RequestQueue<Q, A> {
     }
   }
 
-  private leaveWhenAborted(pending: PendingRequest<Q, A>, tenant: string, signal: Leaving): void {
+  private removeWhenAborted(pending: PendingRequest<Q, A>, tenant: string, signal: CancelSignal): void {
     const leave = (): void => {
       if (this.waiting.remove(tenant, pending)) this.count(-1);
       pending.reject(abandoned());

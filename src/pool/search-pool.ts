@@ -3,7 +3,7 @@
 // front thread.
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
-import type { Leaving } from '../base/signals.js';
+import type { CancelSignal } from '../base/signals.js';
 import { clearReader } from '../engine/memory/ownership.js';
 import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
 import type { SharedShards } from '../engine/write/commands.js';
@@ -69,7 +69,7 @@ export class SearchPool {
    * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerError. Aborting the signal
    * removes a waiting search from the queue.
    */
-  async request(search: CollectionSearch, tenant: string, signal?: Leaving): Promise<SearchResult> {
+  async request(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
     if (this.closing) throw shardUnavailable();
     return this.options.quarantine.watch(search.collection.id, () => this.queue.request(search, tenant, signal));
   }

@@ -2,7 +2,7 @@
 // errors to its error code. Front thread.
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
 import { AppError, type ErrorCode } from '../api/errors.js';
-import type { Departure } from '../base/signals.js';
+import type { CancelSource } from '../base/signals.js';
 import { WorkerError } from '../pool/worker-pool.js';
 import type { Actor } from './tenants/actor.js';
 
@@ -14,7 +14,7 @@ export interface Caller {
   /** Aborted when the caller disconnects. Created on first access. */
   readonly signal: AbortSignal;
   /** The same signal for work that only waits in a queue, without the cost of an `AbortSignal`. */
-  readonly departure: Departure;
+  readonly cancelSource: CancelSource;
   /** The trace context for calls to other services; undefined if the request is not traced. */
   readonly trace?: { readonly traceparent: string } | undefined;
 }

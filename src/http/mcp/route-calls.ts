@@ -57,7 +57,7 @@ export class RouteCalls {
 
   async text(operation: string, { params, query = {}, body }: Call): Promise<string> {
     const route = this.routeOf(operation);
-    const { id, startedAtMs, actor, trace, aborted, signal, departure } = this.request;
+    const { id, startedAtMs, actor, trace, aborted, signal, cancelSource } = this.request;
     permitted(actor, { params }, route);
     const inner: Request = {
       id,
@@ -71,7 +71,7 @@ export class RouteCalls {
       trace,
       aborted,
       signal,
-      departure,
+      cancelSource,
     };
     return textOf(await route.handle(inner));
   }

@@ -98,7 +98,7 @@ function queryInput(request: Request): SearchInput {
 
 /** The caller with the filters of its key, its cancel signal and its trace context. */
 function callerOf(request: Request): Searcher {
-  const { actor, departure: signal, trace } = request;
+  const { actor, cancelSource: signal, trace } = request;
   const caller: Searcher = searcherOf(request);
   caller.signal = signal;
   if (actor.filters !== undefined) caller.embeddedFilters = actor.filters;

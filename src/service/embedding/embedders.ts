@@ -13,7 +13,7 @@ import type { Space } from '../../api/collections.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { EMBEDDER_ROUTES, EmbedderInventory } from '../../api/embedders.js';
 import type { Log } from '../../base/log.js';
-import type { Leaving } from '../../base/signals.js';
+import type { CancelSignal } from '../../base/signals.js';
 import type { EmbedderInstance } from '../../embedding/embedder-spec.js';
 import type { DocumentTexts, EmbeddedDocuments, QueryText } from '../../embedding/messages.js';
 import {
@@ -81,7 +81,7 @@ export class EmbedderHealth {
    * Runs `work` and rejects as it does. `isFailure` tells which errors count as failures; none counts once `signal` is
    * aborted.
    */
-  async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
+  async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: CancelSignal): Promise<T> {
     this.inFlight += bytes;
     try {
       const answer = await this.breaker.execute(() =>
@@ -150,7 +150,7 @@ interface Work<T> {
   bytes: number;
   /** `isLast` is true if no other instance will be tried. */
   run: (key: string, isLast: boolean) => Promise<T>;
-  signal: Leaving | undefined;
+  signal: CancelSignal | undefined;
 }
 
 /**
@@ -234,7 +234,7 @@ export class Embedders {
   }
 
   /** The vector of a query text. Rejects with 503 `embedder_unavailable` or `overloaded`. */
-  async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
+  async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: CancelSignal): Promise<Float32Array> {
     return route(this.poolOf(space, tenant), {
       bytes: query.text.length,
       run: (key) => this.options.pool.embedQuery(key, query, tenant, signal),

@@ -2,7 +2,7 @@
 // in flight. Tenants never share entries, because the response time would reveal what another tenant has searched for.
 // Runs on the front thread.
 import { LRUCache } from 'lru-cache';
-import type { Leaving } from '../../base/signals.js';
+import type { CancelSignal } from '../../base/signals.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../api/limits.js';
 
 export interface AskedText {
@@ -13,7 +13,7 @@ export interface AskedText {
   text: string;
 }
 
-export type Embed = (signal?: Leaving) => Promise<Float32Array>;
+export type Embed = (signal?: CancelSignal) => Promise<Float32Array>;
 
 /** An embedding in flight, shared by searches for the same text. */
 interface PendingEmbedding {
@@ -64,7 +64,7 @@ export class QueryCache {
    * The vector of a text; callers must not modify it. Rejects as `embed` does; a failure is not cached and only reaches
    * the searches that already wait. `embed` is aborted when all searches that wait for it are.
    */
-  vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: Leaving): Promise<Float32Array> {
+  vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: CancelSignal): Promise<Float32Array> {
     if (!this.vectors || text.length > CACHED_QUERY_CHARACTERS_MAX) return embed(signal);
     const key = `${owner}\0${space}\0${text}`;
     const known = this.vectors.get(key);
@@ -85,7 +85,11 @@ export class QueryCache {
     return embedding;
   }
 
-  private async wait(key: string, embedding: PendingEmbedding, signal: Leaving | undefined): Promise<Float32Array> {
+  private async wait(
+    key: string,
+    embedding: PendingEmbedding,
+    signal: CancelSignal | undefined,
+  ): Promise<Float32Array> {
     const leave = (): void => {
       if (--embedding.waiting > 0) return;
       this.pending.delete(key);

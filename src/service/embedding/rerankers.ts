@@ -2,7 +2,7 @@
 // failures an instance is skipped for some seconds and then tried with one search. Runs on the front thread.
 import { type CircuitBreakerPolicy, isBrokenCircuitError } from 'cockatiel';
 import { AppError } from '../../api/errors.js';
-import type { Leaving } from '../../base/signals.js';
+import type { CancelSignal } from '../../base/signals.js';
 import type { RerankerInstance } from '../../embedding/embedder-spec.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { visibleTo } from '../../embedding/spaces.js';
@@ -39,7 +39,7 @@ export class Rerankers {
     query: QueryText,
     texts: readonly string[],
     tenant: string,
-    signal?: Leaving,
+    signal?: CancelSignal,
   ): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array();
     const breaker = this.breakers.get(key) as CircuitBreakerPolicy;
@@ -57,7 +57,7 @@ export class Rerankers {
     { text: query, traceparent }: QueryText,
     texts: readonly string[],
     tenant: string,
-    signal?: Leaving,
+    signal?: CancelSignal,
   ): Promise<Float32Array> {
     try {
       const scores = await this.pool.rerank(

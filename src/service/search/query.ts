@@ -24,7 +24,7 @@ import type {
   SearchBody,
   SearchParams,
 } from '../../api/search.js';
-import type { Leaving } from '../../base/signals.js';
+import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { CollectionSearch, DetailsAsked, LexicalSearch, SearchFilter } from '../../engine/search/params.js';
@@ -68,7 +68,7 @@ export interface Caller {
   /** The filters of the caller's key, which are combined with all others by AND. */
   embeddedFilters?: RawFilters;
   /** Aborted when the client disconnects. */
-  signal?: Leaving;
+  signal?: CancelSignal;
   /** The trace context of the request, if it is traced. */
   traceparent?: string;
 }
@@ -266,9 +266,9 @@ async function vectorOfText(
   collection: Collection,
   query: QueryText,
   owner: string,
-  signal?: Leaving,
+  signal?: CancelSignal,
 ): Promise<Float32Array> {
-  const embed = (until?: Leaving): Promise<Float32Array> =>
+  const embed = (until?: CancelSignal): Promise<Float32Array> =>
     embedders.embedQuery(collection, query, collection.tenant, until);
   if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
   return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);

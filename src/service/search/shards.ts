@@ -5,7 +5,7 @@ import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
-import type { Leaving } from '../../base/signals.js';
+import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
 import type { CollectionSearch, Found, Wanting } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
@@ -52,7 +52,7 @@ export async function searchShards(
   collection: Collection,
   search: CollectionSearch,
   timing: SearchTiming,
-  signal?: Leaving,
+  signal?: CancelSignal,
 ): Promise<FoundHit[]> {
   const startedAtMs = performance.now();
   const { ids, scores, json, pieces, timing: spent } = await find(context, collection, search, signal);
@@ -69,7 +69,7 @@ function find(
   context: ShardsContext,
   collection: Collection,
   search: CollectionSearch,
-  signal: Leaving | undefined,
+  signal: CancelSignal | undefined,
 ): Promise<Found> {
   const ask = (): Promise<Found | Wanting[]> => context.searches.request(search, collection.tenant, signal);
   return untilIndexed(async () => {

@@ -2,7 +2,7 @@
 // input; and the filters embedded in a key, which nothing in a request can undo.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Departure } from '../../../src/base/signals.js';
+import { CancelSource } from '../../../src/base/signals.js';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';
 import type { Actor, Request } from '../../../src/http/route.js';
 import { createRoutes } from '../../../src/http/routes.js';
@@ -195,7 +195,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
       body,
       aborted: false,
       signal: new AbortController().signal,
-      departure: new Departure(),
+      cancelSource: new CancelSource(),
     });
     assert.ok('jsonParts' in reply);
     const json = JSON.parse(`${reply.jsonParts.join('')}}`) as Record<string, any>;

@@ -2,7 +2,7 @@
 // a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Leaving } from '../../../src/base/signals.js';
+import type { CancelSignal } from '../../../src/base/signals.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../../src/api/limits.js';
 import { entryBytes, QueryCache, type AskedText, type Embed } from '../../../src/service/embedding/query-cache.js';
@@ -14,7 +14,7 @@ const AMPLE = 2 ** 20;
 /** An embedder that answers when it is told to. */
 function held(): {
   embed: Embed;
-  calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: Leaving | undefined }[];
+  calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: CancelSignal | undefined }[];
 } {
   const calls: ReturnType<typeof held>['calls'] = [];
   return { calls, embed: (signal) => new Promise((answer, fail) => calls.push({ answer, fail, signal })) };
