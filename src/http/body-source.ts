@@ -17,7 +17,7 @@ import type { WireResponse } from './uws.js';
 const PROGRESS_BYTES_MIN = 1024;
 
 /** A stall timer. All times are values of `performance.now()`. */
-export class TrickleClock {
+export class StallTimer {
   /** Time spent waiting for the latest `trickledBytes`. */
   private waitedMs = 0;
   private trickledBytes = 0;
@@ -94,7 +94,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   latestAtMs = 0;
   /** Bytes counted as held; they are given back when the request has finished. */
   heldBytes = 0;
-  private readonly clock = new TrickleClock();
+  private readonly stallTimer = new StallTimer();
 
   constructor(
     private readonly response: WireResponse,
@@ -167,12 +167,12 @@ export class BodySource implements AsyncIterable<Buffer> {
 
   /** How long a reader has waited for bytes without progress; 0 while no reader waits or the body is complete. */
   stalledMs(nowMs: number): number {
-    return this.waiter === undefined ? 0 : this.clock.stalledMs(nowMs);
+    return this.waiter === undefined ? 0 : this.stallTimer.stalledMs(nowMs);
   }
 
   /** Resets the stall timer, because the client may have had a reason to pause. */
   excuse(): void {
-    this.clock.excuse(performance.now());
+    this.stallTimer.excuse(performance.now());
   }
 
   private pull<T>(use: (piece: Piece) => T): Promise<T | undefined> {
@@ -193,7 +193,7 @@ export class BodySource implements AsyncIterable<Buffer> {
       };
       this.waiter = { take, reject };
       if (first) setImmediate(() => this.handOn());
-      else this.clock.begin(performance.now());
+      else this.stallTimer.begin(performance.now());
     });
   }
 
@@ -201,7 +201,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.hasEnded = isLast;
     this.receivedBytes += chunk.byteLength;
     this.latestAtMs = performance.now();
-    this.clock.count(chunk.byteLength, this.latestAtMs);
+    this.stallTimer.count(chunk.byteLength, this.latestAtMs);
     if (this.failure !== undefined || this.isReleased) return;
     if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.clientError());
     if (!this.bodyMemory.hold(chunk.byteLength)) return this.fail(overloaded());

@@ -11,30 +11,30 @@ import { overloaded } from './admission.js';
 import { isCompressible, negotiated } from './compression.js';
 import { type Afterwards, afterwardsOf } from './connection-policy.js';
 import { type Answer, type PieceBlocks, beginStreamed, encodeError, encodeReply, isStreamed } from './envelope.js';
-import { type Manner, ReplyStream, writeLastReply, writeReply } from './reply.js';
-import { type Head, type Reception, Visit } from './request-context.js';
+import { type ReplyOptions, ReplyStream, writeLastReply, writeReply } from './reply.js';
+import { type Head, RequestContext, type ServerContext } from './request-context.js';
 import type { WireResponse } from './uws.js';
 
 // The event that a finished request reports to the log, the metrics and the trace.
 
 /** `sent` is undefined if there was no reply. `streamedBytes` is set for a streamed reply. */
 function requestEvent(
-  visit: Visit,
+  context: RequestContext,
   head: Head,
   sent: Answer | undefined,
   streamedBytes: number | undefined,
   result: RequestEnd,
 ): RequestEvent {
-  const { id, route, actor, trace } = visit;
+  const { id, route, actor, trace } = context;
   return {
     id,
     method: head.loggedMethod,
     route: route.path,
     status: sent?.status ?? 0,
-    latencyMs: visit.closing().latencyMs,
+    latencyMs: context.closing().latencyMs,
     actor: actor.name,
     // Unauthenticated callers could otherwise create any number of label values.
-    tenant: actor.name === '' ? '' : (visit.params.tenant ?? ''),
+    tenant: actor.name === '' ? '' : (context.params.tenant ?? ''),
     bytes: streamedBytes ?? (head.isHead ? 0 : (sent?.body.length ?? 0)),
     result,
     isLong: route.isLong === true || streamedBytes !== undefined,
@@ -86,14 +86,14 @@ function isEchoable(text: string): boolean {
 }
 
 /** State that all exchanges of a server share. */
-export interface Floor extends Reception {
+export interface ExchangeContext extends ServerContext {
   readonly requestIds: RequestIds;
   /** Called once per exchange, when all of its work has finished. */
   left(exchange: Exchange): void;
 }
 
 export class Exchange {
-  private readonly visit: Visit;
+  private readonly context: RequestContext;
   private isSettled = false;
   private state: 'open' | 'replying' | 'over' = 'open';
   private sent: Answer | undefined;
@@ -101,34 +101,34 @@ export class Exchange {
   private cutOff: RequestEnd | undefined;
 
   constructor(
-    private readonly floor: Floor,
+    private readonly server: ExchangeContext,
     private readonly response: WireResponse,
     private readonly head: Head,
   ) {
-    this.visit = new Visit(floor, response, head, floor.requestIds.idFor(head.header('x-request-id')));
+    this.context = new RequestContext(server, response, head, server.requestIds.idFor(head.header('x-request-id')));
   }
 
   /** Answers the request. Runs synchronously until the body is open; never rejects. */
   async run(): Promise<void> {
     let answer: Answer;
     try {
-      this.visit.findEnd();
+      this.context.findEnd();
     } catch (error) {
       return this.refuseUnclear(error);
     }
     try {
-      const reply = await this.visit.handle();
+      const reply = await this.context.handle();
       answer = isStreamed(reply)
-        ? await beginStreamed(reply, () => this.visit.closing())
-        : encodeReply(reply, this.visit.closing());
+        ? await beginStreamed(reply, () => this.context.closing())
+        : encodeReply(reply, this.context.closing());
     } catch (error) {
       answer = this.clientError(error);
     }
     if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
-    if (this.floor.options.tls !== undefined && this.visit.owesBody) await new Promise(setImmediate);
+    if (this.server.options.tls !== undefined && this.context.owesBody) await new Promise(setImmediate);
     // uWebSockets.js is lenient with chunked framing. While this request is still unanswered, another one that it
     // parses from the bytes behind it is dropped.
-    else if (this.visit.announced === 'chunked') await new Promise(setImmediate);
+    else if (this.context.announced === 'chunked') await new Promise(setImmediate);
     if (answer.rest !== undefined) await this.replyAtLength(answer, answer.rest);
     else if (this.state === 'open') this.reply(answer);
     this.isSettled = true;
@@ -138,15 +138,15 @@ export class Exchange {
   /** Ends the request because the client has disconnected. */
   abort(): void {
     if (this.state === 'over') return;
-    this.visit.source?.abandon();
+    this.context.source?.abandon();
     this.stream?.abandon();
     this.finish(this.cutOff ?? 'aborted');
   }
 
   /** Ends a request that exceeds a timeout. Called periodically while the request is in progress. */
   checkTime(nowMs: number): void {
-    const { source, startedAtMs } = this.visit;
-    const { bodyTimeoutMs, requestTimeoutMs = Infinity } = this.floor.options.limits;
+    const { source, startedAtMs } = this.context;
+    const { bodyTimeoutMs, requestTimeoutMs = Infinity } = this.server.options.limits;
     if (this.state === 'over') return;
     const verdict = this.stream?.verdict(nowMs);
     if (verdict !== undefined) return this.cut(verdict);
@@ -157,7 +157,7 @@ export class Exchange {
     }
     const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
-    else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong)
+    else if (waitedMs > requestTimeoutMs && !this.context.route.isLong)
       this.reply(this.clientError(overloaded('The request took longer than the server allows.')));
   }
 
@@ -169,28 +169,28 @@ export class Exchange {
     this.begin(answer);
     this.isSettled = true;
     this.finish('answered');
-    writeLastReply(this.response, answer, this.manner('close'));
+    writeLastReply(this.response, answer, this.replyOptions('close'));
   }
 
   private clientError(error: unknown): Answer {
     this.reportInternalError(error);
     return encodeError(
       error instanceof AppError ? error : new AppError('internal_error'),
-      this.visit.route,
-      this.visit.closing(),
+      this.context.route,
+      this.context.closing(),
     );
   }
 
   private reportInternalError(error: unknown): void {
-    if (!(error instanceof AppError)) this.floor.options.onInternalError(error, this.visit.id);
+    if (!(error instanceof AppError)) this.server.options.onInternalError(error, this.context.id);
   }
 
   private reply(answer: Answer): void {
-    const { announced, source } = this.visit;
-    const afterwards = afterwardsOf(announced, source, this.floor.admission.isClosed);
+    const { announced, source } = this.context;
+    const afterwards = afterwardsOf(announced, source, this.server.admission.isClosed);
     this.begin(answer);
     source?.release();
-    writeReply(this.response, answer, this.manner(afterwards), () => this.finish('answered'));
+    writeReply(this.response, answer, this.replyOptions(afterwards), () => this.finish('answered'));
   }
 
   /** Writes a streamed reply while the client is connected. The source is closed in any case. */
@@ -199,23 +199,23 @@ export class Exchange {
       if (this.state === 'open' && this.head.isHead) this.reply(answer);
       else if (this.state === 'open') await this.writeStream(answer, rest);
     } catch (error) {
-      if (this.state !== 'over') this.floor.options.onInternalError(error, this.visit.id);
+      if (this.state !== 'over') this.server.options.onInternalError(error, this.context.id);
       this.cut('failed');
     }
     await rest.return().catch((error: unknown) => this.reportInternalError(error));
   }
 
   private async writeStream(answer: Answer, rest: PieceBlocks): Promise<void> {
-    const { options, admission } = this.floor;
+    const { options, admission } = this.server;
     this.begin(answer);
     const stream = (this.stream = new ReplyStream(
       this.response,
-      this.visit.source,
+      this.context.source,
       options.limits,
       admission,
       options.tls !== undefined,
     ));
-    if (!(await stream.write(answer, rest, this.manner(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
+    if (!(await stream.write(answer, rest, this.replyOptions(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
     stream.end();
     this.finish('answered');
   }
@@ -223,11 +223,11 @@ export class Exchange {
   private begin(answer: Answer): void {
     this.state = 'replying';
     this.sent = answer;
-    this.visit.aborted = answer.rest === undefined;
+    this.context.aborted = answer.rest === undefined;
   }
 
-  private manner(afterwards: Afterwards): Manner {
-    return { requestId: this.visit.id, isHead: this.head.isHead, afterwards, headers: this.visit.headers };
+  private replyOptions(afterwards: Afterwards): ReplyOptions {
+    return { requestId: this.context.id, isHead: this.head.isHead, afterwards, headers: this.context.headers };
   }
 
   /** Closes the connection, which makes uWebSockets.js call `abort`. */
@@ -239,15 +239,15 @@ export class Exchange {
 
   private finish(result: RequestEnd): void {
     this.state = 'over';
-    this.visit.aborted = true;
-    const event = requestEvent(this.visit, this.head, this.sent, this.stream?.writtenBytes, result);
-    this.floor.options.log(event);
-    this.visit.trace?.end(event);
+    this.context.aborted = true;
+    const event = requestEvent(this.context, this.head, this.sent, this.stream?.writtenBytes, result);
+    this.server.options.log(event);
+    this.context.trace?.end(event);
     if (this.isSettled) this.leave();
   }
 
   private leave(): void {
-    this.visit.leave();
-    this.floor.left(this);
+    this.context.leave();
+    this.server.left(this);
   }
 }

@@ -11,7 +11,7 @@ import type { WireResponse } from './uws.js';
 
 // Writes a whole reply to the socket, with back-pressure if it does not fit. Called once per request.
 
-export interface Manner {
+export interface ReplyOptions {
   readonly requestId: string;
   /** The reply to a HEAD request has all headers, and the length of the body instead of the body. */
   readonly isHead: boolean;
@@ -29,13 +29,13 @@ const LIBRARY_BUFFER_BYTES = 16 * 1024;
 const WHOLE_BYTES_MAX = 64 * 1024;
 
 /** Calls `written` once the whole reply has been passed to the socket; never if the client disconnects before. */
-export function writeReply(response: WireResponse, answer: Answer, manner: Manner, written: () => void): void {
-  const isLarge = answer.body.length > WHOLE_BYTES_MAX && !manner.isHead;
-  const libraryCloses = manner.afterwards === 'close' && !manner.isHead && !isLarge;
+export function writeReply(response: WireResponse, answer: Answer, options: ReplyOptions, written: () => void): void {
+  const isLarge = answer.body.length > WHOLE_BYTES_MAX && !options.isHead;
+  const libraryCloses = options.afterwards === 'close' && !options.isHead && !isLarge;
   response.cork(() => {
-    writeHead(response, answer, manner, libraryCloses);
+    writeHead(response, answer, options, libraryCloses);
     if (isLarge) handOver(response, answer.body, written);
-    else if (manner.isHead) response.endWithoutBody();
+    else if (options.isHead) response.endWithoutBody();
     else response.end(answer.body, libraryCloses);
   });
   if (!isLarge) written();
@@ -46,9 +46,9 @@ export function writeReply(response: WireResponse, answer: Answer, manner: Manne
  * buffers a reply until it has parsed, and executed, everything that arrived with the request, but sends one that
  * exceeds its buffer at once. So the whole reply is written as one status line that is longer than that buffer.
  */
-export function writeLastReply(response: WireResponse, answer: Answer, manner: Manner): void {
+export function writeLastReply(response: WireResponse, answer: Answer, options: ReplyOptions): void {
   const headers = {
-    'X-Request-ID': manner.requestId,
+    'X-Request-ID': options.requestId,
     'Content-Type': answer.contentType,
     ...answer.headers,
     Connection: 'close',
@@ -60,22 +60,22 @@ export function writeLastReply(response: WireResponse, answer: Answer, manner: M
   response.writeStatus(
     Buffer.concat([
       Buffer.from(`${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n`),
-      manner.isHead ? Buffer.alloc(0) : body,
+      options.isHead ? Buffer.alloc(0) : body,
     ]),
   );
   response.close();
 }
 
-function writeHead(response: WireResponse, answer: Answer, manner: Manner, libraryCloses: boolean): void {
+function writeHead(response: WireResponse, answer: Answer, options: ReplyOptions, libraryCloses: boolean): void {
   response.writeStatus(`${answer.status} ${STATUS_CODES[answer.status]}`);
-  response.writeHeader('X-Request-ID', manner.requestId);
+  response.writeHeader('X-Request-ID', options.requestId);
   response.writeHeader('Content-Type', answer.contentType);
   for (const name in answer.headers) response.writeHeader(name, answer.headers[name] as string);
-  for (const name in manner.headers) response.writeHeader(name, manner.headers[name] as string);
-  if (manner.afterwards !== 'keep' && !libraryCloses) response.writeHeader('Connection', 'close');
+  for (const name in options.headers) response.writeHeader(name, options.headers[name] as string);
+  if (options.afterwards !== 'keep' && !libraryCloses) response.writeHeader('Connection', 'close');
   // The length is not passed to `endWithoutBody`: uWebSockets.js would consider the reply unfinished and drop the next
   // request.
-  if (manner.isHead && answer.rest === undefined) response.writeHeader('Content-Length', String(answer.body.length));
+  if (options.isHead && answer.rest === undefined) response.writeHeader('Content-Length', String(answer.body.length));
 }
 
 function handOver(response: WireResponse, body: Uint8Array, written: () => void): void {
@@ -240,9 +240,9 @@ export class ReplyStream {
    * Writes the whole reply. Resolves to false if the client disconnects before the end. Rejects with what the source
    * throws, in which case the reply is truncated.
    */
-  async write(answer: Answer, rest: PieceBlocks, manner: Manner): Promise<boolean> {
+  async write(answer: Answer, rest: PieceBlocks, options: ReplyOptions): Promise<boolean> {
     const begin = (): void => {
-      if (!this.writer.isOver) this.response.cork(() => writeHead(this.response, answer, manner, false));
+      if (!this.writer.isOver) this.response.cork(() => writeHead(this.response, answer, options, false));
     };
     if (this.isHalfDuplex && this.body?.hasEnded === false) this.writing = this.body.over().then(begin);
     else begin();

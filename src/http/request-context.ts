@@ -135,7 +135,7 @@ function tooEarly(): Promise<never> {
 }
 
 /** Dependencies of the way in; the same for all requests of a server. */
-export interface Reception {
+export interface ServerContext {
   readonly options: HttpServerOptions;
   readonly router: Router;
   readonly admission: Admission;
@@ -144,7 +144,7 @@ export interface Reception {
 /** An explicit reason: without one, each abort would construct an exception. */
 const GONE = 'there is nobody left to answer';
 
-export class Visit implements Request {
+export class RequestContext implements Request {
   readonly startedAtMs = performance.now();
   route: Route = UNMATCHED;
   params: Readonly<Record<string, string>> = {};
@@ -161,12 +161,12 @@ export class Visit implements Request {
   private permit: Permit | undefined;
 
   constructor(
-    private readonly reception: Reception,
+    private readonly serverContext: ServerContext,
     private readonly response: WireResponse,
     private readonly head: Head,
     readonly id: string,
   ) {
-    this.trace = reception.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
+    this.trace = serverContext.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
   }
 
   /** True once the client has disconnected or a whole reply has begun. */
@@ -229,7 +229,7 @@ export class Visit implements Request {
    * request or what the handler throws.
    */
   async handle(): Promise<Reply> {
-    const { options, router, admission } = this.reception;
+    const { options, router, admission } = this.serverContext;
     admission.checkOpen();
     this.checkHead();
     options.guardSite?.(this, this.head.method);
@@ -256,7 +256,7 @@ export class Visit implements Request {
 
   /** Releases what the request has acquired, once all of its work has finished. */
   leave(): void {
-    const { admission } = this.reception;
+    const { admission } = this.serverContext;
     if (this.isAdmitted) admission.leave();
     this.permit?.release();
     admission.giveBack(this.incoming?.heldBytes ?? 0);
@@ -271,7 +271,7 @@ export class Visit implements Request {
   }
 
   private admit(): void {
-    const { options, admission } = this.reception;
+    const { options, admission } = this.serverContext;
     const { route } = this;
     if (options.admit !== undefined && route.isLimited) this.permit = options.admit(this.actor, this.params.tenant);
     if (route.access === 'public') return;
@@ -280,7 +280,7 @@ export class Visit implements Request {
   }
 
   private open(): IncomingBody {
-    const { options, admission } = this.reception;
+    const { options, admission } = this.serverContext;
     const head = {
       contentType: this.header('content-type'),
       contentEncoding: this.head.list('content-encoding'),

@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { OperatorError } from '../base/operator-error.js';
 import { Admission } from './admission.js';
-import { Exchange, type Floor, RequestIds } from './exchange.js';
+import { Exchange, type ExchangeContext, RequestIds } from './exchange.js';
 import { Head } from './request-context.js';
 import type { HttpServerOptions } from './options.js';
 import { createRouter } from './router.js';
@@ -46,7 +46,7 @@ export class HttpServer {
     this.admission = new Admission(options.limits.inFlightMax, options.limits.heldBytesMax);
     const { temporaryDirectory } = options.limits;
     if (temporaryDirectory !== undefined) emptyTemporaryDirectory(temporaryDirectory);
-    const floor: Floor = {
+    const exchangeContext: ExchangeContext = {
       options,
       router: createRouter(options.routes),
       admission: this.admission,
@@ -54,7 +54,7 @@ export class HttpServer {
       left: (exchange) => this.leave(exchange),
     };
     this.app.any('/*', (response, request) => {
-      const exchange = new Exchange(floor, response, new Head(request));
+      const exchange = new Exchange(exchangeContext, response, new Head(request));
       response.onAborted(() => exchange.abort());
       this.open.add(exchange);
       void exchange.run();

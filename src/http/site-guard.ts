@@ -34,7 +34,7 @@ export function siteGuard(allowed: AllowedSites): SiteGuard {
     }
     const origin = request.header('origin');
     if (origin !== '' && !isKnownOrigin(origin, host)) throw otherSite();
-    if (origin === '' && request.header('sec-fetch-site') === 'cross-site' && !isVisit(request, method))
+    if (origin === '' && request.header('sec-fetch-site') === 'cross-site' && !isNavigation(request, method))
       throw otherSite();
   };
 }
@@ -66,7 +66,7 @@ const isLocal = (name: string): boolean =>
   name === 'localhost' || name === '127.0.0.1' || name === '[::1]' || name.endsWith('.localhost');
 
 /** Whether the request follows a link to the server: the page with the link cannot see the result. */
-const isVisit = (request: Headers, method: string): boolean =>
+const isNavigation = (request: Headers, method: string): boolean =>
   (method === 'get' || method === 'head') &&
   request.header('sec-fetch-mode') === 'navigate' &&
   request.header('sec-fetch-dest') === 'document';

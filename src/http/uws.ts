@@ -92,7 +92,7 @@ export interface WireRequest {
   /** The raw path, percent-encoded, without the query. */
   getUrl(): string;
   getQuery(): string | undefined;
-  forEach(visit: (lowerCaseName: string, value: string) => void): void;
+  forEach(use: (lowerCaseName: string, value: string) => void): void;
 }
 
 /** Throws if it is used after `onAborted` has fired or the whole reply has been passed on. */

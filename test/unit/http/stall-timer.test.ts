@@ -1,10 +1,10 @@
 // The clock of bodies that stand still or trickle.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TrickleClock } from '../../../src/http/body-source.js';
+import { StallTimer } from '../../../src/http/body-source.js';
 
 test('only waiting counts, and only until enough has come', () => {
-  const clock = new TrickleClock();
+  const clock = new StallTimer();
   assert.equal(clock.stalledMs(1000), 0);
   clock.begin(1000);
   assert.equal(clock.stalledMs(1500), 500);
@@ -19,7 +19,7 @@ test('only waiting counts, and only until enough has come', () => {
 });
 
 test('who is excused begins anew', () => {
-  const clock = new TrickleClock();
+  const clock = new StallTimer();
   clock.begin(0);
   clock.count(1, 900);
   clock.begin(1000);
