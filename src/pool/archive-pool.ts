@@ -18,7 +18,7 @@ import type {
   WriteTask,
 } from '../archive/messages.js';
 import type { Log } from '../base/log.js';
-import { Latch } from '../base/read-gate.js';
+import { ReadGate } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
 import { WorkerError } from './worker-pool.js';
 
@@ -158,12 +158,12 @@ export class ArchivePool {
   constructor(
     readonly directory: string,
     /** One read gate per store: see SharedShards. */
-    private readonly latches: SharedArrayBuffer,
+    private readonly readGates: SharedArrayBuffer,
     private readonly log: Log,
   ) {}
 
   /**
-   * Writes an archive. `hold` blocks writes while it runs the function that it gets, which takes the snapshots as of
+   * Writes an archive. `shared` blocks writes while it runs the function that it gets, which takes the snapshots as of
    * the given moment. Rejects with AppError. The slot of the process is free when the bytes have been read or the
    * reader has stopped. `signal` cancels the archive.
    */
@@ -222,7 +222,7 @@ export class ArchivePool {
       process.give({ order: 'open' });
       await process.note('open');
     };
-    await Latch.at(this.latches, place).hold(open, () => !process.isOver);
+    await ReadGate.at(this.readGates, place).shared(open, () => !process.isOver);
   }
 
   private async *read(process: ArchiveProcess): AsyncGenerator<Uint8Array> {

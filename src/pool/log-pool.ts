@@ -16,7 +16,7 @@ const RETRY_MS = 50;
 
 type Answer = LogAnswer<LogOp>;
 
-interface LogPoolOptions extends Pick<LogWorkerStart, 'directory' | 'bounds' | 'meters' | 'latches'> {
+interface LogPoolOptions extends Pick<LogWorkerStart, 'directory' | 'bounds' | 'meters' | 'readGates'> {
   log: Log;
   metrics?: PoolMetrics;
 }

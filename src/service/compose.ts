@@ -134,7 +134,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     }),
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
-    archives: new ArchivePool(path, shared.latches, log),
+    archives: new ArchivePool(path, shared.readGates, log),
     queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics }, catalog, shadows),
     recallSampler: new RecallSampler({
       everyMs: config.tuning.recallSampleMs,
@@ -200,7 +200,7 @@ function createQueryLog(
     directory: join(path, 'query-log'),
     bounds: { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX },
     meters: shared.meters,
-    latches: shared.latches,
+    readGates: shared.readGates,
     log,
     metrics,
   });

@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { assert } from '../base/assert.js';
 import type { StoreMeter } from '../base/meters.js';
-import { type Latch, passing } from '../base/read-gate.js';
+import { type ReadGate, throughGate } from '../base/read-gate.js';
 import { Checksum } from './damage.js';
 import { DiskState, areSynced, makeWhole } from './disk.js';
 import { coverPages } from './lmdb-file.js';
@@ -75,7 +75,7 @@ export class Environment<Names extends string> {
     private readonly env: import('node-lmdb').Env,
     private readonly dbis: Record<Names, LmdbDbi>,
     private readonly meter?: StoreMeter,
-    private readonly latch?: Latch,
+    private readonly gate?: ReadGate,
   ) {
     const name = basename(directory);
     this.checksums = Object.fromEntries(Object.keys(dbis).map((table) => [table, new Checksum(name, table)])) as Record<
@@ -87,21 +87,21 @@ export class Environment<Names extends string> {
 
   /**
    * Opens or creates the environment in `directory` with the named tables. `takeOver`: a thread that has died had it
-   * open. `latch`: the read gate, if other processes may read the environment.
+   * open. `gate`: the read gate, if other processes may read the environment.
    */
   static open<Names extends string>(
     directory: string,
     names: readonly Names[],
     takeOver: boolean,
     meter?: StoreMeter,
-    latch?: Latch,
+    gate?: ReadGate,
   ): Environment<Names> {
-    latch?.reset();
+    gate?.reset();
     if (takeOver) openEnv(directory, names.length).close();
     if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
     coverPages(directory, MAP_BYTES);
     const env = openEnv(directory, names.length);
-    const opened = new Environment(directory, env, openTables(env, names, true), meter, latch);
+    const opened = new Environment(directory, env, openTables(env, names, true), meter, gate);
     meter?.opened(usedBytes(env));
     // A disk that does not take writes can still be read from.
     if (!areSynced([directory, dirname(directory)])) opened.disk.fail();
@@ -135,7 +135,7 @@ export class Environment<Names extends string> {
    */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
-    return passing(this.latch, () => {
+    return throughGate(this.gate, () => {
       this.disk.admit();
       const txn = this.disk.guard(() => this.env.beginTxn());
       try {

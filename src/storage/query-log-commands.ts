@@ -111,5 +111,5 @@ export interface LogWorkerStart {
   starts: SharedArrayBuffer;
   /** As in SharedShards. */
   meters: SharedArrayBuffer;
-  latches: SharedArrayBuffer;
+  readGates: SharedArrayBuffer;
 }

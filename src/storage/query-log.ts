@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { CollectionId } from '../api/ids.js';
 import type { StoreMeter } from '../base/meters.js';
-import type { Latch } from '../base/read-gate.js';
+import type { ReadGate } from '../base/read-gate.js';
 import { DamagedRecord } from './damage.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
@@ -189,8 +189,8 @@ interface Page {
 export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter, latch?: Latch): QueryLogStore {
-    const env = Environment.open(directory, LOG_TABLES, takeOver, meter, latch);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter, gate?: ReadGate): QueryLogStore {
+    const env = Environment.open(directory, LOG_TABLES, takeOver, meter, gate);
     if (!env.read(({ sizes }) => isWhole(sizes))) env.write(mendSizes);
     return new QueryLogStore(env);
   }

@@ -1,6 +1,6 @@
 // The store of one shard in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors, counts, and the
 // log of changes. Everything about one document changes in one transaction. Owner only.
-import type { Latch } from '../base/read-gate.js';
+import type { ReadGate } from '../base/read-gate.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../api/ids.js';
 import type { CollectionRef } from '../api/collections.js';
@@ -42,8 +42,8 @@ export class ShardStore {
     this.changes = new ChangeLog(env);
   }
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter, latch?: Latch): ShardStore {
-    const env = Environment.open(directory, SHARD_TABLES, takeOver, meter, latch);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter, gate?: ReadGate): ShardStore {
+    const env = Environment.open(directory, SHARD_TABLES, takeOver, meter, gate);
     // Counts can be computed again, so damage in them does not keep the store from opening.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
     return new ShardStore(env);

@@ -4,13 +4,13 @@
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
-import { Latch } from '../../src/base/read-gate.js';
+import { ReadGate } from '../../src/base/read-gate.js';
 import { endThread, internalErrorOf, noteForLog, noteLoaded, takesOver } from '../../src/base/thread.js';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
 import { QueryLogStore } from '../../src/storage/query-log.js';
 import { attempt, LogCommands } from './commands.js';
 
-const { directory, bounds, starts, meters, latches } = workerData as LogWorkerStart;
+const { directory, bounds, starts, meters, readGates } = workerData as LogWorkerStart;
 let commands: LogCommands | undefined;
 noteLoaded();
 
@@ -36,7 +36,7 @@ function open(): LogCommands {
     directory,
     takesOver(starts, 0),
     SharedMeters.over(meters).store(QUERY_LOG),
-    Latch.at(latches, QUERY_LOG),
+    ReadGate.at(readGates, QUERY_LOG),
   );
   return new LogCommands(store, bounds, (error) =>
     noteForLog('error', { fault: internalErrorOf(error) }, 'the log worker failed in the background'),

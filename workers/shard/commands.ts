@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Result } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
 import { CATALOG, SharedMeters, placeOfShard } from '../../src/base/meters.js';
-import { Latch } from '../../src/base/read-gate.js';
+import { ReadGate } from '../../src/base/read-gate.js';
 import type { Note } from '../../src/engine/checkpoint/writer.js';
 import {
   countsOf,
@@ -77,7 +77,7 @@ function openOwner(
     arenaPagesMax,
     directory,
     meters,
-    latches,
+    readGates,
     checkpointMs,
     idleSeconds,
   }: ShardWorkerStart,
@@ -87,11 +87,11 @@ function openOwner(
 ): ShardOwner {
   const arenas = defined(memories[number], 'arenas of the shard');
   const place = placeOfShard(number);
-  const [meter, latch] = [SharedMeters.over(meters).store(place), Latch.at(latches, place)];
+  const [meter, gate] = [SharedMeters.over(meters).store(place), ReadGate.at(readGates, place)];
   return ShardOwner.open({
     number,
     arenas: new Arenas(arenas.map((memory) => new Kernel(kernel, memory, arenaPagesMax))),
-    openStore: () => ShardStore.open(shardPath(directory, number), takeOver, meter, latch),
+    openStore: () => ShardStore.open(shardPath(directory, number), takeOver, meter, gate),
     collections,
     isWhole,
     files: new CheckpointFiles(checkpointPath(directory, number)),

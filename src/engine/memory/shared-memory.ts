@@ -2,7 +2,7 @@
 // directory of their stores. A worker that replaces a dead one gets the same memories. Main thread only.
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../base/huge-pages.js';
-import { Latch } from '../../base/read-gate.js';
+import { ReadGate } from '../../base/read-gate.js';
 import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../../api/limits.js';
 import type { SharedShards } from '../write/commands.js';
 import { ARENAS } from './ownership.js';
@@ -39,7 +39,7 @@ export function createSharedShards(
 }
 
 /** The counters and read gates that the owners of the stores share with the main thread. */
-export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'latches'> => ({
+export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'readGates'> => ({
   meters: SharedMeters.create(shards).memory,
-  latches: Latch.memory(placeOfShard(shards)),
+  readGates: ReadGate.memory(placeOfShard(shards)),
 });

@@ -275,11 +275,11 @@ export interface SharedShards {
   arenaPagesMax: number;
   directory: string;
   /**
-   * `meters` is the memory of SharedMeters, in which workers count. `latches` is that of Latch: the read gates by which
-   * owners of stores are kept from committing.
+   * `meters` is the memory of SharedMeters, in which workers count. `read gates` is that of ReadGate: the read gates by
+   * which owners of stores are kept from committing.
    */
   meters: SharedArrayBuffer;
-  latches: SharedArrayBuffer;
+  readGates: SharedArrayBuffer;
   /** A small segment that is not used for this long is evicted; 0 disables it. */
   idleSeconds: number;
   checkpointMs: number;

@@ -179,7 +179,7 @@ export function toldJob({ log_id: _log, staged_id: _staged, cursors: _cursors, .
   return job;
 }
 
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'shard_unavailable',
   'embedder_unavailable',
   'overloaded',
@@ -200,14 +200,14 @@ export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal):
     try {
       return await work();
     } catch (error) {
-      if (attempt === ATTEMPTS_MAX || signal?.aborted || !isPassing(error)) throw error;
+      if (attempt === ATTEMPTS_MAX || signal?.aborted || !isTransient(error)) throw error;
       await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1), undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
-const isPassing = (error: unknown): boolean =>
-  error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
+const isTransient = (error: unknown): boolean =>
+  error instanceof AppError && TRANSIENT.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
 
 /**
  * Changes the record of a job: in memory and in an event at once, then on disk. Concurrent changes are written in their

@@ -1,11 +1,11 @@
-// A worker and whoever holds its latch are never at work at the same time, neither starves, and a worker that died at
-// work keeps nobody out.
+// A worker and whoever holds its read gate are never at work at the same time, neither starves, and a worker that died
+// at work keeps nobody out.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { Latch } from '../../../src/base/read-gate.js';
+import { ReadGate } from '../../../src/base/read-gate.js';
 
 const HOLDS = 40;
 const DONE = 0;
@@ -13,11 +13,11 @@ const AT_WORK = 1;
 /** Does work again and again, or `stuck` in it. */
 const WORKER = `
   const { parentPort, workerData: { memory, told, stuck } } = require('node:worker_threads');
-  import(${JSON.stringify(new URL('../../../src/base/read-gate.js', import.meta.url).href)}).then(({ Latch }) => {
-    const latch = Latch.at(memory, 1);
+  import(${JSON.stringify(new URL('../../../src/base/read-gate.js', import.meta.url).href)}).then(({ ReadGate }) => {
+    const latch = ReadGate.at(memory, 1);
     latch.reset();
     const cells = new Int32Array(told);
-    for (;;) latch.run(() => {
+    for (;;) latch.exclusive(() => {
       Atomics.store(cells, 1, 1);
       if (stuck) parentPort.postMessage('stuck');
       Atomics.wait(cells, 0, Atomics.load(cells, 0), stuck ? Infinity : 1);
@@ -27,7 +27,7 @@ const WORKER = `
   });`;
 
 function startWorker(stuck: boolean): { worker: Worker; memory: SharedArrayBuffer; cells: Int32Array; data: object } {
-  const memory = Latch.memory(3);
+  const memory = ReadGate.memory(3);
   const told = new SharedArrayBuffer(8);
   const data = { memory, told, stuck };
   return { worker: new Worker(WORKER, { eval: true, workerData: data }), memory, cells: new Int32Array(told), data };
@@ -35,9 +35,9 @@ function startWorker(stuck: boolean): { worker: Worker; memory: SharedArrayBuffe
 
 test('nothing is done while it is held, by several too, and it goes on afterwards', async () => {
   const { worker, memory, cells } = startWorker(false);
-  const latch = Latch.at(memory, 1);
+  const gate = ReadGate.at(memory, 1);
   const hold = (): Promise<void> =>
-    latch.hold(async () => {
+    gate.shared(async () => {
       const before = Atomics.load(cells, DONE);
       for (let looks = 0; looks < 4; looks++, await sleep(1))
         assert.deepEqual([Atomics.load(cells, AT_WORK), Atomics.load(cells, DONE)], [0, before]);
@@ -48,7 +48,7 @@ test('nothing is done while it is held, by several too, and it goes on afterward
     const before = Atomics.load(cells, DONE);
     while (Atomics.load(cells, DONE) === before) await sleep(1);
   }
-  await Latch.at(memory, 2).hold(async () => {
+  await ReadGate.at(memory, 2).shared(async () => {
     const before = Atomics.load(cells, DONE);
     while (Atomics.load(cells, DONE) === before) await sleep(1);
   });
@@ -59,16 +59,16 @@ test('of a worker that died at work the next one frees the place; till then whoe
   const { worker, memory, data } = startWorker(true);
   await once(worker, 'message');
   await worker.terminate();
-  const latch = Latch.at(memory, 1);
+  const gate = ReadGate.at(memory, 1);
   let looks = 0;
   assert.equal(
-    await latch.hold(
+    await gate.shared(
       async () => 'given up',
       () => ++looks < 3,
     ),
     'given up',
   );
-  const held = latch.hold(async () => 'held');
+  const held = gate.shared(async () => 'held');
   const next = new Worker(WORKER, { eval: true, workerData: data });
   assert.equal(await held, 'held');
   await once(next, 'message');
