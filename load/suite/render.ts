@@ -118,18 +118,18 @@ function summaryOf(workloads: readonly WorkloadReport[]): Table {
       .slice(0, FIGURES_MAX);
   const rows = workloads.map((workload) => [
     workload.title,
-    main(workload).map(figureTold).join('; '),
-    limitsTold(workload),
+    main(workload).map(figureShown).join('; '),
+    limitsShown(workload),
   ]);
   return { title: 'Summary', columns: ['workload', 'figures', 'what limits it'], rows };
 }
 
-function limitsTold({ tables }: WorkloadReport): string {
+function limitsShown({ tables }: WorkloadReport): string {
   const rows = tables.find(({ title }) => title === LIMITS_TITLE)?.rows ?? [];
   return rows.map(([load, limit, busy, share]) => `${load}: ${limit}, ${busy}${share ? ` (${share})` : ''}`).join('; ');
 }
 
-const figureTold = ({ name, value, unit }: Figure): string =>
+const figureShown = ({ name, value, unit }: Figure): string =>
   `${name} ${told(value)}${unit === '' ? '' : unit.startsWith('1/') ? unit.slice(1) : ` ${unit}`}`;
 
 function workloadBlocks(

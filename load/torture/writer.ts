@@ -69,7 +69,7 @@ export async function change(
   happened?: (docid: string) => boolean,
 ): Promise<void> {
   slot.pending = pending;
-  const answered = slot.trail.asked(toldChange(pending));
+  const answered = slot.trail.asked(changeText(pending));
   await ask().catch((error: unknown) => {
     answered(error instanceof SheafError ? error.code : String(error));
     throw error;
@@ -104,7 +104,7 @@ export async function unlessRefused(
 }
 
 /** A description of a change, for the trail. */
-export function toldChange(pending: Pending): string {
+export function changeText(pending: Pending): string {
   if ('documents' in pending)
     return [...pending.documents]
       .map(([docid, made]) =>

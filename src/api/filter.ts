@@ -69,7 +69,7 @@ interface FilterOptions {
 
 type Place = (string | number)[];
 
-const TOLD_CHARACTERS_MAX = 100;
+const SHOWN_CHARACTERS_MAX = 100;
 
 /**
  * Parses `filters`. Throws 422 for an unknown operator, an operand of a wrong type, or more than the bounds in
@@ -206,7 +206,7 @@ class Parser {
 }
 
 /** Appends a key to a location. Long keys are cut, so that an error is not as large as the request that caused it. */
-const inside = (at: Place, key: string): Place => [...at, key.slice(0, TOLD_CHARACTERS_MAX)];
+const inside = (at: Place, key: string): Place => [...at, key.slice(0, SHOWN_CHARACTERS_MAX)];
 
 function comparable(operand: unknown, at: Place): number | string {
   if (typeof operand === 'number' || typeof operand === 'string') return operand;

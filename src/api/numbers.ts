@@ -29,7 +29,7 @@ export function toVector(
   return vector;
 }
 
-const TOLD_CHARACTERS_MAX = 40;
+const SHOWN_CHARACTERS_MAX = 40;
 
 /**
  * Throws 422 if a number in valid JSON would be stored or compared as a different number. `names` restricts the check
@@ -38,7 +38,7 @@ const TOLD_CHARACTERS_MAX = 40;
 export function assertExactNumbers(json: string, names?: ReadonlySet<string>): void {
   const number = changedNumber(json, names);
   if (number === undefined) return;
-  const told = number.length > TOLD_CHARACTERS_MAX ? `${number.slice(0, TOLD_CHARACTERS_MAX)}…` : number;
+  const told = number.length > SHOWN_CHARACTERS_MAX ? `${number.slice(0, SHOWN_CHARACTERS_MAX)}…` : number;
   throw invalidField(
     ['body'],
     `${told} is not exact as a 64-bit float and would not be kept as it is written: send it as a string.`,

@@ -83,21 +83,21 @@ export interface QueryBatch {
 /** What the process reports. The last message is `done`, `refused` or `failed`. */
 export type ArchiveNote =
   /** The process waits to open the store at this place (base/meters.ts), and has opened it. */
-  | { told: 'opens'; place: number }
-  | { told: 'open' }
-  | { told: 'ready' }
+  | { event: 'opens'; place: number }
+  | { event: 'open' }
+  | { event: 'ready' }
   /** The snapshots have been taken, so writes may continue. */
-  | { told: 'opened' }
+  | { event: 'opened' }
   /** All records have been read, and the bytes of the archive follow. */
-  | { told: 'begun'; leftOut: LeftOut[] }
-  | { told: 'verified'; archive: VerifiedArchive }
-  | { told: 'documents'; batch: DocumentBatch }
-  | { told: 'queries'; batch: QueryBatch }
+  | { event: 'begun'; leftOut: LeftOut[] }
+  | { event: 'verified'; archive: VerifiedArchive }
+  | { event: 'documents'; batch: DocumentBatch }
+  | { event: 'queries'; batch: QueryBatch }
   /** The requested data has been handed over. */
-  | { told: 'handed' }
-  | { told: 'done' }
-  | { told: 'refused'; error: WireError }
-  | { told: 'failed'; problem: string };
+  | { event: 'handed' }
+  | { event: 'done' }
+  | { event: 'refused'; error: WireError }
+  | { event: 'failed'; problem: string };
 
 /**
  * The orders to the process: to open the store that it waits for, to take its snapshots, to hand over data of the

@@ -140,7 +140,7 @@ export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Ver
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest, task);
   const tenants = await readTenants(reader, top);
-  return { manifests, archive: { ...toldOf(manifests), tenants, leftOut: leftOutOf(top) } };
+  return { manifests, archive: { ...shownOf(manifests), tenants, leftOut: leftOutOf(top) } };
 }
 
 /**
@@ -161,7 +161,7 @@ async function verifyOne(
   const manifest = top.format === 'sheaf-dataset' ? await manifestOf(reader, found as DatasetEntry) : top;
   if (manifest === top) checkEntries(reader, top, [manifest]);
   await verifyCollection(reader, manifest, task);
-  return { manifests: [manifest], archive: { ...toldOf([manifest]), tenants: null, leftOut: [] } };
+  return { manifests: [manifest], archive: { ...shownOf([manifest]), tenants: null, leftOut: [] } };
 }
 
 const NAMED_MAX = 20;
@@ -183,7 +183,7 @@ function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPl
   );
 }
 
-const toldOf = (manifests: readonly CollectionManifest[]): Pick<VerifiedArchive, 'collections'> => ({
+const shownOf = (manifests: readonly CollectionManifest[]): Pick<VerifiedArchive, 'collections'> => ({
   collections: manifests.map(({ collection, counts: { documents, chunks, queries } }) => ({
     settings: settingsOf(collection),
     counts: { documents, chunks, queries },

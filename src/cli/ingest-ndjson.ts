@@ -186,7 +186,7 @@ interface LinesRequest {
 }
 
 /** Failures that get a line of their own; the others are counted. */
-const FAILURES_TOLD_MAX = 100;
+const FAILURES_SHOWN_MAX = 100;
 
 type Failed = (place: string, reason: string) => void;
 
@@ -209,7 +209,7 @@ export async function ingestLines(target: Target, request: LinesRequest, output:
   const tally: Tally = { ingested: 0, chunks: 0, failed: 0 };
   const failed: Failed = (place, reason) => {
     tally.failed += 1;
-    if (tally.failed <= FAILURES_TOLD_MAX) progress.note(`${place}: ${reason}`);
+    if (tally.failed <= FAILURES_SHOWN_MAX) progress.note(`${place}: ${reason}`);
   };
   const documents = new LineDocuments({ stored, metadata: request.metadata, failed });
   const take = (result: BatchItemResult): void => {

@@ -52,7 +52,7 @@ export function createTracer(
   { spansWaitingMax, spansTimeoutMs }: Config['tuning'],
   log: Log,
 ): Tracer {
-  const exporter = telling(new OTLPTraceExporter({ url: endpoint, timeoutMillis: spansTimeoutMs }), log);
+  const exporter = reporting(new OTLPTraceExporter({ url: endpoint, timeoutMillis: spansTimeoutMs }), log);
   const batches = {
     exporter,
     maxQueueSize: spansWaitingMax,
@@ -78,14 +78,14 @@ export function createTracer(
 }
 
 /** Wraps an exporter, which drops spans silently, to log its failures, at most once a minute. */
-function telling(exporter: SpanExporter, log: Log): SpanExporter {
-  let toldAtMs = -Infinity;
+function reporting(exporter: SpanExporter, log: Log): SpanExporter {
+  let reportedAtMs = -Infinity;
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const nowMs = performance.now();
-        if (result.code !== ExportResultCode.SUCCESS && nowMs - toldAtMs > SAME_WARNING_MS) {
-          toldAtMs = nowMs;
+        if (result.code !== ExportResultCode.SUCCESS && nowMs - reportedAtMs > SAME_WARNING_MS) {
+          reportedAtMs = nowMs;
           log.warn(
             { reason: result.error?.message, spans: spans.length },
             'spans could not be sent to tracing.endpoint',

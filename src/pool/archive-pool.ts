@@ -27,8 +27,8 @@ const HEAP_MB = 1024;
 /** A process that has not ended by itself after this time is killed. */
 const END_MS = 5000;
 
-type Told = ArchiveNote['told'];
-type Note<T extends Told> = Extract<ArchiveNote, { told: T }>;
+type ArchiveEvent = ArchiveNote['event'];
+type Note<T extends ArchiveEvent> = Extract<ArchiveNote, { event: T }>;
 
 /**
  * One archive process. It gets a task, its notes are read in order, and bytes arrive on its standard output. Closing
@@ -53,7 +53,7 @@ export class ArchiveProcess {
       execArgv: [`--max-old-space-size=${HEAP_MB}`],
     });
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
-    this.child.on('error', (error) => this.heard({ told: 'failed', problem: String(error) }));
+    this.child.on('error', (error) => this.heard({ event: 'failed', problem: String(error) }));
     // The notes arrive before the channel is closed.
     this.ended = Promise.all([once(this.child, 'exit'), once(this.child, 'disconnect')]).finally(() => {
       this.hasEnded = true;
@@ -76,7 +76,7 @@ export class ArchiveProcess {
    * Returns the next note, which must be of this type. Rejects with AppError if the process reports a client error, and
    * with WorkerError if it fails or ends early.
    */
-  async note<T extends Told>(told: T): Promise<Note<T>> {
+  async note<T extends ArchiveEvent>(told: T): Promise<Note<T>> {
     return (await this.next([told])) as Note<T>;
   }
 
@@ -117,15 +117,15 @@ export class ArchiveProcess {
     this.changed.send();
   }
 
-  private async next(wanted: readonly Told[]): Promise<ArchiveNote> {
+  private async next(wanted: readonly ArchiveEvent[]): Promise<ArchiveNote> {
     while (this.notes.length === 0 && !this.hasEnded) await this.changed.next();
-    const note = this.notes.shift() ?? { told: 'failed', problem: 'an archive process ended too early' };
-    if (wanted.includes(note.told)) return note;
+    const note = this.notes.shift() ?? { event: 'failed', problem: 'an archive process ended too early' };
+    if (wanted.includes(note.event)) return note;
     // The client has disconnected, or the server is stopping.
     if (this.isStopped) throw abandoned();
-    if (note.told === 'refused') throw AppError.fromWire(note.error);
+    if (note.event === 'refused') throw AppError.fromWire(note.error);
     this.log.error(
-      { fault: note.told === 'failed' ? note.problem : `unexpected: ${note.told}` },
+      { fault: note.event === 'failed' ? note.problem : `unexpected: ${note.event}` },
       'an archive process failed',
     );
     throw new WorkerError('an archive process failed');

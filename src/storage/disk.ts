@@ -107,7 +107,7 @@ export class DiskState {
    * The same for an error inside a transaction without earlier failures. If the page with the table names is damaged,
    * LMDB reports a bad transaction.
    */
-  toldWithin(error: unknown): unknown {
+  reportedWithin(error: unknown): unknown {
     return codeOf(error) === MDB.BAD_TXN ? this.damaged() : this.told(error);
   }
 

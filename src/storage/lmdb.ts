@@ -14,7 +14,15 @@ import { type ReadGate, throughGate } from '../base/read-gate.js';
 import { Checksum } from './damage.js';
 import { DiskState, areSynced, makeWhole } from './disk.js';
 import { coverPages } from './lmdb-file.js';
-import { BYTE_KEYS, type ByteCursor, type ByteTxn, type Tables, checkedTable, openTable, toldTable } from './table.js';
+import {
+  BYTE_KEYS,
+  type ByteCursor,
+  type ByteTxn,
+  type Tables,
+  checkedTable,
+  openTable,
+  reportingTable,
+} from './table.js';
 
 interface Ending {
   commit(): void;
@@ -178,7 +186,7 @@ export class Environment<Names extends string> {
     for (const name of Object.keys(this.dbis) as Names[]) {
       const openCursor = (): ByteCursor => new lmdb.Cursor(txn, this.dbis[name], BYTE_KEYS) as unknown as ByteCursor;
       const raw = openTable(txn as unknown as ByteTxn<LmdbDbi>, this.dbis[name], openCursor);
-      tables[name] = checkedTable(toldTable(raw, this.disk), this.checksums[name]);
+      tables[name] = checkedTable(reportingTable(raw, this.disk), this.checksums[name]);
     }
     return tables;
   }

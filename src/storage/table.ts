@@ -148,15 +148,15 @@ function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): bool
  * A table that reports its failures: malformed pages of LMDB become damage of the collection that was asked for instead
  * of an internal error, in any transaction.
  */
-export function toldTable(raw: RawTable, disk: DiskState): RawTable {
+export function reportingTable(raw: RawTable, disk: DiskState): RawTable {
   return {
     put: (key, value) => told(disk, () => raw.put(key, value)),
     delete: (key) => told(disk, () => raw.delete(key)),
     get: (key) => told(disk, () => raw.get(key)),
     has: (key) => told(disk, () => raw.has(key)),
-    entries: (prefix, from) => toldEach(disk, raw.entries(prefix, from)),
-    keys: (prefix) => toldEach(disk, raw.keys(prefix)),
-    entriesBelow: (prefix, before) => toldEach(disk, raw.entriesBelow(prefix, before)),
+    entries: (prefix, from) => reportingEach(disk, raw.entries(prefix, from)),
+    keys: (prefix) => reportingEach(disk, raw.keys(prefix)),
+    entriesBelow: (prefix, before) => reportingEach(disk, raw.entriesBelow(prefix, before)),
   };
 }
 
@@ -164,16 +164,16 @@ function told<T>(disk: DiskState, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw disk.toldWithin(error);
+    throw disk.reportedWithin(error);
   }
 }
 
 /** Maps errors of the iteration only. An exception in the consumer's loop ends the generator and is not mapped. */
-function* toldEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
+function* reportingEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
   try {
     yield* walk;
   } catch (error) {
-    throw disk.toldWithin(error);
+    throw disk.reportedWithin(error);
   }
 }
 

@@ -76,7 +76,7 @@ export function yieldCpu(): void {
 }
 
 /** Sends a batch and waits until the server requests the next one. */
-async function hand(note: Extract<ArchiveNote, { told: 'documents' | 'queries' }>): Promise<void> {
+async function hand(note: Extract<ArchiveNote, { event: 'documents' | 'queries' }>): Promise<void> {
   const taken = nextOrder();
   await tell(note);
   await taken;
@@ -87,7 +87,7 @@ const DOCUMENTS_PER_TURN = 1024;
 export async function writeArchive({ directory, shards }: WriteTask): Promise<void> {
   const take = await DatasetSnapshot.prepare(directory, shards, whenHeld);
   const ordered = nextOrder();
-  await tell({ told: 'ready' });
+  await tell({ event: 'ready' });
   const order = await ordered;
   assert(order.order === 'snap', 'the order to take the snapshots');
   await write(take(), order.moment);
@@ -96,24 +96,24 @@ export async function writeArchive({ directory, shards }: WriteTask): Promise<vo
 /** Opens a store while the server prevents its owner from committing. */
 async function whenHeld<T>(place: number, open: () => T): Promise<T> {
   const ordered = nextOrder();
-  await tell({ told: 'opens', place });
+  await tell({ event: 'opens', place });
   const { order } = await ordered;
   assert(order === 'open', 'the order to open a store');
   const opened = open();
-  await tell({ told: 'open' });
+  await tell({ event: 'open' });
   return opened;
 }
 
 async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise<void> {
   // Snapshots are ended on every exit, because an open one keeps its pages until the server stops.
   process.once('exit', () => snapshot.end());
-  await tell({ told: 'opened' });
+  await tell({ event: 'opened' });
   yieldCpu();
   const { sound, damaged } = await checked(snapshot, moment.sources);
   if (!moment.dataset && damaged[0])
     throw new AppError('archive_failed', `The collection is damaged: ${damaged[0].reason}`);
   const leftOut = [...(moment.dataset?.leftOut ?? []), ...damaged];
-  await tell({ told: 'begun', leftOut });
+  await tell({ event: 'begun', leftOut });
   const writer = new ArchiveWriter(new Date(moment.createdAtMs));
   const writing = async (): Promise<void> => {
     if (moment.dataset) await writeDataset(writer, snapshot, moment, sound, leftOut);
@@ -208,10 +208,10 @@ export async function handOver(
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
     if (what === 'documents')
       for (const batch of batchesOf(unpackDocuments(segment, rules), task.shards))
-        await hand({ told: 'documents', batch });
-    else await hand({ told: 'queries', batch: queriesOf(segment) });
+        await hand({ event: 'documents', batch });
+    else await hand({ event: 'queries', batch: queriesOf(segment) });
   }
-  await tell({ told: 'handed' });
+  await tell({ event: 'handed' });
 }
 
 /** Groups the documents of a segment by shard, in their order. */

@@ -16,7 +16,7 @@ async function readArchive(task: ReadTask): Promise<void> {
   const reader = await ArchiveReader.open(task.path, task.unpackedBytesMax);
   const { manifests, archive } = await verify(reader, task);
   let ordered = nextOrder();
-  await tell({ told: 'verified', archive });
+  await tell({ event: 'verified', archive });
   for (;;) {
     const order = await ordered;
     assert(order.order === 'hand', 'an order to hand over');
@@ -30,11 +30,11 @@ async function run(task: ArchiveTask): Promise<void> {
     task.op === 'read' && task.kind !== 'dataset' ? 'collection_archive_invalid' : 'archive_invalid';
   try {
     await (task.op === 'write' ? writeArchive(task) : readArchive(task));
-    await tell({ told: 'done' });
+    await tell({ event: 'done' });
   } catch (error) {
     const clientError = error instanceof ArchiveError ? error.clientError(code) : error;
-    if (clientError instanceof AppError) await tell({ told: 'refused', error: clientError.toWire() });
-    else await tell({ told: 'failed', problem: internalErrorOf(error) });
+    if (clientError instanceof AppError) await tell({ event: 'refused', error: clientError.toWire() });
+    else await tell({ event: 'failed', problem: internalErrorOf(error) });
     process.exitCode = 1;
   }
   if (process.connected) process.disconnect();

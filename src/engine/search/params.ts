@@ -24,7 +24,7 @@ export interface SearchFilter {
 export type LexicalSearch = { mode: 'boost'; terms: string[] } | ({ mode: 'hybrid' } & QueryTerms);
 
 /** Hit options: what each hit contains besides its score and chunk payload. */
-export interface DetailsAsked {
+export interface ResolvedHitOptions {
   explain: boolean;
   relevance: boolean;
   /** Terms to mark in the text. */
@@ -55,7 +55,7 @@ export interface CollectionSearch {
   boostWeight: number;
   /** Return `HitPieces` with the hits, so that a reranker can score them again. */
   withPieces?: boolean;
-  details?: DetailsAsked;
+  details?: ResolvedHitOptions;
 }
 
 /** Whether a search leaves all index parameters to the index. */
@@ -126,14 +126,14 @@ export interface Found {
  * Indexes that a shard has not loaded or built yet. The front thread asks the shard's owner for them and repeats the
  * search.
  */
-export interface Wanting {
+export interface MissingIndexes {
   shard: number;
   textIndex: boolean;
   fields: boolean;
 }
 
 /** The hits, or the missing indexes that must be loaded or built first. */
-export type SearchResult = Found | Wanting[];
+export type SearchResult = Found | MissingIndexes[];
 
 /** Start message of each search worker. */
 export interface SearchWorkerStart extends SharedShards {

@@ -13,7 +13,7 @@ import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { type HitPieces, hitJson, joinHit, matchReason } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
-import type { CollectionSearch, DetailsAsked } from './params.js';
+import type { CollectionSearch, ResolvedHitOptions } from './params.js';
 import type { ChunkPayload } from './payload-cache.js';
 import { bm25Scores, cosinesOf } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
@@ -33,7 +33,7 @@ type DetailsOf = (at: number, text: string | undefined, priority: number) => Hit
 function detailsOf(
   segment: SegmentView,
   hits: readonly ScoredHit[],
-  asked: DetailsAsked,
+  asked: ResolvedHitOptions,
   vector: Float32Array | undefined,
   statistics: QueryStatistics,
 ): DetailsOf {
@@ -54,7 +54,7 @@ function detailsOf(
 
 /** Marks the terms that the search ranks by, if there are any, and prefers rare ones by their IDF. */
 function weighed(
-  highlight: NonNullable<DetailsAsked['highlight']>,
+  highlight: NonNullable<ResolvedHitOptions['highlight']>,
   terms: string[] = [],
   statistics: LexicalStatistics,
 ): Parameters<typeof highlightOf>[1] {

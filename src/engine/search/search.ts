@@ -5,7 +5,7 @@ import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
-import type { CollectionSearch, CosineSample, Found, SearchResult, ShardHits, Wanting } from './params.js';
+import type { CollectionSearch, CosineSample, Found, MissingIndexes, SearchResult, ShardHits } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
 import { rankSegments } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
@@ -119,12 +119,12 @@ function statisticsOf(views: readonly ShardView[], { lexical, details }: Collect
  * asks the owners of the shards for them and repeats the search. If memory does not suffice for an index, filters fall
  * back to reading records; a lexical ranking has no fallback, so its index is always reported as missing.
  */
-export function wantingOf(
+export function missingIndexesOf(
   views: readonly ShardView[],
   { lexical, filter, details }: Pick<CollectionSearch, 'filter' | 'details'> & { lexical?: object },
-): Wanting[] {
+): MissingIndexes[] {
   const ranksTerms = lexical !== undefined || details?.terms !== undefined;
-  const wanting = views.flatMap(({ shard, segment }): Wanting[] => {
+  const missing = views.flatMap(({ shard, segment }): MissingIndexes[] => {
     if (!segment) return [];
     if (segment.isEvicted)
       return [
@@ -136,9 +136,9 @@ export function wantingOf(
     const fields = !segment.fields && filter !== undefined && filter.filters.length > 0 && !segment.isWithoutFields;
     return textIndex || fields ? [{ shard, textIndex, fields }] : [];
   });
-  if (wanting.length === 0) return wanting;
-  return [...new Set(wanting.map(({ shard }) => shard))].map((shard) => {
-    const own = wanting.filter((one) => one.shard === shard);
+  if (missing.length === 0) return missing;
+  return [...new Set(missing.map(({ shard }) => shard))].map((shard) => {
+    const own = missing.filter((one) => one.shard === shard);
     return { shard, textIndex: own.some(({ textIndex }) => textIndex), fields: own.some(({ fields }) => fields) };
   });
 }
@@ -176,9 +176,13 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
 }
 
 /** `views` are those of all segments of the collection, in all shards and arenas. */
-function attempt(views: readonly ShardView[], search: CollectionSearch, timing: SearchTiming): Finished | Wanting[] {
-  const wanting = wantingOf(views, search);
-  if (wanting.length > 0) return wanting;
+function attempt(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  timing: SearchTiming,
+): Finished | MissingIndexes[] {
+  const missing = missingIndexesOf(views, search);
+  if (missing.length > 0) return missing;
   const startedAtMs = performance.now();
   const statistics = statisticsOf(views, search);
   const lists = rankSegments(views, search, statistics);

@@ -14,7 +14,7 @@ const EVICTED_SHARE = 1 / 8;
 const READERS_WAIT_MS = 50;
 
 /** The arena that needs memory, and the collection that must not be evicted. */
-interface Wanted {
+interface MemoryNeed {
   readonly arena: number;
   readonly id: CollectionId;
 }
@@ -30,7 +30,7 @@ export class Reclaimer {
    * Runs `work`, which must change nothing if it throws ArenaFull. On ArenaFull, evicts other collections and runs it
    * again. Throws ArenaFull if nothing more can be freed.
    */
-  for<T>(work: () => T, wanted: Wanted): T {
+  for<T>(work: () => T, wanted: MemoryNeed): T {
     for (;;) {
       try {
         return work();
@@ -41,7 +41,7 @@ export class Reclaimer {
   }
 
   /** Returns whether memory has been freed. */
-  private make({ arena, id }: Wanted): boolean {
+  private make({ arena, id }: MemoryNeed): boolean {
     const kernel = this.arenas.at(arena);
     const before = kernel.usedBytes();
     const here = [...this.segments.all()].filter(

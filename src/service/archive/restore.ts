@@ -26,7 +26,7 @@ import { chunkingOf, displayName } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
 import { fillStaged, holdQueries, indexShadow, releaseQueries } from './fill.js';
 
-const TOLD_CHARACTERS_MAX = 200;
+const SHOWN_CHARACTERS_MAX = 200;
 
 /**
  * Builds the record of a restored collection. The settings of the archive are validated like those of a create body,
@@ -95,7 +95,7 @@ async function spaceHere(
   if (space?.vector_space_key !== key)
     throw new ArchiveError(
       'embedder_unknown',
-      `No embedder of this server serves the vector space of the collection, ${key.slice(0, TOLD_CHARACTERS_MAX)}.`,
+      `No embedder of this server serves the vector space of the collection, ${key.slice(0, SHOWN_CHARACTERS_MAX)}.`,
     );
   if (space.dim !== dim)
     throw new ArchiveError(

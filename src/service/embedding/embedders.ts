@@ -50,7 +50,7 @@ export class EmbedderHealth {
   /** Text in flight, approximately in bytes. */
   inFlight = 0;
   private hasAnswered = false;
-  private lastTold: boolean | undefined;
+  private lastReported: boolean | undefined;
   private probing: Promise<void> | undefined;
   private isWatched = false;
   private readonly stop = new AbortController();
@@ -127,12 +127,12 @@ export class EmbedderHealth {
   /** Logs a change of the state. */
   private tell(answers: boolean): void {
     if (answers) this.hasAnswered = true;
-    if (this.lastTold === answers) return;
+    if (this.lastReported === answers) return;
     const { key, space } = this.instance;
     const fields = { embedder: key, space: space.vector_space_key };
-    if (answers) this.log[this.lastTold === undefined ? 'debug' : 'info'](fields, 'an embedder answers');
+    if (answers) this.log[this.lastReported === undefined ? 'debug' : 'info'](fields, 'an embedder answers');
     else this.log.warn(fields, 'an embedder does not answer; it will be probed until it does');
-    this.lastTold = answers;
+    this.lastReported = answers;
   }
 }
 

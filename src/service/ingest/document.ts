@@ -42,7 +42,7 @@ interface IngestLimits {
 }
 
 /** The number of document ids that one event lists. */
-const DOCIDS_TOLD_MAX = 100;
+const DOCIDS_SHOWN_MAX = 100;
 
 export interface Ingested {
   docid: DocId;
@@ -128,7 +128,7 @@ export function tellIngested(
 ): void {
   const collection = catalog.find(tenant, name);
   if (!collection || ingested.length === 0) return;
-  const docids = ingested.slice(0, DOCIDS_TOLD_MAX).map(({ docid }) => docid);
+  const docids = ingested.slice(0, DOCIDS_SHOWN_MAX).map(({ docid }) => docid);
   events.publish(logIdOf(collection), 'ingest', {
     documents: ingested.length,
     chunks: ingested.reduce((sum, { chunks }) => sum + chunks, 0),

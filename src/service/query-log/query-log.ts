@@ -66,7 +66,7 @@ export class QueryLog {
   private readonly fresh: NewEntry[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private waiting = 0;
-  private hasToldOfDrops = false;
+  private hasReportedDrops = false;
   private readonly undropped = new Set<CollectionId>();
   private sweepTimer: NodeJS.Timeout | undefined;
   private hasClosed = false;
@@ -213,9 +213,9 @@ export class QueryLog {
   /** Warns only once, because a log line for every dropped entry could grow without bound. */
   private drop(entries: number, reason: string): void {
     this.counts.dropped += entries;
-    if (!this.hasToldOfDrops)
+    if (!this.hasReportedDrops)
       this.options.log.warn({ reason }, 'searches are not logged; see the metric sheaf_query_log_dropped_total');
-    this.hasToldOfDrops = true;
+    this.hasReportedDrops = true;
   }
 
   private tell(error: unknown): void {

@@ -175,7 +175,7 @@ export class ReindexJobs {
 }
 
 /** The job as clients see it. */
-export function toldJob({ log_id: _log, staged_id: _staged, cursors: _cursors, ...job }: StoredJob): ReindexJob {
+export function jobAnswer({ log_id: _log, staged_id: _staged, cursors: _cursors, ...job }: StoredJob): ReindexJob {
   return job;
 }
 
@@ -236,7 +236,7 @@ export function showJob(
   const before = jobs.find(id) as StoredJob;
   const { tenant, name } = store.catalog.findByLog(before.log_id) ?? { tenant: before.tenant, name: before.collection };
   const job = jobs.put({ ...before, ...patch, tenant, collection: name, updated_at: nowIso(store) });
-  store.events.publish(job.log_id, 'job', toldJob(job));
+  store.events.publish(job.log_id, 'job', jobAnswer(job));
   return job;
 }
 

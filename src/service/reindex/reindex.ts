@@ -19,12 +19,12 @@ import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Caller, UseCases } from '../use-case.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
-import { type ReindexContext, cancelled, changes, saveJob, toldJob } from './jobs.js';
+import { type ReindexContext, cancelled, changes, jobAnswer, saveJob } from './jobs.js';
 import { beginRun } from './run-job.js';
 
 export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
   const start = async ({ tenant, name, body }: InputOf<typeof REINDEX_ROUTES.startReindex>): Promise<ReindexJob> =>
-    toldJob(await startReindex(context, tenant, name, body));
+    jobAnswer(await startReindex(context, tenant, name, body));
   const goBack = async (
     { tenant, name }: InputOf<typeof REINDEX_ROUTES.rollBack>,
     { signal }: Caller,
@@ -37,21 +37,21 @@ export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDE
     startReindexAsAdmin: start,
     rollBackAsAdmin: goBack,
     listAllReindexJobs: () => listed(allJobs(context)),
-    getReindexJobAsAdmin: ({ job_id: id }) => toldJob(jobById(context, id)),
-    cancelReindexAsAdmin: async ({ job_id: id }) => toldJob(await cancelJob(context, jobById(context, id))),
-    pauseReindex: async ({ job_id: id }) => toldJob(await pauseJob(context, jobById(context, id))),
-    resumeReindex: async ({ job_id: id }) => toldJob(await resumeJob(context, jobById(context, id))),
+    getReindexJobAsAdmin: ({ job_id: id }) => jobAnswer(jobById(context, id)),
+    cancelReindexAsAdmin: async ({ job_id: id }) => jobAnswer(await cancelJob(context, jobById(context, id))),
+    pauseReindex: async ({ job_id: id }) => jobAnswer(await pauseJob(context, jobById(context, id))),
+    resumeReindex: async ({ job_id: id }) => jobAnswer(await resumeJob(context, jobById(context, id))),
     startReindex: start,
     listReindexJobs: ({ tenant, name }) => listed(jobsOf(context, tenant, name)),
-    getReindexJob: ({ tenant, name, job_id: id }) => toldJob(jobOf(context, tenant, name, id)),
+    getReindexJob: ({ tenant, name, job_id: id }) => jobAnswer(jobOf(context, tenant, name, id)),
     cancelReindex: async ({ tenant, name, job_id: id }) =>
-      toldJob(await cancelJob(context, jobOf(context, tenant, name, id))),
+      jobAnswer(await cancelJob(context, jobOf(context, tenant, name, id))),
     rollBack: goBack,
   };
 };
 
 function listed(jobs: readonly StoredJob[]): ReindexJobList {
-  return { jobs: jobs.map(toldJob), count: jobs.length };
+  return { jobs: jobs.map(jobAnswer), count: jobs.length };
 }
 
 /**

@@ -27,7 +27,7 @@ import type {
 import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
-import type { CollectionSearch, DetailsAsked, LexicalSearch, SearchFilter } from '../../engine/search/params.js';
+import type { CollectionSearch, LexicalSearch, ResolvedHitOptions, SearchFilter } from '../../engine/search/params.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
@@ -212,7 +212,7 @@ function detailsOf(
   { language }: Collection,
   input: SearchInput,
   lexical: LexicalSearch | undefined,
-): DetailsAsked | undefined {
+): ResolvedHitOptions | undefined {
   const { explain, relevance, highlight } = input;
   if (!explain && !relevance && !highlight) return undefined;
   const q = input.q ?? undefined;

@@ -7,7 +7,7 @@ import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
-import type { CollectionSearch, Found, Wanting } from '../../engine/search/params.js';
+import type { CollectionSearch, Found, MissingIndexes } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
@@ -71,7 +71,7 @@ function find(
   search: CollectionSearch,
   signal: CancelSignal | undefined,
 ): Promise<Found> {
-  const ask = (): Promise<Found | Wanting[]> => context.searches.request(search, collection.tenant, signal);
+  const ask = (): Promise<Found | MissingIndexes[]> => context.searches.request(search, collection.tenant, signal);
   return untilIndexed(async () => {
     const first = await ask();
     if (!Array.isArray(first)) return first;
@@ -84,10 +84,10 @@ function find(
 async function prepare(
   { shards }: ShardsContext,
   collection: Collection,
-  wanting: readonly Wanting[],
+  missing: readonly MissingIndexes[],
 ): Promise<boolean> {
   const ready = await Promise.all(
-    wanting.map(({ shard, textIndex, fields }) =>
+    missing.map(({ shard, textIndex, fields }) =>
       shards.request(shard, 'prepare', { collection: refOf(collection), textIndex, fields }),
     ),
   );

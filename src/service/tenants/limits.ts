@@ -40,7 +40,7 @@ export function limitsUnder(quotas: TenantQuotas, configured: TenantLimits): Ten
 const burstFor = (perSecond: number): number => (perSecond === 0 ? 0 : Math.max(1, Math.ceil(perSecond * 2)));
 
 /** The limits in the form of quotas: -1 for no limit. */
-export function toldLimits(limits: TenantLimits): Record<keyof TenantQuotas, number> {
+export function limitsAnswer(limits: TenantLimits): Record<keyof TenantQuotas, number> {
   const told = (value: number): number => (value === Infinity ? -1 : value);
   return {
     max_collections: told(limits.collectionsMax),

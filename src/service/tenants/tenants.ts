@@ -28,7 +28,7 @@ import { type CatalogContext, changeCatalog, forgetCollection, nowIso } from '..
 import { displayName } from '../collections/settings.js';
 import type { UseCases } from '../use-case.js';
 import { newKey } from './keys.js';
-import { toldLimits } from './limits.js';
+import { limitsAnswer } from './limits.js';
 import type { TenantRegistry } from './registry.js';
 
 export interface TenantsContext {
@@ -81,7 +81,7 @@ function tenantProfile(context: TenantsContext, tenant: Tenant): TenantProfile {
   const collections = catalog.ofTenant(tenant).length;
   const record = tenants.find(tenant);
   if (!record && collections === 0) throw new AppError('tenant_not_found');
-  const limits: EffectiveLimits = toldLimits(tenants.limitsOf(tenant));
+  const limits: EffectiveLimits = limitsAnswer(tenants.limitsOf(tenant));
   return { ...(record ?? { ...newRecord(context, tenant), created_at: null }), limits, collection_count: collections };
 }
 

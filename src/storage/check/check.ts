@@ -117,7 +117,7 @@ interface PagesFound {
   whole: Map<string, { key: Buffer; value: Buffer }[]>;
 }
 
-const DAMAGE_TOLD_MAX = 100;
+const DAMAGE_SHOWN_MAX = 100;
 
 /**
  * First pass over an environment: every page of its file, and the checksum of every record. `kept`: tables whose intact
@@ -130,7 +130,7 @@ export function checkPages(dataDir: string, environment: string, kept: readonly 
   const checksums = new Map<string, Checksum>();
   for (const entry of PageScan.over(path)) {
     if ('damage' in entry) {
-      if (found.damage.length < DAMAGE_TOLD_MAX) found.damage.push(entry.damage);
+      if (found.damage.length < DAMAGE_SHOWN_MAX) found.damage.push(entry.damage);
       continue;
     }
     const { table, key, sealed } = entry;

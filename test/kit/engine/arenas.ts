@@ -81,7 +81,7 @@ class Site {
       const answer = search(this.searches, asked);
       if (!(answer instanceof Array)) return { ids: answer.ids, scores: answer.scores, json: answer.json };
       this.shard.loads.load(ref, Infinity);
-      for (const wanting of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
+      for (const missing of answer) prepare(this.shard, { op: 'prepare', collection: ref, ...missing });
       for (const segment of this.shard.segments.all())
         for (const build of [buildTextIndex, buildFields]) build(this.shard, segment, Infinity);
     }

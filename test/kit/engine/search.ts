@@ -9,7 +9,7 @@ import type { Shard } from '../../../src/engine/shard.js';
 import { HitCache } from '../../../src/engine/search/payload-cache.js';
 import { rankSegment } from '../../../src/engine/search/rank.js';
 import { ShardView } from '../../../src/engine/search/snapshot.js';
-import { wantingOf } from '../../../src/engine/search/search.js';
+import { missingIndexesOf } from '../../../src/engine/search/search.js';
 
 export interface OwnedShard {
   shard: Shard;
@@ -55,7 +55,7 @@ export const NO_STATISTICS = { chunks: 0, tokens: 0, frequencies: [] };
 /** What a search worker makes of the shard; null while what it wants is being indexed. */
 export function ranked(owned: OwnedShard, ref: CollectionRef, given: Partial<CollectionSearch>): ShardHits | null {
   const search = searchFor(ref, given);
-  const wanting = viewed(owned, ref, (view) => wantingOf([view], search))[0];
-  if (wanting && !prepare(owned.shard, { op: 'prepare', collection: ref, ...wanting })) return null;
+  const missing = viewed(owned, ref, (view) => missingIndexesOf([view], search))[0];
+  if (missing && !prepare(owned.shard, { op: 'prepare', collection: ref, ...missing })) return null;
   return viewed(owned, ref, (view) => rankSegment(view, search, NO_STATISTICS));
 }

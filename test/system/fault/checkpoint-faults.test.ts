@@ -47,16 +47,16 @@ async function assertServes(url: string, label: string): Promise<void> {
 }
 
 /** Changes something again and again until the server has told so once more. */
-async function untilTold(run: Run, message: string): Promise<void> {
+async function untilReported(run: Run, message: string): Promise<void> {
   const count = (): number => run.output().split(message).length;
   const before = count();
-  const isTold = async (): Promise<boolean> => {
+  const isReported = async (): Promise<boolean> => {
     if (count() > before) return true;
     assert.equal((await ask(run, 'POST', `${DOCS}/documents`, { docid: 'D7', vector: vectorOf(7) })).status, 201);
     await sleep(100);
     return false;
   };
-  await until(isTold, run.output);
+  await until(isReported, run.output);
 }
 
 test('disk full, I/O errors on write and on sync of a checkpoint: told, writes and searches go on, and the next one is written; short and failing reads of it', {
@@ -64,17 +64,17 @@ test('disk full, I/O errors on write and on sync of a checkpoint: told, writes a
 }, async () => {
   const run = await startOverFaults({ settings: SETTINGS });
   await fill(run.url);
-  await untilTold(run, WRITTEN);
+  await untilReported(run, WRITTEN);
   for (const [kind, error] of [
     ['write', 'ENOSPC'],
     ['write', 'EIO'],
     ['sync', 'EIO'],
   ] as const) {
     run.faults.set(kind, { name: CHECKPOINTS, error });
-    await untilTold(run, FAILED);
+    await untilReported(run, FAILED);
     await assertServes(run.url, `${kind} ${error}`);
     run.faults.clear(kind);
-    await untilTold(run, WRITTEN);
+    await untilReported(run, WRITTEN);
   }
   await killed(run);
   const restarted = async (prepare: (faults: Faults) => void): Promise<Run> => {

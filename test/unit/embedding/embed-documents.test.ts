@@ -101,7 +101,7 @@ test('with nothing to embed the embedder is not asked, and truncated chunks are 
 });
 
 test('what the run itself tells of the length is not asked again', async () => {
-  const telling: Embedder = {
+  const reporting: Embedder = {
     dim: 2,
     isTruncated: (text) => assert.equal(text, 'given') === undefined,
     embed: async (texts) => ({
@@ -110,7 +110,7 @@ test('what the run itself tells of the length is not asked again', async () => {
     }),
   };
   const { documents, ends } = await embedDocuments(
-    telling,
+    reporting,
     request([['long', 'given', 'short']], { vectors: new Float32Array(6), given: Uint8Array.of(0, 1, 0) }),
   );
   assert.deepEqual(metasOf(unpackDocuments(documents, ends)), [

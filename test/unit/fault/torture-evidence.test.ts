@@ -2,7 +2,7 @@
 // if anywhere.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toldChange } from '../../../load/torture/writer.js';
+import { changeText } from '../../../load/torture/writer.js';
 import { type Left, evidenceOf } from '../../../load/torture/evidence.js';
 import { type Documents, Slot, Trail } from '../../../load/torture/model.js';
 import type { CollectionId } from '../../../src/api/ids.js';
@@ -55,7 +55,7 @@ test('a trail has the last steps in their order, with what was answered and when
   const trail = new Trail();
   for (let n = 0; n < 200; n++) trail.asked(`step ${n}`, n)('done', n + 2);
   trail.asked(
-    toldChange({
+    changeText({
       documents: new Map([
         ['d1', at(9, 2)],
         ['d2', null],

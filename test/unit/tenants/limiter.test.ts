@@ -5,7 +5,7 @@ import { createPrng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
 import type { Actor } from '../../../src/service/tenants/actor.js';
 import type { TenantLimits } from '../../../src/config/config.js';
-import { TenantLimiter, configuredLimits, limitsUnder, toldLimits } from '../../../src/service/tenants/limits.js';
+import { TenantLimiter, configuredLimits, limitsAnswer, limitsUnder } from '../../../src/service/tenants/limits.js';
 import { TokenBucket } from '../../../src/base/token-bucket.js';
 
 const OPEN: TenantLimits = {
@@ -152,7 +152,7 @@ test('tenants that are idle are forgotten, those that are not keep what they hav
 
 test('quotas: null inherits, -1 is no limit, 0 is none', () => {
   const configured = configuredLimits({ ...OPEN, requestsPerSecond: 10, inFlightMax: 42, collectionsMax: 3 });
-  assert.deepEqual(toldLimits(limitsUnder(INHERIT, configured)), {
+  assert.deepEqual(limitsAnswer(limitsUnder(INHERIT, configured)), {
     max_collections: 3,
     max_chunks_per_collection: -1,
     requests_per_second: 10,
@@ -163,7 +163,7 @@ test('quotas: null inherits, -1 is no limit, 0 is none', () => {
     { max_collections: 0, max_chunks_per_collection: 7, requests_per_second: -1, burst: null, max_in_flight: -1 },
     configured,
   );
-  assert.deepEqual(toldLimits(own), {
+  assert.deepEqual(limitsAnswer(own), {
     max_collections: 0,
     max_chunks_per_collection: 7,
     requests_per_second: -1,

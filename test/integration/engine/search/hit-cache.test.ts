@@ -68,8 +68,8 @@ async function check(
   prng: ReturnType<typeof createPrng>,
 ): Promise<void> {
   const mode = ['vector', 'boost', 'hybrid'][prng.int(3)];
-  const telling = prng.int(3) === 0 ? { highlight: true, explain: true } : {};
-  const { status, json } = await server.call('POST', `${AT}/search`, { q: 'whale number', k: 50, mode, ...telling });
+  const reporting = prng.int(3) === 0 ? { highlight: true, explain: true } : {};
+  const { status, json } = await server.call('POST', `${AT}/search`, { q: 'whale number', k: 50, mode, ...reporting });
   assert.equal(status, 200);
   const found = (json.matches as { id: string; text: string; meta: Record<string, unknown> }[]).map(
     ({ id, text, meta }) => [id.split('::')[0], text, meta.round, meta.prio_boost],
