@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   logIdOf,
-  type StagedRecord,
+  type ShadowRecord,
   type StoredCollection,
   type StoredJob,
 } from '../../src/storage/catalog-commands.js';
 import type { CollectionId } from '../../src/api/ids.js';
-import { decodeCollection, decodeJob, decodeStaged } from '../../src/storage/catalog-records.js';
+import { decodeCollection, decodeJob, decodeShadow } from '../../src/storage/catalog-records.js';
 import { checkDirectory, checkPages, findingLine } from '../../src/storage/check/check.js';
 import { collectionOfKey } from '../../src/storage/keys.js';
 import { decodeDocument } from '../../src/storage/records.js';
@@ -26,7 +26,7 @@ const CATALOG = ['collections', 'staged', 'jobs'];
  */
 export interface Left {
   collections: StoredCollection[];
-  staged: StagedRecord[];
+  staged: ShadowRecord[];
   jobs: StoredJob[];
   /** Of every collection, whether it is one still or not. */
   documents: ReadonlyMap<CollectionId, Documents>;
@@ -37,7 +37,7 @@ function readLeft(dataDir: string, shards: number): Left {
   const values = (table: string): Buffer[] => (tables.get(table) ?? []).map(({ value }) => value);
   return {
     collections: values('collections').map(decodeCollection),
-    staged: values('staged').map(decodeStaged),
+    staged: values('staged').map(decodeShadow),
     jobs: values('jobs').map(decodeJob),
     documents: documentsIn(dataDir, shards),
   };

@@ -65,7 +65,7 @@ export interface VerifiedArchive {
   leftOut: LeftOut[];
 }
 
-/** Documents for one shard, in the form that `putStaged` takes. */
+/** Documents for one shard, in the form that `putShadow` takes. */
 export interface DocumentBatch extends PackedDocuments {
   shard: number;
   versions: number[];

@@ -82,7 +82,7 @@ function Steering({ at, job: { job_id: id, status }, onChanged }: Props) {
 }
 
 function Gate({
-  gate: { queries, overlap, rank_shift: shift, live_ms: live, staged_ms: staged, passed },
+  gate: { queries, overlap, rank_shift: shift, live_ms: live, staged_ms: shadow, passed },
 }: {
   gate: GateResult;
 }) {
@@ -91,7 +91,7 @@ function Gate({
       Gate {passed ? 'passed' : 'not passed'}: {count(queries)} searches,{' '}
       {overlap === null ? 'none to compare' : `${Math.round(overlap * 100)} % of the hits in both`}
       {shift !== null && `, moved by ${shift.toFixed(1)} ranks`}
-      {live && staged && `, ${ms(live.mean)} before and ${ms(staged.mean)} after`}.
+      {live && shadow && `, ${ms(live.mean)} before and ${ms(shadow.mean)} after`}.
     </p>
   );
 }

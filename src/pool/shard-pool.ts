@@ -47,7 +47,7 @@ const COPY_COST = 64;
 
 /** The number of chunks that the command writes, as far as known; 1 for other commands. */
 function costOfWrite(command: ShardCommand): number {
-  if (command.op === 'copyStaged') return COPY_COST;
+  if (command.op === 'copyShadow') return COPY_COST;
   return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
 }
 

@@ -51,7 +51,7 @@ export async function openShard(context: StartupContext, shard: number): Promise
 async function loadCatalog({ store, reindex }: StartupContext): Promise<void> {
   const { catalog, shadows, shards, log } = store;
   const [records, { damaged, ...packed }, jobs] = await Promise.all([
-    shards.request(0, 'loadStaged', {}),
+    shards.request(0, 'loadShadows', {}),
     shards.request(0, 'loadCatalog', {}),
     shards.request(0, 'loadJobs', {}),
   ]);
@@ -87,5 +87,5 @@ async function dropAgain({ catalog, shards }: CatalogContext, shard: number): Pr
  * their data.
  */
 async function removeOrphans({ shards, shadows }: CatalogContext): Promise<void> {
-  for (const id of shadows.orphans.splice(0)) await shards.request(0, 'unstageCollection', { staged: id });
+  for (const id of shadows.orphans.splice(0)) await shards.request(0, 'dropShadow', { shadow: id });
 }

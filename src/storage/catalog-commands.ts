@@ -52,15 +52,15 @@ export interface StoredJob extends ReindexJob {
 }
 
 /** `previous`: the collection that had the name before a switch, kept for a while. */
-export type StagedPurpose = 'reindex' | 'restore' | 'previous';
+export type ShadowPurpose = 'reindex' | 'restore' | 'previous';
 
 /**
  * A shadow collection: it is filled, invisible to clients, beside the collection that has the name, and takes the name
  * over in one transaction. Reindex, restore and the way back from a reindex use it.
  */
-export interface StagedRecord {
+export interface ShadowRecord {
   id: CollectionId;
-  purpose: StagedPurpose;
+  purpose: ShadowPurpose;
   /** Its settings, with its own id. Tenant and name are those that it will take over. */
   collection: StoredCollection;
   /**
@@ -74,7 +74,7 @@ export interface StagedRecord {
 }
 
 /** A shadow collection to be created. The store gives it its id. */
-export interface NewStaged extends Pick<StagedRecord, 'purpose' | 'replaces' | 'created_at'> {
+export interface NewShadow extends Pick<ShadowRecord, 'purpose' | 'replaces' | 'created_at'> {
   collection: Omit<StoredCollection, 'id'>;
 }
 
@@ -98,15 +98,15 @@ export interface ReplacedDataset {
   /** The collections that had names before. */
   gone: StoredCollection[];
   /** Shadow collections of other operations, which are obsolete now. */
-  dropped: StagedRecord[];
+  dropped: ShadowRecord[];
 }
 
 export interface Switched {
   collection: StoredCollection;
   /** The collection that had the name before; null if there was none. */
-  previous: StagedRecord | null;
+  previous: ShadowRecord | null;
   /** Shadow collections of the previous collection, which are obsolete now. */
-  dropped: StagedRecord[];
+  dropped: ShadowRecord[];
 }
 
 /** Records as they are stored, one after the other. */
@@ -151,11 +151,11 @@ export interface CatalogCommands {
   createKey: { request: { tenant: TenantRecord; key: KeyRecord }; answer: KeyRecord | null };
   /** Revokes a key and answers it. A key that was already revoked keeps its time. Fails with `key_not_found`. */
   revokeKey: { request: { tenant: Tenant; keyId: string; revokedAt: string }; answer: KeyRecord };
-  loadStaged: { request: Record<never, never>; answer: StagedRecord[] };
+  loadShadows: { request: Record<never, never>; answer: ShadowRecord[] };
   /** Creates a shadow collection and gives it its id. */
-  stageCollection: { request: { staged: NewStaged }; answer: StagedRecord };
+  createShadow: { request: { shadow: NewShadow }; answer: ShadowRecord };
   /** Gives a shadow collection up; its documents then belong to no collection. Does nothing if it does not exist. */
-  unstageCollection: { request: { staged: CollectionId }; answer: null };
+  dropShadow: { request: { shadow: CollectionId }; answer: null };
   /**
    * Gives a shadow collection its name, in one transaction. Fails with `collection_changed` if the name does not stand
    * for the expected collection, or if the shadow collection does not exist.
@@ -165,19 +165,19 @@ export interface CatalogCommands {
    * Replaces all collections by the given shadow collections, and all tenants and keys by the given ones, in one
    * transaction. Fails with `collection_changed` if a shadow collection does not exist.
    */
-  replaceDataset: { request: { staged: CollectionId[]; tenants: StoredTenants }; answer: ReplacedDataset };
+  replaceDataset: { request: { shadow: CollectionId[]; tenants: StoredTenants }; answer: ReplacedDataset };
   loadJobs: { request: Record<never, never>; answer: StoredJob[] };
   /** Creates a job and its shadow collection. What they replace is removed in the same transaction. */
-  createJob: { request: JobChange & { staged: NewStaged }; answer: { job: StoredJob; staged: StagedRecord } };
+  createJob: { request: JobChange & { shadow: NewShadow }; answer: { job: StoredJob; shadow: ShadowRecord } };
   saveJob: { request: JobChange; answer: null };
 }
 
 /**
- * A change of a job. `forget`: jobs to delete from the catalog; `unstage`: shadow collections to give up in the same
+ * A change of a job. `forget`: jobs to delete from the catalog; `dropShadow`: shadow collections to give up in the same
  * transaction.
  */
 export interface JobChange {
   job: StoredJob;
-  unstage?: CollectionId[];
+  dropShadow?: CollectionId[];
   forget?: string[];
 }

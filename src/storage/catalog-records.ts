@@ -5,9 +5,9 @@ import { Packr } from 'msgpackr';
 import typia from 'typia';
 import type {
   CollectionKey,
-  NewStaged,
+  NewShadow,
   PackedRecords,
-  StagedRecord,
+  ShadowRecord,
   StoredCollection,
   StoredJob,
 } from './catalog-commands.js';
@@ -30,8 +30,8 @@ type PlainCollection = Omit<StoredCollection, 'id' | 'tenant' | 'name' | 'log_id
   log_id?: number;
 };
 const isCollection = typia.createIs<PlainCollection>();
-const isStaged = typia.createIs<
-  Omit<StagedRecord, 'id' | 'collection' | 'replaces'> & {
+const isShadow = typia.createIs<
+  Omit<ShadowRecord, 'id' | 'collection' | 'replaces'> & {
     id: number;
     collection: PlainCollection;
     replaces: number | null;
@@ -42,7 +42,7 @@ const isTenant = typia.createIs<Omit<TenantRecord, 'tenant'> & { tenant: string 
 const isKey = typia.createIs<Omit<KeyRecord, 'tenant'> & { tenant: string }>();
 
 export const encodeCatalogRecord = (
-  record: StoredCollection | StagedRecord | StoredJob | TenantRecord | KeyRecord,
+  record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord,
 ): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
 
 export const decodeCollection = (bytes: Buffer): StoredCollection =>
@@ -56,8 +56,8 @@ export function decodeCollections({ bytes, ends }: PackedRecords): StoredCollect
   return Array.from(ends, (end, i) => decodeCollection(records.subarray(ends[i - 1] ?? 0, end)));
 }
 
-export const decodeStaged = (bytes: Buffer): StagedRecord =>
-  decode(bytes, isStaged, 'staged collection') as StagedRecord;
+export const decodeShadow = (bytes: Buffer): ShadowRecord =>
+  decode(bytes, isShadow, 'staged collection') as ShadowRecord;
 export const decodeJob = (bytes: Buffer): StoredJob => decode(bytes, isJob, 'reindex job') as StoredJob;
 export const decodeTenant = (bytes: Buffer): TenantRecord => decode(bytes, isTenant, 'tenant') as TenantRecord;
 export const decodeKey = (bytes: Buffer): KeyRecord => decode(bytes, isKey, 'key') as KeyRecord;
@@ -110,10 +110,10 @@ export function present(collections: Table, { tenant, name, id }: CollectionKey)
 }
 
 /** Creates a shadow collection and gives it an id. */
-export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged): StagedRecord {
+export function stageIn({ staged: shadow, settings }: CatalogTables, wanted: NewShadow): ShadowRecord {
   const id = nextId(settings);
-  const record: StagedRecord = { ...wanted, id, collection: { ...wanted.collection, id } };
-  putStaged(staged, record);
+  const record: ShadowRecord = { ...wanted, id, collection: { ...wanted.collection, id } };
+  putShadow(shadow, record);
   return record;
 }
 
@@ -121,11 +121,11 @@ export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged):
  * All shadow collections. Damaged ones are left out and thereby given up, since a shadow collection is never the only
  * copy of its documents.
  */
-export const allStaged = (staged: Table): StagedRecord[] => Array.from(wholeValues(staged), decodeStaged);
-export const putStaged = (staged: Table, record: StagedRecord): void =>
-  staged.put(collectionPrefix(record.id), encodeCatalogRecord(record));
-export const removeStaged = (staged: Table, id: CollectionId): boolean => staged.delete(collectionPrefix(id));
+export const allShadows = (shadow: Table): ShadowRecord[] => Array.from(wholeValues(shadow), decodeShadow);
+export const putShadow = (shadow: Table, record: ShadowRecord): void =>
+  shadow.put(collectionPrefix(record.id), encodeCatalogRecord(record));
+export const removeShadow = (shadow: Table, id: CollectionId): boolean => shadow.delete(collectionPrefix(id));
 
 /** The shadow collections that depend on the given collections. Those of a restore do not depend on any. */
-export const besides = (staged: Table, ids: ReadonlySet<CollectionId>): StagedRecord[] =>
-  allStaged(staged).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');
+export const besides = (shadow: Table, ids: ReadonlySet<CollectionId>): ShadowRecord[] =>
+  allShadows(shadow).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');

@@ -6,10 +6,10 @@ import {
   type JobChange,
   logIdOf,
   spaceIn,
-  type NewStaged,
+  type NewShadow,
   type PackedRecords,
   type ReplacedDataset,
-  type StagedRecord,
+  type ShadowRecord,
   type StoredCollection,
   type StoredJob,
   type Switched,
@@ -23,18 +23,18 @@ import {
   CATALOG_TABLES,
   type CatalogTable,
   type CatalogTables,
-  allStaged,
+  allShadows,
   besides,
   decodeCollection as decode,
   decodeCollection,
   decodeCollections,
   decodeJob,
-  decodeStaged,
+  decodeShadow,
   encodeCatalogRecord as encode,
   nextId,
   present,
-  putStaged,
-  removeStaged,
+  putShadow,
+  removeShadow,
   stageIn,
 } from './catalog-records.js';
 import { accessKeyKey, catalogKey, collectionPrefix, settingKey, tenantKey, tenantPrefix } from './keys.js';
@@ -57,12 +57,12 @@ class JobStore {
   }
 
   /** Creates a job and its shadow collection in one transaction. */
-  create({ job, ...others }: JobChange, staged: NewStaged): { job: StoredJob; staged: StagedRecord } {
+  create({ job, ...others }: JobChange, shadow: NewShadow): { job: StoredJob; shadow: ShadowRecord } {
     return this.env.write((tables) => {
-      const record = stageIn(tables, staged);
+      const record = stageIn(tables, shadow);
       const made = { ...job, staged_id: record.id };
       change(tables, { job: made, ...others });
-      return { job: made, staged: record };
+      return { job: made, shadow: record };
     });
   }
 
@@ -76,9 +76,9 @@ const putJob = ({ jobs }: CatalogTables, job: StoredJob): void => jobs.put(jobKe
 
 const jobKey = settingKey;
 
-function change(tables: CatalogTables, { job, unstage = [], forget = [] }: JobChange): void {
+function change(tables: CatalogTables, { job, dropShadow = [], forget = [] }: JobChange): void {
   putJob(tables, job);
-  for (const id of unstage) removeStaged(tables.staged, id);
+  for (const id of dropShadow) removeShadow(tables.staged, id);
   for (const id of forget) tables.jobs.delete(jobKey(id));
 }
 
@@ -97,17 +97,17 @@ class DatasetStore {
     return this.env.write((tables) => {
       // Damaged records are removed too: a restore is a way to repair them.
       const gone = Array.from(wholeValues(tables.collections), decodeCollection);
-      const staged = allStaged(tables.staged);
+      const shadow = allShadows(tables.staged);
       const isWanted = new Set(wanted);
-      const collections = staged.filter(({ id }) => isWanted.has(id)).map(({ collection }) => collection);
+      const collections = shadow.filter(({ id }) => isWanted.has(id)).map(({ collection }) => collection);
       if (collections.length !== isWanted.size) throw new AppError('collection_changed');
       for (const table of [tables.collections, tables.tenants, tables.keys]) removeAll(table);
-      for (const { id } of staged) removeStaged(tables.staged, id);
+      for (const { id } of shadow) removeShadow(tables.staged, id);
       for (const collection of collections)
         tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
       for (const tenant of tenants) tables.tenants.put(tenantKey(tenant.tenant), encode(tenant));
       for (const key of keys) tables.keys.put(accessKeyKey(key.tenant, key.key_id), encode(key));
-      return { collections, gone, dropped: staged.filter(({ id }) => !isWanted.has(id)) };
+      return { collections, gone, dropped: shadow.filter(({ id }) => !isWanted.has(id)) };
     });
   }
 }
@@ -116,20 +116,20 @@ class DatasetStore {
  * Shadow collections. A switch is one transaction, so that after a crash the name stands for the old collection or for
  * the new one. Documents in the shards are not handled here.
  */
-class StagedStore {
+class ShadowStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
-  all(): StagedRecord[] {
-    return this.env.read(({ staged }) => allStaged(staged));
+  all(): ShadowRecord[] {
+    return this.env.read(({ staged: shadow }) => allShadows(shadow));
   }
 
-  stage(wanted: NewStaged): StagedRecord {
+  stage(wanted: NewShadow): ShadowRecord {
     return this.env.write((tables) => stageIn(tables, wanted));
   }
 
   /** Removes a shadow collection; does nothing if it does not exist. */
-  unstage(id: CollectionId): void {
-    this.env.write(({ staged }) => void removeStaged(staged, id));
+  dropShadow(id: CollectionId): void {
+    this.env.write(({ staged: shadow }) => void removeShadow(shadow, id));
   }
 
   /**
@@ -138,20 +138,20 @@ class StagedStore {
    */
   switchTo({ id, expect, nowIso, keptUntilMs, job }: SwitchRequest): Switched {
     return this.env.write((tables) => {
-      const { collections, staged } = tables;
-      const bytes = staged.get(collectionPrefix(id));
+      const { collections, staged: shadow } = tables;
+      const bytes = shadow.get(collectionPrefix(id));
       if (!bytes) throw new AppError('collection_changed');
-      const record = decodeStaged(bytes);
+      const record = decodeShadow(bytes);
       const key = catalogKey(record.collection.tenant, record.collection.name);
       const found = collections.get(key);
       const live = found && decodeCollection(found);
       if ((live?.id ?? null) !== expect) throw new AppError('collection_changed');
-      const dropped = live ? besides(staged, new Set([live.id])).filter((other) => other.id !== id) : [];
-      for (const other of [record, ...dropped]) removeStaged(staged, other.id);
+      const dropped = live ? besides(shadow, new Set([live.id])).filter((other) => other.id !== id) : [];
+      for (const other of [record, ...dropped]) removeShadow(shadow, other.id);
       const collection = switched(record, live);
       collections.put(key, encode(collection));
       const previous = live ? previousOf(live, id, nowIso, keptUntilMs) : null;
-      if (previous) putStaged(staged, previous);
+      if (previous) putShadow(shadow, previous);
       if (job) putJob(tables, job);
       return { collection, previous, dropped };
     });
@@ -162,13 +162,13 @@ class StagedStore {
  * The record of a collection after a switch. A restored collection keeps its own settings; a reindexed one takes the
  * current settings and continues the query log.
  */
-function switched({ purpose, collection }: StagedRecord, live: StoredCollection | undefined): StoredCollection {
+function switched({ purpose, collection }: ShadowRecord, live: StoredCollection | undefined): StoredCollection {
   if (purpose === 'restore' || !live) return collection;
   const { id, generation } = collection;
   return { ...live, id, generation, ...spaceIn(collection), log_id: logIdOf(live) };
 }
 
-function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): StagedRecord {
+function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): ShadowRecord {
   return {
     id: live.id,
     purpose: 'previous',
@@ -184,14 +184,14 @@ export class CatalogStore {
   /** Tenants and access keys, which are in the same environment. */
   readonly tenants: TenantStore;
   /** Shadow collections. */
-  readonly staged: StagedStore;
+  readonly shadow: ShadowStore;
   readonly jobs: JobStore;
   /** Replacement of the whole catalog. */
   readonly dataset: DatasetStore;
 
   private constructor(private readonly env: Environment<CatalogTable>) {
     this.tenants = new TenantStore(env);
-    this.staged = new StagedStore(env);
+    this.shadow = new ShadowStore(env);
     this.jobs = new JobStore(env);
     this.dataset = new DatasetStore(env);
   }
@@ -240,25 +240,25 @@ export class CatalogStore {
    * `collection_conflict`.
    */
   update(found: CollectionKey, change: CollectionChange): StoredCollection {
-    return this.env.write(({ collections, staged }) => {
+    return this.env.write(({ collections, staged: shadow }) => {
       const changed = { ...present(collections, found), ...change };
       const [before, after] = [catalogKey(found.tenant, found.name), catalogKey(changed.tenant, changed.name)];
       if (!after.equals(before) && collections.has(after)) throw new AppError('collection_conflict');
       collections.delete(before);
       collections.put(after, encode(changed));
       const { tenant, name } = changed;
-      for (const record of besides(staged, new Set([changed.id])))
-        putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
+      for (const record of besides(shadow, new Set([changed.id])))
+        putShadow(shadow, { ...record, collection: { ...record.collection, tenant, name } });
       return changed;
     });
   }
 
   /** Deletes a collection and its shadow collections. Throws AppError `collection_not_found`. */
   delete(found: CollectionKey): void {
-    this.env.write(({ collections, staged }) => {
+    this.env.write(({ collections, staged: shadow }) => {
       present(collections, found);
       collections.delete(catalogKey(found.tenant, found.name));
-      for (const { id } of besides(staged, new Set([found.id]))) removeStaged(staged, id);
+      for (const { id } of besides(shadow, new Set([found.id]))) removeShadow(shadow, id);
     });
   }
 

@@ -63,13 +63,13 @@ export interface PackedEntries {
 export interface LogCommands {
   append: { request: { entries: PackedEntries }; answer: null };
   /** Stores entries of an archive, invisible, until the shadow collection has its name. */
-  hold: { request: { staged: CollectionId; entries: Omit<PackedEntries, 'collections'> }; answer: null };
+  hold: { request: { shadow: CollectionId; entries: Omit<PackedEntries, 'collections'> }; answer: null };
   /**
    * Moves some of the waiting entries to the log `to`, or deletes them if that is null. The log's own entries stay as
    * they are. Answers the number of entries, 0 when none is left. If a live collection has the same id, the entry gets
    * another id with the same time.
    */
-  release: { request: { staged: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
+  release: { request: { shadow: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
   /** The shadow collections for which entries wait. */
   held: { request: Record<never, never>; answer: CollectionId[] };
   /**

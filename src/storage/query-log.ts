@@ -109,13 +109,13 @@ interface HeldEntry {
 }
 
 /** Removes and returns up to `max` of the entries that wait for a collection. */
-function takeHeld(held: Table, staged: LogEntry['collection'], max: number): HeldEntry[] {
+function takeHeld(held: Table, shadow: LogEntry['collection'], max: number): HeldEntry[] {
   const taken: HeldEntry[] = [];
-  for (const { key, value } of held.inspect(collectionPrefix(staged))) {
+  for (const { key, value } of held.inspect(collectionPrefix(shadow))) {
     if (taken.length === max) break;
     taken.push({ id: Buffer.from(idOfQueryKey(key)), record: value && Buffer.from(value) });
   }
-  for (const { id } of taken) held.delete(queryKey(staged, id));
+  for (const { id } of taken) held.delete(queryKey(shadow, id));
   return taken;
 }
 
@@ -226,12 +226,12 @@ export class QueryLogStore {
   }
 
   /**
-   * Moves some of the entries that wait for `staged` to the log of `to`, or deletes them if `to` is null, in one
+   * Moves some of the entries that wait for `shadow` to the log of `to`, or deletes them if `to` is null, in one
    * commit. Returns their number. `live`: the collections whose entries must stay as they are.
    */
-  release(staged: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
+  release(shadow: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
     return this.env.write((tables) => {
-      const taken = takeHeld(tables.held, staged, RELEASED_MAX);
+      const taken = takeHeld(tables.held, shadow, RELEASED_MAX);
       if (to !== null) adoptAll(tables, to, taken, live, bounds);
       return taken.length;
     });

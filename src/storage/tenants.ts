@@ -14,7 +14,7 @@ import {
   decodeKey,
   decodeTenant,
   encodeCatalogRecord,
-  removeStaged,
+  removeShadow,
 } from './catalog-records.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
@@ -70,7 +70,7 @@ export class TenantStore {
       tables.tenants.delete(tenantKey(tenant));
       const collections = found.map(({ value }) => decodeCollection(value));
       for (const { id } of besides(tables.staged, new Set(collections.map((collection) => collection.id))))
-        removeStaged(tables.staged, id);
+        removeShadow(tables.staged, id);
       return collections;
     });
   }

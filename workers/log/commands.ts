@@ -144,11 +144,11 @@ export class LogCommands {
   }
 
   private readonly handlers: Handlers = {
-    hold: ({ staged, entries }) => (
-      this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(staged) })),
+    hold: ({ shadow, entries }) => (
+      this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(shadow) })),
       null
     ),
-    release: ({ staged, to, live }) => this.store.release(staged, to, new Set(live), this.bounds),
+    release: ({ shadow, to, live }) => this.store.release(shadow, to, new Set(live), this.bounds),
     held: () => this.store.held(),
     list: ({ collection, ...page }) => this.store.list(collection, page),
     get: ({ id, collection, oldestMs }) => {

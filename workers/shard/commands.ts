@@ -37,7 +37,7 @@ import {
   collectionIn,
   traitsOf,
 } from '../../src/engine/write/commands.js';
-import { copyStaged, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
+import { copyShadow, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
 import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
@@ -52,13 +52,13 @@ const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
   createCollection: ({ collection, collectionsMax }) => catalog().create(collection, collectionsMax),
   updateCollection: ({ collection, change }) => catalog().update(collection, change),
   deleteCollection: ({ collection }) => (catalog().delete(collection), null),
-  loadStaged: () => catalog().staged.all(),
-  stageCollection: ({ staged }) => catalog().staged.stage(staged),
-  unstageCollection: ({ staged }) => (catalog().staged.unstage(staged), null),
-  switchCollection: (request) => catalog().staged.switchTo(request),
-  replaceDataset: ({ staged, tenants }) => catalog().dataset.replace(staged, tenants),
+  loadShadows: () => catalog().shadow.all(),
+  createShadow: ({ shadow }) => catalog().shadow.stage(shadow),
+  dropShadow: ({ shadow }) => (catalog().shadow.dropShadow(shadow), null),
+  switchCollection: (request) => catalog().shadow.switchTo(request),
+  replaceDataset: ({ shadow, tenants }) => catalog().dataset.replace(shadow, tenants),
   loadJobs: () => catalog().jobs.all(),
-  createJob: ({ staged, ...change }) => catalog().jobs.create(change, staged),
+  createJob: ({ shadow, ...change }) => catalog().jobs.create(change, shadow),
   saveJob: (change) => (catalog().jobs.save(change), null),
   loadTenants: () => catalog().tenants.all(),
   createTenant: ({ tenant, key }) => (catalog().tenants.create(tenant, key), null),
@@ -170,7 +170,7 @@ export class Commands {
   private readonly handlers: Handlers = {
     open: (request) => ((this.owner = openOwner(this.start, this.takeOver, request, this.note)), null),
     prepare: (request) => prepare(this.shard, request),
-    copyStaged: (request) => copyStaged(this.shard, request),
+    copyShadow: (request) => copyShadow(this.shard, request),
     findTextless: (request) => findTextless(this.shard, request),
     listMissing: (request) => listMissing(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),

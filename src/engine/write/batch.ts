@@ -6,7 +6,7 @@ import { DamagedRecord } from '../../storage/damage.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 import { resultOf } from '../errors.js';
 import type { Shard } from '../shard.js';
-import type { SegmentCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
+import type { DualWrite, SegmentCommand, ShardAnswer, ShardRequest, WriteCommand } from './commands.js';
 import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
 
 /** The collections that the commands write to, without repetition. */
@@ -14,8 +14,8 @@ export const refsOf = (commands: readonly SegmentCommand[]): Iterable<Collection
   new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
 
 function targetsOf(command: SegmentCommand): CollectionRef[] {
-  const twins = 'twins' in command ? (command.twins ?? []) : [];
-  return [command.collection, ...twins.map((twin) => ('collection' in twin ? twin.collection : twin))];
+  const dualWrites = 'dualWrites' in command ? (command.dualWrites ?? []) : [];
+  return [command.collection, ...dualWrites.map((shadow) => ('collection' in shadow ? shadow.collection : shadow))];
 }
 
 /** The single writes of the commands, in order. */
@@ -23,7 +23,7 @@ export const singleWrites = (commands: readonly WriteCommand[]): DocumentWrite[]
 
 function singlesOf(command: WriteCommand): DocumentWrite[] {
   if (command.op === 'putMany') return puts(command);
-  return command.op === 'putStaged' ? stagedPuts(command) : [command];
+  return command.op === 'putShadow' ? shadowPuts(command) : [command];
 }
 
 /**
@@ -42,14 +42,15 @@ export function resultsOf(
   });
 }
 
-function puts({ collection, twins, ...packed }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
+function puts({ collection, dualWrites, ...packed }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
   const rows = rowsOf(packed);
   return documentsOf(packed).map((document, i) => {
     const span = rows[i] as Span;
-    const own = twins?.map(
-      (twin): TwinWrite => ({
-        ...twin,
-        vectors: twin.vectors instanceof Float32Array ? rowsIn(twin.vectors, twin.collection, span) : twin.vectors,
+    const own = dualWrites?.map(
+      (shadow): DualWrite => ({
+        ...shadow,
+        vectors:
+          shadow.vectors instanceof Float32Array ? rowsIn(shadow.vectors, shadow.collection, span) : shadow.vectors,
       }),
     );
     return {
@@ -57,15 +58,15 @@ function puts({ collection, twins, ...packed }: ShardRequest<'putMany'>): ShardR
       collection,
       document,
       vectors: rowsIn(packed.vectors, collection, span),
-      ...(own && { twins: own }),
+      ...(own && { dualWrites: own }),
     };
   });
 }
 
-function stagedPuts({ collection, source, versions, ...packed }: ShardRequest<'putStaged'>): DocumentWrite[] {
+function shadowPuts({ collection, source, versions, ...packed }: ShardRequest<'putShadow'>): DocumentWrite[] {
   const rows = rowsOf(packed);
   return documentsOf(packed).map((document, i) => ({
-    op: 'putStaged',
+    op: 'putShadow',
     collection,
     source,
     document,

@@ -8,7 +8,7 @@ import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 
 /** A dual write: a further collection that a document goes to, in the same transaction. */
-export interface TwinWrite {
+export interface DualWrite {
   collection: CollectionRef;
   /**
    * The document's rows in that collection. `same`: the rows of the main collection. null: they do not exist yet, so
@@ -76,13 +76,13 @@ export interface ShardCommands extends CatalogCommands {
       document: Uint8Array;
       vectors: Float32Array;
       chunksLeft?: number;
-      twins?: TwinWrite[];
+      dualWrites?: DualWrite[];
     };
     answer: { chunks: number; version: number };
   };
   /** Several puts in order, in one commit. Each has its own result. */
   putMany: {
-    request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments;
+    request: { collection: CollectionRef; dualWrites?: DualWrite[] } & PackedDocuments;
     answer: Result<{ chunks: number; version: number }>[];
   };
   /**
@@ -90,7 +90,7 @@ export interface ShardCommands extends CatalogCommands {
    * already has in this version is skipped; with `source`, so is one that the source does not have in this version.
    * Without documents the command only waits for the writes before it.
    */
-  putStaged: {
+  putShadow: {
     request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments;
     answer: Result<{ chunks: number }>[];
   };
@@ -98,7 +98,7 @@ export interface ShardCommands extends CatalogCommands {
    * Copies documents after `after`, with vectors, that a shadow collection lacks of its source. Answers the last
    * document looked at, null at the end.
    */
-  copyStaged: {
+  copyShadow: {
     request: { collection: CollectionRef; source: CollectionRef; after: string | undefined };
     answer: { after: string | null; scanned: number; missing: number };
   };
@@ -110,13 +110,13 @@ export interface ShardCommands extends CatalogCommands {
     request: { collection: CollectionId; after: string | undefined };
     answer: { after: string | null; docid: string | null };
   };
-  /** Documents after `after` that the shadow collection `twin` lacks or has in another version. */
+  /** Documents after `after` that the shadow collection `shadow` lacks or has in another version. */
   listMissing: {
-    request: { collection: CollectionId; twin: CollectionId; after: string | undefined };
+    request: { collection: CollectionId; shadow: CollectionId; after: string | undefined };
     answer: MissingPage;
   };
   deleteDocument: {
-    request: { collection: CollectionRef; docid: DocId; twins?: CollectionRef[] };
+    request: { collection: CollectionRef; docid: DocId; dualWrites?: CollectionRef[] };
     answer: { chunks: number };
   };
   dropCollection: { request: { collection: CollectionId }; answer: null };
@@ -204,8 +204,8 @@ const COMMANDS = {
   prepare: PREPARATION,
   put: DOCUMENT_WRITE,
   putMany: DOCUMENT_WRITE,
-  putStaged: DOCUMENT_WRITE,
-  copyStaged: COPY,
+  putShadow: DOCUMENT_WRITE,
+  copyShadow: COPY,
   findTextless: DOCUMENT_READ,
   listMissing: DOCUMENT_READ,
   deleteDocument: DOCUMENT_WRITE,
@@ -233,9 +233,9 @@ const COMMANDS = {
   deleteTenant: CATALOG_WRITE,
   createKey: CATALOG_WRITE,
   revokeKey: CATALOG_WRITE,
-  loadStaged: OPENING,
-  stageCollection: CATALOG_WRITE,
-  unstageCollection: CATALOG_WRITE,
+  loadShadows: OPENING,
+  createShadow: CATALOG_WRITE,
+  dropShadow: CATALOG_WRITE,
   switchCollection: CATALOG_WRITE,
   replaceDataset: CATALOG_WRITE,
   loadJobs: OPENING,

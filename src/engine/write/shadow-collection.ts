@@ -29,9 +29,9 @@ interface Scan {
 /** Implements `listMissing`. Throws AppError `collection_not_found`. */
 export function listMissing(
   shard: Shard,
-  { collection, twin, after }: ShardRequest<'listMissing'>,
+  { collection, shadow, after }: ShardRequest<'listMissing'>,
 ): ShardAnswer<'listMissing'> {
-  if (shard.isDropped(collection) || shard.isDropped(twin)) throw new AppError('collection_not_found');
+  if (shard.isDropped(collection) || shard.isDropped(shadow)) throw new AppError('collection_not_found');
   return shard.store.read((txn) => {
     let bytes = 0;
     const packed: Uint8Array[] = [];
@@ -40,7 +40,7 @@ export function listMissing(
       missing,
       scanned,
       after: next,
-    } = scanDocuments(txn, collection, twin, after, (record) => {
+    } = scanDocuments(txn, collection, shadow, after, (record) => {
       const prepared = preparedOf(txn, collection, record, true);
       hasTextless ||= prepared.chunks.some(({ text }) => text === undefined);
       const document = packDocument(prepared);
@@ -76,13 +76,13 @@ export function findTextless(
 }
 
 /**
- * Implements `copyStaged` in one commit. Throws AppError `collection_not_found`, or the error of a document that could
+ * Implements `copyShadow` in one commit. Throws AppError `collection_not_found`, or the error of a document that could
  * not be written.
  */
-export function copyStaged(
+export function copyShadow(
   shard: Shard,
-  { collection: ref, source, after }: ShardRequest<'copyStaged'>,
-): ShardAnswer<'copyStaged'> {
+  { collection: ref, source, after }: ShardRequest<'copyShadow'>,
+): ShardAnswer<'copyShadow'> {
   if (shard.isDropped(ref.id) || shard.isDropped(source.id)) throw new AppError('collection_not_found');
   const { writes, scanned, next } = shard.store.read((txn) => {
     const writes: DocumentWrite[] = [];
@@ -90,7 +90,7 @@ export function copyStaged(
     const { scanned, after: next } = scanDocuments(txn, source.id, ref.id, after, (record) => {
       const document = packDocument(preparedOf(txn, source.id, record, false));
       writes.push({
-        op: 'putStaged',
+        op: 'putShadow',
         collection: ref,
         source: source.id,
         document,
@@ -109,7 +109,7 @@ export function copyStaged(
 function scanDocuments(
   txn: ShardTxn,
   source: CollectionId,
-  twin: CollectionId,
+  shadow: CollectionId,
   after: string | undefined,
   take: (record: DocumentRecord) => boolean,
 ): Scan {
@@ -118,7 +118,7 @@ function scanDocuments(
   for (const record of txn.documents(source, after)) {
     found.scanned += record.chunkCount;
     found.after = record.docid;
-    if (!isSameDocument(record, txn.document(twin, record.docid))) {
+    if (!isSameDocument(record, txn.document(shadow, record.docid))) {
       found.missing.push(record);
       if (!take(record)) return found;
     }

@@ -247,9 +247,9 @@ class RowChanges {
   }
 }
 
-/** One document of a `putStaged` command. */
+/** One document of a `putShadow` command. */
 interface StagedPut {
-  op: 'putStaged';
+  op: 'putShadow';
   collection: CollectionRef;
   source?: CollectionId;
   document: Uint8Array;
@@ -307,14 +307,14 @@ class WriteBatch {
 
   private answer(txn: ShardWriteTxn, write: DocumentWrite): WriteAnswer {
     if (write.op === 'put') return this.put(txn, write);
-    if (write.op === 'putStaged') return this.putStaged(txn, write);
+    if (write.op === 'putShadow') return this.putShadow(txn, write);
     return this.remove(txn, write);
   }
 
   /** Checks everything that can fail with a client error before it changes the transaction. */
   private put(
     txn: ShardWriteTxn,
-    { collection: ref, document, vectors, chunksLeft = Infinity, twins = [] }: ShardRequest<'put'>,
+    { collection: ref, document, vectors, chunksLeft = Infinity, dualWrites = [] }: ShardRequest<'put'>,
   ): ShardAnswer<'put'> {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
@@ -323,13 +323,13 @@ class WriteBatch {
     if (chunks.length - (previous?.chunkCount ?? 0) > chunksLeft) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
     const rows = unshared(vectors);
-    const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
+    const present = dualWrites.filter(({ collection }) => !this.shard.isDropped(collection.id));
     for (const { collection } of present) this.load(txn, collection);
     const filled = present.flatMap(({ collection, vectors: own }) =>
       own === null ? [] : [{ ref: collection, vectors: own === 'same' ? rows : unshared(own) }],
     );
     this.store(txn, prepared, version, [{ ref, vectors: rows }, ...filled]);
-    for (const twin of present) if (twin.vectors === null) this.removeStored(txn, twin.collection, docid);
+    for (const shadow of present) if (shadow.vectors === null) this.removeStored(txn, shadow.collection, docid);
     return { chunks: chunks.length, version };
   }
 
@@ -337,7 +337,7 @@ class WriteBatch {
    * What the shadow collection already has is as new as the source, because dual writes have gone to both since it was
    * created. So an existing document is never overwritten by an older one.
    */
-  private putStaged(
+  private putShadow(
     txn: ShardWriteTxn,
     { collection: ref, source, document, version, vectors }: StagedPut,
   ): WriteAnswer {
@@ -360,9 +360,9 @@ class WriteBatch {
     for (const { ref, vectors } of targets)
       assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
-    const staged = this.stageAll(targets, priority);
+    const shadow = this.stageAll(targets, priority);
     targets.forEach(({ ref, vectors }, i) => {
-      const ordinals = staged[i] as Ordinal[];
+      const ordinals = shadow[i] as Ordinal[];
       this.removeStored(txn, ref, docid);
       txn.putDocument(ref, { record, ordinals, chunks, vectors });
       this.rows.keepSources(txn, ref.id, ordinals);
@@ -376,12 +376,12 @@ class WriteBatch {
 
   /** Stages the rows in all collections, or in none if one has no memory left. */
   private stageAll(targets: readonly Target[], priority: number): Ordinal[][] {
-    const staged: Ordinal[][] = [];
+    const shadow: Ordinal[][] = [];
     try {
-      for (const { ref, vectors } of targets) staged.push(this.rows.stage(ref, vectors, priority));
-      return staged;
+      for (const { ref, vectors } of targets) shadow.push(this.rows.stage(ref, vectors, priority));
+      return shadow;
     } catch (error) {
-      staged.forEach((ordinals, i) => this.rows.takeOut((targets[i] as Target).ref.id, ordinals));
+      shadow.forEach((ordinals, i) => this.rows.takeOut((targets[i] as Target).ref.id, ordinals));
       throw error;
     }
   }
@@ -389,9 +389,9 @@ class WriteBatch {
   /** Returns how many chunks of the main collection were removed. */
   private remove(
     txn: ShardWriteTxn,
-    { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>,
+    { docid, collection, dualWrites = [] }: ShardRequest<'deleteDocument'>,
   ): ShardAnswer<'deleteDocument'> {
-    const places = [collection, ...twins].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
+    const places = [collection, ...dualWrites].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
     for (const ref of places) this.load(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
     return { chunks: chunks[places.indexOf(collection)] ?? 0 };

@@ -27,7 +27,7 @@ export interface Filling {
  * Stores all documents and checks the counts. Throws AppError and WorkerError; the caller must then drop the shadow
  * collection.
  */
-export async function fillStaged(
+export async function fillShadow(
   { store }: ArchiveContext,
   collection: Collection,
   { opened, place, verified, signal }: Filling,
@@ -63,7 +63,7 @@ export async function indexShadow(
     if (signal.aborted) throw abandoned();
   };
   try {
-    await untilIndexedAll({ store, twin: collection, signal, check }, () => undefined);
+    await untilIndexedAll({ store, shadow: collection, signal, check }, () => undefined);
   } catch (error) {
     check();
     store.log.warn(
@@ -78,7 +78,7 @@ async function put(
   collection: Collection,
   { shard, ...batch }: DocumentBatch,
 ): Promise<void> {
-  assertStored(await shards.request(shard, 'putStaged', { collection: refOf(collection), ...batch }));
+  assertStored(await shards.request(shard, 'putShadow', { collection: refOf(collection), ...batch }));
 }
 
 async function checkCounts(
@@ -96,11 +96,11 @@ async function checkCounts(
 /** Stores the logged searches of the collection at index `place` of the archive as held entries. */
 export async function holdQueries(
   { queryLog }: ArchiveContext,
-  staged: CollectionId,
+  shadow: CollectionId,
   opened: OpenedArchive,
   place: number,
 ): Promise<void> {
-  for await (const entries of opened.queries(place)) await queryLog.hold(staged, entries);
+  for await (const entries of opened.queries(place)) await queryLog.hold(shadow, entries);
 }
 
 /**
@@ -108,11 +108,11 @@ export async function holdQueries(
  * catalog. Entries whose id is in use by another collection stay with that collection. Never rejects, because the
  * restore itself has succeeded: entries that cannot be released now are released at the next start.
  */
-export async function releaseQueries({ store, queryLog }: ArchiveContext, staged: CollectionId): Promise<void> {
+export async function releaseQueries({ store, queryLog }: ArchiveContext, shadow: CollectionId): Promise<void> {
   const { catalog } = store;
-  const collection = catalog.findById(staged);
+  const collection = catalog.findById(shadow);
   const to = collection ? logIdOf(collection) : null;
-  await orLogged(store, () => queryLog.release(staged, to, Uint32Array.from(catalog.all(), logIdOf)));
+  await orLogged(store, () => queryLog.release(shadow, to, Uint32Array.from(catalog.all(), logIdOf)));
 }
 
 /**

@@ -15,16 +15,16 @@ import { IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
 import {
   changeCatalog,
+  createShadow,
   forgetCollection,
-  forgetStaged,
-  giveUpStaged,
-  stageCollection,
+  forgetShadow,
+  giveUpShadow,
   switchCollection,
 } from '../collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
 import { chunkingOf, displayName } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
-import { fillStaged, holdQueries, indexShadow, releaseQueries } from './fill.js';
+import { fillShadow, holdQueries, indexShadow, releaseQueries } from './fill.js';
 
 const SHOWN_CHARACTERS_MAX = 200;
 
@@ -218,15 +218,15 @@ async function restore(
   const { store } = context;
   // The query log of the replaced collection is kept, and the logged searches of the archive are added to it.
   const collection = live ? { ...planned, log_id: logIdOf(live) } : planned;
-  const staged = await stageFrom(context, opened, 0, collection, live?.id ?? null, signal);
-  await orGivenUp(context, [staged], async () => {
-    if (live) await indexShadow(context, staged, signal);
+  const shadow = await stageFrom(context, opened, 0, collection, live?.id ?? null, signal);
+  await orGivenUp(context, [shadow], async () => {
+    if (live) await indexShadow(context, shadow, signal);
     else checkRoom(context, tenant);
-    await switchCollection(store, staged.id, { expect: live?.id ?? null });
+    await switchCollection(store, shadow.id, { expect: live?.id ?? null });
   });
   if (live) await store.lifecycle.endJobs(logIdOf(live));
   // Held searches are released only now: before the switch, the log still belongs to the replaced collection.
-  await releaseQueries(context, staged.id);
+  await releaseQueries(context, shadow.id);
 }
 
 /** Creates a shadow collection and fills it with the collection at index `place` of the archive. */
@@ -238,10 +238,10 @@ async function stageFrom(
   replaces: CollectionId | null,
   signal: AbortSignal,
 ): Promise<Collection> {
-  const { collection } = await stageCollection(context.store, { purpose: 'restore', collection: planned, replaces });
+  const { collection } = await createShadow(context.store, { purpose: 'restore', collection: planned, replaces });
   const verified = opened.archive.collections[place] as VerifiedCollection;
   await orGivenUp(context, [collection], async () => {
-    await fillStaged(context, collection, { opened, place, verified, signal });
+    await fillShadow(context, collection, { opened, place, verified, signal });
     await holdQueries(context, collection.id, opened, place);
   });
   return collection;
@@ -250,15 +250,15 @@ async function stageFrom(
 /** Runs `work`. If it fails, drops the shadow collections and their held searches, and rethrows. */
 async function orGivenUp<T>(
   context: ArchiveContext,
-  staged: readonly Collection[],
+  shadow: readonly Collection[],
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    for (const { id } of staged) {
+    for (const { id } of shadow) {
       if (!context.store.shadows.find(id)) continue;
-      await giveUpStaged(context.store, id);
+      await giveUpShadow(context.store, id);
       await releaseQueries(context, id);
     }
     throw error;
@@ -312,19 +312,19 @@ async function restoreAll(
   planned: readonly Planned[],
   signal: AbortSignal,
 ): Promise<void> {
-  const staged: Collection[] = [];
-  await orGivenUp(context, staged, async () => {
+  const shadow: Collection[] = [];
+  await orGivenUp(context, shadow, async () => {
     for (const [place, collection] of planned.entries())
-      staged.push(await stageFrom(context, opened, place, collection, null, signal));
-    for (const collection of staged) await indexShadow(context, collection, signal);
+      shadow.push(await stageFrom(context, opened, place, collection, null, signal));
+    for (const collection of shadow) await indexShadow(context, collection, signal);
     await replaceAll(
       context,
-      staged.map(({ id }) => id),
+      shadow.map(({ id }) => id),
       opened.archive,
     );
   });
   // Held searches are released only now: before the switch, the same ids can belong to searches of the old data.
-  for (const { id } of staged) await releaseQueries(context, id);
+  for (const { id } of shadow) await releaseQueries(context, id);
 }
 
 /** Replaces the stored catalog first, then the catalog and tenants in memory, synchronously. */
@@ -339,11 +339,11 @@ async function replaceAll(
   const forgetting = await changeCatalog(
     store,
     'replaceDataset',
-    { staged: ids, tenants: stored },
+    { shadow: ids, tenants: stored },
     ({ collections, gone, dropped }) => {
       const forgotten = [
         ...gone.map((collection) => forgetCollection(store, collection)),
-        ...dropped.map(({ id }) => forgetStaged(store, id)),
+        ...dropped.map(({ id }) => forgetShadow(store, id)),
       ];
       for (const collection of collections) {
         shadows.remove(collection.id);

@@ -1,6 +1,6 @@
 // Changes of the catalog. The owner of shard 0 commits each change; it is then applied to the catalog in memory, in the
 // order of the commits. Shadow collections are created, dropped and switched in here; their documents are stored by the
-// shard command `putStaged` under the id of the shadow collection. Runs on the front thread.
+// shard command `putShadow` under the id of the shadow collection. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
@@ -9,14 +9,14 @@ import type { ShardAnswer, ShardCommands, ShardOp } from '../../engine/write/com
 import type { ShardPool } from '../../pool/shard-pool.js';
 import {
   type CollectionKey,
-  type NewStaged,
+  type NewShadow,
   type StoredCollection,
   type StoredJob,
   logIdOf,
 } from '../../storage/catalog-commands.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Catalog } from './catalog.js';
-import type { ShadowCollections, Staged } from './shadow-collections.js';
+import type { Shadow, ShadowCollections } from './shadow-collections.js';
 
 export interface CatalogContext {
   readonly catalog: Catalog;
@@ -115,17 +115,17 @@ async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContex
 }
 
 /**
- * Creates a shadow collection. Lookups by name do not find it. Until it is switched in, it is removed by `giveUpStaged`
+ * Creates a shadow collection. Lookups by name do not find it. Until it is switched in, it is removed by `giveUpShadow`
  * or by a restart that finds no owner of it.
  */
-export function stageCollection(context: CatalogContext, wanted: Omit<NewStaged, 'created_at'>): Promise<Staged> {
-  const staged = { ...wanted, created_at: nowIso(context) };
-  return changeCatalog(context, 'stageCollection', { staged }, (record) => context.shadows.put(record));
+export function createShadow(context: CatalogContext, wanted: Omit<NewShadow, 'created_at'>): Promise<Shadow> {
+  const shadow = { ...wanted, created_at: nowIso(context) };
+  return changeCatalog(context, 'createShadow', { shadow }, (record) => context.shadows.put(record));
 }
 
 /** Drops a shadow collection. The shards delete its documents in the background. */
-export async function giveUpStaged(context: CatalogContext, id: CollectionId): Promise<void> {
-  await changeCatalog(context, 'unstageCollection', { staged: id }, () => forgetStaged(context, id));
+export async function giveUpShadow(context: CatalogContext, id: CollectionId): Promise<void> {
+  await changeCatalog(context, 'dropShadow', { shadow: id }, () => forgetShadow(context, id));
 }
 
 interface Switch {
@@ -164,7 +164,7 @@ export async function switchCollection(
   );
   const { tenant, name, vector_space_key } = live;
   events.publish(logIdOf(live), 'collection', { change: 'switched', tenant, collection: name, vector_space_key });
-  await Promise.all(dropped.map((other) => forgetStaged(context, other.id)));
+  await Promise.all(dropped.map((other) => forgetShadow(context, other.id)));
   return live;
 }
 
@@ -172,7 +172,7 @@ export async function switchCollection(
  * Removes a shadow collection that has left the stored catalog from memory and from the shards, and its query log if no
  * other collection uses it. Never rejects.
  */
-export async function forgetStaged(context: CatalogContext, id: CollectionId): Promise<void> {
+export async function forgetShadow(context: CatalogContext, id: CollectionId): Promise<void> {
   const { catalog, shadows, lifecycle } = context;
   const gone = shadows.find(id);
   shadows.remove(id);

@@ -3,7 +3,7 @@
 // the front thread.
 import type { CollectionId } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
-import type { StagedPurpose, StagedRecord, StoredJob } from '../../storage/catalog-commands.js';
+import type { ShadowPurpose, ShadowRecord, StoredJob } from '../../storage/catalog-commands.js';
 import type { Catalog } from './catalog.js';
 
 /**
@@ -11,24 +11,24 @@ import type { Catalog } from './catalog.js';
  * left for the job to copy if that fails. `require`: a write that cannot be made to both collections is rejected.
  * `later`: nothing is embedded for the shadow collection.
  */
-export type TwinMode = 'embed' | 'require' | 'later';
+export type DualWriteMode = 'embed' | 'require' | 'later';
 
-export interface Twin {
+export interface DualWriteTarget {
   collection: Collection;
-  purpose: StagedPurpose;
-  mode: TwinMode;
+  purpose: ShadowPurpose;
+  mode: DualWriteMode;
 }
 
-const NO_TWINS: readonly Twin[] = [];
+const NO_TARGETS: readonly DualWriteTarget[] = [];
 
-export interface Staged extends Omit<StagedRecord, 'collection'> {
+export interface Shadow extends Omit<ShadowRecord, 'collection'> {
   collection: Collection;
 }
 
 export class ShadowCollections {
-  private readonly byIds = new Map<CollectionId, Staged>();
+  private readonly byIds = new Map<CollectionId, Shadow>();
   /** Explicitly set modes; the others follow from the purpose. */
-  private readonly modes = new Map<CollectionId, TwinMode>();
+  private readonly modes = new Map<CollectionId, DualWriteMode>();
   private isLoaded = false;
   /** Shadow collections without an owner, to be removed from the store. */
   readonly orphans: CollectionId[] = [];
@@ -39,9 +39,9 @@ export class ShadowCollections {
    * Replaces the content by that of the store; called when shard 0 opens. At the first load, shadow collections of
    * restores and those that no job builds are orphans, because the process that built them is gone.
    */
-  load(records: readonly StagedRecord[], jobs: readonly Pick<StoredJob, 'staged_id'>[]): void {
+  load(records: readonly ShadowRecord[], jobs: readonly Pick<StoredJob, 'staged_id'>[]): void {
     const built = new Set(jobs.map(({ staged_id: id }) => id));
-    const isOwned = ({ id, purpose }: StagedRecord): boolean =>
+    const isOwned = ({ id, purpose }: ShadowRecord): boolean =>
       this.isLoaded || purpose === 'previous' || built.has(id);
     if (!this.isLoaded) this.orphans.push(...records.filter((record) => !isOwned(record)).map(({ id }) => id));
     this.byIds.clear();
@@ -49,22 +49,22 @@ export class ShadowCollections {
     this.isLoaded = true;
   }
 
-  find(id: CollectionId): Staged | undefined {
+  find(id: CollectionId): Shadow | undefined {
     return this.byIds.get(id);
   }
 
-  all(): Iterable<Staged> {
+  all(): Iterable<Shadow> {
     return this.byIds.values();
   }
 
   /** The shadow collections of a collection, optionally only those with the given purpose. */
-  beside(id: CollectionId, purpose?: StagedPurpose): Staged[] {
+  beside(id: CollectionId, purpose?: ShadowPurpose): Shadow[] {
     return [...this.byIds.values()].filter(
-      (staged) => staged.replaces === id && (purpose === undefined || staged.purpose === purpose),
+      (shadow) => shadow.replaces === id && (purpose === undefined || shadow.purpose === purpose),
     );
   }
 
-  setMode(id: CollectionId, mode: TwinMode): void {
+  setMode(id: CollectionId, mode: DualWriteMode): void {
     this.modes.set(id, mode);
   }
 
@@ -77,29 +77,29 @@ export class ShadowCollections {
    * The shadow collections that take part in the writes of a live collection: those that a reindex builds, and a
    * replaced one that is still kept so that the switch can be undone.
    */
-  twinsOf(live: CollectionId, nowMs: number): readonly Twin[] {
-    if (this.byIds.size === 0) return NO_TWINS;
-    const isTwin = ({ id, purpose, kept_until_ms: keptUntilMs = 0 }: Staged): boolean =>
+  dualWriteTargets(live: CollectionId, nowMs: number): readonly DualWriteTarget[] {
+    if (this.byIds.size === 0) return NO_TARGETS;
+    const isShadow = ({ id, purpose, kept_until_ms: keptUntilMs = 0 }: Shadow): boolean =>
       purpose === 'reindex' || (purpose === 'previous' && (keptUntilMs > nowMs || this.isRequired(id)));
     return this.beside(live)
-      .filter(isTwin)
-      .map((staged) => ({
-        collection: staged.collection,
-        purpose: staged.purpose,
-        mode: this.modes.get(staged.id) ?? (staged.purpose === 'previous' ? 'embed' : 'later'),
+      .filter(isShadow)
+      .map((shadow) => ({
+        collection: shadow.collection,
+        purpose: shadow.purpose,
+        mode: this.modes.get(shadow.id) ?? (shadow.purpose === 'previous' ? 'embed' : 'later'),
       }));
   }
 
-  put(record: StagedRecord): Staged {
-    const staged = { ...record, collection: this.catalog.keep(record.collection) };
-    this.byIds.set(record.id, staged);
-    return staged;
+  put(record: ShadowRecord): Shadow {
+    const shadow = { ...record, collection: this.catalog.keep(record.collection) };
+    this.byIds.set(record.id, shadow);
+    return shadow;
   }
 
   /** Applies a renaming of the live collection to its shadow collections, except those of a restore. */
   rename(id: CollectionId, { tenant, name }: Pick<Collection, 'tenant' | 'name'>): void {
-    for (const staged of this.beside(id))
-      if (staged.purpose !== 'restore') staged.collection = { ...staged.collection, tenant, name };
+    for (const shadow of this.beside(id))
+      if (shadow.purpose !== 'restore') shadow.collection = { ...shadow.collection, tenant, name };
   }
 
   remove(id: CollectionId): void {

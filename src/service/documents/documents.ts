@@ -15,7 +15,7 @@ import type { UseCases } from '../use-case.js';
 
 export interface DocumentsContext {
   readonly catalog: Pick<Catalog, 'find' | 'pageOfTenant'>;
-  readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
+  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly quarantine: Pick<Quarantine, 'has'>;
   readonly metrics: Pick<Metrics, 'count'>;
@@ -66,11 +66,11 @@ async function deleteDocument(
 ): Promise<number> {
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
-  const twins = shadows.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
+  const targets = shadows.dualWriteTargets(collection.id, nowMs()).map((shadow) => refOf(shadow.collection));
   const { chunks } = await shards.request(shardOf(docid, shards.size), 'deleteDocument', {
     collection: refOf(collection),
     docid: asDocId(docid),
-    ...(twins.length > 0 && { twins }),
+    ...(targets.length > 0 && { dualWrites: targets }),
   });
   if (chunks === 0) return 0;
   metrics.count('documentsDeleted');

@@ -16,12 +16,12 @@ import { DIGEST_BYTES } from '../../text/chunking.js';
 import { unpackDocuments } from '../../text/prepared-document.js';
 import type { Catalog } from '../collections/catalog.js';
 import { collectionChanged } from '../collections/catalog-changes.js';
-import type { ShadowCollections, Twin } from '../collections/shadow-collections.js';
+import type { DualWriteTarget, ShadowCollections } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';
 
 export interface EmbedContext {
   readonly catalog: Pick<Catalog, 'find'>;
-  readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
+  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request'>;
   readonly embedders: Pick<Embedders, 'embedDocuments'>;
   readonly metrics: Pick<Metrics, 'reused' | 'inPhase'>;
@@ -233,9 +233,9 @@ export async function otherRows(
   );
   if (wanted.length === 0) return undefined;
   const found = await Promise.all(
-    wanted.map(async (twin): Promise<[string, Float32Array][]> => {
-      const vectors = await rowsFor(context, twin, packed, signal);
-      return vectors ? [[twin.collection.vector_space_key, vectors]] : [];
+    wanted.map(async (shadow): Promise<[string, Float32Array][]> => {
+      const vectors = await rowsFor(context, shadow, packed, signal);
+      return vectors ? [[shadow.collection.vector_space_key, vectors]] : [];
     }),
   );
   return new Map(found.flat());
@@ -247,7 +247,7 @@ export async function otherRows(
  */
 async function rowsFor(
   { embedders }: EmbedContext,
-  { collection, mode }: Twin,
+  { collection, mode }: DualWriteTarget,
   { documents, ends, rows }: Packed,
   signal?: AbortSignal,
 ): Promise<Float32Array | undefined> {
@@ -270,9 +270,11 @@ async function rowsFor(
 function otherSpaces(
   { catalog, shadows, nowMs }: EmbedContext,
   { tenant, name, vector_space_key: own }: Planned,
-): Twin[] {
+): DualWriteTarget[] {
   const live = catalog.find(tenant, name);
-  return live ? shadows.twinsOf(live.id, nowMs()).filter(({ collection }) => collection.vector_space_key !== own) : [];
+  return live
+    ? shadows.dualWriteTargets(live.id, nowMs()).filter(({ collection }) => collection.vector_space_key !== own)
+    : [];
 }
 
 /** Whether every chunk must have a text, because the collection is being reindexed. */

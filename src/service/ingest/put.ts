@@ -6,7 +6,7 @@ import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, type Result } from '../../api/errors.js';
 import { type DocId, shardOf } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
-import type { ShardAnswer, TwinWrite } from '../../engine/write/commands.js';
+import type { DualWrite, ShardAnswer } from '../../engine/write/commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
@@ -19,7 +19,7 @@ import type { SpaceGroup, SpaceRows } from './embed.js';
 
 export interface PutContext {
   readonly catalog: Pick<Catalog, 'findByLog'>;
-  readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
+  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly chunkLedger: ChunkLedger;
@@ -40,22 +40,22 @@ function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key: key }
  * requires, or if the collection was switched since it was looked up. A deleted collection is left to the shard to
  * reject.
  */
-function twinWrites(
+function dualWrites(
   { catalog, shadows, nowMs }: PutContext,
   collection: Collection,
   { space, vectors, others }: SpaceRows,
-): { twins?: TwinWrite[] } {
+): { targets?: DualWrite[] } {
   const live = catalog.findByLog(logIdOf(collection));
   if (live && live.id !== collection.id) throw collectionChanged();
-  const twins = shadows.twinsOf(collection.id, nowMs());
-  if (twins.length === 0) return {};
-  const writes = twins.map(({ collection: twin, mode }): TwinWrite => {
-    const key = twin.vector_space_key;
+  const targets = shadows.dualWriteTargets(collection.id, nowMs());
+  if (targets.length === 0) return {};
+  const writes = targets.map(({ collection: shadow, mode }): DualWrite => {
+    const key = shadow.vector_space_key;
     const own = key === collection.vector_space_key ? 'same' : ((key === space ? vectors : others?.get(key)) ?? null);
     if (own === null && mode === 'require') throw collectionChanged();
-    return { collection: refOf(twin), vectors: own };
+    return { collection: refOf(shadow), vectors: own };
   });
-  return { twins: writes };
+  return { targets: writes };
 }
 
 /** A document with its vectors, as `put` takes it. */
@@ -81,14 +81,14 @@ export async function putDocument(
   const shard = shardOf(docid, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
   if (chunksMax === Infinity)
-    return shards.request(shard, 'put', { ...put, ...twinWrites(context, collection, ready) });
+    return shards.request(shard, 'put', { ...put, ...dualWrites(context, collection, ready) });
   const count = async (): Promise<number> => (await countCollection(context, collection)).chunks;
   return chunkLedger.add(collection.id, {
     chunks,
     chunksMax,
     count,
     send: (chunksLeft) =>
-      shards.request(shard, 'put', { ...put, chunksLeft, ...twinWrites(context, collection, ready) }),
+      shards.request(shard, 'put', { ...put, chunksLeft, ...dualWrites(context, collection, ready) }),
   });
 }
 
@@ -111,7 +111,7 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     ends,
     chunks,
     vectors: rowsIn(group, collection),
-    ...twinWrites(context, collection, group),
+    ...dualWrites(context, collection, group),
   };
   const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
   // The group is one commit, so an internal error is the same for all documents.

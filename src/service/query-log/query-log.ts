@@ -98,16 +98,16 @@ export class QueryLog {
   }
 
   /** Stores entries of an archive, invisible to reads, until the shadow collection is switched in. */
-  async hold(staged: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
-    await this.request('hold', { staged, entries });
+  async hold(shadow: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
+    await this.request('hold', { shadow, entries });
   }
 
   /**
    * Moves the held entries to the log `to`, without replacing entries there, or discards them if `to` is null. `live`
    * are the existing logs; an entry whose id is in use in another of them is not moved.
    */
-  async release(staged: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
-    while ((await this.request('release', { staged, to, live })) > 0);
+  async release(shadow: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
+    while ((await this.request('release', { shadow, to, live })) > 0);
   }
 
   /** The shadow collections that have held entries. */

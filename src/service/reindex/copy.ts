@@ -13,7 +13,7 @@ const SHARDS_AT_A_TIME = 2;
 
 export interface Copy extends Pick<ReindexContext, 'store' | 'embedders'> {
   source: Collection;
-  twin: Collection;
+  shadow: Collection;
   signal: AbortSignal;
   /** Called before each page; throws to stop the copy. */
   check: () => void;
@@ -60,9 +60,9 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
  * Resolves when all earlier writes have completed, including those that an archive blocks at the gate. Later writes
  * include the shadow collection.
  */
-export async function writesBefore({ store: { shards }, source, twin, signal }: Copy): Promise<void> {
+export async function writesBefore({ store: { shards }, source, shadow, signal }: Copy): Promise<void> {
   const nothing = {
-    collection: refOf(twin),
+    collection: refOf(shadow),
     versions: [],
     documents: new Uint8Array(),
     ends: [],
@@ -71,7 +71,7 @@ export async function writesBefore({ store: { shards }, source, twin, signal }: 
   };
   await Promise.all(
     Array.from({ length: shards.size }, (_, shard) =>
-      retrying(() => shards.gate.shared(source.id, () => shards.request(shard, 'putStaged', nothing)), signal),
+      retrying(() => shards.gate.shared(source.id, () => shards.request(shard, 'putShadow', nothing)), signal),
     ),
   );
 }
@@ -80,18 +80,18 @@ async function copyPage(copy: Copy, shard: number, after: string | undefined): P
   const {
     store: { shards },
     source,
-    twin,
+    shadow,
     signal,
   } = copy;
-  if (source.vector_space_key !== twin.vector_space_key) return embedPage(copy, shard, after);
+  if (source.vector_space_key !== shadow.vector_space_key) return embedPage(copy, shard, after);
   return retrying(
-    () => shards.request(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }),
+    () => shards.request(shard, 'copyShadow', { collection: refOf(shadow), source: refOf(source), after }),
     signal,
   );
 }
 
 async function embedPage(
-  { store: { shards }, embedders, source, twin, signal }: Copy,
+  { store: { shards }, embedders, source, shadow, signal }: Copy,
   shard: number,
   after: string | undefined,
 ): Promise<Page> {
@@ -104,17 +104,17 @@ async function embedPage(
       scanned,
       after: next,
       hasTextless,
-    } = await shards.request(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
+    } = await shards.request(shard, 'listMissing', { collection: source.id, shadow: shadow.id, after });
     const page = { after: next, scanned, missing: ends.length };
     if (ends.length === 0) return page;
     if (hasTextless)
       throw new AppError('reindex_invalid', 'The collection has chunks without a text, which cannot be embedded.');
-    const embedding = embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
+    const embedding = embedders.embedDocuments(shadow, { documents, ends }, shadow.tenant, signal);
     const { failures, ...embedded } = await unlessAborted(embedding, signal);
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
     assertStored(
-      await shards.request(shard, 'putStaged', {
-        collection: refOf(twin),
+      await shards.request(shard, 'putShadow', {
+        collection: refOf(shadow),
         source: source.id,
         versions,
         chunks,
@@ -143,7 +143,7 @@ const RECHECK_MS = 200;
 /** If no row is indexed for this long, there is no memory for more edges, and the wait ends. */
 const STANDSTILL_MS = 300_000;
 
-type Filled = Pick<Copy, 'store' | 'twin' | 'signal' | 'check'>;
+type Filled = Pick<Copy, 'store' | 'shadow' | 'signal' | 'check'>;
 
 /**
  * Waits until the graph of a filled collection is built, except for concurrent writes; before that, searches scan its
@@ -162,7 +162,7 @@ export async function untilIndexedAll(copy: Filled, told: (unindexed: number) =>
     if (isDone) return;
     if (performance.now() - changedAtMs > STANDSTILL_MS)
       return copy.store.log.warn(
-        { collection: copy.twin.id, unlinked: unindexed },
+        { collection: copy.shadow.id, unlinked: unindexed },
         'the graph of a new vector space does not grow; it is searched as it is',
       );
     await sleep(RECHECK_MS, undefined, { signal: copy.signal }).catch(() => undefined);
@@ -170,8 +170,11 @@ export async function untilIndexedAll(copy: Filled, told: (unindexed: number) =>
 }
 
 /** The sum over all shards. */
-async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unindexed: number; isDone: boolean }> {
-  const states = await retrying(() => Promise.all(shards.requestAll('indexing', { collection: refOf(twin) })), signal);
+async function stateOf({ store: { shards }, shadow, signal }: Filled): Promise<{ unindexed: number; isDone: boolean }> {
+  const states = await retrying(
+    () => Promise.all(shards.requestAll('indexing', { collection: refOf(shadow) })),
+    signal,
+  );
   const sum = (of: 'rows' | 'unindexed'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
   const unindexed = sum('unindexed');
   const isQuiet = states.every((state) => state !== null && !state.isTuning);

@@ -14,7 +14,7 @@ const LOOKED_AT_FACTOR = 4;
 
 interface Question {
   live: Collection;
-  staged: Collection;
+  shadow: Collection;
   gate: { min_overlap: number; last_n: number };
   signal: AbortSignal;
 }
@@ -24,15 +24,15 @@ interface Compared {
   /** Rank differences of the hits that both searches found. */
   shifts: number[];
   liveMs: number;
-  stagedMs: number;
+  shadowMs: number;
 }
 
 /** Passes if there is no logged search to compare. */
-export async function passGate(context: ReindexContext, { live, staged, gate, signal }: Question): Promise<GateResult> {
+export async function passGate(context: ReindexContext, { live, shadow, gate, signal }: Question): Promise<GateResult> {
   const compared: Compared[] = [];
   for (const query of await latestTexts(context, live, gate.last_n)) {
     signal.throwIfAborted();
-    compared.push(await retrying(() => compare(context, live, staged, query), signal));
+    compared.push(await retrying(() => compare(context, live, shadow, query), signal));
   }
   const overlap = meanOf(compared.map((one) => one.overlap));
   const shifts = compared.flatMap((one) => one.shifts);
@@ -41,7 +41,7 @@ export async function passGate(context: ReindexContext, { live, staged, gate, si
     overlap,
     rank_shift: meanOf(shifts),
     live_ms: latencyOf(compared.map(({ liveMs }) => liveMs)),
-    staged_ms: latencyOf(compared.map(({ stagedMs }) => stagedMs)),
+    staged_ms: latencyOf(compared.map(({ shadowMs }) => shadowMs)),
     passed: overlap === null || overlap >= gate.min_overlap,
   };
 }
@@ -58,7 +58,7 @@ async function latestTexts({ queryLog }: ReindexContext, live: Collection, max: 
 async function compare(
   context: ReindexContext,
   live: Collection,
-  staged: Collection,
+  shadow: Collection,
   query: LoggedQuery,
 ): Promise<Compared> {
   const { include_common: _, ...input } = inputOf(query);
@@ -67,8 +67,8 @@ async function compare(
     const { ids } = await searchSpace(context.search, space, input, callerOf(query));
     return { ids, ms: performance.now() - startedAtMs };
   };
-  const [before, after] = [await search(live), await search(staged)];
-  return { ...compareRanks(before.ids, after.ids), liveMs: before.ms, stagedMs: after.ms };
+  const [before, after] = [await search(live), await search(shadow)];
+  return { ...compareRanks(before.ids, after.ids), liveMs: before.ms, shadowMs: after.ms };
 }
 
 /** Two empty results count as equal. */

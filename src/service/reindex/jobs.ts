@@ -7,7 +7,7 @@ import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
 import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
-import { type CatalogContext, forgetStaged, nowIso } from '../collections/catalog-changes.js';
+import { type CatalogContext, forgetShadow, nowIso } from '../collections/catalog-changes.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { SearchContext } from '../search/search.js';
@@ -175,7 +175,7 @@ export class ReindexJobs {
 }
 
 /** The job as clients see it. */
-export function jobAnswer({ log_id: _log, staged_id: _staged, cursors: _cursors, ...job }: StoredJob): ReindexJob {
+export function jobAnswer({ log_id: _log, staged_id: _shadow, cursors: _cursors, ...job }: StoredJob): ReindexJob {
   return job;
 }
 
@@ -282,15 +282,15 @@ async function failed(context: ReindexContext, id: string, error: unknown): Prom
  * can be cancelled again.
  */
 export async function cancelled(context: ReindexContext, id: string): Promise<void> {
-  const { staged_id: stagedId, finished_at: finishedAt } = context.jobs.find(id) as StoredJob;
+  const { staged_id: shadowId, finished_at: finishedAt } = context.jobs.find(id) as StoredJob;
   const finished = { status: 'cancelled', staged_id: null, finished_at: nowIso(context.store) } as const;
   try {
-    await saveJob(context, id, finished, stagedId === null ? {} : { unstage: [stagedId] });
+    await saveJob(context, id, finished, shadowId === null ? {} : { dropShadow: [shadowId] });
   } catch (error) {
-    showJob(context, id, { status: 'cancelling', staged_id: stagedId, finished_at: finishedAt });
+    showJob(context, id, { status: 'cancelling', staged_id: shadowId, finished_at: finishedAt });
     throw error;
   }
-  if (stagedId !== null) await forgetStaged(context.store, stagedId);
+  if (shadowId !== null) await forgetShadow(context.store, shadowId);
 }
 
 /**
@@ -305,6 +305,6 @@ export async function endJobsOf(context: ReindexContext, logId: CollectionId): P
   const isGone = (id: CollectionId | null): boolean => id === null || !shadows.find(id);
   const waiting = jobs
     .ofCollection(logId)
-    .filter(({ status, job_id: id, staged_id: stagedId }) => isLive(status) && !jobs.runs.has(id) && isGone(stagedId));
+    .filter(({ status, job_id: id, staged_id: shadowId }) => isLive(status) && !jobs.runs.has(id) && isGone(shadowId));
   for (const { job_id: id } of waiting) await endRun(context, id, undefined, new AppError('collection_not_found'));
 }

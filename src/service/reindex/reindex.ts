@@ -11,11 +11,11 @@ import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
 import {
   type CatalogContext,
   changeCatalog,
-  forgetStaged,
+  forgetShadow,
   nowIso,
   switchCollection,
 } from '../collections/catalog-changes.js';
-import type { Staged } from '../collections/shadow-collections.js';
+import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Caller, UseCases } from '../use-case.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
@@ -159,19 +159,19 @@ async function createJob(context: ReindexContext, live: Collection, space: Space
   const { shadows } = store;
   const { id: replaces, log_id: _, ...settings } = live;
   const collection = { ...settings, ...spaceIn(space) };
-  const unstage = shadows.beside(live.id, 'reindex').map(({ id }) => id);
+  const dropShadow = shadows.beside(live.id, 'reindex').map(({ id }) => id);
   const forget = jobs.surplus(job.log_id);
   const request = {
     job,
-    unstage,
+    dropShadow,
     forget,
-    staged: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection },
+    shadow: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection },
   };
   const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made) => {
     for (const failed of jobs.ofCollection(job.log_id)) jobs.put({ ...failed, staged_id: null });
     jobs.forget(forget);
-    const forgotten = unstage.map((id) => forgetStaged(store, id));
-    shadows.put(made.staged);
+    const forgotten = dropShadow.map((id) => forgetShadow(store, id));
+    shadows.put(made.shadow);
     return { created: jobs.put(made.job), forgetting: forgotten };
   });
   await Promise.all(forgetting);
@@ -275,7 +275,7 @@ function rollBack(
     shadows.setMode(previous.id, 'require');
     try {
       const check = (): void => signal.throwIfAborted();
-      await copyRest({ store, embedders, source: live, twin: previous.collection, signal, check });
+      await copyRest({ store, embedders, source: live, shadow: previous.collection, signal, check });
       return await switchCollection(store, previous.id, { expect: live.id });
     } finally {
       if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');
@@ -283,7 +283,7 @@ function rollBack(
   });
 }
 
-function keptOf({ shadows, nowMs }: CatalogContext, live: Collection): Staged {
+function keptOf({ shadows, nowMs }: CatalogContext, live: Collection): Shadow {
   const [previous] = shadows.beside(live.id, 'previous');
   if (!previous || (previous.kept_until_ms ?? 0) <= nowMs())
     throw new AppError('reindex_state_conflict', 'No previous vector space of the collection is kept.');

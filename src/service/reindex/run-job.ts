@@ -3,8 +3,8 @@
 // only sends requests to workers.
 import { AppError } from '../../api/errors.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';
-import { type CatalogContext, giveUpStaged, nowIso, switchCollection } from '../collections/catalog-changes.js';
-import type { Staged } from '../collections/shadow-collections.js';
+import { type CatalogContext, giveUpShadow, nowIso, switchCollection } from '../collections/catalog-changes.js';
+import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import { type Copy, type Page, copyMissing, untilIndexedAll, writesBefore } from './copy.js';
 import { passGate } from './gate.js';
@@ -90,7 +90,7 @@ class JobRun implements Run {
 
   private async build(): Promise<void> {
     const copy = this.copyOf();
-    copy.store.shadows.setMode(copy.twin.id, 'embed');
+    copy.store.shadows.setMode(copy.shadow.id, 'embed');
     await writesBefore(copy);
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
     // A second pass copies the documents that were written meanwhile but could not be embedded.
@@ -103,11 +103,18 @@ class JobRun implements Run {
 
   private copyOf(): Copy {
     const { store, embedders } = this.context;
-    const { staged_id: stagedId, log_id: logId } = this.job;
-    const staged = stagedId === null ? undefined : store.shadows.find(stagedId);
+    const { staged_id: shadowId, log_id: logId } = this.job;
+    const shadow = shadowId === null ? undefined : store.shadows.find(shadowId);
     const source = store.catalog.findByLog(logId);
-    if (!staged || source?.id !== staged.replaces) throw new AppError('collection_not_found');
-    return { store, embedders, source, twin: staged.collection, signal: this.abort.signal, check: () => this.check() };
+    if (!shadow || source?.id !== shadow.replaces) throw new AppError('collection_not_found');
+    return {
+      store,
+      embedders,
+      source,
+      shadow: shadow.collection,
+      signal: this.abort.signal,
+      check: () => this.check(),
+    };
   }
 
   private check(): void {
@@ -136,10 +143,10 @@ class JobRun implements Run {
     });
   }
 
-  private async gate({ source, twin, signal }: Copy): Promise<void> {
+  private async gate({ source, shadow, signal }: Copy): Promise<void> {
     const { gate } = this.job;
     if (!gate) return;
-    const result = await passGate(this.context, { live: source, staged: twin, gate, signal });
+    const result = await passGate(this.context, { live: source, shadow: shadow, gate, signal });
     await this.save({ gate_result: result });
     if (!result.passed)
       throw new AppError(
@@ -152,10 +159,10 @@ class JobRun implements Run {
   private async commit(copy: Copy): Promise<void> {
     const { context } = this;
     await this.save({ status: 'committing' });
-    copy.store.shadows.setMode(copy.twin.id, 'require');
+    copy.store.shadows.setMode(copy.shadow.id, 'require');
     await writesBefore(copy);
     while ((await copyMissing(copy)) > 0);
-    const { chunks } = await countCollection(copy.store, copy.twin);
+    const { chunks } = await countCollection(copy.store, copy.shadow);
     this.check();
     this.isSwitching = true;
     const { rate: _, eta_seconds: _eta, unlinked_chunks: _unindexed, ...job } = this.job;
@@ -173,15 +180,15 @@ class JobRun implements Run {
     showJob(context, this.id, {});
   }
 
-  private async switch({ source, twin }: Copy, job: StoredJob): Promise<void> {
+  private async switch({ source, shadow }: Copy, job: StoredJob): Promise<void> {
     const { store, jobs } = this.context;
     const keptUntilMs = store.nowMs() + 1000 * job.keep_previous_seconds;
     const ended = (): void => void jobs.put(job);
     try {
-      await retrying(() => switchCollection(store, twin.id, { expect: source.id, keptUntilMs, job, ended }));
+      await retrying(() => switchCollection(store, shadow.id, { expect: source.id, keptUntilMs, job, ended }));
     } catch (error) {
       // The reply may have been lost although the switch was committed.
-      if (store.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
+      if (store.catalog.findByLog(job.log_id)?.id !== shadow.id) throw error;
     }
   }
 }
@@ -192,10 +199,10 @@ const GRACE_MS = 30_000;
 /** Drops replaced collections whose time is over and which no search can still use. */
 async function sweepKept(store: CatalogContext): Promise<void> {
   const { shadows, nowMs, log } = store;
-  const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Staged): boolean =>
+  const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Shadow): boolean =>
     purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !shadows.isRequired(id);
   for (const { id } of [...shadows.all()].filter(isOver)) {
-    await giveUpStaged(store, id).catch((error: unknown) =>
+    await giveUpShadow(store, id).catch((error: unknown) =>
       log.warn({ reason: String(error) }, 'a previous vector space could not be dropped yet'),
     );
   }

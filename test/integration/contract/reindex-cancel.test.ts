@@ -24,7 +24,7 @@ function beforeSaved({ parts: { shards } }: TestServer, wanted: string, before: 
 }
 
 async function assertGone({ call, parts }: TestServer, id: string): Promise<void> {
-  assert.deepEqual([[...parts.shadows.all()], await parts.shards.request(0, 'loadStaged', {})], [[], []]);
+  assert.deepEqual([[...parts.shadows.all()], await parts.shards.request(0, 'loadShadows', {})], [[], []]);
   assert.deepEqual(
     (await parts.shards.request(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
     [[id, 'cancelled']],

@@ -135,7 +135,7 @@ test('a cancelled job leaves the collection as it was, and nothing else but its 
     [200, 'cancelled', 'string'],
   );
   gate.open();
-  assert.deepEqual([[...parts.shadows.all()], await parts.shards.request(0, 'loadStaged', {})], [[], []]);
+  assert.deepEqual([[...parts.shadows.all()], await parts.shards.request(0, 'loadShadows', {})], [[], []]);
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
   assert.equal((await call('DELETE', `/v1/admin/reindex/${job.job_id}`)).json.status, 'cancelled');
   assert.equal((await call('POST', `/v1/admin/reindex/${job.job_id}/pause`)).json.code, 'reindex_state_conflict');
@@ -260,5 +260,5 @@ test('a collection that is renamed meanwhile keeps its job, and one that is dele
   await call('DELETE', '/v1/collections/acme/moved');
   const gone = await jobUntil(server, second.job_id, status('failed', 'succeeded'));
   if (gone.status === 'failed') assert.match(gone.error, /^collection_(not_found|changed)/);
-  assert.deepEqual(await parts.shards.request(0, 'loadStaged', {}), []);
+  assert.deepEqual(await parts.shards.request(0, 'loadShadows', {}), []);
 });

@@ -29,7 +29,7 @@ const TEXTS: Record<string, string> = {
 for (const [docid, text] of Object.entries(TEXTS)) await call('POST', `${SHIPS}/documents`, { docid, text });
 
 const docids = ({ json }: Answer): string[] => json.matches.map(({ meta }: any) => meta.docid);
-const byTwin = (docids: readonly string[]): string[] =>
+const byNaive = (docids: readonly string[]): string[] =>
   [...docids].sort((a, b) => naiveScore(Q, TEXTS[b] as string) - naiveScore(Q, TEXTS[a] as string));
 
 async function search(body: object, path = SHIPS): Promise<Answer> {
@@ -50,7 +50,7 @@ for (const mode of ['vector', 'boost', 'hybrid']) {
       search({ mode, k: 5 }),
       search({ mode, k: 5, rerank: { instance: 'cross' } }),
     ]);
-    const expected = byTwin(docids(plain));
+    const expected = byNaive(docids(plain));
     assert.deepEqual(docids(reranked), expected);
     assert.notDeepEqual(docids(plain), expected, 'the test wants an order that changes');
     for (const hit of reranked.json.matches) {
@@ -69,10 +69,10 @@ for (const mode of ['vector', 'boost', 'hybrid']) {
 test('the k best of the candidates; only `depth` of them are looked at', async () => {
   const plain = docids(await search({ k: 5 }));
   const best = docids(await search({ k: 2, rerank: { instance: 'cross' } }));
-  assert.deepEqual(best, byTwin(plain).slice(0, 2));
+  assert.deepEqual(best, byNaive(plain).slice(0, 2));
   assert.deepEqual(
     docids(await search({ k: 2, rerank: { instance: 'cross', depth: 3 } })),
-    byTwin(plain.slice(0, 3)).slice(0, 2),
+    byNaive(plain.slice(0, 3)).slice(0, 2),
   );
   assert.deepEqual(docids(await search({ k: 1, rerank: { instance: 'cross', depth: 1 } })), plain.slice(0, 1));
   assert.equal(docids(await search({ k: 1000, rerank: { instance: 'cross', depth: null } })).length, 5);
@@ -154,7 +154,7 @@ test('hits of the common collection are reranked among the own ones; the shared 
   const merged = await search(asked);
   assert.deepEqual(
     [merged.json.matches[0].tenant, ...docids(merged)],
-    ['global', 'SHARED', ...byTwin(Object.keys(TEXTS)).slice(0, 2)],
+    ['global', 'SHARED', ...byNaive(Object.keys(TEXTS)).slice(0, 2)],
   );
   const { json } = await call('POST', '/v1/search', { q: Q, rerank: { instance: 'mine' } });
   assert.match(json.matches[0].match_reason, /; rerank: mine 0\.\d{3}$/);
@@ -228,7 +228,7 @@ test('embed workers that die are replaced: a search under way is told so or answ
     assert.equal(headers.get('retry-after'), '1');
   }
   await ready(server);
-  assert.deepEqual(docids(await search({ rerank: { instance: 'cross' } })), byTwin(Object.keys(TEXTS)));
+  assert.deepEqual(docids(await search({ rerank: { instance: 'cross' } })), byNaive(Object.keys(TEXTS)));
   assert.deepEqual(
     server.faults.filter((fault) => !fault.startsWith('an embed worker died')),
     [],

@@ -1,5 +1,5 @@
 // `fusion` over a real socket: what each method and weight makes of the halves, what is refused, the instance's
-// default, the log. That the scores are right for any data: test/integration/service/search-twin.test.ts.
+// default, the log. That the scores are right for any data: test/integration/service/naive-search.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';

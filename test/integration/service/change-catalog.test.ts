@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
 import { deleteCollection, relabelCollection, renameCollection } from '../../../src/service/collections/collections.js';
-import { stageCollection, switchCollection } from '../../../src/service/collections/catalog-changes.js';
+import { createShadow, switchCollection } from '../../../src/service/collections/catalog-changes.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 const TENANT = asTenant('acme');
@@ -21,7 +21,7 @@ test('a rename that is committed with a switch behind it leaves the collection i
   const { services, call, stop } = await startWithCollection();
   const { store } = services.collections;
   const { id: before, log_id: _, ...settings } = store.catalog.get(TENANT, DOCS);
-  const staged = await stageCollection(store, {
+  const staged = await createShadow(store, {
     purpose: 'reindex',
     replaces: before,
     collection: settings,

@@ -81,7 +81,7 @@ function leavingChunks(): number {
 const untilGone = (): Promise<void> => until(async () => leavingChunks() === 0, 'chunks are still leaving');
 
 /** What a collection answers that has the small documents alone. */
-async function twin(): Promise<{ id: string; score: number }[][]> {
+async function naive(): Promise<{ id: string; score: number }[][]> {
   await call('POST', '/v1/collections/acme/twin', SETTINGS);
   await call('POST', '/v1/collections/acme/twin/documents:batch', { documents: SMALL });
   return answersOf('/v1/collections/acme/twin');
@@ -102,7 +102,7 @@ async function assertGone(docid: string): Promise<void> {
 await call('POST', AT, SETTINGS);
 await call('POST', `${AT}/documents:batch`, { documents: SMALL });
 await call('POST', `${OTHER}/documents`, { docid: 'A', text: 'beside' });
-const wanted = await twin();
+const wanted = await naive();
 
 test('a large document is gone at once, for all that reads, while its chunks leave and others write', async () => {
   await putLarge('HUGE', 'huge');

@@ -1,5 +1,5 @@
 // Which rows of a document that comes again need no embedding, behind the HTTP door of a real server: against a naive
-// twin that remembers every text and its vector.
+// version that remembers every text and its vector.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

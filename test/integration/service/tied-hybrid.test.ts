@@ -1,17 +1,17 @@
 // Hybrid searches of a collection that is nothing but copies of a few texts: scores are equal by the hundred, and the
-// order is that of a naive twin over all chunks, by score and by rank, with any weights, over any number of shards.
+// order is that of a naive version over all chunks, by score and by rank, with any weights, over any number of shards.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
-import { naiveSearch, type TwinChunk, type TwinFusion } from '../../kit/service/naive-search.js';
+import { naiveSearch, type NaiveChunk, type NaiveFusion } from '../../kit/service/naive-search.js';
 
 const PATH = '/v1/collections/acme/copies';
 const SEED = 20_261_124;
 const SIZE = 16;
 const TEXTS = ['whale captain', 'whale whale', 'captain of oven', 'oven and dough', 'violin graph'];
 const DOCIDS = ['a', 'a!', 'a:', 'a::b', 'B', 'z', 'z/1', '\u00e9', '\uffee', '\u{1f600}'];
-const FUSIONS: TwinFusion[] = [
+const FUSIONS: NaiveFusion[] = [
   { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
   { method: 'score', weights: { vector: 0, lexical: 1 } },
   { method: 'score', weights: { vector: 1, lexical: 0 } },
@@ -48,9 +48,9 @@ async function filled(partitions: string): Promise<TestServer> {
 const servers = await Promise.all(['1', '2', '5'].map(filled));
 
 /** Cosines are the server's, of all chunks without priorities. */
-async function chunksFor(q: string): Promise<TwinChunk[]> {
+async function chunksFor(q: string): Promise<NaiveChunk[]> {
   const { json } = await (servers[0] as TestServer).call('POST', `${PATH}-plain/search`, { q, k: 1000, exact: true });
-  return json.matches.map(({ id, text, meta, score }: any): TwinChunk => {
+  return json.matches.map(({ id, text, meta, score }: any): NaiveChunk => {
     const at = id.lastIndexOf('::');
     const index = Number(id.slice(at + '::chunk_'.length));
     const priority = Number(meta.prio_boost ?? 0);
@@ -60,12 +60,12 @@ async function chunksFor(q: string): Promise<TwinChunk[]> {
 
 const QUESTIONS = ['whale', 'captain', 'whale captain', 'oven whale graph', 'dough', 'violin', 'of sea'];
 
-test('120 searches are in the order of the twin', async () => {
-  const all = new Map<string, TwinChunk[]>();
+test('120 searches are in the order of the naive version', async () => {
+  const all = new Map<string, NaiveChunk[]>();
   for (const q of QUESTIONS) all.set(q, await chunksFor(q));
   for (let i = 0; i < 120; i++) {
     const q = pick(QUESTIONS);
-    const [fusion, k] = [FUSIONS[i % FUSIONS.length] as TwinFusion, pick([1, 5, 20, 60])];
+    const [fusion, k] = [FUSIONS[i % FUSIONS.length] as NaiveFusion, pick([1, 5, 20, 60])];
     const fits = (): boolean => true;
     const wanted = naiveSearch(all.get(q) ?? [], { q, k, mode: 'hybrid', fusion, fits }).map(({ id }) => id);
     for (const { call } of servers) {

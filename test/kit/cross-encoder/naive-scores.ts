@@ -1,4 +1,4 @@
-// What the tiny cross-encoder of this folder has to answer, by counting words: the twin of make.py.
+// What the tiny cross-encoder of this folder has to answer, by counting words: the naive version of make.py.
 import { readFileSync } from 'node:fs';
 import type { OnnxReranker } from '../../../src/embedding/embedder-spec.js';
 

@@ -1,5 +1,5 @@
-// The naive twin of the built-in embedder: the published reference line by line, without terms, records or rounding of
-// its own. Shares only the splitting and WordPiece with the real one, which have tests against fixed expectations.
+// The naive version of the built-in embedder: the published reference line by line, without terms, records or rounding
+// of its own. Shares only the splitting and WordPiece with the real one, which have tests against fixed expectations.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -68,7 +68,7 @@ export async function wait(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-// The naive twin of WaitingTexts: the same rule, spelled out over plain lists of tokens.
+// The naive version of WaitingTexts: the same rule, spelled out over plain lists of tokens.
 
 export interface NaiveJob {
   name: number;

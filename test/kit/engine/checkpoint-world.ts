@@ -1,5 +1,5 @@
-// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive twin, its restarts,
-// and the comparison of all that is in memory with the store, and of the store with the twin.
+// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive version, its
+// restarts, and the comparison of all that is in memory with the store, and of the store with the naive version.
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ interface Doc {
 
 export class World {
   readonly files: CheckpointFiles;
-  readonly twin = new Map<CollectionId, Map<string, Doc>>();
+  readonly naive = new Map<CollectionId, Map<string, Doc>>();
   /** What was told at the last start. */
   notes: string[] = [];
   memories: WebAssembly.Memory[] = [];
@@ -62,12 +62,12 @@ export class World {
     readonly directory = tempDirectory(),
   ) {
     this.files = new CheckpointFiles(join(directory, 'checkpoints', 'shard-0'));
-    for (const { id } of refs) this.twin.set(id, new Map());
+    for (const { id } of refs) this.naive.set(id, new Map());
     this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
     this.shard = this.openShard();
   }
 
-  /** Takes what the store has for the contents of the twin. */
+  /** Takes what the store has for the contents of the naive version. */
   adoptStore(): void {
     this.store.read((txn) => {
       for (const ref of this.refs)
@@ -84,7 +84,7 @@ export class World {
     const directory = join(tempDirectory(), 'copy');
     cpSync(this.directory, directory, { recursive: true });
     const copy = new World(prng, [...this.refs], this.pagesMax, directory);
-    for (const [id, docs] of this.twin) copy.twin.set(id, new Map(docs));
+    for (const [id, docs] of this.naive) copy.naive.set(id, new Map(docs));
     while (!copy.shard.loads.work(Infinity, false));
     return copy;
   }
@@ -156,7 +156,7 @@ export class World {
     return new Writing(this.shard, SHARD, this.files, () => false).run(isAlone);
   }
 
-  /** Everything in memory is as the store has it, and that as the twin does. */
+  /** Everything in memory is as the store has it, and that as the naive version does. */
   check(label: string): void {
     while (!this.shard.loads.work(Infinity, false));
     for (const ref of this.refs) {
@@ -184,7 +184,7 @@ export class World {
     restore(shard, SHARD, this.files, kinds, (_, { reason }) => this.notes.push(String(reason)));
 
   private docs({ id }: CollectionRef): Map<string, Doc> {
-    const docs = this.twin.get(id);
+    const docs = this.naive.get(id);
     assert.ok(docs);
     return docs;
   }
@@ -288,8 +288,8 @@ function assertSame(row: Float32Array, vector: Float32Array, label: string): voi
   assert.ok(cosine(row, vector) > 1 - 1e-4, label);
 }
 
-// Random writes, background work, checkpoints and restarts of a shard, compared with the store and a naive twin after
-// each.
+// Random writes, background work, checkpoints and restarts of a shard, compared with the store and a naive version
+// after each.
 
 export const LARGE = refOf(1, 40);
 export const SMALL = refOf(2, 8);

@@ -128,7 +128,7 @@ function reach(nodes: ReadonlyMap<number, Node>, entry: number): number {
   return seen.size;
 }
 
-// What the tests of the graph share: an index beside its naive twin, built from clustered vectors, and its recall.
+// What the tests of the graph share: an index beside its naive version, built from clustered vectors, and its recall.
 
 export const DIM = 32;
 export const ROWS = 3000;
@@ -136,12 +136,12 @@ export const ROWS = 3000;
 export interface Pair {
   memory: WebAssembly.Memory;
   index: VectorIndex;
-  twin: NaiveIndex;
+  naive: NaiveIndex;
 }
 
 export function createPair(): Pair {
   const memory = createMemory();
-  return { memory, index: createKernel(memory).createIndex(DIM, { graphMin: 100 }), twin: new NaiveIndex() };
+  return { memory, index: createKernel(memory).createIndex(DIM, { graphMin: 100 }), naive: new NaiveIndex() };
 }
 
 export function indexAll(index: VectorIndex): void {
@@ -155,19 +155,19 @@ export function build(next: () => Float32Array): Pair {
   return pair;
 }
 
-export function put({ index, twin }: Pair, ordinal: number, vector: Float32Array): void {
+export function put({ index, naive }: Pair, ordinal: number, vector: Float32Array): void {
   index.put(ordinal, vector);
-  twin.put(ordinal, vector);
+  naive.put(ordinal, vector);
 }
 
 /** Mean recall@10 over a hundred queries, each answer checked for soundness. */
-export function recall({ index, twin }: Pair, next: () => Float32Array, ef: number, label: string): number {
+export function recall({ index, naive }: Pair, next: () => Float32Array, ef: number, label: string): number {
   let sum = 0;
   for (let i = 0; i < 100; i++) {
     const query = next();
     const hits = index.search(query, 10, { ef });
-    assertSound(index, twin, query, 10, hits, label);
-    sum += recallOf(twin, query, 10, hits);
+    assertSound(index, naive, query, 10, hits, label);
+    sum += recallOf(naive, query, 10, hits);
   }
   return sum / 100;
 }

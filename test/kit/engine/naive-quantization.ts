@@ -1,6 +1,6 @@
-// The naive twin of quantized vectors: principal components by Jacobi rotations in double precision. And what the tests
-// of quantized vectors share: vectors whose spread falls from component to component, as texts' does, and what the
-// quantized vectors in memory say of themselves.
+// The naive version of quantized vectors: principal components by Jacobi rotations in double precision. And what the
+// tests of quantized vectors share: vectors whose spread falls from component to component, as texts' does, and what
+// the quantized vectors in memory say of themselves.
 import { createPrng } from '../../../src/base/prng.js';
 import {
   QUANTIZER_COMPONENTS_2,

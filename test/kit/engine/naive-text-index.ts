@@ -1,5 +1,5 @@
-// The naive twin of the text index: a map from ordinal to tokens, everything counted and scored anew for each question.
-// The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
+// The naive version of the text index: a map from ordinal to tokens, everything counted and scored anew for each
+// question. The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../src/ranking/bm25.js';
@@ -52,8 +52,8 @@ export class NaiveRanking {
   }
 }
 
-/** An index with its twin: what one does, the other does. */
-export class Twins {
+/** An index with its naive version: what one does, the other does. */
+export class NaiveAndIndex {
   readonly naive = new NaiveRanking();
 
   constructor(readonly index: TextIndex) {}
@@ -115,17 +115,17 @@ export function createVocabulary(prng: Prng, size: number): () => string {
   return () => words[Math.floor(size * prng.next() ** 3)] as string;
 }
 
-type Check = (twins: Twins, prng: Prng, word: () => string, label: string) => void;
+type Check = (naiveOnes: NaiveAndIndex, prng: Prng, word: () => string, label: string) => void;
 
 /** Random writes from a small vocabulary, into few ordinals or many, with a check now and then. */
 export function writtenAtRandom(seed: number, check: Check): void {
   const prng = createPrng(seed);
   const word = createVocabulary(prng, 80);
   const ordinals = seed % 2 === 0 ? 50 : 2000;
-  const twins = new Twins(createKernel().createTextIndex());
+  const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
   for (let step = 0; step < 3500; step++) {
-    twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
-    twins.disturb(prng);
-    if (step % 500 === 499) check(twins, prng, word, `seed ${seed} step ${step}`);
+    naiveOnes.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
+    naiveOnes.disturb(prng);
+    if (step % 500 === 499) check(naiveOnes, prng, word, `seed ${seed} step ${step}`);
   }
 }

@@ -1,4 +1,4 @@
-// The naive twin of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel
+// The naive version of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel
 // makes them and scored one by one. Tests hold the kernel against it.
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
@@ -29,7 +29,7 @@ export class NaiveIndex {
     this.rows.delete(ordinal);
   }
 
-  /** The twin of an index that holds the allowed rows alone: what a filtered search is over. */
+  /** The naive version of an index that holds the allowed rows alone: what a filtered search is over. */
   within(allowed: Bitmap): NaiveIndex {
     const some = new NaiveIndex(this.precision);
     for (const [ordinal, row] of this.rows)
@@ -56,17 +56,17 @@ export class NaiveIndex {
  */
 export function assertSound(
   index: VectorIndex,
-  twin: NaiveIndex,
+  naive: NaiveIndex,
   query: Float32Array,
   k: number,
   hits: Hits,
   label: string,
 ): void {
-  assert.equal(hits.count, Math.min(k, twin.rows.size), `${label}: count`);
+  assert.equal(hits.count, Math.min(k, naive.rows.size), `${label}: count`);
   assert.equal(new Set(hits.ordinals).size, hits.count, `${label}: different rows`);
   for (let i = 0; i < hits.count; i++) {
     const [ordinal, score] = [hits.ordinals[i] as number, hits.scores[i] as number];
-    assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
+    assert(Math.abs(score - naive.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
     assert.equal(hits.rowVersions[i], index.rowVersionOf(ordinal), `${label}: row version of ${ordinal}`);
     if (i > 0) assert(inOrder(hits, i - 1), `${label}: order at ${i}`);
   }
@@ -75,23 +75,23 @@ export function assertSound(
 /** Beyond soundness: no row that the answer leaves out is nearer than the answer's last. */
 export function assertExact(
   index: VectorIndex,
-  twin: NaiveIndex,
+  naive: NaiveIndex,
   query: Float32Array,
   k: number,
   hits: Hits,
   label: string,
 ): void {
-  assertSound(index, twin, query, k, hits, label);
-  twin.search(query, k).forEach(({ score }, i) => {
+  assertSound(index, naive, query, k, hits, label);
+  naive.search(query, k).forEach(({ score }, i) => {
     assert(Math.abs((hits.scores[i] as number) - score) <= 2 * SCORE_TOLERANCE, `${label}: score at ${i}`);
   });
 }
 
 /** Share of the true k nearest among the hits; rows as near as the k-th count as true. */
-export function recallOf(twin: NaiveIndex, query: Float32Array, k: number, hits: Hits): number {
-  const floor = twin.search(query, k).at(-1)?.score ?? -Infinity;
-  const found = hits.ordinals.filter((ordinal) => twin.score(ordinal, query) >= floor - SCORE_TOLERANCE);
-  return Math.min(1, found.length / Math.min(k, twin.rows.size));
+export function recallOf(naive: NaiveIndex, query: Float32Array, k: number, hits: Hits): number {
+  const floor = naive.search(query, k).at(-1)?.score ?? -Infinity;
+  const found = hits.ordinals.filter((ordinal) => naive.score(ordinal, query) >= floor - SCORE_TOLERANCE);
+  return Math.min(1, found.length / Math.min(k, naive.rows.size));
 }
 
 function inOrder({ scores, ordinals }: Hits, i: number): boolean {

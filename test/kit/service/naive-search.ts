@@ -1,11 +1,11 @@
-// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and
-// order; BM25 is that of the naive index of words, cosines are given to it.
+// The naive version of search: scores every chunk it is told of, by the words of the contract. It has its own fusion
+// and order; BM25 is that of the naive index of words, cosines are given to it.
 import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 import { NaiveRanking } from '../engine/naive-text-index.js';
 
-export interface TwinChunk {
+export interface NaiveChunk {
   id: string;
   docid: string;
   index: number;
@@ -15,44 +15,44 @@ export interface TwinChunk {
   meta: Record<string, any>;
 }
 
-export interface TwinFusion {
+export interface NaiveFusion {
   method: 'rank' | 'score';
   k?: number;
   weights: { vector: number; lexical: number };
 }
 
-export interface TwinQuery {
+export interface NaiveQuery {
   mode: 'vector' | 'boost' | 'hybrid';
   q: string;
   k: number;
-  fits: (chunk: TwinChunk) => boolean;
+  fits: (chunk: NaiveChunk) => boolean;
   /** Of mode hybrid. */
-  fusion?: TwinFusion;
+  fusion?: NaiveFusion;
 }
 
-export interface TwinHit {
+export interface NaiveHit {
   id: string;
   score: number;
 }
 
-type Order = (a: TwinChunk, b: TwinChunk) => number;
+type Order = (a: NaiveChunk, b: NaiveChunk) => number;
 
 const byPosition: Order = (a, b) => Buffer.compare(Buffer.from(a.docid), Buffer.from(b.docid)) || a.index - b.index;
 const lifted = (score: number, priority: number): number => score + Math.abs(score) * priority;
 
 /** Best first by `score`, equal ones by document and chunk. */
-function best(chunks: readonly TwinChunk[], score: (chunk: TwinChunk) => number, k: number): TwinChunk[] {
+function best(chunks: readonly NaiveChunk[], score: (chunk: NaiveChunk) => number, k: number): NaiveChunk[] {
   return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
 }
 
-export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusion = PLAIN }: TwinQuery): TwinHit[] {
+export function naiveSearch(all: readonly NaiveChunk[], { mode, q, k, fits, fusion = PLAIN }: NaiveQuery): NaiveHit[] {
   const chunks = all.filter(fits);
   const depth = Math.max(50, 5 * k);
-  const byCosine = (chunk: TwinChunk): number => lifted(chunk.cosine, chunk.priority);
+  const byCosine = (chunk: NaiveChunk): number => lifted(chunk.cosine, chunk.priority);
   if (mode === 'vector') return best(chunks, byCosine, k).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
   if (mode === 'boost') {
     const terms = [...new Set(tokensOf(q))];
-    const score = (chunk: TwinChunk): number => {
+    const score = (chunk: NaiveChunk): number => {
       const tokens = tokensOf(chunk.text);
       const matched = terms.filter((term) => tokens.includes(term)).length;
       return lifted(chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length), chunk.priority);
@@ -62,15 +62,15 @@ export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusio
   return naiveHybrid(all, chunks, q, depth, fusion).slice(0, k);
 }
 
-const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
+const PLAIN: NaiveFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
 
 function naiveHybrid(
-  all: readonly TwinChunk[],
-  chunks: readonly TwinChunk[],
+  all: readonly NaiveChunk[],
+  chunks: readonly NaiveChunk[],
   q: string,
   depth: number,
-  { method, k = 60, weights }: TwinFusion,
-): TwinHit[] {
+  { method, k = 60, weights }: NaiveFusion,
+): NaiveHit[] {
   const words = bm25(all, q);
   const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
   const lexical =
@@ -82,8 +82,8 @@ function naiveHybrid(
           depth,
         );
   const most = Math.max(...lexical.map(words));
-  const share = (chunk: TwinChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
-  const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number =>
+  const share = (chunk: NaiveChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
+  const rankIn = (list: readonly NaiveChunk[], chunk: NaiveChunk): number =>
     list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity;
   const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
     const rank = rankIn(vector, chunk);
@@ -104,7 +104,7 @@ function naiveHybrid(
  * Statistics over all chunks, whatever the filters; a term counts as often as it stands in the query; 0 for a chunk that
  * has none of the terms.
  */
-function bm25(all: readonly TwinChunk[], q: string): (chunk: TwinChunk) => number {
+function bm25(all: readonly NaiveChunk[], q: string): (chunk: NaiveChunk) => number {
   const terms = questionTerms(q, 1024, LANGUAGE_DEFAULT);
   const standing = chunkTerms(q, LANGUAGE_DEFAULT);
   const counts = terms.map((term) => standing.filter((one) => one === term).length);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { giveUpStaged } from '../../../src/service/collections/catalog-changes.js';
+import { giveUpShadow } from '../../../src/service/collections/catalog-changes.js';
 import type { ScannedEntry } from '../../../src/storage/lmdb-file.js';
 import { download, manifestOf, upload } from '../../kit/archives.js';
 import { runInProcess, type Ran } from '../../kit/cli.js';
@@ -126,6 +126,6 @@ test('a damaged collection is mended by a restore in its place, and the server i
     DOCUMENTS,
   );
   // Sooner than by itself, when the searches that began with it have had their time.
-  for (const { id } of [...server.parts.shadows.all()]) await giveUpStaged(server.services.collections.store, id);
+  for (const { id } of [...server.parts.shadows.all()]) await giveUpShadow(server.services.collections.store, id);
   assert.equal(await status(), 'ready');
 });

@@ -1,4 +1,4 @@
-// The map's axes against a naive twin: the covariance matrix written out, and its eigenvalues by Jacobi rotations.
+// The map's axes against a naive version: the covariance matrix written out, and its eigenvalues by Jacobi rotations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// The built-in embedder on its real table: against pinned values of the published reference, against its naive twin,
+// The built-in embedder on its real table: against pinned values of the published reference, against its naive version,
 // and in what it promises (unit rows, the same bits in any batch, any length of text).
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ test('agrees with all reference vectors', { skip: !existsSync(REFERENCE) && `${R
   });
 });
 
-test('agrees with its naive twin on random text', () => {
+test('agrees with its naive version on random text', () => {
   const naive = createNaiveEmbedder(openEmbedderTable(readFileSync('src/embedding/builtin/embedder.bin')));
   const words = ['wing', 'Wing', 'supersonic', 'q7z', 'x²', 'naïve', '数据', 'カナ', 'ΟΔΟΣ', '👩'];
   const parts = [...words, '_', '-', '.', ',', '”', ' ', ' ', ' ', '\n', '\u0301', '\0'];
@@ -59,8 +59,8 @@ test('agrees with its naive twin on random text', () => {
   const prng = createPrng(seed);
   for (let round = 0; round < 300; round++) {
     const text = Array.from({ length: 1 + prng.int(40) }, () => parts[prng.int(parts.length)]).join('');
-    const [row, twin] = [embedOne(text), naive(text)];
-    const distance = Math.max(...twin.map((value, i) => Math.abs(value - row[i]!)));
+    const [row, reference] = [embedOne(text), naive(text)];
+    const distance = Math.max(...reference.map((value, i) => Math.abs(value - row[i]!)));
     assert.ok(
       distance < 1e-6,
       `seed ${seed}, round ${round}, ${JSON.stringify(text)}: a component is off by ${distance}`,

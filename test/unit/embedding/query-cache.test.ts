@@ -1,5 +1,5 @@
-// The cache of query vectors: against a naive twin that keeps a list, and what those share who ask for the same text at
-// a time.
+// The cache of query vectors: against a naive version that keeps a list, and what those share who ask for the same text
+// at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CancelSignal } from '../../../src/base/signals.js';
@@ -26,15 +26,15 @@ test('a random run of texts hits, misses and evicts as a list in order of use do
   const prng = createPrng(seed);
   const bytesMax = 12_000;
   const cache = new QueryCache(bytesMax);
-  const twin: { key: string; bytes: number }[] = [];
+  const naive: { key: string; bytes: number }[] = [];
   const expected = { hits: 0, misses: 0, evictions: 0 };
-  const used = (): number => twin.reduce((sum, { bytes }) => sum + bytes, 0);
+  const used = (): number => naive.reduce((sum, { bytes }) => sum + bytes, 0);
   for (let step = 0; step < 5000; step++) {
     const n = Math.floor(prng.int(40) * (prng.int(4) / 3));
     const [text, dim] = [`${n}`.padStart(1 + ((n * 97) % 600), 'x'), n === 7 ? 4000 : 8 + n];
     const query = asked(text, n % 3 === 0 ? 'a' : 'b');
     const key = `${query.owner}\0${query.space}\0${text}`;
-    const place = twin.findIndex((entry) => entry.key === key);
+    const place = naive.findIndex((entry) => entry.key === key);
     const bytes = entryBytes(key, vectorOf(n, dim));
     let embedded = false;
     assert.deepEqual(
@@ -44,12 +44,12 @@ test('a random run of texts hits, misses and evicts as a list in order of use do
     );
     assert.equal(embedded, place < 0, `step ${step}`);
     expected[place < 0 ? 'misses' : 'hits']++;
-    const [entry] = place < 0 ? [{ key, bytes }] : twin.splice(place, 1);
+    const [entry] = place < 0 ? [{ key, bytes }] : naive.splice(place, 1);
     if (bytes <= bytesMax) {
-      for (; used() + bytes > bytesMax; expected.evictions++) twin.shift();
-      twin.push(entry as { key: string; bytes: number });
+      for (; used() + bytes > bytesMax; expected.evictions++) naive.shift();
+      naive.push(entry as { key: string; bytes: number });
     }
-    assert.deepEqual([cache.bytes, cache.entries], [used(), twin.length], `step ${step}`);
+    assert.deepEqual([cache.bytes, cache.entries], [used(), naive.length], `step ${step}`);
   }
   assert.deepEqual(cache.counts, expected);
   assert.ok(expected.hits > 500 && expected.evictions > 500);

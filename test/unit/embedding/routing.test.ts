@@ -32,7 +32,7 @@ function load(instance: EmbedderHealth, bytes: number): () => void {
 }
 
 /** The order in which they are asked. */
-function twinOrder(kinds: readonly Kind[], loads: readonly number[]): number[] {
+function naiveOrder(kinds: readonly Kind[], loads: readonly number[]): number[] {
   const rank = (kind: Kind): number => (kind === 'usable' ? 0 : 1);
   const places = kinds.flatMap((kind, place) => (kind === 'broken' ? [] : [place]));
   return places.sort(
@@ -63,7 +63,7 @@ test('least under way first, untried ones last, broken ones never, each once, un
       return key;
     };
     const answer = await route(pool, { bytes: 1, run, signal: undefined }).catch((error: AppError) => error.code);
-    const order = twinOrder(kinds, loads);
+    const order = naiveOrder(kinds, loads);
     const doer = order.findIndex((place) => !fails[place]);
     const told = `seed ${seed}, round ${round}`;
     assert.equal(answer, doer < 0 ? 'embedder_unavailable' : String(order[doer]), told);

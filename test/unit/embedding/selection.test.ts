@@ -23,11 +23,11 @@ function instance(
 
 const small = instance('small', 'minilm', { dim: 128 });
 const large = instance('large', 'minilm', { dim: 384 });
-const twin = instance('twin', 'minilm', { dim: 384 });
+const naive = instance('twin', 'minilm', { dim: 384 });
 const cased = instance('cased', 'minilm', { dim: 384, pooling: 'cls' });
 const prefixed = instance('prefixed', 'e5:small', { dim: 384, query_prefix: 'query: ' });
 const private1 = instance('private', 'secret', { dim: 3 }, ['acme', 'other']);
-const all = [small, large, twin, cased, prefixed, private1, BUILTIN];
+const all = [small, large, naive, cased, prefixed, private1, BUILTIN];
 const seen = visibleTo('nobody', all);
 
 const chosen = (choice: EmbedderChoice, instances = seen): string =>
@@ -40,7 +40,7 @@ test('a selector is a key, a type, type:model, or the key of a space', () => {
     assert.equal(chosen({ embedder: selector }), prefixed.space.vector_space_key, selector);
   assert.equal(chosen({ embedder: 'builtin' }), BUILTIN.space.vector_space_key);
   assert.equal(chosen({ embedder: 'twin' }), large.space.vector_space_key);
-  assert.equal(chosen({ embedder: 'onnx' }, [large, twin]), large.space.vector_space_key);
+  assert.equal(chosen({ embedder: 'onnx' }, [large, naive]), large.space.vector_space_key);
 });
 
 test('a selector that fits no space, or more than one, is refused', () => {

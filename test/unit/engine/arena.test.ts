@@ -15,7 +15,7 @@ const DIM = 64;
 const PAGES_FEW = 32;
 
 /** Puts rows until the arena is full; answers how many were put. */
-function fill(index: VectorIndex, twin: NaiveIndex): number {
+function fill(index: VectorIndex, naive: NaiveIndex): number {
   const prng = createPrng(1);
   for (let ordinal = 0; ; ordinal++) {
     const vector = randomVector(prng, DIM);
@@ -25,7 +25,7 @@ function fill(index: VectorIndex, twin: NaiveIndex): number {
       assert(error instanceof ArenaFull);
       return ordinal;
     }
-    twin.put(ordinal, vector);
+    naive.put(ordinal, vector);
   }
 }
 
@@ -58,34 +58,34 @@ test('a small index is small', () => {
 
 test('a full arena says so, and keeps and finds all it has', () => {
   const index = createKernel(createMemory(PAGES_FEW)).createIndex(DIM, { graphMin: 1e9 });
-  const twin = new NaiveIndex();
-  const rows = fill(index, twin);
+  const naive = new NaiveIndex();
+  const rows = fill(index, naive);
   assert(rows > 1000);
   assert.equal(index.liveCount, rows);
   const query = randomVector(createPrng(3), DIM);
-  assertExact(index, twin, query, 20, index.search(query, 20), 'full');
+  assertExact(index, naive, query, 20, index.search(query, 20), 'full');
   const rowVersion = index.rowVersionOf(0);
   index.put(0, query);
-  twin.put(0, query);
+  naive.put(0, query);
   assert.notEqual(index.rowVersionOf(0), rowVersion);
-  assertExact(index, twin, query, 20, index.search(query, 20), 'replaced in a full arena');
+  assertExact(index, naive, query, 20, index.search(query, 20), 'replaced in a full arena');
 });
 
 test('where no edge can be made rows stay unlinked and are found', () => {
   const index = createKernel(createMemory(PAGES_FEW)).createIndex(DIM, { graphMin: 1 });
-  const twin = new NaiveIndex();
-  const rows = fill(index, twin);
+  const naive = new NaiveIndex();
+  const rows = fill(index, naive);
   while (index.indexSome(rows) > 0);
   assert(index.unindexedCount > 0);
   const prng = createPrng(4);
   for (let i = 0; i < 2000; i++) {
     const [ordinal, vector] = [prng.int(rows), randomVector(prng, DIM)];
     index.put(ordinal, vector);
-    twin.put(ordinal, vector);
+    naive.put(ordinal, vector);
   }
   const query = randomVector(prng, DIM);
-  assertExact(index, twin, query, 20, index.search(query, 20, { exact: true }), 'exact');
-  assertSound(index, twin, query, 20, index.search(query, 20, { ef: 50 }), 'walk');
+  assertExact(index, naive, query, 20, index.search(query, 20, { exact: true }), 'exact');
+  assertSound(index, naive, query, 20, index.search(query, 20, { ef: 50 }), 'walk');
 });
 
 test('no room for an index', () => {

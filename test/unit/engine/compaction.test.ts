@@ -1,4 +1,4 @@
-// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive twin, while
+// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive version, while
 // chunks move, after a restart, and after owners that were killed in the middle. Real stores and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ interface Doc {
   word: string;
 }
 
-class Twin {
+class NaiveRows {
   readonly docs = new Map<string, Doc>();
 
   put(prng: Prng, docid: string): DocumentWrite {
@@ -98,20 +98,20 @@ const names = ({ shard }: OwnedShard, ordinals: Uint32Array): string[] =>
     ),
   );
 
-/** Searches by vector, under a filter of metadata, and one of words: all as the twin has it. */
-function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
+/** Searches by vector, under a filter of metadata, and one of words: all as the naive version has it. */
+function check(owned: OwnedShard, naive: NaiveRows, prng: Prng, label: string): void {
   const query = randomVector(prng, DIM);
   const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
   const ask = (filter?: SearchFilter): string[] =>
     names(owned, askFor(owned, { vector: query, k: K, params: { exact: true }, ...(filter && { filter }) }));
-  twin.assertNearest(ask(), query, () => true, label);
-  twin.assertNearest(
+  naive.assertNearest(ask(), query, () => true, label);
+  naive.assertNearest(
     ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }),
     query,
     (doc) => doc.group === group,
     label,
   );
-  twin.assertNearest(
+  naive.assertNearest(
     ask({ filters: [], content: { op: 'phrase', value: word } }),
     query,
     (doc) => doc.word === word,
@@ -131,25 +131,25 @@ function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Arr
 }
 
 /** A shard with documents, of which one in ten is left; no background work has been done. */
-function withDeleted(prng: Prng): { owned: OwnedShard; twin: Twin; store: ShardStore; fullBytes: number } {
+function withDeleted(prng: Prng): { owned: OwnedShard; naive: NaiveRows; store: ShardStore; fullBytes: number } {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   const owned = openShard(directory, store);
-  const twin = new Twin();
+  const naive = new NaiveRows();
   for (let from = 0; from < DOCUMENTS; from += BATCH)
     write(
       owned,
-      Array.from({ length: BATCH }, (_, i) => twin.put(prng, `D${from + i}`)),
+      Array.from({ length: BATCH }, (_, i) => naive.put(prng, `D${from + i}`)),
     );
-  check(owned, twin, prng, 'all');
+  check(owned, naive, prng, 'all');
   const fullBytes = segmentOf(owned).index.usedBytes;
-  const doomed = [...twin.docs.keys()].filter(() => prng.int(10) > 0);
+  const doomed = [...naive.docs.keys()].filter(() => prng.int(10) > 0);
   for (let from = 0; from < doomed.length; from += BATCH)
     write(
       owned,
-      doomed.slice(from, from + BATCH).map((docid) => twin.remove(docid)),
+      doomed.slice(from, from + BATCH).map((docid) => naive.remove(docid)),
     );
-  return { owned, twin, store, fullBytes };
+  return { owned, naive, store, fullBytes };
 }
 
 function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
@@ -161,46 +161,46 @@ const segmentOf = ({ shard }: OwnedShard): Segment => defined(shard.segments.of(
 for (const seed of [1, 2]) {
   test(`nine in ten are removed: memory comes back, and searches are right all the while (seed ${seed})`, () => {
     const prng = createPrng(seed);
-    const { owned, twin, store, fullBytes } = withDeleted(prng);
+    const { owned, naive, store, fullBytes } = withDeleted(prng);
     for (let step = 0; compactSome(owned.shard, segmentOf(owned)); step++) {
-      if (step % 4 === 0) check(owned, twin, prng, `step ${step}`);
+      if (step % 4 === 0) check(owned, naive, prng, `step ${step}`);
       // Writes come between: documents that are new, come again, go.
       if (prng.int(4) === 0)
         write(owned, [
-          twin.put(prng, `N${step}`),
-          twin.put(prng, `D${prng.int(DOCUMENTS)}`),
-          twin.remove(`D${prng.int(DOCUMENTS)}`),
+          naive.put(prng, `N${step}`),
+          naive.put(prng, `D${prng.int(DOCUMENTS)}`),
+          naive.remove(`D${prng.int(DOCUMENTS)}`),
         ]);
     }
     while (owned.shard.arenas.reclaim());
-    check(owned, twin, prng, 'in the end');
+    check(owned, naive, prng, 'in the end');
     const segment = segmentOf(owned);
-    assert.ok(segment.index.end <= 1.5 * twin.chunks, `${segment.index.end} ordinals for ${twin.chunks} chunks`);
+    assert.ok(segment.index.end <= 1.5 * naive.chunks, `${segment.index.end} ordinals for ${naive.chunks} chunks`);
     assert.ok(segment.index.usedBytes <= fullBytes / 4, `${fullBytes} bytes before, ${segment.index.usedBytes} after`);
     assert.equal(owned.kernel.retiredBytes(), 0);
-    assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
-    check(openShard(owned.directory, store), twin, prng, 'after a restart');
+    assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: naive.docs.size, chunks: naive.chunks }]);
+    check(openShard(owned.directory, store), naive, prng, 'after a restart');
   });
 }
 
 test('owners that are killed while chunks move lose nothing, and the next one goes on', () => {
   const prng = createPrng(3);
-  const { owned: first, twin, store } = withDeleted(prng);
+  const { owned: first, naive, store } = withDeleted(prng);
   let owned = first;
   for (let round = 0; round < 12; round++) {
     for (let steps = prng.int(6); steps > 0 && compactSome(owned.shard, segmentOf(owned)); steps--);
     owned = openShard(owned.directory, store);
-    check(owned, twin, prng, `round ${round}`);
+    check(owned, naive, prng, `round ${round}`);
   }
   while (compactSome(owned.shard, segmentOf(owned)));
-  check(owned, twin, prng, 'in the end');
-  assert.ok(segmentOf(owned).index.end <= 1.3 * twin.chunks);
-  assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
+  check(owned, naive, prng, 'in the end');
+  assert.ok(segmentOf(owned).index.end <= 1.3 * naive.chunks);
+  assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: naive.docs.size, chunks: naive.chunks }]);
 });
 
 test('a move whose commit fails changes nothing, and is tried again later', () => {
   const prng = createPrng(4);
-  const { owned, twin, store } = withDeleted(prng);
+  const { owned, naive, store } = withDeleted(prng);
   const commit = store.write;
   const end = segmentOf(owned).ordinals.end;
   store.write = (work) =>
@@ -210,8 +210,8 @@ test('a move whose commit fails changes nothing, and is tried again later', () =
     }) as never;
   assert.equal(compactSome(owned.shard, segmentOf(owned)), false);
   store.write = commit;
-  check(owned, twin, prng, 'after the failure');
+  check(owned, naive, prng, 'after the failure');
   assert.equal(segmentOf(owned).ordinals.end, end);
   while (compactSome(owned.shard, segmentOf(owned)));
-  check(owned, twin, prng, 'in the end');
+  check(owned, naive, prng, 'in the end');
 });

@@ -53,7 +53,7 @@ test('a reader enters while the memory is open, and each format is another incar
 test('what is dropped is freed when those who may see it have left, and at once where there are none', () => {
   const { owner, reader } = createPair();
   const index = fill(owner);
-  const twin = fill(owner);
+  const naive = fill(owner);
   const before = owner.usedBytes();
   reader.read(() => {
     const seen = reader.attach(index.root).search(randomVector(createPrng(2), 16), 10);
@@ -68,7 +68,7 @@ test('what is dropped is freed when those who may see it have left, and at once 
   while (owner.reclaim());
   assert.equal(owner.retiredBytes(), 0);
   const used = owner.usedBytes();
-  twin.drop();
+  naive.drop();
   assert.equal(owner.retiredBytes(), 0);
   assert(owner.usedBytes() < used && used > before);
 });
@@ -141,7 +141,7 @@ test('a reader does not wait for the lock of an owner that is gone, once the mem
 test('the directory finds what was entered last, as a map does', () => {
   const { owner, reader } = createPair();
   const prng = createPrng(3);
-  const twin = new Map<number, object>();
+  const naive = new Map<number, object>();
   reader.read(() => 0);
   const before = owner.usedBytes();
   for (let step = 0; step < 20_000; step++) {
@@ -155,13 +155,13 @@ test('the directory finds what was entered last, as a map does', () => {
         arenas: prng.int(256),
       };
       owner.directory.set(id, roots);
-      twin.set(id, roots);
+      naive.set(id, roots);
     } else {
       owner.directory.delete(id);
-      twin.delete(id);
+      naive.delete(id);
     }
-    reader.read(() => assert.deepEqual(reader.directory.get(id), twin.get(id)));
+    reader.read(() => assert.deepEqual(reader.directory.get(id), naive.get(id)));
   }
-  for (let id = 1; id <= 3000; id++) assert.deepEqual(reader.directory.get(id as CollectionId), twin.get(id));
+  for (let id = 1; id <= 3000; id++) assert.deepEqual(reader.directory.get(id as CollectionId), naive.get(id));
   assert(owner.usedBytes() - before < 300_000, `${owner.usedBytes() - before} bytes`);
 });

@@ -12,8 +12,8 @@ const EF = 128;
 const QUERIES = 60;
 
 /** Walks whatever the number of matches; every answer is sound, and the mean recall@10 is high. */
-function assertFilteredRecall({ index, twin }: Pair, allowed: Bitmap, next: () => Float32Array, label: string): void {
-  const some = twin.within(allowed);
+function assertFilteredRecall({ index, naive }: Pair, allowed: Bitmap, next: () => Float32Array, label: string): void {
+  const some = naive.within(allowed);
   let sum = 0;
   for (let i = 0; i < QUERIES; i++) {
     const query = next();
@@ -69,7 +69,7 @@ test('filters over copies of few vectors, removed rows and rows that wait', () =
   for (let i = 0; i < ROWS / 4; i++) {
     const ordinal = prng.int(ROWS);
     if (pair.index.isLive(ordinal)) pair.index.remove(ordinal);
-    pair.twin.remove(ordinal);
+    pair.naive.remove(ordinal);
   }
   for (const state of ['waiting', 'linked']) {
     for (const share of [0.5, 0.1]) {

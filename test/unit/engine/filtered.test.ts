@@ -1,4 +1,4 @@
-// Filtered searches, ties and scores of given rows against the naive twin, on seeded random sequences of operations:
+// Filtered searches, ties and scores of given rows against the naive version, on seeded random sequences of operations:
 // rows replaced, removed, staged, waiting to be indexed, and one vector in many rows.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -14,21 +14,21 @@ const SHARES = [0, 0.01, 0.05, 0.3, 0.7, 1];
 
 interface Pair {
   index: VectorIndex;
-  twin: NaiveIndex;
+  naive: NaiveIndex;
 }
 
 /** One random change to both. */
-function change(prng: Prng, { index, twin }: Pair): void {
+function change(prng: Prng, { index, naive }: Pair): void {
   const ordinal = prng.int(ORDINALS);
   // One vector in three stands in several rows.
   const vector = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const choice = prng.int(10);
   if (choice < 5) {
     index.put(ordinal, vector);
-    twin.put(ordinal, vector);
+    naive.put(ordinal, vector);
   } else if (choice < 7) {
     if (index.isLive(ordinal)) index.remove(ordinal);
-    twin.remove(ordinal);
+    naive.remove(ordinal);
   } else if (choice < 8) {
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
   } else {
@@ -36,16 +36,16 @@ function change(prng: Prng, { index, twin }: Pair): void {
   }
 }
 
-function ask(prng: Prng, { index, twin }: Pair, label: string): void {
+function ask(prng: Prng, { index, naive }: Pair, label: string): void {
   const allowed = randomBitmap(prng, ORDINALS, SHARES[prng.int(SHARES.length)] as number);
-  const some = twin.within(allowed);
+  const some = naive.within(allowed);
   const query = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const k = 1 + prng.int(30);
   assertExact(index, some, query, k, index.search(query, k, { exact: true }, { allowed }), `${label}, scan`);
   assertExact(index, some, query, k, index.search(query, k, {}, { allowed }), `${label}, planned`);
   assertSound(index, some, query, k, index.search(query, k, { ef: 1 + prng.int(30) }, { allowed }), `${label}, walk`);
   // The filter of one search is not that of the next.
-  assertSound(index, twin, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
+  assertSound(index, naive, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
   assert.deepEqual(
     index.searchWithTies(query, k, {}, { allowed }),
     tiesOf(index.search(query, ORDINALS, { exact: true }, { allowed }), k),
@@ -65,7 +65,7 @@ function tiesOf({ ordinals, rowVersions, scores }: Hits, k: number): Hits {
 }
 
 /** A row's score is the same number whichever way it is asked for. */
-function assertScoresOf(prng: Prng, { index, twin }: Pair, label: string): void {
+function assertScoresOf(prng: Prng, { index, naive }: Pair, label: string): void {
   const query = randomVector(prng, index.dim);
   const ordinals = Uint32Array.from({ length: 50 }, () =>
     prng.int(10) === 0 ? prng.int(2 ** 32) : prng.int(ORDINALS),
@@ -75,12 +75,12 @@ function assertScoresOf(prng: Prng, { index, twin }: Pair, label: string): void 
   index.scoresOf(query, ordinals).forEach((score, i) => {
     const ordinal = ordinals[i] as number;
     assert(Object.is(score, all.get(ordinal) ?? NaN), `${label}: score of ${ordinal}`);
-    if (twin.rows.has(ordinal))
-      assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
+    if (naive.rows.has(ordinal))
+      assert(Math.abs(score - naive.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
   });
 }
 
-describe('a filtered search agrees with the naive twin', () => {
+describe('a filtered search agrees with the naive version', () => {
   for (const seed of SEEDS) {
     test(`several indexes, seed ${seed}`, () => {
       const prng = createPrng(seed);
@@ -89,7 +89,7 @@ describe('a filtered search agrees with the naive twin', () => {
       const pairs = [2, 16, 50, 384].map(
         (dim): Pair => ({
           index: kernel.createIndex(dim, { graphMin: 1 + prng.int(100), precision }),
-          twin: new NaiveIndex(precision),
+          naive: new NaiveIndex(precision),
         }),
       );
       for (let i = 0; i < 4000; i++) {

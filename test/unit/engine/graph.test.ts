@@ -14,9 +14,9 @@ for (const seed of SEEDS.slice(0, 2)) {
     assertRecall(pair, next, `seed ${seed}, fresh`);
     for (let round = 0; round < 4; round++) {
       for (let i = 0; i < 600; i++) put(pair, prng.int(ROWS), next());
-      for (const ordinal of [...pair.twin.rows.keys()].filter(() => prng.int(10) === 0)) {
+      for (const ordinal of [...pair.naive.rows.keys()].filter(() => prng.int(10) === 0)) {
         pair.index.remove(ordinal);
-        pair.twin.remove(ordinal);
+        pair.naive.remove(ordinal);
       }
       if (round % 2 === 0) assertRecall(pair, next, `seed ${seed}, round ${round}, unlinked`);
       indexAll(pair.index);
@@ -46,7 +46,7 @@ test('new rows among removed ones are linked so that they are found', () => {
   for (let ordinal = ROWS; ordinal < 2 * ROWS; ordinal++) put(pair, ordinal, next());
   for (let ordinal = 0; ordinal < ROWS; ordinal++) {
     pair.index.remove(ordinal);
-    pair.twin.remove(ordinal);
+    pair.naive.remove(ordinal);
   }
   indexAll(pair.index);
   assertRecall(pair, next, 'linked among removed rows');
@@ -57,12 +57,12 @@ test('a neighbourhood of removed rows does not starve a search', () => {
   const next = clusteredVectors(prng, DIM, 5, 0.1);
   const pair = build(next);
   const query = next();
-  for (const { ordinal } of pair.twin.search(query, ROWS / 2 - 50)) {
+  for (const { ordinal } of pair.naive.search(query, ROWS / 2 - 50)) {
     pair.index.remove(ordinal);
-    pair.twin.remove(ordinal);
+    pair.naive.remove(ordinal);
   }
   for (const k of [1, 10, 100])
-    assertSound(pair.index, pair.twin, query, k, pair.index.search(query, k, { ef: k }), `k ${k}`);
+    assertSound(pair.index, pair.naive, query, k, pair.index.search(query, k, { ef: k }), `k ${k}`);
   assertRecall(pair, next, 'beside removed rows');
 });
 
@@ -71,7 +71,7 @@ test('when removed rows outnumber the live the graph is made anew', () => {
   const pair = build(next);
   for (let ordinal = 0; ordinal < ROWS * 0.6; ordinal++) {
     pair.index.remove(ordinal);
-    pair.twin.remove(ordinal);
+    pair.naive.remove(ordinal);
   }
   assert(pair.index.unindexedCount > 0);
   assertRecall(pair, next, 'scanned');
@@ -86,7 +86,7 @@ test('more rows put again than the queue holds are found at once', () => {
   for (let ordinal = 0; ordinal < 1500; ordinal++) put(pair, ordinal, next());
   assert(pair.index.unindexedCount <= 1024);
   for (const ordinal of [0, 1, 700, 1499]) {
-    const vector = Float32Array.from(pair.twin.rows.get(ordinal)!.numbers);
+    const vector = Float32Array.from(pair.naive.rows.get(ordinal)!.numbers);
     assert.equal(pair.index.search(vector, 1, { ef: 64 }).ordinals[0], ordinal);
   }
   assertRecall(pair, next, 'queue full');

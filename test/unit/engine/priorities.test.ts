@@ -28,22 +28,22 @@ for (const seed of SEEDS) {
       [0, 0, 0],
     );
     const column = owner.createPriorities();
-    const twin = new Map<number, number>();
+    const naive = new Map<number, number>();
     for (let step = 0; step < 3000; step++) {
       const ordinal = prng.int(prng.int(2) === 0 ? 100 : 3000) as Ordinal;
       const priority = prng.int(3) === 0 ? 0 : prng.normal();
       column.reserve(ordinal);
       column.set(ordinal, priority);
-      if (priority === 0) twin.delete(ordinal);
-      else twin.set(ordinal, priority);
+      if (priority === 0) naive.delete(ordinal);
+      else naive.set(ordinal, priority);
     }
     owner.directory.set(ID, { priorities: column.root, textIndex: LOST });
     const view = reader.view(ID);
     assert(view);
-    assert.equal(view.priorities.count, twin.size);
-    assert.deepEqual([...ordinalsIn(view.priorities.bitmap())], [...ordinalsIn(bitmapOf(twin.keys(), 3000))]);
+    assert.equal(view.priorities.count, naive.size);
+    assert.deepEqual([...ordinalsIn(view.priorities.bitmap())], [...ordinalsIn(bitmapOf(naive.keys(), 3000))]);
     for (let ordinal = 0; ordinal < 6000; ordinal++)
-      assert.equal(view.priorities.of(ordinal as Ordinal), twin.get(ordinal) ?? 0);
+      assert.equal(view.priorities.of(ordinal as Ordinal), naive.get(ordinal) ?? 0);
     assert.deepEqual(
       [view.isWithoutTextIndex, view.isWithoutFields, view.textIndex, view.fields],
       [true, false, undefined, undefined],

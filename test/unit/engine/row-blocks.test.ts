@@ -1,5 +1,5 @@
 // The blocks that rows stand in, against a list of them made one by one; and an index that grows out of its small
-// table, against the naive twin: beside a reader, with priorities, and into a memory that ends.
+// table, against the naive version: beside a reader, with priorities, and into a memory that ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -63,12 +63,12 @@ for (const seed of SEEDS) {
     const precision = prng.int(2) === 0 ? 'int8' : 'int16';
     const index = owner.createIndex(DIM, { graphMin: prng.int(2) === 0 ? 64 : 4500, quantizedMin: 2000, precision });
     const column = owner.createPriorities();
-    const twin = new NaiveIndex(precision);
+    const naive = new NaiveIndex(precision);
     const priorities = new Map<number, number>();
     const put = (ordinal: number): void => {
       const vector = randomVector(prng, DIM);
       index.put(ordinal, vector);
-      twin.put(ordinal, vector);
+      naive.put(ordinal, vector);
       if (prng.int(10) > 0) return;
       column.reserve(ordinal as Ordinal);
       column.set(ordinal as Ordinal, 1 + ordinal);
@@ -84,8 +84,8 @@ for (const seed of SEEDS) {
       const query = randomVector(prng, DIM);
       reader.read(() => {
         const seen = reader.attach(index.root);
-        assertExact(seen, twin, query, 10, seen.search(query, 10, { exact: true }), 'growing');
-        assertSound(seen, twin, query, 10, seen.search(query, 10, { ef: 64 }), 'growing');
+        assertExact(seen, naive, query, 10, seen.search(query, 10, { exact: true }), 'growing');
+        assertSound(seen, naive, query, 10, seen.search(query, 10, { ef: 64 }), 'growing');
       });
     }
     while (index.hasWork) index.indexSome(100);
@@ -93,7 +93,7 @@ for (const seed of SEEDS) {
     assert.deepEqual({ badEdges, unreachable }, { badEdges: 0, unreachable: 0 });
     assert.deepEqual(
       [...index.liveRows()],
-      [...twin.rows.keys()].sort((a, b) => a - b),
+      [...naive.rows.keys()].sort((a, b) => a - b),
     );
     for (let ordinal = 0; ordinal < SMALL_ROWS + 1000; ordinal++)
       assert.equal(column.of(ordinal as Ordinal), priorities.get(ordinal) ?? 0);
@@ -111,17 +111,17 @@ test('a memory that ends while an index grows leaves it whole', () => {
     const owner = createKernel(createMemory(pages));
     owner.open();
     const index = owner.createIndex(DIM, { graphMin: 1_000_000, precision: 'int8' });
-    const twin = new NaiveIndex('int8');
+    const naive = new NaiveIndex('int8');
     const add = (ordinal: number): void => {
       const vector = randomVector(prng, DIM);
       index.put(ordinal, vector);
-      twin.put(ordinal, vector);
+      naive.put(ordinal, vector);
     };
     assert.throws(() => {
       for (let ordinal = 0; ; ordinal++) add(ordinal);
     }, ArenaFull);
     const query = randomVector(prng, DIM);
-    assertExact(index, twin, query, 10, index.search(query, 10, { exact: true }), `${pages} pages`);
-    assert.deepEqual([...index.liveRows()], [...twin.rows.keys()]);
+    assertExact(index, naive, query, 10, index.search(query, 10, { exact: true }), `${pages} pages`);
+    assert.deepEqual([...index.liveRows()], [...naive.rows.keys()]);
   }
 });

@@ -1,5 +1,6 @@
 // The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there
-// for others. Against the naive twin, with a graph and quantized vectors, and with the edges as they stand in memory.
+// for others. Against the naive version, with a graph and quantized vectors, and with the edges as they stand in
+// memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -15,33 +16,33 @@ const HIDE_STEP = 7;
 
 interface Trimmed {
   index: VectorIndex;
-  twin: NaiveIndex;
+  naive: NaiveIndex;
 }
 
 function link(index: VectorIndex): void {
   while (index.hasWork) index.indexSome(50);
 }
 
-function check({ index, twin }: Trimmed, queries: readonly Float32Array[], label: string): void {
+function check({ index, naive }: Trimmed, queries: readonly Float32Array[], label: string): void {
   for (const query of queries) {
-    assertExact(index, twin, query, 10, index.search(query, 10, { exact: true }), label);
-    assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), label);
+    assertExact(index, naive, query, 10, index.search(query, 10, { exact: true }), label);
+    assertSound(index, naive, query, 10, index.search(query, 10, { ef: 64 }), label);
   }
 }
 
 /** Writes rows, and removes those of which `keep` says so. */
-function write({ index, twin }: Trimmed, from: number, end: number, next: () => Float32Array): void {
+function write({ index, naive }: Trimmed, from: number, end: number, next: () => Float32Array): void {
   for (let ordinal = from; ordinal < end; ordinal++) {
     const vector = next();
     index.put(ordinal, vector);
-    twin.put(ordinal, vector);
+    naive.put(ordinal, vector);
   }
 }
 
-function removeWhere({ index, twin }: Trimmed, isRemoved: (ordinal: number) => boolean): void {
-  for (const ordinal of [...twin.rows.keys()].filter(isRemoved)) {
+function removeWhere({ index, naive }: Trimmed, isRemoved: (ordinal: number) => boolean): void {
+  for (const ordinal of [...naive.rows.keys()].filter(isRemoved)) {
     index.remove(ordinal);
-    twin.remove(ordinal);
+    naive.remove(ordinal);
   }
 }
 
@@ -55,21 +56,21 @@ for (const seed of SEEDS) {
     owner.open();
     const trimmed: Trimmed = {
       index: owner.createIndex(DIM, { graphMin: 32, quantizedMin: 128 }),
-      twin: new NaiveIndex(),
+      naive: new NaiveIndex(),
     };
     const { index } = trimmed;
     const queries = Array.from({ length: 5 }, () => randomVector(prng, DIM));
     for (let round = 0; round < 3; round++) {
       write(trimmed, index.end, ROWS, () => randomVector(prng, DIM));
       if (prng.int(3) > 0) link(index);
-      reader.read(() => check({ index: reader.attach(index.root), twin: trimmed.twin }, queries, 'full'));
+      reader.read(() => check({ index: reader.attach(index.root), naive: trimmed.naive }, queries, 'full'));
       const end = prng.int(ROWS / 4);
       const full = { all: owner.usedBytes(), index: index.usedBytes };
       // Few of those that stay go, so that the graph stays; or many, so that it is forgotten.
       const removedPercent = prng.int(2) * 60;
       removeWhere(trimmed, (ordinal) => ordinal >= end || prng.int(100) < removedPercent);
       reader.read(() => {
-        const seen = { index: reader.attach(index.root), twin: trimmed.twin };
+        const seen = { index: reader.attach(index.root), naive: trimmed.naive };
         const retired = owner.retiredBytes();
         while (!index.hideSome(end, HIDE_STEP)) check(seen, queries.slice(0, 1), 'while rows are hidden');
         const epoch = owner.endEpoch();
@@ -104,7 +105,7 @@ test('rows that are hidden when an index is dropped leave nothing behind', () =>
   owner.open();
   const prng = createPrng(5);
   const used = (): number => {
-    const trimmed: Trimmed = { index: owner.createIndex(DIM, { graphMin: 32 }), twin: new NaiveIndex() };
+    const trimmed: Trimmed = { index: owner.createIndex(DIM, { graphMin: 32 }), naive: new NaiveIndex() };
     write(trimmed, 0, ROWS, () => randomVector(prng, DIM));
     link(trimmed.index);
     removeWhere(trimmed, (ordinal) => ordinal >= 100);

@@ -20,14 +20,14 @@ test('free memory goes back to the system, and what is not free stays as it is',
   kernel.format();
   const prng = createPrng(6);
   const stays = kernel.createIndex(DIM);
-  const twin = new NaiveIndex();
+  const naive = new NaiveIndex();
   // What the rows hold that go does not matter, and random numbers are dear.
   const same = randomVector(prng, 1024);
   const rows = (index: VectorIndex, from: number, count: number): void => {
     for (let ordinal = from; ordinal < from + count; ordinal++) {
       const vector = index === stays ? randomVector(prng, DIM) : same;
       index.put(ordinal, vector);
-      if (index === stays) twin.put(ordinal, vector);
+      if (index === stays) naive.put(ordinal, vector);
     }
   };
   for (let round = 0; round < 3; round++) {
@@ -45,6 +45,6 @@ test('free memory goes back to the system, and what is not free stays as it is',
     assert(given > 30e6, `${given} bytes of 41 million`);
     assert(!kernel.giveBack(), 'each page once');
     const query = randomVector(prng, DIM);
-    assertExact(stays, twin, query, 20, stays.search(query, 20, { exact: true }), `round ${round}`);
+    assertExact(stays, naive, query, 20, stays.search(query, 20, { exact: true }), `round ${round}`);
   }
 });

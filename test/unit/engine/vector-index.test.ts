@@ -1,4 +1,4 @@
-// The kernel's index against its naive twin on seeded random sequences of operations, with and without a graph.
+// The kernel's index against its naive version on seeded random sequences of operations, with and without a graph.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -12,21 +12,21 @@ const ORDINALS = 300;
 
 interface Pair {
   index: VectorIndex;
-  twin: NaiveIndex;
+  naive: NaiveIndex;
 }
 
 /** One random operation on both. Ordinals repeat, so rows are replaced, and removed ones put again. */
-function step(prng: Prng, { index, twin }: Pair, label: string): void {
+function step(prng: Prng, { index, naive }: Pair, label: string): void {
   const ordinal = prng.int(ORDINALS);
   // One vector in four stands in several rows.
   const vector = randomVector(prng.int(4) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const choice = prng.int(20);
   if (choice < 9) {
     index.put(ordinal, vector);
-    twin.put(ordinal, vector);
+    naive.put(ordinal, vector);
   } else if (choice < 13) {
     if (index.isLive(ordinal)) index.remove(ordinal);
-    twin.remove(ordinal);
+    naive.remove(ordinal);
   } else if (choice < 15) {
     // Staged and never published: no search may see it, and its ordinal stays usable.
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
@@ -35,27 +35,27 @@ function step(prng: Prng, { index, twin }: Pair, label: string): void {
     index.densifySome(prng.int(40));
   } else {
     const k = 1 + prng.int(20);
-    assertExact(index, twin, vector, k, index.search(vector, k, { exact: true }), `${label}, exact`);
-    assertSound(index, twin, vector, k, index.search(vector, k, { ef: 1 + prng.int(30) }), `${label}, walk`);
+    assertExact(index, naive, vector, k, index.search(vector, k, { exact: true }), `${label}, exact`);
+    assertSound(index, naive, vector, k, index.search(vector, k, { ef: 1 + prng.int(30) }), `${label}, walk`);
   }
-  assert.equal(index.liveCount, twin.rows.size, `${label}: live rows`);
+  assert.equal(index.liveCount, naive.rows.size, `${label}: live rows`);
 }
 
-function assertScores(prng: Prng, { index, twin }: Pair): void {
+function assertScores(prng: Prng, { index, naive }: Pair): void {
   const query = randomVector(prng, index.dim);
   const scores = index.scoresOf(query, Uint32Array.from(Array(ORDINALS).keys()));
   for (let ordinal = 0; ordinal < scores.length; ordinal++) {
     const score = scores[ordinal] as number;
-    if (twin.rows.has(ordinal)) assert(Math.abs(score - twin.score(ordinal, query)) <= 1e-6, `score of ${ordinal}`);
+    if (naive.rows.has(ordinal)) assert(Math.abs(score - naive.score(ordinal, query)) <= 1e-6, `score of ${ordinal}`);
     else assert(Number.isNaN(score), `row ${ordinal} is not live`);
   }
 }
 
 function createPair(kernel: Kernel, dim: number, graphMin: number, precision: Precision = 'int16'): Pair {
-  return { index: kernel.createIndex(dim, { graphMin, precision }), twin: new NaiveIndex(precision) };
+  return { index: kernel.createIndex(dim, { graphMin, precision }), naive: new NaiveIndex(precision) };
 }
 
-describe('an index agrees with its naive twin', () => {
+describe('an index agrees with its naive version', () => {
   for (const seed of SEEDS) {
     test(`several indexes in one arena, seed ${seed}`, () => {
       const prng = createPrng(seed);
@@ -99,13 +99,13 @@ describe('an index agrees with its naive twin', () => {
     for (let ordinal = 0; ordinal < 12_000; ordinal++) {
       const vector = randomVector(prng, 4);
       pair.index.put(ordinal, vector);
-      pair.twin.put(ordinal, vector);
+      pair.naive.put(ordinal, vector);
     }
     pair.index.indexSome(500);
     for (const k of [10_001, 11_999, 20_000]) {
       const query = randomVector(prng, 4);
-      assertExact(pair.index, pair.twin, query, k, pair.index.search(query, k), `k ${k}`);
-      assertSound(pair.index, pair.twin, query, k, pair.index.search(query, k, { ef: k }), `k ${k}, walk`);
+      assertExact(pair.index, pair.naive, query, k, pair.index.search(query, k), `k ${k}`);
+      assertSound(pair.index, pair.naive, query, k, pair.index.search(query, k, { ef: k }), `k ${k}, walk`);
     }
   });
 });

@@ -15,7 +15,7 @@ test('a histogram has the buckets that the library would have counted', async ()
   const random = createPrng(1);
   const [ours, theirs] = [new Registry(), new library.Registry()];
   const histogram = new Histogram(ours, 'h', 'Times.', ['a', 'b'], BOUNDS);
-  const twin = new library.Histogram({
+  const naive = new library.Histogram({
     name: 'h',
     help: 'Times.',
     labelNames: ['a', 'b'],
@@ -27,7 +27,7 @@ test('a histogram has the buckets that the library would have counted', async ()
     // On a bound now and then. Sums of binary fractions are exact.
     const value = random.next() < 0.2 ? (BOUNDS[n % 4] as number) : random.int(2048) / 1024;
     histogram.add(value, a, b);
-    twin.labels(a, b).observe(value);
+    naive.labels(a, b).observe(value);
   }
   const rounded = (all: string[]): string[] =>
     all.map((line) => (line.startsWith('h_sum') ? line.replace(/(\.\d{9})\d+$/, '$1') : line));
@@ -48,16 +48,16 @@ test('one without labels is there before anything is counted, and after a reset'
 test('counters count by their labels, and start again at a reset', async () => {
   const [ours, theirs] = [new Registry(), new library.Registry()];
   const counter = new Counter(ours, 'c_total', HELP, ['a', 'b']);
-  const twin = new library.Counter({ name: 'c_total', help: HELP, labelNames: ['a', 'b'], registers: [theirs] });
+  const naive = new library.Counter({ name: 'c_total', help: HELP, labelNames: ['a', 'b'], registers: [theirs] });
   const random = createPrng(2);
   for (let n = 0; n < 500; n++) {
     const values = [`a${random.int(4)}`, `b${random.int(4)}`] as const;
     counter.inc(...values);
-    twin.labels(...values).inc();
+    naive.labels(...values).inc();
   }
   assert.deepEqual(linesOf(ours), await linesOfLibrary(theirs));
   counter.reset();
-  twin.reset();
+  naive.reset();
   assert.deepEqual(linesOf(ours), await linesOfLibrary(theirs));
 });
 

@@ -1,5 +1,5 @@
 // Documents of a group that could not be embedded leave it; the others and all results keep their places: against a
-// naive twin that has a list of documents.
+// naive version that has a list of documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// Windows of characters: named cases, then seeded random texts against a naive twin over an array of code points.
+// Windows of characters: named cases, then seeded random texts against a naive version over an array of code points.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -63,7 +63,7 @@ test('fixed without its bounds is our own fault', () => {
   assert.throws(() => chunkText('text', fixed(16, 16)), { name: 'AssertionFailed' });
 });
 
-test('agrees with the naive twin on random texts', () => {
+test('agrees with the naive version on random texts', () => {
   for (let seed = 1; seed <= 400; seed++) {
     const prng = createPrng(seed);
     const size = 16 + prng.int(40);

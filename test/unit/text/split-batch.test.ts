@@ -25,7 +25,7 @@ function read(body: string | Uint8Array): Read {
   }
 }
 
-/** The naive twin. */
+/** The naive version. */
 function parsed(body: string): Read {
   try {
     const { documents, ...others } = JSON.parse(body) as { documents: unknown };

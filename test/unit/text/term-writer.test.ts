@@ -1,4 +1,4 @@
-// The writer of terms against its naive twin: chunkTerms, term by term, in every language's way of stemming.
+// The writer of terms against its naive version: chunkTerms, term by term, in every language's way of stemming.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';

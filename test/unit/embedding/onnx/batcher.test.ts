@@ -1,5 +1,5 @@
 // Runs that messages share, with a model that is a plain function of a text's tokens: what joins, whose turn it is, who
-// leaves, who fails. The twin embeds one text at a time.
+// leaves, who fails. The naive version embeds one text at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 // The cross-encoder on a tiny graph that counts common words: whatever is run together, each pair gets the score that
-// its twin counts. No real cross-encoder is at hand.
+// its naive version counts. No real cross-encoder is at hand.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';

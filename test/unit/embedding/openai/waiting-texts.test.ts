@@ -15,7 +15,7 @@ const jobOf = (tokens: readonly number[], isCancelled = (): boolean => false, no
     nowMs,
   });
 
-test('random jobs are taken as the naive twin takes them', () => {
+test('random jobs are taken as the naive version takes them', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const prng = createPrng(seed);
     const waiting = new WaitingTexts();

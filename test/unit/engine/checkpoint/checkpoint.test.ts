@@ -1,5 +1,5 @@
-// Checkpoints of a shard under random operations and restarts, against the store and a naive twin. Real stores, files
-// and kernels.
+// Checkpoints of a shard under random operations and restarts, against the store and a naive version. Real stores,
+// files and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { LARGE, SMALL, World, fill, refOf, writeAndRestart } from '../../../kit/
 function bytesLeft(world: World): number {
   for (const { id } of world.refs) {
     world.shard.drop(id);
-    world.twin.set(id, new Map());
+    world.naive.set(id, new Map());
   }
   while (world.shard.arenas.reclaim());
   return world.shard.arenas.used().reduce((sum, kernel) => sum + kernel.usedBytes(), 0);
@@ -81,7 +81,7 @@ test('collections that were dropped, came, or changed their kind since are as th
   assert.ok(await world.checkpoint());
   const third = refOf(3, 8);
   world.refs.splice(1, 1, third);
-  world.twin.set(third.id, new Map());
+  world.naive.set(third.id, new Map());
   world.write([world.put(third, 'X'), world.put(third, 'Y')]);
   world.restart();
   world.check('dropped and new');

@@ -1,6 +1,6 @@
-// What a search may rank against a twin that evaluates the meaning of the filters on every chunk: random writes,
-// filters of every operator on metadata of every shape, and content filters; while the indexes are being built, after,
-// and filled again from the store.
+// What a search may rank against a naive version that evaluates the meaning of the filters on every chunk: random
+// writes, filters of every operator on metadata of every shape, and content filters; while the indexes are being built,
+// after, and filled again from the store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -27,7 +27,7 @@ import { putOf, removalOf } from '../../../kit/engine/writes.js';
 
 type Json = Record<string, unknown>;
 
-interface Twin {
+interface NaiveRows {
   metadata: Json;
   chunks: { meta: Json; text?: string }[];
 }
@@ -175,7 +175,7 @@ function filter(prng: Prng, depth: number): Filter {
 const sentence = (prng: Prng): string =>
   Array.from({ length: prng.int(6) }, () => pick(prng, WORDS)).join(pick(prng, [' ', ', ', '']));
 
-function content(prng: Prng, docs: ReadonlyMap<string, Twin>): ContentFilter {
+function content(prng: Prng, docs: ReadonlyMap<string, NaiveRows>): ContentFilter {
   const op = pick(prng, ['exact', 'phrase', 'prefix', 'contains'] as const);
   const text =
     pick(
@@ -187,7 +187,7 @@ function content(prng: Prng, docs: ReadonlyMap<string, Twin>): ContentFilter {
 }
 
 class Pair {
-  readonly docs = new Map<string, Twin>();
+  readonly docs = new Map<string, NaiveRows>();
   shard: Shard;
   private readonly store: ShardStore;
   kernel: Kernel;
@@ -219,9 +219,9 @@ class Pair {
   put(
     docid: string,
     document = metadata(this.prng),
-    given?: Twin['chunks'],
+    given?: NaiveRows['chunks'],
   ): Parameters<typeof applyWrites>[1][number] {
-    const twin: Twin = {
+    const naive: NaiveRows = {
       metadata: document,
       chunks:
         given ??
@@ -230,14 +230,14 @@ class Pair {
           ...(this.prng.int(5) && { text: sentence(this.prng) }),
         })),
     };
-    this.docs.set(docid, twin);
-    const chunks = twin.chunks.map(({ meta, text }, i) => ({
+    this.docs.set(docid, naive);
+    const chunks = naive.chunks.map(({ meta, text }, i) => ({
       path: `c${i}`,
       metaJson: json(meta),
       ...(text !== undefined && { text }),
     }));
-    const vectors = twin.chunks.map(() => [1, this.prng.next()]);
-    return putOf(ref, docid, { chunks, vectors, metadataJson: json(twin.metadata) });
+    const vectors = naive.chunks.map(() => [1, this.prng.next()]);
+    return putOf(ref, docid, { chunks, vectors, metadataJson: json(naive.metadata) });
   }
 
   /** null while an index is being built. */

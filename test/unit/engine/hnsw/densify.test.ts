@@ -69,7 +69,7 @@ test('rows that come, go and are put again while lists are filled leave a whole 
     const ordinal = prng.int(ROWS);
     if (prng.int(4) === 0 && pair.index.isLive(ordinal)) {
       pair.index.remove(ordinal);
-      pair.twin.remove(ordinal);
+      pair.naive.remove(ordinal);
     } else put(pair, ordinal, next());
     if (prng.int(30) === 0) indexAll(pair.index);
     pair.index.densifySome(prng.int(SLICE));

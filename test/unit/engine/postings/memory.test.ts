@@ -6,26 +6,32 @@ import { createPrng } from '../../../../src/base/prng.js';
 import { type Kernel } from '../../../../src/engine/memory/arena.js';
 import { ArenaFull } from '../../../../src/engine/memory/bindings.js';
 import { createKernel, createMemory } from '../../../kit/engine/arena.js';
-import { createVocabulary, NaiveRanking, ordinalsOf, pairs, Twins } from '../../../kit/engine/naive-text-index.js';
+import {
+  createVocabulary,
+  NaiveRanking,
+  ordinalsOf,
+  pairs,
+  NaiveAndIndex,
+} from '../../../kit/engine/naive-text-index.js';
 
 /** 3 MiB: room for the scratch and for some thousand chunks. */
 const PAGES_FEW = 48;
 
 /** Adds chunks until memory is full; with `merging`, merges go on meanwhile. */
-function fill(kernel: Kernel, merging: boolean): Twins {
+function fill(kernel: Kernel, merging: boolean): NaiveAndIndex {
   const prng = createPrng(1);
   const word = createVocabulary(prng, 5000);
-  const twins = new Twins(kernel.createTextIndex());
+  const naiveOnes = new NaiveAndIndex(kernel.createTextIndex());
   for (let ordinal = 0; ; ordinal++) {
     const tokens = Array.from({ length: 30 }, word);
     try {
-      twins.index.add(ordinal, tokens);
+      naiveOnes.index.add(ordinal, tokens);
     } catch (error) {
       assert(error instanceof ArenaFull);
-      return twins;
+      return naiveOnes;
     }
-    twins.naive.chunks.set(ordinal, tokens);
-    if (merging) twins.index.mergeSome(0, ordinal % 2 === 0);
+    naiveOnes.naive.chunks.set(ordinal, tokens);
+    if (merging) naiveOnes.index.mergeSome(0, ordinal % 2 === 0);
   }
 }
 
@@ -35,18 +41,18 @@ test('a dropped index gives all its memory back, also in the middle of a merge',
   const word = createVocabulary(prng, 500);
   let published = 0;
   for (let round = 0; round < 4; round++) {
-    const twins = new Twins(kernel.createTextIndex());
+    const naiveOnes = new NaiveAndIndex(kernel.createTextIndex());
     for (let step = 0; step < 4000; step++) {
-      twins.toggle(prng.int(1500), () => Array.from({ length: 20 }, word));
-      twins.disturb(prng);
+      naiveOnes.toggle(prng.int(1500), () => Array.from({ length: 20 }, word));
+      naiveOnes.disturb(prng);
     }
     for (let i = 0; i < 4; i++) {
-      twins.toggle(2000 + i, () => ['end']);
-      twins.index.freeze();
+      naiveOnes.toggle(2000 + i, () => ['end']);
+      naiveOnes.index.freeze();
     }
-    if (round % 2 === 0) twins.index.mergeSome(0, true);
-    twins.index.phrase(['a', 'ab']);
-    twins.index.drop();
+    if (round % 2 === 0) naiveOnes.index.mergeSome(0, true);
+    naiveOnes.index.phrase(['a', 'ab']);
+    naiveOnes.index.drop();
     if (round === 0) published = kernel.usedBytes();
     // The scratch may grow again; an index that stayed would be hundreds of kilobytes.
     assert(
@@ -58,16 +64,16 @@ test('a dropped index gives all its memory back, also in the middle of a merge',
 
 for (const merging of [false, true]) {
   test(`a full memory says so, and keeps and finds all it has${merging ? ', while merging' : ''}`, () => {
-    const twins = fill(createKernel(createMemory(PAGES_FEW)), merging);
-    assert(twins.naive.chunks.size > 1000, `${twins.naive.chunks.size} chunks`);
+    const naiveOnes = fill(createKernel(createMemory(PAGES_FEW)), merging);
+    assert(naiveOnes.naive.chunks.size > 1000, `${naiveOnes.naive.chunks.size} chunks`);
     for (let i = 0; i < 3; i++) {
-      assert.equal(twins.index.chunks, twins.naive.chunks.size);
-      twins.assertRanks(['a', 'ab', 'gravity777'], 10, 'full');
-      assert.throws(() => twins.index.add(1e6, ['one', 'more']), ArenaFull);
-      twins.index.mergeSome(1, true);
+      assert.equal(naiveOnes.index.chunks, naiveOnes.naive.chunks.size);
+      naiveOnes.assertRanks(['a', 'ab', 'gravity777'], 10, 'full');
+      assert.throws(() => naiveOnes.index.add(1e6, ['one', 'more']), ArenaFull);
+      naiveOnes.index.mergeSome(1, true);
     }
-    for (let ordinal = 0; ordinal < 500; ordinal++) twins.toggle(ordinal, () => []);
-    twins.assertRanks(['a', 'ab', 'gravity777'], 10, 'after removals');
+    for (let ordinal = 0; ordinal < 500; ordinal++) naiveOnes.toggle(ordinal, () => []);
+    naiveOnes.assertRanks(['a', 'ab', 'gravity777'], 10, 'after removals');
   });
 }
 
@@ -112,27 +118,27 @@ test('terms of any form: empty, of one byte, equal in their first eight or hundr
     '\u0001',
     '\u007f',
   ];
-  const twins = new Twins(createKernel().createTextIndex());
-  tokens.forEach((token, ordinal) => twins.toggle(ordinal, () => [token, 'common', token]));
+  const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
+  tokens.forEach((token, ordinal) => naiveOnes.toggle(ordinal, () => [token, 'common', token]));
   for (let round = 0; round < 3; round++) {
     for (const token of tokens) {
-      twins.assertRanks([token, 'common'], 20, `round ${round}, a token of ${token.length}`);
+      naiveOnes.assertRanks([token, 'common'], 20, `round ${round}, a token of ${token.length}`);
       assert.deepEqual(
-        ordinalsOf(twins.index.phrase([token, 'common', token])),
-        twins.naive.phrase([token, 'common', token], false),
+        ordinalsOf(naiveOnes.index.phrase([token, 'common', token])),
+        naiveOnes.naive.phrase([token, 'common', token], false),
       );
       assert.deepEqual(
-        ordinalsOf(twins.index.phrase(['common', token], true)),
-        twins.naive.phrase(['common', token], true),
+        ordinalsOf(naiveOnes.index.phrase(['common', token], true)),
+        naiveOnes.naive.phrase(['common', token], true),
       );
     }
-    if (round === 0) twins.index.freeze();
-    else twins.toggle(round, () => []);
-    while (twins.index.mergeSome(1));
+    if (round === 0) naiveOnes.index.freeze();
+    else naiveOnes.toggle(round, () => []);
+    while (naiveOnes.index.mergeSome(1));
   }
 });
 
-test('the naive twin itself ranks by BM25', () => {
+test('the naive version itself ranks by BM25', () => {
   const naive = new NaiveRanking();
   naive.chunks.set(0, ['a', 'b']).set(1, ['a', 'a', 'c']).set(2, ['c', 'c', 'c', 'c']);
   const [best, next] = naive.rank(['a'], naive.statistics(['a']));

@@ -1,10 +1,10 @@
-// Phrases, prefixes and parts of words against the naive twin, with the index spread over the mutable run, runs and a
-// merge under way.
+// Phrases, prefixes and parts of words against the naive version, with the index spread over the mutable run, runs and
+// a merge under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
-import { ordinalsOf, writtenAtRandom, type Twins } from '../../../kit/engine/naive-text-index.js';
+import { ordinalsOf, writtenAtRandom, type NaiveAndIndex } from '../../../kit/engine/naive-text-index.js';
 
 /** Some tokens that follow each other in some chunk, the last one cut short where `lastIsPrefix`. */
 function drawPhrase(prng: Prng, chunks: readonly (readonly string[])[], lastIsPrefix: boolean): string[] {
@@ -17,7 +17,7 @@ function drawPhrase(prng: Prng, chunks: readonly (readonly string[])[], lastIsPr
   return [...phrase.slice(0, -1), last.slice(0, 1 + prng.int(last.length)).join('')];
 }
 
-function assertPhrases({ index, naive }: Twins, prng: Prng, label: string): void {
+function assertPhrases({ index, naive }: NaiveAndIndex, prng: Prng, label: string): void {
   const chunks = [...naive.chunks.values()];
   for (let i = 0; i < 12; i++) {
     const lastIsPrefix = i % 2 === 1;
@@ -30,7 +30,7 @@ function assertPhrases({ index, naive }: Twins, prng: Prng, label: string): void
   }
 }
 
-function assertSegments({ index, naive }: Twins, piece: string, label: string): void {
+function assertSegments({ index, naive }: NaiveAndIndex, piece: string, label: string): void {
   assert.deepEqual(
     ordinalsOf(index.containing(piece)),
     naive.having((tokens) => tokens.some((token) => token.includes(piece))),
@@ -52,10 +52,10 @@ function assertSegments({ index, naive }: Twins, piece: string, label: string): 
 
 for (const seed of SEEDS) {
   test(`random writes and phrases (seed ${seed})`, () => {
-    writtenAtRandom(seed, (twins, prng, _, label) => {
-      assertPhrases(twins, prng, label);
+    writtenAtRandom(seed, (naiveOnes, prng, _, label) => {
+      assertPhrases(naiveOnes, prng, label);
       for (const piece of ['ab', 'gravitation', 'tational', '京', '7', '\u{1f600}', 'nowhere'])
-        assertSegments(twins, piece, label);
+        assertSegments(naiveOnes, piece, label);
     });
   });
 }

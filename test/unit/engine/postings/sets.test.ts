@@ -1,14 +1,14 @@
-// Chunks by sets and ranges of terms against the naive twin, with the index spread over the mutable run, runs and a
+// Chunks by sets and ranges of terms against the naive version, with the index spread over the mutable run, runs and a
 // merge under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
-import { ordinalsOf, writtenAtRandom, type Twins } from '../../../kit/engine/naive-text-index.js';
+import { ordinalsOf, writtenAtRandom, type NaiveAndIndex } from '../../../kit/engine/naive-text-index.js';
 
 const before = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 
-function assertSets({ index, naive }: Twins, prng: Prng, word: () => string, label: string): void {
+function assertSets({ index, naive }: NaiveAndIndex, prng: Prng, word: () => string, label: string): void {
   assert.deepEqual(
     ordinalsOf(index.every()),
     naive.having(() => true),

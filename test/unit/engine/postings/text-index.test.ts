@@ -1,26 +1,26 @@
-// The text index against its naive twin: statistics, ranking, ties and matches through random adds, removals, freezes
-// and merges.
+// The text index against its naive version: statistics, ranking, ties and matches through random adds, removals,
+// freezes and merges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
-import { createVocabulary, Twins } from '../../../kit/engine/naive-text-index.js';
+import { createVocabulary, NaiveAndIndex } from '../../../kit/engine/naive-text-index.js';
 
 const distinct = (word: () => string, count: number): string[] => [...new Set(Array.from({ length: count }, word))];
 
-function assertMatches({ index, naive }: Twins, terms: string[], ordinals: Uint32Array, label: string): void {
+function assertMatches({ index, naive }: NaiveAndIndex, terms: string[], ordinals: Uint32Array, label: string): void {
   const wanted = [...ordinals].map(
     (ordinal) => terms.filter((term) => naive.chunks.get(ordinal)?.includes(term)).length,
   );
   assert.deepEqual([...index.matched(ordinals, terms)], wanted, `${label}: matched`);
 }
 
-function compare(twins: Twins, prng: Prng, word: () => string, ordinals: number, label: string): void {
+function compare(naiveOnes: NaiveAndIndex, prng: Prng, word: () => string, ordinals: number, label: string): void {
   const allowed = new Uint32Array(Math.ceil(ordinals / 32)).map(() => prng.int(2 ** 32) & prng.int(2 ** 32));
   for (const filter of [undefined, allowed])
-    twins.assertRanks(distinct(word, 1 + prng.int(9)), 1 + prng.int(30), label, filter);
+    naiveOnes.assertRanks(distinct(word, 1 + prng.int(9)), 1 + prng.int(30), label, filter);
   assertMatches(
-    twins,
+    naiveOnes,
     distinct(word, 4),
     Uint32Array.from({ length: 9 }, () => prng.int(ordinals)),
     label,
@@ -33,32 +33,32 @@ for (const seed of SEEDS) {
   test(`random writes in ${ordinals} ordinals (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const word = createVocabulary(prng, 300);
-    const twins = new Twins(createKernel().createTextIndex());
+    const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
     for (let step = 0; step < 9000; step++) {
-      twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(30) }, word));
-      twins.disturb(prng);
-      if (step % 1500 === 1499) compare(twins, prng, word, ordinals, `seed ${seed} step ${step}`);
+      naiveOnes.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(30) }, word));
+      naiveOnes.disturb(prng);
+      if (step % 1500 === 1499) compare(naiveOnes, prng, word, ordinals, `seed ${seed} step ${step}`);
     }
-    while (twins.index.mergeSome(1, true));
-    compare(twins, prng, word, ordinals, `seed ${seed} merged`);
+    while (naiveOnes.index.mergeSome(1, true));
+    compare(naiveOnes, prng, word, ordinals, `seed ${seed} merged`);
   });
 }
 
 test('a removal while its run is being merged is counted once, wherever the merge stands', () => {
   const prng = createPrng(5);
   const word = createVocabulary(prng, 3000);
-  const twins = new Twins(createKernel().createTextIndex());
+  const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
   for (let ordinal = 0; ordinal < 3000; ordinal++) {
-    twins.toggle(ordinal, () => Array.from({ length: 40 }, word));
-    if (ordinal % 700 === 699) twins.index.freeze();
+    naiveOnes.toggle(ordinal, () => Array.from({ length: 40 }, word));
+    if (ordinal % 700 === 699) naiveOnes.index.freeze();
   }
   for (let isMore = true; isMore; ) {
-    isMore = twins.index.mergeSome(0, true);
-    for (let i = 0; i < 10; i++) twins.toggle(prng.int(3000), () => [word()]);
+    isMore = naiveOnes.index.mergeSome(0, true);
+    for (let i = 0; i < 10; i++) naiveOnes.toggle(prng.int(3000), () => [word()]);
     const terms = distinct(word, 20);
-    assert.deepEqual(twins.index.statistics(terms), twins.naive.statistics(terms));
+    assert.deepEqual(naiveOnes.index.statistics(terms), naiveOnes.naive.statistics(terms));
   }
-  twins.assertRanks(distinct(word, 5), 20, 'merged');
+  naiveOnes.assertRanks(distinct(word, 5), 20, 'merged');
 });
 
 /** Distinct terms of `count` random words, and how often each is among them. */
@@ -75,10 +75,10 @@ for (const seed of SEEDS) {
   test(`questions of 60 words and more, some of them several times (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const word = createVocabulary(prng, 2000);
-    const twins = new Twins(createKernel().createTextIndex());
+    const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
     for (let step = 0; step < 5000; step++) {
-      twins.toggle(prng.int(4500), () => Array.from({ length: 1 + prng.int(60) }, word));
-      if (step % 1100 === 1099) twins.index.freeze();
+      naiveOnes.toggle(prng.int(4500), () => Array.from({ length: 1 + prng.int(60) }, word));
+      if (step % 1100 === 1099) naiveOnes.index.freeze();
     }
     const some = new Uint32Array(Math.ceil(4500 / 32)).map(() => prng.int(2 ** 32) & prng.int(2 ** 32));
     for (const [words, k, allowed] of [
@@ -89,7 +89,7 @@ for (const seed of SEEDS) {
       [250, 10, some],
     ] as const) {
       const { terms, counts } = countedWords(word, words);
-      twins.assertRanks(terms, k, `seed ${seed}, ${words} words`, allowed, counts);
+      naiveOnes.assertRanks(terms, k, `seed ${seed}, ${words} words`, allowed, counts);
     }
   });
 }

@@ -1,5 +1,5 @@
-// Quantized vectors of an index: the components against the twin's, answers of graph searches by them, what is written
-// while they are made and made again, copies and removed rows, memory.
+// Quantized vectors of an index: the components against the naive version's, answers of graph searches by them, what is
+// written while they are made and made again, copies and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -44,11 +44,11 @@ for (const seed of SEEDS) {
     test(`answers are sound, of ${precision}, seed ${seed}`, () => {
       const rows = falling(seed, 50, ROWS);
       const { index } = build(rows, { precision });
-      const twin = new NaiveIndex(precision);
-      rows.forEach((row, ordinal) => twin.put(ordinal, row));
+      const naive = new NaiveIndex(precision);
+      rows.forEach((row, ordinal) => naive.put(ordinal, row));
       for (const query of falling(seed + 100, 50, 20))
         for (const k of [1, 10, 100])
-          assertSound(index, twin, query, k, index.search(query, k, { ef: 64 }), `seed ${seed}`);
+          assertSound(index, naive, query, k, index.search(query, k, { ef: 64 }), `seed ${seed}`);
     });
   }
 }
@@ -89,7 +89,7 @@ for (const seed of SEEDS.slice(0, 2)) {
     const prng = createPrng(seed);
     const memory = createMemory();
     const index = createKernel(memory).createIndex(64, { graphMin: 100, quantizedMin: 300 });
-    const twin = new NaiveIndex();
+    const naive = new NaiveIndex();
     // The components of the first rows are not those of the last.
     const rows = falling(seed, 64, 4000).map((row, i) => (i < 400 ? row : row.slice().reverse()));
     const known = new Set<number>();
@@ -100,12 +100,12 @@ for (const seed of SEEDS.slice(0, 2)) {
         [at, rows[prng.int(rows.length)]!],
       ] as const) {
         index.put(target, vector);
-        twin.put(target, vector);
+        naive.put(target, vector);
         known.add(readQuantizer(memory, index)?.varianceShare ?? 0);
       }
       if (prng.int(20) === 0 && index.isLive(at)) {
         index.remove(at);
-        twin.remove(at);
+        naive.remove(at);
       }
       for (let i = 0; i < 4; i++) index.indexSome(prng.int(3));
     });
@@ -113,7 +113,7 @@ for (const seed of SEEDS.slice(0, 2)) {
     assert(known.size >= 3, `${known.size} quantized vectors`);
     const queries = falling(seed + 9, 64, 60).map((row) => row.slice().reverse());
     for (const query of queries)
-      assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
+      assertSound(index, naive, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
     const recall = recallOf(index, queries, 64);
     assert(recall >= 0.97, `seed ${seed}: recall@10 ${recall}`);
   });

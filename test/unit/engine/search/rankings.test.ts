@@ -1,5 +1,5 @@
-// The vector ranking of a segment against a twin that scores every chunk: with priorities of few and of many, with a
-// bitmap and without, and equal scores in the order of documents and chunks.
+// The vector ranking of a segment against a naive version that scores every chunk: with priorities of few and of many,
+// with a bitmap and without, and equal scores in the order of documents and chunks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -30,7 +30,7 @@ function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   return putOf(ref, docid, { chunks, vectors, priority });
 }
 
-function twin(
+function naive(
   shard: Shard,
   segment: Segment,
   k: number,
@@ -83,7 +83,7 @@ for (const share of [0, 0.05, 0.6]) {
           ).map(({ ordinal, score }) => [ordinal, score]);
           assert.deepEqual(
             ranked,
-            twin(shard, segment, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
+            naive(shard, segment, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
             `k ${k}, ${matching} matching, ${prioritized}`,
           );
         }

@@ -1,5 +1,6 @@
 // Segments that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory
-// is full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
+// is full: against a naive version that holds everything. Real stores and kernels; time is given where slices end by
+// it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../../load/kit/cosine.js';
@@ -69,7 +70,7 @@ function best(owned: OwnedShard, ref: CollectionRef, query: Float32Array): strin
   );
 }
 
-class Twin {
+class NaiveRows {
   readonly docs = new Map<number, Map<string, { vectors: Float32Array[]; priority: number }>>(
     ALL.map(({ id }) => [id, new Map()]),
   );
@@ -124,12 +125,12 @@ for (const seed of SEEDS) {
     const prng = createPrng(seed);
     const directory = tempDirectory();
     const store = ShardStore.open(directory, false);
-    const twin = new Twin();
+    const naive = new NaiveRows();
     let owned = openShard(directory, store, []);
     for (let round = 0; round < 150; round++) {
       const { shard } = owned;
       const step = prng.int(6);
-      if (step < 3) for (const result of applyWrites(shard, twin.change(prng))) assert.ok('value' in result);
+      if (step < 3) for (const result of applyWrites(shard, naive.change(prng))) assert.ok('value' in result);
       else if (step === 3)
         [...shard.segments.all()].filter(() => prng.int(2) === 0).forEach((segment) => shard.segments.evict(segment));
       else if (step === 4) {
@@ -138,10 +139,10 @@ for (const seed of SEEDS) {
       } else shard.loads.work(NOW, prng.int(2) === 0);
       const { id } = ALL[prng.int(COLLECTIONS)] as CollectionRef;
       const query = randomVector(prng, DIM);
-      assertBest(best(owned, refOf(id), query), twin.scores(id, query), `round ${round}`);
-      assert.deepEqual(countsOf(owned.shard, [id]), [twin.counts(id)], `round ${round}`);
+      assertBest(best(owned, refOf(id), query), naive.scores(id, query), `round ${round}`);
+      assert.deepEqual(countsOf(owned.shard, [id]), [naive.counts(id)], `round ${round}`);
     }
-    const sum = ALL.map(({ id }) => twin.counts(id)).reduce((a, b) => ({
+    const sum = ALL.map(({ id }) => naive.counts(id)).reduce((a, b) => ({
       documents: a.documents + b.documents,
       chunks: a.chunks + b.chunks,
     }));
@@ -284,20 +285,26 @@ test('where memory is full, those used longest ago leave, and come back', () => 
   shard.close();
 });
 
-test('where memory is full, what a write has brought stays until it is done, whatever its twins want', () => {
+test('where memory is full, what a write has brought stays until it is done, whatever its naive versions want', () => {
   const prng = createPrng(5);
   const rows = (count: number): Float32Array[] => Array.from({ length: count }, () => randomVector(prng, DIM));
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   const filling = openShard(directory, store, []).shard;
-  const [live, twin] = [refOf(1), refOf(2)];
-  for (const ref of [live, twin]) for (let n = 0; n < 30; n++) applyWrites(filling, [put(ref, `D${n}`, rows(100))]);
+  const [live, naive] = [refOf(1), refOf(2)];
+  for (const ref of [live, naive]) for (let n = 0; n < 30; n++) applyWrites(filling, [put(ref, `D${n}`, rows(100))]);
   for (let pages = 8; pages < 30; pages++) {
-    const { shard } = openShard(directory, store, [live, twin], pages);
+    const { shard } = openShard(directory, store, [live, naive], pages);
     const { collection, document, vectors } = put(live, 'D0', rows(1)) as ShardRequest<'put'>;
-    const removed = { ...removalOf(live, `D${pages}`), twins: [twin] } as DocumentWrite;
+    const removed = { ...removalOf(live, `D${pages}`), dualWrites: [naive] } as DocumentWrite;
     for (const write of [
-      { op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite,
+      {
+        op: 'put',
+        collection,
+        document,
+        vectors,
+        dualWrites: [{ collection: naive, vectors: 'same' }],
+      } as DocumentWrite,
       removed,
     ]) {
       const [result] = applyWrites(shard, [write]);

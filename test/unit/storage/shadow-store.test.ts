@@ -1,10 +1,10 @@
-// Staged collections in real LMDB, closed and opened again between all steps: whatever the moment, a name stands for
+// Shadow collections in real LMDB, closed and opened again between all steps: whatever the moment, a name stands for
 // the old space or the new one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, CollectionName, Tenant } from '../../../src/api/ids.js';
 import type { Collection } from '../../../src/api/collections.js';
-import type { StagedPurpose, StagedRecord, StoredCollection } from '../../../src/storage/catalog-commands.js';
+import type { ShadowPurpose, ShadowRecord, StoredCollection } from '../../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { collectionOf } from '../../kit/records.js';
@@ -32,37 +32,37 @@ class Steps {
     return this.do((store) => store.create(spaceOf(name, 'old')));
   }
 
-  stage(replaces: CollectionId | null, purpose: StagedPurpose = 'reindex', name = NAME): StagedRecord {
+  stage(replaces: CollectionId | null, purpose: ShadowPurpose = 'reindex', name = NAME): ShadowRecord {
     return this.do((store) =>
-      store.staged.stage({ purpose, replaces, created_at: NOW, collection: spaceOf(name, 'new', 2) }),
+      store.shadow.stage({ purpose, replaces, created_at: NOW, collection: spaceOf(name, 'new', 2) }),
     );
   }
 
   switchTo(id: CollectionId, expect: CollectionId | null, keptUntilMs = 0): StoredCollection {
-    return this.do((store) => store.staged.switchTo({ id, expect, nowIso: NOW, keptUntilMs })).collection;
+    return this.do((store) => store.shadow.switchTo({ id, expect, nowIso: NOW, keptUntilMs })).collection;
   }
 
-  state(): { named: StoredCollection[]; staged: StagedRecord[] } {
-    return this.do((store) => ({ named: store.all(), staged: store.staged.all() }));
+  state(): { named: StoredCollection[]; shadow: ShadowRecord[] } {
+    return this.do((store) => ({ named: store.all(), shadow: store.shadow.all() }));
   }
 }
 
-test('a staged collection has an id of its own and no name until the switch, which leaves the old one for the way back', () => {
+test('a shadow collection has an id of its own and no name until the switch, which leaves the old one for the way back', () => {
   const steps = new Steps();
   const live = steps.create();
-  const twin = steps.stage(live.id);
-  assert.deepEqual([live.id, twin.id, twin.collection.id], [1, 2, 2]);
+  const naive = steps.stage(live.id);
+  assert.deepEqual([live.id, naive.id, naive.collection.id], [1, 2, 2]);
   assert.deepEqual(steps.state().named, [live]);
-  const after = steps.switchTo(twin.id, live.id, 5000);
+  const after = steps.switchTo(naive.id, live.id, 5000);
   assert.deepEqual(after, { ...live, id: 2, vector_space_key: 'new', dim: 2, log_id: 1 });
   assert.deepEqual(steps.state(), {
     named: [after],
-    staged: [{ id: 1, purpose: 'previous', collection: live, replaces: 2, created_at: NOW, kept_until_ms: 5000 }],
+    shadow: [{ id: 1, purpose: 'previous', collection: live, replaces: 2, created_at: NOW, kept_until_ms: 5000 }],
   });
   const back = steps.switchTo(live.id, after.id);
   assert.deepEqual(back, { ...live, log_id: 1 });
   assert.deepEqual(
-    steps.state().staged.map(({ id, purpose }) => [id, purpose]),
+    steps.state().shadow.map(({ id, purpose }) => [id, purpose]),
     [[2, 'previous']],
   );
 });
@@ -70,74 +70,74 @@ test('a staged collection has an id of its own and no name until the switch, whi
 test('a switch is refused, and changes nothing, where the name does not stand for what is expected', () => {
   const steps = new Steps();
   const live = steps.create();
-  const twin = steps.stage(live.id);
+  const naive = steps.stage(live.id);
   const before = steps.state();
   for (const expect of [null, 7 as CollectionId])
-    assert.throws(() => steps.switchTo(twin.id, expect), { code: 'collection_changed' });
+    assert.throws(() => steps.switchTo(naive.id, expect), { code: 'collection_changed' });
   assert.throws(() => steps.switchTo(9 as CollectionId, live.id), { code: 'collection_changed' });
   assert.deepEqual(steps.state(), before);
 });
 
 test('what is restored as new takes a name that is free, with its own settings and log', () => {
   const steps = new Steps();
-  const twin = steps.stage(null, 'restore');
-  const made = steps.switchTo(twin.id, null);
-  assert.deepEqual(made, { ...spaceOf(NAME, 'new', 2), id: twin.id });
+  const naive = steps.stage(null, 'restore');
+  const made = steps.switchTo(naive.id, null);
+  assert.deepEqual(made, { ...spaceOf(NAME, 'new', 2), id: naive.id });
   const again = steps.stage(made.id, 'restore');
   assert.deepEqual(steps.switchTo(again.id, made.id), { ...spaceOf(NAME, 'new', 2), id: again.id });
 });
 
-test('a new name goes to what is staged beside a collection, and to nothing else', () => {
+test('a new name goes to what is built beside a collection, and to nothing else', () => {
   const steps = new Steps();
   const live = steps.create();
-  const [twin, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
+  const [naive, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
   steps.do((store) => store.update(live, { name: 'other' as CollectionName, display_name: 'Other' }));
   assert.deepEqual(
-    steps.state().staged.map(({ id, collection }) => [id, collection.name]),
+    steps.state().shadow.map(({ id, collection }) => [id, collection.name]),
     [
-      [twin.id, 'other'],
+      [naive.id, 'other'],
       [restore.id, 'docs'],
     ],
   );
-  const after = steps.switchTo(twin.id, live.id);
+  const after = steps.switchTo(naive.id, live.id);
   assert.deepEqual([after.name, after.display_name, after.vector_space_key], ['other', 'Other', 'new']);
 });
 
-test('what is staged beside a collection goes with it, and with its tenant; a restore stands for itself', () => {
+test('what is built beside a collection goes with it, and with its tenant; a restore stands for itself', () => {
   const steps = new Steps();
   const [live, other] = [steps.create(), steps.create('other' as CollectionName)];
   const restore = steps.stage(live.id, 'restore');
   for (const { id } of [live, other]) steps.stage(id);
   steps.do((store) => store.delete(live));
   assert.deepEqual(
-    steps.state().staged.map(({ replaces }) => replaces),
+    steps.state().shadow.map(({ replaces }) => replaces),
     [live.id, other.id],
   );
   steps.do((store) => store.tenants.delete(TENANT, true));
-  assert.deepEqual(steps.state(), { named: [], staged: [restore] });
+  assert.deepEqual(steps.state(), { named: [], shadow: [restore] });
 });
 
-test('a switch drops what else was staged beside the old space', () => {
+test('a switch drops what else was built beside the old space', () => {
   const steps = new Steps();
   const live = steps.create();
   const [reindex, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
   const { dropped } = steps.do((store) =>
-    store.staged.switchTo({ id: restore.id, expect: live.id, nowIso: NOW, keptUntilMs: 0 }),
+    store.shadow.switchTo({ id: restore.id, expect: live.id, nowIso: NOW, keptUntilMs: 0 }),
   );
   assert.deepEqual(
     dropped.map(({ id }) => id),
     [reindex.id],
   );
   assert.deepEqual(
-    steps.state().staged.map(({ id, purpose }) => [id, purpose]),
+    steps.state().shadow.map(({ id, purpose }) => [id, purpose]),
     [[live.id, 'previous']],
   );
 });
 
 test('what was given up is gone, and its id is not given again', () => {
   const steps = new Steps();
-  const twin = steps.stage(null);
-  for (let time = 0; time < 2; time++) steps.do((store) => store.staged.unstage(twin.id));
-  assert.deepEqual(steps.state().staged, []);
-  assert.equal(steps.create().id, twin.id + 1);
+  const naive = steps.stage(null);
+  for (let time = 0; time < 2; time++) steps.do((store) => store.shadow.dropShadow(naive.id));
+  assert.deepEqual(steps.state().shadow, []);
+  assert.equal(steps.create().id, naive.id + 1);
 });

@@ -1,4 +1,4 @@
-// A staged collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the
+// A shadow collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the
 // versions go on; what nobody owns after a restart is removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,11 +8,11 @@ import { refOf } from '../../../src/storage/catalog-commands.js';
 import { deleteCollection, renameCollection } from '../../../src/service/collections/collections.js';
 import {
   type CatalogContext,
-  giveUpStaged,
-  stageCollection,
+  createShadow,
+  giveUpShadow,
   switchCollection,
 } from '../../../src/service/collections/catalog-changes.js';
-import type { Staged } from '../../../src/service/collections/shadow-collections.js';
+import type { Shadow } from '../../../src/service/collections/shadow-collections.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
@@ -39,9 +39,9 @@ async function startWithDocuments(): Promise<TestServer> {
 const live = ({ catalog }: CatalogContext) => catalog.get(asTenant('acme'), asCollectionName('docs'));
 
 /** A space beside the collection, with one document. */
-async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): Promise<Staged> {
+async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): Promise<Shadow> {
   const { id, log_id: _, ...settings } = live(store);
-  const staged = await stageCollection(store, {
+  const shadow = await createShadow(store, {
     purpose,
     replaces: id,
     collection: { ...settings, ...SPACE },
@@ -54,17 +54,17 @@ async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): 
     chunks: [{ path: '0', metaJson: '{}' }],
   });
   const put = {
-    collection: refOf(staged.collection),
+    collection: refOf(shadow.collection),
     versions: [4],
     documents: document,
     ends: [document.length],
     chunks: [1],
     vectors: Float32Array.of(1, 0),
   };
-  assert.deepEqual(await store.shards.request(shardOf('n', store.shards.size), 'putStaged', put), [
+  assert.deepEqual(await store.shards.request(shardOf('n', store.shards.size), 'putShadow', put), [
     { value: { chunks: 1 } },
   ]);
-  return staged;
+  return shadow;
 }
 
 async function found({ call }: TestServer): Promise<string[]> {
@@ -78,10 +78,10 @@ test('a switch changes what is found at once, keeps the log, and what had the na
   const { store } = server.services.collections;
   assert.deepEqual(await found(server), ['a::0', 'b::0']);
   const before = live(store);
-  const staged = await stageOne(store, 'reindex');
+  const shadow = await stageOne(store, 'reindex');
   assert.deepEqual(await found(server), ['a::0', 'b::0']);
   assert.deepEqual((await call('GET', '/health/metrics')).json.doc_count, 2);
-  await switchCollection(store, staged.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
+  await switchCollection(store, shadow.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
   assert.deepEqual(await found(server), ['n::0']);
   assert.equal((await call('GET', `${BASE}/documents/n`)).json.version, 4);
   assert.equal((await call('GET', `${BASE}/queries`)).json.count, 3);
@@ -89,7 +89,7 @@ test('a switch changes what is found at once, keeps the log, and what had the na
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
   assert.deepEqual(await found(again), ['n::0']);
   assert.equal((await again.call('GET', `${BASE}/queries`)).json.count, 4);
-  await switchCollection(again.services.collections.store, before.id, { expect: staged.id });
+  await switchCollection(again.services.collections.store, before.id, { expect: shadow.id });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
   assert.deepEqual(again.faults, []);
 });
@@ -100,8 +100,8 @@ test('a rename and a delete that meet a switch happen behind it: the collection 
   const { store } = server.services.collections;
   const meeting = async (ask: () => Promise<void>): Promise<void> => {
     const { id } = live(store);
-    const staged = await stageOne(store, 'reindex');
-    await Promise.all([switchCollection(store, staged.id, { expect: id }), ask()]);
+    const shadow = await stageOne(store, 'reindex');
+    await Promise.all([switchCollection(store, shadow.id, { expect: id }), ask()]);
   };
   await meeting(() =>
     renameCollection({ store }, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')),
@@ -121,7 +121,7 @@ test('what is given up is gone from the shards, and what a restore left behind f
   const server = await startWithDocuments();
   const { store } = server.services.collections;
   const [given, left] = [await stageOne(store, 'reindex'), await stageOne(store, 'restore')];
-  await giveUpStaged(store, given.id);
+  await giveUpShadow(store, given.id);
   assert.deepEqual(await counts(store, given), [0, 0, 0]);
   await server.stop();
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
@@ -130,9 +130,9 @@ test('what is given up is gone from the shards, and what a restore left behind f
     async () => (await counts(again.services.collections.store, left)).every((chunks) => chunks === 0),
     'what a restore left behind stays',
   );
-  assert.deepEqual(await again.parts.shards.request(0, 'loadStaged', {}), []);
+  assert.deepEqual(await again.parts.shards.request(0, 'loadShadows', {}), []);
 });
 
-async function counts({ shards }: CatalogContext, { id }: Staged): Promise<number[]> {
+async function counts({ shards }: CatalogContext, { id }: Shadow): Promise<number[]> {
   return (await Promise.all(shards.requestAll('counts', { collections: [id] }))).map(([shard]) => shard?.chunks ?? -1);
 }

@@ -1,18 +1,18 @@
-// Writes that go to a collection and to what is staged beside it, on a real store and a real kernel: one transaction
-// for both, and a copy of what was there before that never writes over anything newer.
+// Writes that go to a collection and to what is built beside it, on a real store and a real kernel: one transaction for
+// both, and a copy of what was there before that never writes over anything newer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../src/base/prng.js';
-import type { CollectionId, DocId } from '../../../src/api/ids.js';
-import type { TwinWrite } from '../../../src/engine/write/commands.js';
-import type { CollectionRef } from '../../../src/api/collections.js';
-import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
-import { ShardStore } from '../../../src/storage/shard-store.js';
-import { copyStaged, listMissing } from '../../../src/engine/write/shadow-collection.js';
-import { type Shard } from '../../../src/engine/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
-import { tempDirectory } from '../../kit/temp.js';
-import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../../src/api/ids.js';
+import type { DualWrite } from '../../../../src/engine/write/commands.js';
+import type { CollectionRef } from '../../../../src/api/collections.js';
+import { packDocument, unpackDocuments } from '../../../../src/text/prepared-document.js';
+import { ShardStore } from '../../../../src/storage/shard-store.js';
+import { copyShadow, listMissing } from '../../../../src/engine/write/shadow-collection.js';
+import { type Shard } from '../../../../src/engine/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { createKernel, SEEDS, shardOn } from '../../../kit/engine/arena.js';
 
 const refOf = (id: number, dim: number): CollectionRef => ({
   id: id as CollectionId,
@@ -21,7 +21,7 @@ const refOf = (id: number, dim: number): CollectionRef => ({
   language: 'none',
   precision: 'int16',
 });
-const [LIVE, TWIN, SAME] = [refOf(1, 2), refOf(2, 3), refOf(3, 2)];
+const [LIVE, SHADOW, SAME] = [refOf(1, 2), refOf(2, 3), refOf(3, 2)];
 
 function openShard(): Shard {
   const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
@@ -46,21 +46,21 @@ function documentOf(docid: string, { text, chunks = 1, atMs = 1 }: Wanted): Uint
   });
 }
 
-const put = (docid: string, wanted: Wanted, twins?: TwinWrite[]): DocumentWrite => ({
+const put = (docid: string, wanted: Wanted, dualWrites?: DualWrite[]): DocumentWrite => ({
   op: 'put',
   collection: LIVE,
   document: documentOf(docid, wanted),
   vectors: rows(wanted.chunks ?? 1, LIVE.dim),
-  twins,
+  dualWrites,
 });
-const inTwin = ({ chunks = 1 }: Wanted): TwinWrite => ({ collection: TWIN, vectors: rows(chunks, TWIN.dim) });
+const inShadow = ({ chunks = 1 }: Wanted): DualWrite => ({ collection: SHADOW, vectors: rows(chunks, SHADOW.dim) });
 const staged = (docid: string, version: number, wanted: Wanted, source?: CollectionId): DocumentWrite => ({
-  op: 'putStaged',
-  collection: TWIN,
+  op: 'putShadow',
+  collection: SHADOW,
   source,
   document: documentOf(docid, wanted),
   version,
-  vectors: rows(wanted.chunks ?? 1, TWIN.dim),
+  vectors: rows(wanted.chunks ?? 1, SHADOW.dim),
 });
 
 /** Documents of a collection as `id version: texts`. */
@@ -74,31 +74,31 @@ function contents(shard: Shard, ref: CollectionRef): string[] {
   );
 }
 
-test('a write goes to the collection and its twin, with one version', () => {
+test('a write goes to the collection and its naive version, with one version', () => {
   const shard = openShard();
   applyWrites(shard, [
     put('a', { text: 'x' }),
-    put('a', { text: 'y', chunks: 2 }, [inTwin({ text: 'y', chunks: 2 })]),
+    put('a', { text: 'y', chunks: 2 }, [inShadow({ text: 'y', chunks: 2 })]),
     put('b', { text: 'z' }, [{ collection: SAME, vectors: 'same' }]),
   ]);
   assert.deepEqual(contents(shard, LIVE), ['a 2: y 0,y 1', 'b 1: z 0']);
-  assert.deepEqual(contents(shard, TWIN), ['a 2: y 0,y 1']);
+  assert.deepEqual(contents(shard, SHADOW), ['a 2: y 0,y 1']);
   assert.deepEqual(contents(shard, SAME), ['b 1: z 0']);
-  applyWrites(shard, [{ op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, twins: [TWIN, SAME] }]);
-  assert.deepEqual([contents(shard, LIVE), contents(shard, TWIN)], [['b 1: z 0'], []]);
+  applyWrites(shard, [{ op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, dualWrites: [SHADOW, SAME] }]);
+  assert.deepEqual([contents(shard, LIVE), contents(shard, SHADOW)], [['b 1: z 0'], []]);
 });
 
-test('a write without vectors for the twin takes the document out of it, to be copied later', () => {
+test('a write without vectors for the naive version takes the document out of it, to be copied later', () => {
   const shard = openShard();
   applyWrites(shard, [
-    put('a', { text: 'x' }, [inTwin({ text: 'x' })]),
-    put('a', { text: 'y' }, [{ collection: TWIN, vectors: null }]),
+    put('a', { text: 'x' }, [inShadow({ text: 'x' })]),
+    put('a', { text: 'y' }, [{ collection: SHADOW, vectors: null }]),
   ]);
-  assert.deepEqual(contents(shard, TWIN), []);
+  assert.deepEqual(contents(shard, SHADOW), []);
   const { versions, documents, ends, after } = listMissing(shard, {
     op: 'listMissing',
     collection: LIVE.id,
-    twin: TWIN.id,
+    shadow: SHADOW.id,
     after: undefined,
   });
   assert.deepEqual(
@@ -107,12 +107,12 @@ test('a write without vectors for the twin takes the document out of it, to be c
   );
 });
 
-test('a copy goes where the source still has its version and the twin has none as new', () => {
+test('a copy goes where the source still has its version and the naive version has none as new', () => {
   const shard = openShard();
   applyWrites(shard, [put('a', { text: 'x' }), put('b', { text: 'x' }), put('c', { text: 'x' })]);
   applyWrites(shard, [
-    put('b', { text: 'y' }, [inTwin({ text: 'y' })]),
-    { op: 'deleteDocument', collection: LIVE, docid: 'c' as DocId, twins: [TWIN] },
+    put('b', { text: 'y' }, [inShadow({ text: 'y' })]),
+    { op: 'deleteDocument', collection: LIVE, docid: 'c' as DocId, dualWrites: [SHADOW] },
   ]);
   const results = applyWrites(
     shard,
@@ -124,31 +124,31 @@ test('a copy goes where the source still has its version and the twin has none a
     { value: { chunks: 0 } },
     { value: { chunks: 0 } },
   ]);
-  assert.deepEqual(contents(shard, TWIN), ['a 1: x 0', 'b 2: y 0']);
+  assert.deepEqual(contents(shard, SHADOW), ['a 1: x 0', 'b 2: y 0']);
 });
 
 test('a document that was deleted and comes again under its first version is not written over by its old copy', () => {
   const shard = openShard();
   applyWrites(shard, [
     put('a', { text: 'old' }),
-    { op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, twins: [TWIN] },
-    put('a', { text: 'new' }, [inTwin({ text: 'new' })]),
+    { op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, dualWrites: [SHADOW] },
+    put('a', { text: 'new' }, [inShadow({ text: 'new' })]),
   ]);
   applyWrites(shard, [staged('a', 1, { text: 'old' }, LIVE.id)]);
-  assert.deepEqual(contents(shard, TWIN), ['a 1: new 0']);
+  assert.deepEqual(contents(shard, SHADOW), ['a 1: new 0']);
 });
 
 test('what is restored keeps its versions, and a batch that comes again changes nothing', () => {
   const shard = openShard();
   for (let time = 0; time < 2; time++)
     applyWrites(shard, [staged('a', 7, { text: 'x' }), staged('b', 3, { text: 'y' })]);
-  assert.deepEqual(contents(shard, TWIN), ['a 7: x 0', 'b 3: y 0']);
+  assert.deepEqual(contents(shard, SHADOW), ['a 7: x 0', 'b 3: y 0']);
 });
 
-test('a twin that was given up does not hinder a write', () => {
+test('a naive version that was given up does not hinder a write', () => {
   const shard = openShard();
-  shard.drop(TWIN.id);
-  assert.deepEqual(applyWrites(shard, [put('a', { text: 'x' }, [inTwin({ text: 'x' })])]), [
+  shard.drop(SHADOW.id);
+  assert.deepEqual(applyWrites(shard, [put('a', { text: 'x' }, [inShadow({ text: 'x' })])]), [
     { value: { chunks: 1, version: 1 } },
   ]);
 });
@@ -156,32 +156,32 @@ test('a twin that was given up does not hinder a write', () => {
 /** Copies everything, in pages; `between` runs after each. */
 function copyAll(shard: Shard, between: () => void): void {
   for (let after: string | null | undefined; after !== null; between())
-    ({ after } = copyStaged(shard, { op: 'copyStaged', collection: SAME, source: LIVE, after }));
+    ({ after } = copyShadow(shard, { op: 'copyShadow', collection: SAME, source: LIVE, after }));
 }
 
 for (const seed of SEEDS) {
   test(`a copy with writes between its pages ends as the source, seed ${seed}`, () => {
     const shard = openShard();
     const prng = createPrng(seed);
-    const write = (twins: TwinWrite[]): DocumentWrite => {
+    const write = (dualWrites: DualWrite[]): DocumentWrite => {
       const docid = `d${prng.int(300)}`;
       if (prng.int(4) === 0)
         return {
           op: 'deleteDocument',
           collection: LIVE,
           docid: docid as DocId,
-          twins: twins.map(({ collection }) => collection),
+          dualWrites: dualWrites.map(({ collection }) => collection),
         };
-      return put(docid, { text: `t${prng.int(1000)}`, chunks: 1 + prng.int(3), atMs: prng.int(2) }, twins);
+      return put(docid, { text: `t${prng.int(1000)}`, chunks: 1 + prng.int(3), atMs: prng.int(2) }, dualWrites);
     };
     for (let i = 0; i < 400; i++) applyWrites(shard, [write([])]);
-    const twin = (): TwinWrite => ({ collection: SAME, vectors: prng.int(5) === 0 ? null : 'same' });
+    const shadow = (): DualWrite => ({ collection: SAME, vectors: prng.int(5) === 0 ? null : 'same' });
     copyAll(
       shard,
       () =>
         void applyWrites(
           shard,
-          Array.from({ length: 20 }, () => write([twin()])),
+          Array.from({ length: 20 }, () => write([shadow()])),
         ),
     );
     copyAll(shard, () => undefined);

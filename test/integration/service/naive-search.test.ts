@@ -1,11 +1,11 @@
 // The same data gives the same answer whatever the number of shards, in every mode, with and without filters, and it is
-// the one of a naive twin that scores everything: over a random collection, after random replacements and deletions,
+// the one of a naive version that scores everything: over a random collection, after random replacements and deletions,
 // and after a worker has died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
-import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from '../../kit/service/naive-search.js';
+import { naiveSearch, type NaiveChunk, type NaiveFusion, type NaiveQuery } from '../../kit/service/naive-search.js';
 
 const SEED = 20_261_121;
 const PATH = '/v1/collections/acme/twin';
@@ -63,7 +63,7 @@ async function remove(docid: string): Promise<void> {
   );
 }
 
-const fusions: (TwinFusion | undefined)[] = [
+const fusions: (NaiveFusion | undefined)[] = [
   undefined,
   { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
   { method: 'score', weights: { vector: 0, lexical: 1 } },
@@ -72,7 +72,7 @@ const fusions: (TwinFusion | undefined)[] = [
   { method: 'rank', k: 7, weights: { vector: 0, lexical: 1 } },
 ];
 
-type SearchFilter = [Record<string, unknown>, (chunk: TwinChunk) => boolean];
+type SearchFilter = [Record<string, unknown>, (chunk: NaiveChunk) => boolean];
 
 const filters: SearchFilter[] = [
   [{}, () => true],
@@ -92,9 +92,9 @@ const filters: SearchFilter[] = [
 ];
 
 /** Every chunk, with the cosine that the server gives it in a collection that knows no priorities. */
-async function chunksFor({ call }: TestServer, q: string): Promise<TwinChunk[]> {
+async function chunksFor({ call }: TestServer, q: string): Promise<NaiveChunk[]> {
   const { json } = await call('POST', `${PLAIN}/search`, { q, k: 1000, mode: 'vector' });
-  return json.matches.map(({ id, text, meta, score }: any): TwinChunk => {
+  return json.matches.map(({ id, text, meta, score }: any): NaiveChunk => {
     const priority = Math.max(-1, Math.min(1, Number(meta.prio_boost ?? 0)));
     const [docid, path] = id.split('::');
     return { id, docid, index: Number(path.slice('chunk_'.length)), text, meta, priority, cosine: score };
@@ -113,14 +113,14 @@ async function ask({ call }: TestServer, body: object): Promise<Answered[]> {
   return json.matches.map(({ id, score, match_reason }: any) => ({ id, score, match_reason }));
 }
 
-async function assertLikeTwin(searches: number, when: string): Promise<void> {
+async function assertLikeNaive(searches: number, when: string): Promise<void> {
   for (let i = 0; i < searches; i++) {
     // The long ones have words that stand in them more than once.
     const q = i % 10 === 0 ? '?!' : sentence(1 + prng.int(i % 4 === 0 ? 40 : 4));
     const [filter, fits] = pick(filters);
     const mode = pick(['vector', 'boost', 'hybrid', 'hybrid'] as const);
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
-    const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
+    const query: NaiveQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...filter })}`;
     const [one, three] = await Promise.all(
       servers.map((server) => ask(server, { q, mode, k: query.k, ...filter, ...(fusion && { fusion }) })),
@@ -149,17 +149,17 @@ test('a random collection', async () => {
     (await chunksFor(servers[0] as TestServer, 'sea')).length > 200,
     'more chunks than the depth of the rankings',
   );
-  await assertLikeTwin(60, 'after ingest');
+  await assertLikeNaive(60, 'after ingest');
 });
 
 test('the same after random replacements and deletions', async () => {
   for (let i = 0; i < 60; i++) await (prng.int(3) === 0 ? remove : put)(`D${prng.int(DOCUMENTS)}`);
-  await assertLikeTwin(40, 'after churn');
+  await assertLikeNaive(40, 'after churn');
 });
 
 test('and after the death of a worker', async () => {
   const server = servers[1] as TestServer;
   await server.parts.shards.kill(1);
   await ready(server);
-  await assertLikeTwin(30, 'after a death');
+  await assertLikeNaive(30, 'after a death');
 });
