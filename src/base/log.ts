@@ -8,8 +8,8 @@ export interface Log {
 }
 
 /** Sent by each worker when it has loaded: its thread id. */
-export interface LoadedNote {
-  loaded: number;
+export interface ReadyNote {
+  ready: number;
 }
 
 /** A log line that a worker sends to the front thread. */

@@ -4,13 +4,13 @@ import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, threadId } from 'node:worker_threads';
-import type { LoadedNote, LogNote } from './log.js';
+import type { LogNote, ReadyNote } from './log.js';
 
 /**
  * Must be the last step of loading a worker: a thread must not be terminated while it loads (src/pool/worker-pool.ts).
  */
-export function noteLoaded(): void {
-  parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+export function noteReady(): void {
+  parentPort?.postMessage({ ready: threadId } satisfies ReadyNote);
 }
 
 /** Writes a line to the log of the front thread. */

@@ -238,6 +238,6 @@ function failQueues({ reads, writes }: OwnedShard): void {
 /** A worker that is down, or hangs while loading, has nothing to close. */
 async function closeShard(owned: OwnedShard): Promise<void> {
   const { worker } = owned;
-  if ((await worker.whenLoaded()) && owned.state !== 'down') await worker.run([], { name: 'close' }).catch(() => {});
+  if ((await worker.whenReady()) && owned.state !== 'down') await worker.run([], { name: 'close' }).catch(() => {});
   await worker.end();
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { MessagePort, ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError, type ErrorCode, type Result } from '../api/errors.js';
-import type { LoadedNote, Log, LogNote } from '../base/log.js';
+import type { Log, LogNote, ReadyNote } from '../base/log.js';
 import type { PendingRequest } from './request-queue.js';
 
 const RECHECK_MS = 5;
@@ -46,7 +46,7 @@ interface WorkerPoolOptions {
 export class WorkerPool {
   private piscina: Piscina | undefined;
   /** The ids of the threads that have loaded their program. */
-  private readonly loaded = new Set<number>();
+  private readonly readyThreads = new Set<number>();
   private hasEnded = false;
 
   constructor(private readonly options: WorkerPoolOptions) {
@@ -65,9 +65,9 @@ export class WorkerPool {
   }
 
   /** Resolves to true when all threads have loaded their program, to false if one has not done so after ten seconds. */
-  async whenLoaded(): Promise<boolean> {
+  async whenReady(): Promise<boolean> {
     const untilMs = performance.now() + LOAD_MS_MAX;
-    while (this.threads.some(({ threadId }) => threadId > 0 && !this.loaded.has(threadId))) {
+    while (this.threads.some(({ threadId }) => threadId > 0 && !this.readyThreads.has(threadId))) {
       if (performance.now() > untilMs) return false;
       await sleep(RECHECK_MS);
     }
@@ -76,7 +76,7 @@ export class WorkerPool {
 
   /** Terminates the threads, as a crash would; they are replaced. */
   async kill(): Promise<void> {
-    await this.whenLoaded();
+    await this.whenReady();
     await Promise.all(this.threads.map((thread) => thread.terminate()));
   }
 
@@ -86,7 +86,7 @@ export class WorkerPool {
    */
   async end(): Promise<void> {
     this.hasEnded = true;
-    await this.whenLoaded();
+    await this.whenReady();
     await this.piscina?.destroy();
   }
 
@@ -118,8 +118,8 @@ export class WorkerPool {
     });
     piscina.on('workerDestroy', () => this.options.destroyed?.());
     piscina.on('error', (error: Error) => log.error({ fault: error.stack }, `${name} died`));
-    piscina.on('message', ({ loaded, level, fields = {}, message = '' }: Partial<LoadedNote & LogNote>) => {
-      if (loaded !== undefined) this.loaded.add(loaded);
+    piscina.on('message', ({ ready, level, fields = {}, message = '' }: Partial<ReadyNote & LogNote>) => {
+      if (ready !== undefined) this.readyThreads.add(ready);
       if (level) log[level](fields, message);
     });
     return piscina;
@@ -135,7 +135,7 @@ export class WorkerPool {
     const { threadId } = worker;
     port.on('messageerror', () => void worker.terminate());
     worker.once('exit', () => {
-      this.loaded.delete(threadId);
+      this.readyThreads.delete(threadId);
       this.options.exited?.(threadId);
     });
   }

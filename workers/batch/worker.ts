@@ -3,7 +3,7 @@
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
-import { noteLoaded, reportMemory, yieldToSearches } from '../../src/base/thread.js';
+import { noteReady, reportMemory, yieldToSearches } from '../../src/base/thread.js';
 import type {
   BatchWorkerStart,
   LineSlice,
@@ -18,7 +18,7 @@ import { resultOf } from '../result.js';
 import { prepareDocument, prepareLines as prepareSlice, sliceBatch } from './commands.js';
 
 yieldToSearches();
-noteLoaded();
+noteReady();
 
 export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Result<PrepareAnswer>> {
   return reported(report, () => prepareDocument(request, workerData as BatchWorkerStart), sharedIn);

@@ -3,7 +3,7 @@
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
-import { noteForLog, noteLoaded, yieldToSearches } from '../../src/base/thread.js';
+import { noteForLog, noteReady, yieldToSearches } from '../../src/base/thread.js';
 import { loadModels } from '../../src/embedding/load.js';
 import type { EmbedRequest, EmbedWorkerStart } from '../../src/embedding/messages.js';
 import { resultOf } from '../result.js';
@@ -13,7 +13,7 @@ const start = workerData as EmbedWorkerStart;
 // The priority is lowered before the models load, because the threads that they start inherit it.
 if (start.role === 'documents') yieldToSearches();
 const models = await loadModels(start, noteForLog);
-noteLoaded();
+noteReady();
 
 export function run(request: EmbedRequest): Promise<Result<Answer>> {
   return resultOf(() => answer(models, request), movedIn);

@@ -5,14 +5,14 @@ import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
 import { ReadGate } from '../../src/base/read-gate.js';
-import { endThread, internalErrorOf, noteForLog, noteLoaded, takesOver } from '../../src/base/thread.js';
+import { endThread, internalErrorOf, noteForLog, noteReady, takesOver } from '../../src/base/thread.js';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
 import { QueryLogStore } from '../../src/storage/query-log.js';
 import { attempt, LogCommands } from './commands.js';
 
 const { directory, bounds, starts, meters, readGates } = workerData as LogWorkerStart;
 let commands: LogCommands | undefined;
-noteLoaded();
+noteReady();
 
 /**
  * Runs one batch; the results are in the order of the commands. A failed assertion ends this thread and with it the

@@ -4,14 +4,14 @@
 // threads can run concurrently.
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
-import { endThread, noteLoaded } from '../../src/base/thread.js';
+import { endThread, noteReady } from '../../src/base/thread.js';
 import { resultOf } from '../../src/engine/errors.js';
 import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
 
 const shards = new ShardSet(workerData as SearchWorkerStart);
-noteLoaded();
+noteReady();
 
 /** Runs the searches of one message; the results are in their order. A failed assertion ends this thread. */
 export function run(searches: readonly CollectionSearch[]): Result<SearchResult>[] | Promise<never> {

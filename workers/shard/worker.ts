@@ -4,14 +4,14 @@
 // shard.
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
-import { endThread, noteForLog, noteLoaded, takesOver, yieldToSearches } from '../../src/base/thread.js';
+import { endThread, noteForLog, noteReady, takesOver, yieldToSearches } from '../../src/base/thread.js';
 import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
 import { Commands } from './commands.js';
 
 yieldToSearches();
 const start = workerData as ShardWorkerStart;
 const commands = new Commands(start, takesOver(start.starts, start.shard), noteForLog);
-noteLoaded();
+noteReady();
 
 /** Runs one batch; the results are in the order of its commands. A failed assertion ends this thread. */
 export async function run(batch: readonly ShardCommand[]): Promise<Result<ShardAnswer<ShardOp>>[]> {

@@ -21,7 +21,7 @@ test('a worker that breaks while nothing is asked of it has a successor', async 
   const { pool, openings, told } = createPool(() => Promise.resolve());
   await until(() => pool.readyCount === 1, 'the shard is not opened');
   const worker = pool['shards'][0]?.worker;
-  await worker?.whenLoaded();
+  await worker?.whenReady();
   worker?.threads[0]?.postMessage(null);
   await until(() => openings() === 2 && pool.readyCount === 1, 'the shard is not opened again');
   assert.deepEqual(told, ['a shard worker died']);
@@ -55,7 +55,7 @@ test('workers that die in one tick have successors for their own shards, who kno
   const { pool, openings } = createPool(() => Promise.resolve(), undefined, 3);
   await until(() => pool.readyCount === 3, 'the shards are not opened');
   const workers = pool['shards'].map(({ worker }) => worker);
-  await Promise.all(workers.map((worker) => worker.whenLoaded()));
+  await Promise.all(workers.map((worker) => worker.whenReady()));
   const { starts } = workers[0]?.['options'].workerData as { starts: SharedArrayBuffer };
   assert.deepEqual([...new Int32Array(starts)], [1, 1, 1], 'the first workers of all shards');
   await Promise.all([pool.kill(0), pool.kill(2)]);

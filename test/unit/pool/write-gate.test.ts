@@ -9,7 +9,7 @@ const HERE = 1 as CollectionId;
 const THERE = 2 as CollectionId;
 
 /** A promise, and what resolves it. */
-function door(): { opened: Promise<void>; open: () => void } {
+function deferred(): { opened: Promise<void>; open: () => void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
@@ -20,7 +20,7 @@ test('a write that waited for one holder does not fall behind one that came whil
   const passed: string[] = [];
   const pass = (name: string, place: CollectionId | undefined = HERE): Promise<void> =>
     gate.shared(place, async () => void passed.push(name));
-  const [one, all] = [door(), door()];
+  const [one, all] = [deferred(), deferred()];
   const holding = gate.exclusive(HERE, () => one.opened);
   const first = pass('first');
   await pass('elsewhere', THERE);
@@ -39,7 +39,7 @@ test('a write that waited for one holder does not fall behind one that came whil
 
 test('who holds has waited for the writes that passed before, and none passes till it is over', async () => {
   const gate = new WriteGate();
-  const [write, hold] = [door(), door()];
+  const [write, hold] = [deferred(), deferred()];
   const told: string[] = [];
   const writing = gate.shared(HERE, () => write.opened.then(() => void told.push('written')));
   const holding = gate.exclusive(HERE, () => hold.opened.then(() => void told.push('held')));

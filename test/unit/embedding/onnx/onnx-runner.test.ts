@@ -1,5 +1,5 @@
 // Real models through the runner: agreement with reference vectors, which output is taken, prefixes, matryoshka
-// dimensions, truncation, texts in company against the same ones alone, and each way a graph can be unfit.
+// dimensions, truncation, texts in a batch against the same ones alone, and each way a graph can be unfit.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -91,7 +91,7 @@ for (const [name, model, seed] of [
   });
 }
 
-test('int8: in company the same bits as alone', unlessThere(MINILM), async () => {
+test('int8: in a batch the same bits as alone', unlessThere(MINILM), async () => {
   const { rows } = await openModel({ path: MINILM, file: 'onnx/model_quantized.onnx' });
   const texts = randomTexts(6, 20, 20);
   const together = await rows(texts);
