@@ -19,6 +19,7 @@ const STEPS = {
   'types of the kernel': 'tsc -p src/engine/kernel --noEmit',
   'types of the reader of numbers': 'tsc -p src/base/assembly --noEmit',
   'tables of the docs': 'node scripts/docs-tables.mjs --check',
+  words: 'node scripts/words.mjs',
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
