@@ -85,7 +85,7 @@ test('a Dense module makes the vector of the graph necessary, and tells its leng
   const files = { 'modules.json': modules, '2_Dense/config.json': { in_features: 32, out_features: 24 } };
   const { ownVector, modelDim } = read(files);
   assert.deepEqual({ ownVector, modelDim }, { ownVector: 'always', modelDim: 24 });
-  assert.throws(() => read(files, { pooling: 'cls' }), /Dense behind its pooling/);
+  assert.throws(() => read(files, { pooling: 'cls' }), /Dense after its pooling/);
 });
 
 const LENGTHS: readonly (readonly [string, Record<string, unknown>, Partial<ModelFolderOptions>, number])[] = [
