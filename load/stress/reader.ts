@@ -263,7 +263,7 @@ type Finder = [what: string, bitmap: () => Uint32Array, fits: (chunk: readonly s
 
 function find(textIndex: TextIndex, prng: Prng, contents: Contents): Asked {
   const [one, other] = [randomWord(prng.next), randomWord(prng.next)];
-  const finders = [...findersOfTerms(textIndex, one, other), ...findersOfSegments(textIndex, one)];
+  const finders = [...findersOfTerms(textIndex, one, other), ...findersOfPieces(textIndex, one)];
   const [what, find, fits] = finders[prng.int(finders.length)] as Finder;
   const bitmap = find();
   return {
@@ -291,7 +291,7 @@ function findersOfTerms(textIndex: TextIndex, one: string, other: string): Finde
   ];
 }
 
-function findersOfSegments(textIndex: TextIndex, one: string): Finder[] {
+function findersOfPieces(textIndex: TextIndex, one: string): Finder[] {
   const [start, piece] = [one.slice(0, 2), one.slice(1, 3)];
   return [
     [
@@ -326,7 +326,7 @@ function ask(view: SegmentView, published: number): Asked {
 }
 
 /** undefined where memory has no room for what the question takes. */
-function searchIfMemory(view: SegmentView): Asked | undefined {
+function searchUnlessFull(view: SegmentView): Asked | undefined {
   try {
     return ask(view, kernel.publishedRowVersion());
   } catch (error) {
@@ -352,7 +352,7 @@ function searchSome(): { answered: Answered[]; incarnation: number } {
     const view = kernel.view(collection);
     if (view && prng.int(4) === 0) Atomics.wait(pause, 0, 0, 4 * prng.next());
     for (let i = 0; view && i < QUESTIONS; i++) {
-      const asked = searchIfMemory(view);
+      const asked = searchUnlessFull(view);
       if (!asked) break;
       // In this order: a time that was quiet until then has not gone on.
       const after = world.get(CLOCK);

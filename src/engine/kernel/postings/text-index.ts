@@ -1,4 +1,4 @@
-// The root of a run's text index: its counts, the length of every chunk, the mutable run, the list of frozen runs, and
+// The root of a segment's text index: its counts, the length of every chunk, the mutable run, the list of frozen runs, and
 // the current merge. docs/internals/text-index.md explains how these work together. The owner writes; what other
 // threads read is published by one atomic store.
 import { TEXT_LENGTHS, TEXT_MUTABLE } from '../../memory/layout';
