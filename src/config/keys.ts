@@ -189,26 +189,26 @@ const SETTINGS = {
   },
   limits: {
     batchBytesMax: key(
-      'limits.json_bytes_max',
+      'limits.max_json_bytes',
       integer(1024, 2 ** 30),
       32 * MIB,
       'Largest JSON batch, and largest line of NDJSON. Other JSON bodies are limited to 256 KiB, plus 2 MiB for the vector of a search, and MCP messages to 1 MiB, or to this value if it is less.',
     ),
-    fileBytesMax: key('limits.file_bytes_max', integer(1024, 2 ** 31), 512 * MIB, 'Largest ingest body: file or JSON.'),
+    fileBytesMax: key('limits.max_file_bytes', integer(1024, 2 ** 31), 512 * MIB, 'Largest ingest body: file or JSON.'),
     archiveBytesMax: key(
-      'limits.archive_bytes_max',
+      'limits.max_archive_bytes',
       integer(1024, 2 ** 50),
       8192 * MIB,
       'Largest archive that a tenant may restore. There is no limit for the admin.',
     ),
     metadataBytesMax: key(
-      'limits.metadata_bytes_max',
+      'limits.max_metadata_bytes',
       integer(64, 2 ** 24),
       64 * 1024,
       'Largest metadata of a document, as JSON.',
     ),
     batchItemsMax: key(
-      'limits.batch_items_max',
+      'limits.max_batch_items',
       integer(1, 1_000_000),
       BATCH_ITEMS_MAX,
       'Maximum number of documents in a JSON batch. NDJSON has no limit.',
@@ -220,7 +220,7 @@ const SETTINGS = {
       'A parser that takes longer is terminated, and the file is rejected with `file_unreadable`.',
     ),
     inFlightMax: key(
-      'limits.in_flight_max',
+      'limits.max_in_flight',
       integer(1, 1_000_000),
       1024,
       'Maximum number of requests in progress; further ones get 503 `overloaded`.',
@@ -492,13 +492,23 @@ export const RETIRED_KEYS: readonly RetiredKey[] = [
   { path: 'threads.batch', kind: integer(1, 256), instead: 'threads' },
   { path: 'search.hit_cache_mb', instead: 'each search worker has 32 MiB' },
   { path: 'search.recall_sample_seconds', instead: 'a search is sampled every minute, while no other is under way' },
-  { path: 'limits.text_bytes_max', instead: 'it is 256 MiB, or half of limits.file_bytes_max where that is more' },
+  { path: 'limits.text_bytes_max', instead: 'it is 256 MiB, or half of limits.max_file_bytes where that is more' },
   { path: 'limits.parse_memory_mb', instead: 'it is 1024' },
   { path: 'limits.held_bytes_max', instead: 'it is 1 GiB' },
   { path: 'limits.body_timeout_seconds', instead: 'it is 10' },
   { path: 'tracing.queue_max', instead: 'it is 4096' },
   { path: 'tracing.timeout_seconds', instead: 'it is 10' },
 ];
+
+/** Keys that have another name now. Their values count, unless the new name is set in the same place. */
+export const RENAMED_KEYS: ReadonlyMap<string, string> = new Map([
+  ['limits.json_bytes_max', 'limits.max_json_bytes'],
+  ['limits.file_bytes_max', 'limits.max_file_bytes'],
+  ['limits.archive_bytes_max', 'limits.max_archive_bytes'],
+  ['limits.metadata_bytes_max', 'limits.max_metadata_bytes'],
+  ['limits.batch_items_max', 'limits.max_batch_items'],
+  ['limits.in_flight_max', 'limits.max_in_flight'],
+]);
 
 /** The environment variable of a key: SHEAF_SERVER__PORT for `server.port`. */
 export const envNameOf = (path: string): string => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`;
@@ -509,3 +519,6 @@ export function retirementOf({ path, kind, instead }: RetiredKey): string {
     ? `${name} will be removed in release ${RETIRED_UNTIL}; use ${instead} instead`
     : `${name} no longer has any effect: ${instead}; remove it`;
 }
+
+export const renamingOf = (path: string, now: string): string =>
+  `${path} (${envNameOf(path)}) is called ${now} (${envNameOf(now)}) now; the old name will be removed in release ${RETIRED_UNTIL}`;

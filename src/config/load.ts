@@ -10,9 +10,11 @@ import { checkDefault } from './embedders.js';
 import {
   CONFIG_KEYS,
   type ConfigKey,
+  RENAMED_KEYS,
   RETIRED_KEYS,
   type RetiredKey,
   envNameOf,
+  renamingOf,
   retirementOf,
   settingsOf,
 } from './keys.js';
@@ -24,20 +26,25 @@ const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API
 
 type AnyKey = ConfigKey | RetiredKey;
 const KEYS: ReadonlyMap<string, AnyKey> = new Map([...CONFIG_KEYS, ...RETIRED_KEYS].map((key) => [key.path, key]));
-const KEYS_BY_VARIABLE: ReadonlyMap<string, AnyKey> = new Map(
-  Array.from(KEYS.values(), (key) => [envNameOf(key.path), key]),
+const PATHS_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
+  [...KEYS.keys(), ...RENAMED_KEYS.keys()].map((path) => [envNameOf(path), path]),
 );
+/** The key that `path` names, by its name of now or an earlier one. */
+const keyOf = (path: string): AnyKey | undefined => KEYS.get(RENAMED_KEYS.get(path) ?? path);
 const isRetired = (key: AnyKey): key is RetiredKey => 'instead' in key;
 
 /**
  * Reads the file `SHEAF_CONFIG`, or ./sheaf.yaml if it exists, and the environment. `warn` is called with a line for
- * each retired key that is set. Throws ConfigError.
+ * each retired or renamed key that is set. Throws ConfigError.
  */
 export function readConfig(env: NodeJS.ProcessEnv, warn: (message: string) => void = () => undefined): Config {
   const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
   if (env.SHEAF_CONFIG !== undefined && !existsSync(file))
     throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
-  const given = new Map<string, unknown>([...(existsSync(file) ? readFile(file) : []), ...readEnv(env)]);
+  const sources = [existsSync(file) ? readFile(file) : [], [...readEnv(env)]];
+  const given = new Map<string, unknown>(sources.flatMap(currentNames));
+  for (const [path, now] of RENAMED_KEYS)
+    if (sources.flat().some(([name]) => name === path)) warn(renamingOf(path, now));
   const retired = new Map<string, number>();
   for (const key of RETIRED_KEYS) {
     if (!given.has(key.path)) continue;
@@ -49,6 +56,15 @@ export function readConfig(env: NodeJS.ProcessEnv, warn: (message: string) => vo
   );
   const has = (path: string): boolean => given.has(path);
   return checkedTogether(deriveConfig(settings, { has, retired: (path) => retired.get(path) }, env));
+}
+
+/** The entries of a source by today's names of keys; if both names of a key are set, the new one is last and counts. */
+function currentNames(entries: readonly [string, unknown][]): [string, unknown][] {
+  const renamed = entries.flatMap(([path, value]): [string, unknown][] => {
+    const now = RENAMED_KEYS.get(path);
+    return now === undefined ? [] : [[now, value]];
+  });
+  return [...renamed, ...entries.filter(([path]) => !RENAMED_KEYS.has(path))];
 }
 
 const valueOf = <T>(path: string, kind: ConfigKey<T>['kind'], value: unknown): T =>
@@ -64,7 +80,7 @@ function readFile(file: string): [string, unknown][] {
   if (tree === null || tree === undefined) return [];
   if (typeof tree !== 'object' || Array.isArray(tree)) throw new ConfigError(`${file} should be a mapping of keys`);
   const values = [...flatten(tree as Record<string, unknown>, '')];
-  const unknown = values.find(([path]) => !KEYS.has(path));
+  const unknown = values.find(([path]) => !keyOf(path));
   if (unknown)
     throw new ConfigError(`${unknown[0]} is not a configuration key; docs/operations/configuration.md lists them`);
   return values;
@@ -81,19 +97,20 @@ function* flatten(tree: Record<string, unknown>, prefix: string): Generator<[str
 function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
   for (const [name, given] of Object.entries(env)) {
     if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || given === undefined) continue;
-    const key = KEYS_BY_VARIABLE.get(name);
+    const path = PATHS_BY_VARIABLE.get(name);
+    const key = path !== undefined && keyOf(path);
     if (!key) throw new ConfigError(`${name} is not a configuration key; docs/operations/configuration.md lists them`);
-    yield [key.path, fromText(key, given)];
+    yield [path, fromText(name, key, given)];
   }
 }
 
 /** Texts are not parsed, so that secrets that look like numbers stay texts. */
-function fromText({ path, kind }: AnyKey, given: string): unknown {
+function fromText(variable: string, { kind }: AnyKey, given: string): unknown {
   if (!kind || kind.isText) return given;
   try {
     return parseYaml(given);
   } catch {
-    throw new ConfigError(`${envNameOf(path)} is neither a number nor YAML: ${given}`);
+    throw new ConfigError(`${variable} is neither a number nor YAML: ${given}`);
   }
 }
 
@@ -143,7 +160,8 @@ export function configExample(settings: readonly string[]): string {
 
 function settingOf(setting: string): [string, unknown] {
   const at = setting.indexOf('=');
-  const path = setting.slice(0, Math.max(0, at)).trim();
+  const name = setting.slice(0, Math.max(0, at)).trim();
+  const path = RENAMED_KEYS.get(name) ?? name;
   const key = KEYS.get(path);
   if (!key)
     throw new ConfigError(`--set ${setting} is not a configuration key: write KEY=VALUE, such as server.port=9000`);

@@ -106,7 +106,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   reranker_unavailable: 'Leave the reranker empty, or try again once it answers.',
   search_mode_requires_text: 'Use mode vector to search by a vector.',
   collection_conflict: 'Choose another name.',
-  file_too_large: 'Split the file, or raise “limits.file_bytes_max” in the configuration.',
+  file_too_large: 'Split the file, or raise “limits.max_file_bytes” in the configuration.',
   collection_limit_reached: 'The tenant has reached its limit of collections: delete one, or ask for a higher quota.',
   chunk_limit_reached: 'The collection has reached its limit of chunks: delete documents, or ask for a higher quota.',
   not_ready: 'The server is starting. Try again in a few seconds.',

@@ -8,7 +8,7 @@ import type { QueueMetrics } from './pool-metrics.js';
 
 /**
  * Maximum number of requests that wait for a shard, a search or an embedder; beyond it, the server sheds load. It
- * exceeds what the default `limits.in_flight_max` requests can ask for at a time.
+ * exceeds what the default `limits.max_in_flight` requests can ask for at a time.
  */
 export const REQUESTS_WAITING_MAX = 8192;
 

@@ -167,7 +167,7 @@ test('a body that breaks off leaves nothing', async () => {
 });
 
 test('an archive over the limit of a tenant', async () => {
-  const small = await startTestServer({ SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '2048' });
+  const small = await startTestServer({ SHEAF_LIMITS__MAX_ARCHIVE_BYTES: '2048' });
   const { status, json } = await upload(small, 'POST', TARGET, Buffer.concat([good, Buffer.alloc(2_000_000)]));
   assert.deepEqual([status, json.code, json.details], [413, 'archive_too_large', { limit_bytes: 2048 }]);
   assert.equal((await upload(small, 'POST', '/v1/admin/collections/acme/docs/archive', good)).status, 200);

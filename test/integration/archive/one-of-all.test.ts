@@ -134,7 +134,7 @@ test('by the command line, with a remedy where it is not there', async () => {
 });
 
 test('by the multipart form of any client, within the limit of a tenant', async () => {
-  const small = await startTestServer({ ...auth, SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '2048' });
+  const small = await startTestServer({ ...auth, SHEAF_LIMITS__MAX_ARCHIVE_BYTES: '2048' });
   const refused = await small.call('POST', '/v1/collections/acme/docs/archive', fileForm('all.zip', everything), OWN);
   assert.deepEqual([refused.status, refused.json.code], [413, 'archive_too_large']);
   assert.deepEqual([server.faults, small.faults], [[], []]);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { UUID_V7 } from '../../kit/conformance/shapes.js';
 import { fileForm, refused, startTestServer, type Answer } from '../../kit/server.js';
 
-const { call } = await startTestServer({ SHEAF_LIMITS__METADATA_BYTES_MAX: '4096' });
+const { call } = await startTestServer({ SHEAF_LIMITS__MAX_METADATA_BYTES: '4096' });
 const base = '/v1/collections/rules';
 const documents = `${base}/docs/documents`;
 const batch = (items: unknown, collection = 'docs'): Promise<Answer> =>

@@ -136,7 +136,7 @@ test('a quota of collections or chunks that is used up is 429 with its code', as
 });
 
 test('errors for the client under load carry Retry-After: a server with all its places taken, a dead shard, a dead embedder', async () => {
-  const small = await setStage({ SHEAF_LIMITS__IN_FLIGHT_MAX: '1' });
+  const small = await setStage({ SHEAF_LIMITS__MAX_IN_FLIGHT: '1' });
   const held = await holdRequests(small.server, 1);
   try {
     const overloaded = await until(

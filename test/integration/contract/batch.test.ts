@@ -5,8 +5,8 @@ import { createPrng } from '../../../src/base/prng.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({
-  SHEAF_LIMITS__BATCH_ITEMS_MAX: '1500',
-  SHEAF_LIMITS__METADATA_BYTES_MAX: '1024',
+  SHEAF_LIMITS__MAX_BATCH_ITEMS: '1500',
+  SHEAF_LIMITS__MAX_METADATA_BYTES: '1024',
 });
 const { call } = server;
 const base = '/v1/collections/acme';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';
 
-const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '1048576' });
+const server = await startTestServer({ SHEAF_LIMITS__MAX_JSON_BYTES: '1048576' });
 const { call, url } = server;
 const path = (name: string): string => `/v1/collections/acme/${name}/documents:batch`;
 const ndjson = { 'content-type': 'application/x-ndjson', 'x-request-id': 'lines-1' };

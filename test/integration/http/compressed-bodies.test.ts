@@ -6,7 +6,7 @@ import zlib, { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { startTestServer, type Answer } from '../../kit/server.js';
 
 const docs = '/v1/collections/acme/docs';
-const server = await startTestServer({ SHEAF_LIMITS__FILE_BYTES_MAX: '2000000' });
+const server = await startTestServer({ SHEAF_LIMITS__MAX_FILE_BYTES: '2000000' });
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer };
 const CODERS: Record<string, (bytes: Uint8Array) => Buffer> = {
   gzip: (bytes) => gzipSync(bytes),

@@ -7,7 +7,7 @@ import { ingestLines } from '../../../src/service/ingest/ndjson.js';
 import type { ItemResult } from '../../../src/service/ingest/batch.js';
 import { startTestServer } from '../../kit/server.js';
 
-const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '100000' });
+const server = await startTestServer({ SHEAF_LIMITS__MAX_JSON_BYTES: '100000' });
 const { call, services } = server;
 const ingest = (name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemResult[]> =>
   ingestLines(services.ingest, asTenant('acme'), asCollectionName(name), body);

@@ -41,10 +41,10 @@ export async function setStages(): Promise<Stages> {
     ),
     tight: await setStage({
       ...common,
-      SHEAF_LIMITS__JSON_BYTES_MAX: '1024',
-      SHEAF_LIMITS__FILE_BYTES_MAX: '1024',
-      SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '65536',
-      SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX),
+      SHEAF_LIMITS__MAX_JSON_BYTES: '1024',
+      SHEAF_LIMITS__MAX_FILE_BYTES: '1024',
+      SHEAF_LIMITS__MAX_ARCHIVE_BYTES: '65536',
+      SHEAF_LIMITS__MAX_IN_FLIGHT: String(IN_FLIGHT_MAX),
     }).catch(failed),
     spent: await setStage({ ...common, ...ONE_REQUEST }, 'other').catch(failed),
   };

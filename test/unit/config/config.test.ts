@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Config } from '../../../src/config/config.js';
-import { CONFIG_KEYS, RETIRED_KEYS, RETIRED_UNTIL, envNameOf } from '../../../src/config/keys.js';
+import { CONFIG_KEYS, RENAMED_KEYS, RETIRED_KEYS, RETIRED_UNTIL, envNameOf } from '../../../src/config/keys.js';
 import { readConfig } from '../../../src/config/load.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sheaf-config-'));
@@ -152,6 +152,29 @@ for (const key of RETIRED_KEYS) {
   });
 }
 
+for (const [path, now] of RENAMED_KEYS) {
+  test(`${path} is called ${now} now: the old name counts with a warning, and gives way to the new one`, () => {
+    const [oldYaml, newYaml] = [path, now].map(
+      (name) => (value: number) => `${name.replace('.', ':\n  ')}: ${value}\n`,
+    );
+    const inFile = warned(oldYaml!(5000));
+    const inEnv = warned('', { [envNameOf(path)]: '5000' });
+    const inBoth = warned(oldYaml!(4000), { [envNameOf(path)]: '5000' });
+    for (const { config, warnings } of [inFile, inEnv, inBoth]) {
+      assert.equal(warnings.length, 1);
+      for (const part of [path, envNameOf(path), now, envNameOf(now), RETIRED_UNTIL])
+        assert.ok(warnings[0]?.includes(part), warnings[0]);
+      assert.deepEqual(config, withFile(newYaml!(5000)));
+    }
+    assert.deepEqual(warned(newYaml!(5000), { [envNameOf(path)]: '6000' }).config, withFile(newYaml!(6000)));
+    assert.deepEqual(
+      warned('', { [envNameOf(now)]: '6000', [envNameOf(path)]: '5000' }).config,
+      withFile(newYaml!(6000)),
+    );
+    assert.throws(() => withFile('', { [envNameOf(path)]: 'many' }), { name: 'ConfigError' });
+  });
+}
+
 test('the retired keys of threads still count, one by one, and before `threads`', () => {
   const threads = (yaml: string, env: Record<string, string> = {}): unknown => {
     const { search, batch, embed } = withFile(yaml, env).threads;
@@ -170,8 +193,8 @@ test('the retired keys of threads still count, one by one, and before `threads`'
 test('the text of a file has half the bound of a file, where that is more than 256 MiB', () => {
   const textBytesMax = (yaml: string): number => withFile(yaml).tuning.textBytesMax;
   assert.equal(textBytesMax(''), 2 ** 28);
-  assert.equal(textBytesMax('limits:\n  file_bytes_max: 2048\n'), 2 ** 28);
-  assert.equal(textBytesMax('limits:\n  file_bytes_max: 1073741824\n'), 2 ** 29);
+  assert.equal(textBytesMax('limits:\n  max_file_bytes: 2048\n'), 2 ** 28);
+  assert.equal(textBytesMax('limits:\n  max_file_bytes: 1073741824\n'), 2 ** 29);
 });
 
 test('retired keys are no keys any more, and go with the release that is named', () => {

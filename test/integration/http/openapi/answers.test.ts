@@ -10,7 +10,7 @@ const server = await startTestServer({
   SHEAF_AUTH__MODE: 'static',
   SHEAF_AUTH__ADMIN_KEY: 'root',
   SHEAF_AUTH__KEYS: '[{"name":"web","tenant":"acme","key":"acme-key"}]',
-  SHEAF_LIMITS__FILE_BYTES_MAX: '2000000',
+  SHEAF_LIMITS__MAX_FILE_BYTES: '2000000',
 });
 const judge = new SpecJudge((await server.call('GET', '/openapi.json')).json as unknown as Spec);
 
