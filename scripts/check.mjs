@@ -20,6 +20,7 @@ const STEPS = {
   'types of the reader of numbers': 'tsc -p src/base/assembly --noEmit',
   'tables of the docs': 'node scripts/docs-tables.mjs --check',
   words: 'node scripts/words.mjs',
+  'thread rules': 'node scripts/thread-rules.mjs',
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -1,6 +1,6 @@
 // The query log in LMDB: the searches of each collection by time, an index from query id to collection, and the size of
-// each collection's log. An append and the removals it causes are one commit; larger changes run in bounded steps. Used
-// by the log worker only.
+// each collection's log. An append and the removals it causes are one commit; larger changes run in bounded steps. The
+// store runs in the log worker; archives and repairs read its tables.
 import { createHash } from 'node:crypto';
 import type { CollectionId } from '../api/ids.js';
 import type { StoreMeter } from '../base/meters.js';
