@@ -40,11 +40,11 @@ function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key: key }
  * requires, or if the collection was switched since it was looked up. A deleted collection is left to the shard to
  * reject.
  */
-function dualWrites(
+function dualWritesOf(
   { catalog, shadows, nowMs }: PutContext,
   collection: Collection,
   { space, vectors, others }: SpaceRows,
-): { targets?: DualWrite[] } {
+): { dualWrites?: DualWrite[] } {
   const live = catalog.findByLog(logIdOf(collection));
   if (live && live.id !== collection.id) throw collectionChanged();
   const targets = shadows.dualWriteTargets(collection.id, nowMs());
@@ -55,7 +55,7 @@ function dualWrites(
     if (own === null && mode === 'require') throw collectionChanged();
     return { collection: refOf(shadow), vectors: own };
   });
-  return { targets: writes };
+  return { dualWrites: writes };
 }
 
 /** A document with its vectors, as `put` takes it. */
@@ -81,14 +81,14 @@ export async function putDocument(
   const shard = shardOf(docid, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
   if (chunksMax === Infinity)
-    return shards.request(shard, 'put', { ...put, ...dualWrites(context, collection, ready) });
+    return shards.request(shard, 'put', { ...put, ...dualWritesOf(context, collection, ready) });
   const count = async (): Promise<number> => (await countCollection(context, collection)).chunks;
   return chunkLedger.add(collection.id, {
     chunks,
     chunksMax,
     count,
     send: (chunksLeft) =>
-      shards.request(shard, 'put', { ...put, chunksLeft, ...dualWrites(context, collection, ready) }),
+      shards.request(shard, 'put', { ...put, chunksLeft, ...dualWritesOf(context, collection, ready) }),
   });
 }
 
@@ -111,7 +111,7 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     ends,
     chunks,
     vectors: rowsIn(group, collection),
-    ...dualWrites(context, collection, group),
+    ...dualWritesOf(context, collection, group),
   };
   const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
   // The group is one commit, so an internal error is the same for all documents.
