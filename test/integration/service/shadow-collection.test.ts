@@ -94,6 +94,24 @@ test('a switch changes what is found at once, keeps the log, and what had the na
   assert.deepEqual(again.faults, []);
 });
 
+test('documents that are put and deleted while there is a shadow collection are so in it: one, a batch, and back', async () => {
+  const server = await startWithDocuments();
+  const { call } = server;
+  const { store } = server.services.collections;
+  const before = live(store);
+  const shadow = await stageOne(store, 'reindex');
+  assert.equal((await call('POST', `${BASE}/documents`, { docid: 'c', vector: [0.6, 0.8] })).status, 201);
+  const batch = ['d', 'e'].map((docid) => ({ docid, vector: [0.8, 0.6] }));
+  assert.equal((await call('POST', `${BASE}/documents:batch`, { documents: batch })).status, 201);
+  assert.equal((await call('DELETE', `${BASE}/documents/e`)).status, 200);
+  await switchCollection(store, shadow.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
+  assert.deepEqual((await found(server)).toSorted(), ['c::0', 'd::0', 'n::0']);
+  assert.equal((await call('POST', `${BASE}/documents`, { docid: 'f', vector: [1, 0] })).status, 201);
+  await switchCollection(store, before.id, { expect: shadow.id });
+  assert.deepEqual((await found(server)).toSorted(), ['a::0', 'b::0', 'c::0', 'd::0', 'f::0']);
+  assert.deepEqual(server.faults, []);
+});
+
 test('a rename and a delete that meet a switch happen behind it: the collection is there all the time', async () => {
   const server = await startWithDocuments();
   const { call } = server;
