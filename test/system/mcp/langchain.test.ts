@@ -45,7 +45,7 @@ async function checkFindings(command: string, args: readonly string[]): Promise<
   const schemas = tools?.value as Record<string, { properties: Record<string, object> }>;
   assert.deepEqual(Object.keys(schemas), ['search', 'read_chunk', 'list_collections', 'ingest']);
   assert.match(JSON.stringify(schemas.search?.properties.filters), /"type":"object".*metadata match/);
-  assert.match(JSON.stringify(schemas.ingest?.properties.metadata), /"type":"object".*filter searches/);
+  assert.match(JSON.stringify(schemas.ingest?.properties.metadata), /"type":"object".*searches can filter/);
   assert.equal(stored?.value, 'Stored nemo in sea: 1 chunk.');
   assert.match(String(hit?.value), /^1\. \[nemo::chunk_0\].*\nCaptain Nemo\.$/s);
   assert.match(String(chunk?.value), /\[nemo::chunk_0\] \(asked for\)\nCaptain Nemo\.$/);
