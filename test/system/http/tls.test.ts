@@ -71,13 +71,22 @@ test('requests, large replies, streams and lines over TLS', { skip }, async (t) 
   const pieces = async function* (): AsyncGenerator<Buffer> {
     for (let at = 0; at < big.length; at += 300_000) yield big.subarray(at, at + 300_000);
   };
+  // A piece of a body is good until the next is asked for, and a reply gathers several.
+  const copies = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+    for await (const piece of body) yield Buffer.from(piece);
+  };
   const routes = [
     route('POST', '/json', measure),
     route('GET', '/big', () => ({ status: 200, bytes: big, contentType: 'text/plain' })),
     route('GET', '/stream', () => ({ status: 200, stream: pieces(), contentType: 'text/plain' })),
-    route('POST', '/echo', (r) => ({ status: 200, stream: r.body.stream(), contentType: 'application/x-ndjson' }), {
-      body: 'lines',
-    }),
+    route(
+      'POST',
+      '/echo',
+      (r) => ({ status: 200, stream: copies(r.body.stream()), contentType: 'application/x-ndjson' }),
+      {
+        body: 'lines',
+      },
+    ),
   ];
   const probe = await startProbe(t, routes, { jsonBytesMax: 20_000_000 }, { tls });
   const url = `https://127.0.0.1:${probe.port}`;
