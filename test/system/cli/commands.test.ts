@@ -169,7 +169,11 @@ test('searches are logged, run again, and compared', async () => {
   );
   await sheaf(['docs', 'delete', 'a.md', '-c', 'logged']);
   const changed = await sheaf(['replay', '-c', 'logged', '--min-overlap', '0.9']);
-  assert.deepEqual([changed.code, /mean overlap 0\.667, 1 with different hits/.test(changed.out)], [1, true], changed.out);
+  assert.deepEqual(
+    [changed.code, /mean overlap 0\.667, 1 with different hits/.test(changed.out)],
+    [1, true],
+    changed.out,
+  );
   assert.match(
     (await sheaf(['replay', entry.query_id, '-c', 'logged'])).out,
     /^now +before +chunk\n[\s\S]*gone +1 +a\.md::chunk_0/,
