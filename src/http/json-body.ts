@@ -132,13 +132,17 @@ function wordsFor(expected: string): string {
     .replace(/[()]/g, '')
     .split(' | ')
     .filter((word) => word !== 'null' && word !== 'undefined');
-  return words
-    .join(' or ')
-    .replace(/number & Type<"u?int\d+">/g, 'a whole number')
-    .replace(/Minimum<(-?\d+)>/g, 'at least $1')
-    .replace(/Maximum<(-?\d+)>/g, 'at most $1')
-    .replace(/MinLength<(\d+)>/g, 'not empty')
-    .replace(/ & /g, ', ');
+  return (
+    words
+      .join(' or ')
+      // A negative number fails the type before it fails its minimum.
+      .replace(/number & Type<"uint\d+">(?! &)/g, 'a whole number, at least 0')
+      .replace(/number & Type<"u?int\d+">/g, 'a whole number')
+      .replace(/Minimum<(-?\d+)>/g, 'at least $1')
+      .replace(/Maximum<(-?\d+)>/g, 'at most $1')
+      .replace(/MinLength<(\d+)>/g, 'not empty')
+      .replace(/ & /g, ', ')
+  );
 }
 
 function typeFor(expected: string, value: unknown): string {

@@ -168,6 +168,8 @@ test('a 422 says what is wrong with each field', async () => {
     { loc: ['body', 'k'], msg: 'Should be a whole number, at least 1, at most 1000.', type: 'int_type', input: '5' },
     { loc: ['body', 'mode'], msg: 'Should be string.', type: 'string_type', input: 7 },
   ]);
+  const negative = await call('POST', search, { q: 'a', k: -1 });
+  assert.equal(negative.json.error, 'body.k: Should be a whole number, at least 0.');
   assert.deepEqual(
     (await call('POST', search, { q: 'a', k: 0 })).json.detail.map(({ type }: any) => type),
     ['out_of_range'],
