@@ -2,30 +2,16 @@
 // languages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionName, Tenant } from '../../../src/api/ids.js';
-import { type StoredCollection, refOf } from '../../../src/storage/catalog-commands.js';
+import type { CollectionName } from '../../../src/api/ids.js';
+import { refOf } from '../../../src/storage/catalog-commands.js';
 import { Catalog } from '../../../src/service/collections/catalog.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
+import { collectionOf } from '../../kit/records.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-const OLD: Omit<StoredCollection, 'id'> = {
-  tenant: 'acme' as Tenant,
-  name: 'old' as CollectionName,
-  display_name: 'old',
-  created_at: '',
-  chunking: { strategy: 'none' },
-  priority_key: 'p',
-  search_mode: 'vector',
-  service_version: '',
-  schema_version: 1,
-  generation: 1,
-  embedder_type: 'identity',
-  embed_model: '',
-  embedder_config: {},
-  vector_space_key: '',
-  dim: 1,
-};
+/** A record of the time before there were languages and precisions. */
+const { language: _language, precision: _precision, ...OLD } = collectionOf('acme', 'old');
 
 test('a record without a language has that of the instance, then and after a change; others keep theirs', () => {
   const store = CatalogStore.open(tempDirectory(), false);
