@@ -1,4 +1,5 @@
-// Archives over HTTP, and what a collection holds as its interface tells it: to compare one with another.
+// Downloads, changes and restores archives over HTTP, and reads the contents of a collection through the API so that
+// two collections can be compared.
 import { createHash } from 'node:crypto';
 import JSZip from 'jszip';
 import { Packr } from 'msgpackr';
@@ -29,7 +30,10 @@ export const upload = (
   headers: Record<string, string> = {},
 ): Promise<Answer> => call(method, path, fileForm('archive.zip', bytes), headers);
 
-/** Everything that can be read of a collection, but for its name and what differs between two of the same contents. */
+/**
+ * Everything that can be read of a collection, without its name and without the fields that differ between two
+ * collections of the same contents.
+ */
 export async function contentsOf(server: Caller, tenant: string, name: string): Promise<unknown> {
   const base = `/v1/collections/${tenant}/${name}`;
   const { json: detail } = await server.call('GET', `${base}/detail`);
@@ -71,7 +75,7 @@ async function documentOf(server: Caller, base: string, docid: string): Promise<
   };
 }
 
-/** The archive taken apart and put together again by another library, with changes. */
+/** Unpacks the archive with another zip library, applies `change`, and packs it again. */
 export async function rewritten(
   archive: Uint8Array,
   change: (zip: JSZip) => void | Promise<void>,
@@ -83,7 +87,7 @@ export async function rewritten(
 
 const packr = new Packr({ useRecords: false });
 
-/** With another manifest. */
+/** The archive with a changed manifest. */
 export const withManifest = (
   archive: Uint8Array,
   change: (manifest: Record<string, any>) => unknown,
@@ -94,7 +98,7 @@ export const withManifest = (
     zip.file('manifest.json', JSON.stringify(manifest));
   });
 
-/** With other records in a segment, and a manifest that vouches for them. */
+/** The archive with other records in a segment, and a manifest whose counts and checksums match them. */
 export const withRecords = (
   archive: Uint8Array,
   segment: string,

@@ -1,5 +1,6 @@
-// A page in a real Chromium, over its debugging protocol: what it requests, what it complains about, and what stands in
-// it. For tests that skip by name where Debian's package `chromium` is absent.
+// Opens a page in a real Chromium and drives it over the browser's debugging protocol: which URLs the page requests,
+// which errors its console reports, and what it contains. `skip` names the reason where Debian's package `chromium` is
+// absent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,23 +12,23 @@ export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
 );
 
 export interface Page {
-  /** URLs that the page has asked for, in order. */
+  /** URLs that the page has requested, in order. */
   readonly requests: string[];
-  /** Messages of its console at level error, breaches of its content policy among them. */
+  /** Messages of the page's console at level error, including violations of its content security policy. */
   readonly complaints: string[];
-  /** The value of an expression in the page, or of what it promises. Rejects with what it throws. */
+  /** The value of an expression in the page; a promise is awaited. Rejects with what the expression throws. */
   evaluate(expression: string): Promise<unknown>;
-  /** Waits until the expression is true in the page; its value. */
+  /** Waits until the expression is truthy in the page, and resolves with its value. */
   until(expression: string): Promise<unknown>;
-  /** Resolves when the page has loaded anew. */
+  /** Resolves when the page has reloaded. */
   reload(): Promise<void>;
-  /** A command of the debugging protocol, to the page. */
+  /** Sends a command of the debugging protocol to the page. */
   send(method: string, params?: object): Promise<Record<string, any>>;
-  /** Called with each event of the protocol from now on. */
+  /** Calls the listener with each event of the protocol from now on. */
   hear(listener: (method: string, params: Record<string, any>) => void): void;
 }
 
-/** A minute: the machine may be busy with other things. */
+/** A minute of tries, because the machine may be busy with other tests. */
 const TRIES_MAX = 1200;
 
 interface Message {
@@ -40,12 +41,12 @@ interface Message {
 
 type Send = (method: string, params?: object) => Promise<Record<string, any>>;
 
-/** A test, or who else ends what it has begun. */
+/** A test, or whatever else runs hooks when it ends. */
 export interface Ender {
   after(hook: () => Promise<void>): void;
 }
 
-/** Opens a page; the browser ends with the test. `prepare` is done before the page is asked for. */
+/** Opens a page; the browser ends with the test. `prepare` runs before the page navigates to the URL. */
 export async function openPage(
   t: Ender,
   url: string,
@@ -91,7 +92,10 @@ async function evaluateIn(inPage: Send, expression: string): Promise<unknown> {
   return result.value;
 }
 
-/** What throws is not true yet: an element is not there, or the page is being replaced. */
+/**
+ * Evaluates the expression until it is truthy. An exception counts as not yet: an element is missing, or the page is
+ * being replaced.
+ */
 async function untilTrue(
   evaluate: Page['evaluate'],
   expression: string,
@@ -109,9 +113,12 @@ async function untilTrue(
   );
 }
 
-/** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */
+/**
+ * Starts the browser with its protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and
+ * read from descriptor 4.
+ */
 function startBrowser(t: Ender, hear: (message: Message) => void): Send {
-  // Hooks run in the order of their making: the browser has to end before its directory is removed.
+  // Hooks run in the order of their registration: the browser has to end before its directory is removed.
   t.after(() => end());
   const flags = [
     '--headless=new',

@@ -1,5 +1,5 @@
-// The command line in the process of the test: exit code, and what it wrote. A real terminal and signals want a process
-// of its own.
+// Runs the command line within the test's process, and returns its exit code and output. Tests of a real terminal or of
+// signals need a separate process instead.
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runCli, type CliContext } from '../../src/cli/program.js';
@@ -10,7 +10,7 @@ export interface Ran {
   stderr: string;
 }
 
-/** `args` behind `sheaf`. `serve` stands for the command that would start a server. */
+/** Runs `sheaf` with `args`. `serve` replaces the function that would start a server. */
 export async function runInProcess(
   args: readonly string[],
   { env = {}, serve = () => Promise.resolve(0), stdin }: Partial<Pick<CliContext, 'env' | 'serve' | 'stdin'>> = {},

@@ -1,5 +1,4 @@
-// The console in a real browser, used as its user would: clicks, keys, dropped files, screenshots. For the tests
-// below test/ui.
+// Drives the console in a real browser as a user would: clicks, keys, dropped files, screenshots.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,33 +8,34 @@ import { join } from 'node:path';
 import { until } from './until.js';
 import { openPage, type Ender, type Page } from './chromium.js';
 
-/** Lets the nth request through once it has come. */
+/** Lets the nth held request through as soon as it has been sent. */
 interface LetThrough {
   (nth: number): Promise<void>;
-  /** Resolves when the nth has come, and holds it on. */
+  /** Resolves when the nth request has been sent, and keeps holding it. */
   arrived(nth: number): Promise<void>;
 }
 
 export interface ConsolePage extends Page {
-  /** Waits until an element fits the selector, and has the text where one is given; then its text. */
+  /**
+   * Waits until an element matches the selector and contains the text, if one is given; resolves with the element's
+   * text.
+   */
   shows(selector: string, text?: string): Promise<string>;
-  /** Waits until it is there and takes clicks, and clicks it. */
+  /** Waits until the element is there and enabled, and clicks it. */
   click(selector: string, text?: string): Promise<void>;
-  /** Fills a field as typing would. */
+  /** Fills a field by text input, as typing would. */
   fill(selector: string, value: string): Promise<void>;
-  /** Chooses of a list by value, once it is in the list. */
+  /** Chooses an option of a list by its value, once the list has it. */
   choose(selector: string, value: string): Promise<void>;
   /** Presses keys, one right after the other: `/`, `Enter`, `Escape`. */
   press(...keys: string[]): Promise<void>;
-  /** Writes a PNG to a folder below the system's temporary one, and gives its path. */
+  /** Writes a PNG into a folder below the system's temporary directory, and returns its path. */
   shoot(name: string): Promise<string>;
   dress(scheme: 'light' | 'dark'): Promise<void>;
   resize(width: number, height: number): Promise<void>;
-  /**
-   * Holds requests of a pattern before they are sent, or their answers before they are seen.
-   */
+  /** Holds requests that match the pattern before they are sent, or their responses before the page receives them. */
   hold(urlPattern: string, stage: 'Request' | 'Response'): Promise<LetThrough>;
-  /** What axe-core has against the page, a line each. */
+  /** The accessibility violations that axe-core finds in the page, one line each. */
   violations(): Promise<string[]>;
 }
 
@@ -64,14 +64,15 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
     ...page,
     shows,
     async click(selector, text = '') {
-      // In one step: between two it may have been replaced. What is disabled takes no click.
+      // Finding and clicking are one step, since the page may replace the element between two. A disabled element takes
+      // no click.
       await page.until(
         `{ const found = ${finding(`${selector}:enabled, ${selector}:not(button)`, text)}; found?.click(); found !== undefined }`,
       );
     },
     async fill(selector, value) {
       const field = `document.querySelector(${JSON.stringify(selector)})`;
-      // In one step: between two a page that is still painting may take the focus away.
+      // Focusing and typing are one step, since a page that is still rendering may take the focus away between two.
       await page.until(
         `(${field}?.focus(), ${field} !== null && document.activeElement === ${field} && (${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}), true))`,
       );
@@ -118,7 +119,7 @@ function keyOf(key: string): object {
   return { key, code, windowsVirtualKeyCode: keyCode, ...(text && { text }) };
 }
 
-/** The first element that fits and has the text, as an expression. */
+/** An expression for the first element that matches the selector and contains the text. */
 function finding(selector: string, text: string): string {
   return `[...document.querySelectorAll(${JSON.stringify(selector)})].find((element) => (element.innerText ?? '').includes(${JSON.stringify(text)}))`;
 }
@@ -135,7 +136,7 @@ async function hold(page: Page, urlPattern: string, requestStage: string): Promi
   return Object.assign(letThrough, { arrived });
 }
 
-/** Through the protocol: the policy of the page lets no script in, and need not. */
+/** Runs axe-core through the debugging protocol, because the page's content security policy admits no other script. */
 async function violations(page: Page): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   await page.evaluate(`${source}; true`);

@@ -1,4 +1,4 @@
-// Small files of the zip-based types, a PDF and a mail, made for tests.
+// Makes small files of the zip-based types, PDFs and mails, and extracts them as the batch worker does.
 import { deflateSync } from 'node:zlib';
 import JSZip from 'jszip';
 import type { Chunking } from '../../src/api/collections.js';
@@ -20,7 +20,7 @@ const relationships = (targets: Record<string, string>): string =>
 
 const W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
-/** `body`: the inside of w:body. `prolog` stands before the root of the document. */
+/** A Word document. `body` is the inside of w:body; `prolog` precedes the root element of the document. */
 export const docx = (body: string, prolog = ''): Promise<Uint8Array> =>
   zipOf({
     '[Content_Types].xml': '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
@@ -31,7 +31,7 @@ export const docx = (body: string, prolog = ''): Promise<Uint8Array> =>
 
 export const paragraph = (text: string): string => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
 
-/** Slides by their shapes: a title, text, and notes of the speaker. */
+/** A presentation of slides, each with a title, text, and the speaker's notes. */
 export const pptx = (slides: { title: string; text: string; notes?: string }[], prolog = ''): Promise<Uint8Array> => {
   const shape = (type: string, text: string): string =>
     `<p:sp><p:nvSpPr><p:nvPr><p:ph type="${type}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
@@ -52,7 +52,7 @@ export const pptx = (slides: { title: string; text: string; notes?: string }[], 
   return zipOf(entries);
 };
 
-/** Sheets by name, each the inside of its sheetData. Cell style 1 shows dates. */
+/** A workbook of sheets by name, each given as the inside of its sheetData. Cell style 1 shows dates. */
 export const xlsx = (sheets: Record<string, string>, strings: string[] = [], prolog = ''): Promise<Uint8Array> => {
   const names = Object.keys(sheets);
   return zipOf({
@@ -72,7 +72,7 @@ export const xlsx = (sheets: Record<string, string>, strings: string[] = [], pro
   });
 };
 
-/** `text`: the inside of office:text. */
+/** An OpenDocument text. `text` is the inside of office:text. */
 export const odt = (text: string, prolog = '', more: Record<string, string> = {}): Promise<Uint8Array> =>
   zipOf({
     mimetype: 'application/vnd.oasis.opendocument.text',
@@ -80,7 +80,7 @@ export const odt = (text: string, prolog = '', more: Record<string, string> = {}
     ...more,
   });
 
-/** Chapters as XHTML, in the order of the spine. */
+/** An EPUB of chapters in XHTML, in the order of the spine. */
 export const epub = (chapters: string[], more: Record<string, string> = {}): Promise<Uint8Array> => {
   const items = chapters
     .map((_, i) => `<item id="c${i}" href="text/chapter%20${i}.xhtml" media-type="application/xhtml+xml"/>`)
@@ -95,7 +95,7 @@ export const epub = (chapters: string[], more: Record<string, string> = {}): Pro
   });
 };
 
-/** A PDF with a page for each content stream, deflated; the font is Helvetica. */
+/** A PDF with one page for each content stream, deflated; the font is Helvetica. */
 export function pdf(contents: (string | Uint8Array)[]): Buffer {
   const pages = contents.map((_, i) => 4 + 2 * i);
   const objects: (string | Buffer)[] = [
@@ -146,7 +146,7 @@ function assembled(objects: (string | Buffer)[]): Buffer {
   ]);
 }
 
-// What a file becomes: its chunks as tests compare them, by the way the batch worker goes.
+// Extracts a file as the batch worker does, and returns its chunks in a form that tests compare.
 
 interface ReadOptions {
   csv?: Partial<CsvOptions>;
@@ -160,7 +160,7 @@ interface ReadChunk {
   meta: Record<string, unknown>;
 }
 
-/** Rejects with AppError as an ingest of the file would. */
+/** Rejects with the AppError that an ingest of the file would give. */
 export async function read(
   name: string,
   content: string | Uint8Array,

@@ -1,12 +1,11 @@
-// A local HTTP server that answers as a test tells it, and keeps the requests it got: for tests of the client and the
-// command line, which must also meet errors for the client and broken connections that the real server gives only under
-// load.
+// A local HTTP server that answers as the test specifies, and keeps the requests that it received. It also gives client
+// errors and broken connections that the real server gives only under load.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface FakeRequest {
   method: string;
-  /** Raw, as sent: still percent-encoded. */
+  /** The path as sent, still percent-encoded. */
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -20,14 +19,14 @@ export interface FakeReply {
 }
 
 /**
- * `hang up` breaks the connection without an answer, `break off` in the middle of one, `break refusal` in the middle of
- * an error; `never` leaves it open.
+ * How a request ends. `hang up` closes the connection without an answer, `break off` in the middle of an answer,
+ * `break refusal` in the middle of an error; `never` leaves it open.
  */
 export type Answer = (request: FakeRequest) => Result | Promise<Result>;
 
 export type Result = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
 
-/** A test, or a test file. */
+/** A test or a test file. */
 export interface Ender {
   after(hook: () => void): void;
 }
@@ -37,10 +36,10 @@ export interface FakeServer {
   requests: FakeRequest[];
 }
 
-/** Listens on a free port of the loopback until the test ends. */
+/** Listens on a free port of the loopback interface until the test ends. */
 export async function startFakeServer(t: Ender, answer: Answer): Promise<FakeServer> {
   const requests: FakeRequest[] = [];
-  // A connection kept alive is never cut: a client that had been busy would meet that as a failure.
+  // Connections that are kept alive never time out: a client that was busy for a while would see that as a failure.
   const server = createServer(
     { keepAliveTimeout: 0 },
     (message, response) => void handle(message, response, requests, answer),

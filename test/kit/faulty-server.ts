@@ -1,5 +1,5 @@
-// A server in a process of its own over the fault layer (load/fault), which makes calls for its files fail as a kernel
-// would; and what tests ask of it.
+// Runs a server in a separate process over the fault layer (load/fault), which makes calls on its files fail as a
+// kernel would, and sends it requests.
 import { join } from 'node:path';
 import { Faults, compileShim, faultEnvironment } from '../../load/fault/fault-layer.js';
 import { spawnServe, untilReady, type ServeProcess } from './process.js';
@@ -7,7 +7,7 @@ import { tempDirectory } from './temp.js';
 import { until } from './until.js';
 
 const shim = compileShim();
-/** Why tests over the fault layer cannot run here; false where they can. */
+/** Why tests over the fault layer cannot run on this machine; false where they can. */
 export const skip = shim === undefined ? 'there is no C compiler' : false;
 export const DOCS = '/v1/collections/acme/docs';
 
@@ -20,11 +20,11 @@ export interface Run extends ServeProcess {
 export interface StartOptions {
   dataDir?: string;
   settings?: Record<string, string>;
-  /** Set before the process begins. */
+  /** Sets faults before the process starts. */
   prepare?: (faults: Faults) => void;
 }
 
-/** Not waited for: it may not become ready. */
+/** Starts the server without waiting for it: it may never become ready. */
 export function spawnOverFaults({
   dataDir = join(tempDirectory(), 'data'),
   settings = {},
@@ -46,8 +46,8 @@ export function spawnOverFaults({
 export async function startOverFaults(options: StartOptions = {}): Promise<Run> {
   const run = spawnOverFaults(options);
   const url = await untilReady(run);
-  // The log worker, which readiness does not wait for, has opened its store when it answers: what it syncs there meets
-  // no fault of a test.
+  // Readiness does not wait for the log worker. Once it answers this request it has opened its store, so what it syncs
+  // while opening meets no fault of a test.
   await ask({ url }, 'GET', '/v1/admin/queries/01a1fd3e-fa54-7702-8c4d-b6b9e71fa897');
   return { ...run, url };
 }
@@ -84,7 +84,7 @@ export const statusOf = async ({ url }: Pick<Run, 'url'>, path: string): Promise
 export const docids = async (run: Pick<Run, 'url'>): Promise<string[]> =>
   (await ask(run, 'GET', `${DOCS}/documents`)).json.documents.map(({ docid }: { docid: string }) => docid);
 
-/** Puts until one is acknowledged. */
+/** Puts the document until a put is acknowledged. */
 export async function untilTaken(run: Run, docid: string): Promise<void> {
   await until(
     async () => (await put(run, docid)).status === 201,

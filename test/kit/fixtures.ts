@@ -1,4 +1,4 @@
-// The fixtures of older builds, which test/kit/data/make-fixture.mjs makes.
+// Unpacks the fixtures of older builds, which test/kit/data/make-fixture.mjs makes.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import JSZip from 'jszip';
@@ -8,7 +8,7 @@ const FOLDER = 'test/kit/data';
 
 export const FIXTURES = readdirSync(FOLDER).filter((name) => name.startsWith('sheaf-'));
 
-/** Unpacks a fixture into a folder of its own, and answers where that is. */
+/** Unpacks a fixture into a folder of its own, and returns the folder. */
 export async function unpackFixture(name: string): Promise<string> {
   const folder = tempDirectory();
   const zip = await JSZip.loadAsync(readFileSync(join(FOLDER, name)));

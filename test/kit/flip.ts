@@ -1,16 +1,16 @@
-// Flips bits in what a stopped server has on the disk: in a stored value wherever in the file it stands, or at a place.
+// Flips bits in the files of a stopped server: in a stored value wherever the file has it, or at an offset.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PageScan, type ScannedEntry } from '../../src/storage/lmdb-file.js';
 
-/** The file of an environment, such as `shard-0`. */
+/** The data file of an LMDB environment, such as `shard-0`. */
 export const environmentFile = (dataDir: string, environment: string): string => join(dataDir, environment, 'data.mdb');
 
 export const entriesOf = (path: string): ScannedEntry[] =>
   [...PageScan.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
 
-/** Flips a bit in the middle of a value, in every page that has it. */
+/** Flips a bit in the middle of a value, on every page that contains it. */
 export function flipValue(path: string, { sealed }: ScannedEntry): void {
   const bytes = readFileSync(path);
   let found = 0;
@@ -20,7 +20,7 @@ export function flipValue(path: string, { sealed }: ScannedEntry): void {
   writeFileSync(path, bytes);
 }
 
-/** Flips a bit of the byte at `at`; a negative one counts from the end. */
+/** Flips a bit of the byte at `at`; a negative offset counts from the end. */
 export function flipByte(path: string, at: number): void {
   const bytes = readFileSync(path);
   const place = at < 0 ? bytes.length + at : at;

@@ -1,5 +1,4 @@
-// Holds the write lock of an LMDB environment from a process of its own, so that its owner stands still in its next
-// write.
+// Holds the write lock of an LMDB environment from a separate process, so that its owner blocks in its next write.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
@@ -16,7 +15,7 @@ const HOLDER = `
     process.exit(0);
   });`;
 
-/** Resolves once the lock is held, with the function that gives it back. */
+/** Resolves once the lock is held, with the function that releases it. */
 export async function holdStore(directory: string): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, ['-e', HOLDER, directory], {
     cwd: new URL('../../..', import.meta.url),

@@ -1,6 +1,6 @@
-// A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real
-// HTTP. It keeps what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it
-// (vectorOf, scoreOf).
+// A local HTTP server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the form of Cohere or of TEI. It keeps
+// the calls that it received, and fails as a test specifies. Its vectors and scores can be computed with vectorOf and
+// scoreOf.
 import { type Ender, startFakeServer, type FakeReply, type FakeRequest, type Result } from './fake-server.js';
 
 export interface EmbeddingsRequest {
@@ -19,29 +19,31 @@ interface RerankRequest {
 
 export interface OpenAiServerOptions {
   dim: number;
-  /** Answers with lists of numbers whatever it is asked for, as many servers do. */
+  /** Always answers with lists of numbers, even when base64 is requested, as many servers do. */
   givesLists?: boolean;
-  /** More texts in a call are refused with 413. */
+  /** A call with more texts is rejected with 413. */
   inputsMax?: number;
-  /** A call with such a text is refused with 400. */
+  /** A call with such a text is rejected with 400. */
   refuses?: (text: string) => boolean;
-  /** Other keys are refused with 401. */
+  /** Calls with another key are rejected with 401. */
   apiKey?: string;
-  /** How it speaks rerank; absent, Cohere's way. */
+  /** The form of its rerank API; Cohere's by default. */
   rerank?: 'cohere' | 'tei';
-  /** Asked first, with the number of the call from 0: what to do instead of answering; undefined answers. */
+  /**
+   * Called first, with the number of the call from 0: returns what to do instead of answering, or undefined to answer.
+   */
   fail?: (number: number, call: EmbeddingsRequest | RerankRequest) => Result | undefined | Promise<Result | undefined>;
 }
 
 export interface OpenAiServer {
-  /** With `/v1`. */
+  /** The base URL, which includes `/v1`. */
   url: string;
   calls: EmbeddingsRequest[];
   reranks: RerankRequest[];
   requests: FakeRequest[];
 }
 
-/** Listens on the loopback until the test ends. */
+/** Listens on the loopback interface until the test ends. */
 export async function startOpenAiServer(t: Ender, options: OpenAiServerOptions): Promise<OpenAiServer> {
   const [calls, reranks]: [EmbeddingsRequest[], RerankRequest[]] = [[], []];
   const { url, requests } = await startFakeServer(t, async ({ method, path, headers, body }) => {
@@ -74,7 +76,7 @@ function embeddings(
     index,
     embedding: asBase64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector,
   }));
-  // The order is told by `index` alone.
+  // The vectors come in reverse order: only `index` says which text a vector belongs to.
   const tokens = input.reduce((sum, text) => sum + text.length, 0);
   return {
     json: { object: 'list', data: data.reverse(), model, usage: { prompt_tokens: tokens, total_tokens: tokens } },
@@ -114,7 +116,7 @@ const rejection = (status: number, message: string): FakeReply => ({
   json: { error: { message, type: 'invalid_request_error' } },
 });
 
-/** Not of length 1; a text of `zeros` has none. */
+/** The vector of a text, not of length 1; a text that contains `zeros` has the zero vector. */
 function vectorOf(text: string, dim: number): number[] {
   if (text.includes('zeros')) return new Array<number>(dim).fill(0);
   let state = 2166136261;
@@ -125,14 +127,14 @@ function vectorOf(text: string, dim: number): number[] {
   });
 }
 
-/** What an embedder makes of vectorOf. */
+/** The vector that an embedder makes of vectorOf: scaled to length 1. */
 export function unitOf(text: string, dim: number): number[] {
   const vector = Array.from(Float32Array.from(vectorOf(text, dim)));
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return vector.map((value) => value / length);
 }
 
-/** The share of the query's words that the text has. */
+/** The share of the query's words that occur in the text. */
 export function scoreOf(query: string, text: string): number {
   const words = new Set(text.toLowerCase().split(/\W+/));
   const asked = query.toLowerCase().split(/\W+/).filter(Boolean);

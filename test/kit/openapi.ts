@@ -1,5 +1,4 @@
-// The OpenAPI document as a judge of answers and examples: compiles its schemas once and tells what does not fit. For
-// tests of the document, and for those that drive a server by it.
+// Checks answers and examples against the OpenAPI document: compiles its schemas once and lists what does not fit.
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -25,7 +24,7 @@ interface Media {
 export interface FoundOperation {
   path: string;
   method: string;
-  /** JSON pointer of the operation in the document. */
+  /** The JSON pointer of the operation in the document. */
   pointer: string;
   operation: OperationObject;
 }
@@ -56,7 +55,7 @@ export class SpecJudge {
     return found;
   }
 
-  /** What of `value` does not fit the schema at a place in the document; empty where all does. */
+  /** What of `value` does not fit the schema at a place in the document; empty where all of it fits. */
   complaints(pointer: string, value: unknown): string[] {
     const validate = this.ajv.getSchema(`spec${pointer}`) as ValidateFunction;
     return validate(value)
@@ -66,7 +65,7 @@ export class SpecJudge {
         );
   }
 
-  /** What is wrong with an answer: a status, a media type or a body that the operation does not list. */
+  /** What is wrong with an answer: a status, media type or body that the operation does not list. */
   answerComplaints(operationId: string, status: number, contentType: string, body: unknown): string[] {
     const { operation, pointer } = this.operation(operationId);
     const response = operation.responses[status];

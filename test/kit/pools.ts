@@ -1,4 +1,5 @@
-// A batch pool of real workers, what it is sent in tests, and a file that holds one of its parsers up.
+// A batch pool with real workers, requests for it, and a file that keeps one of its parsers busy; and a shard pool with
+// real workers whose opening of shards is replaced.
 import { after } from 'node:test';
 import { createSharedShards } from '../../src/engine/memory/shared-memory.js';
 import type { PrepareAnswer, PrepareRequest } from '../../src/extract/messages.js';
@@ -21,7 +22,7 @@ export const settings = {
   metadataBytesMax: 65_536,
 };
 
-/** One of one thread of each kind, which is closed when the test file ends. */
+/** Opens a pool with one thread of each kind, which is closed when the test file ends. */
 export function open(limits: { timeoutMs?: number; memoryBytesMax?: number }): BatchPool {
   const pool = new BatchPool(1, { timeoutMs: 60_000, memoryBytesMax: 2 ** 29, textBytesMax: 2 ** 28, ...limits }, log);
   after(() => pool.close());
@@ -47,21 +48,19 @@ export const json = (text: string): PrepareRequest => ({
 export const textOf = (answer: PrepareAnswer): string | undefined => unpackDocument(answer.document).chunks[0]?.text;
 
 /**
- * Operators that a small file unpacks to, page for page: it takes a parser minutes to find that nothing is drawn, on
- * the fastest machine too.
+ * A PDF that is small on disk and unpacks to endless drawing operators: even on the fastest machine a parser needs
+ * minutes to find that they draw nothing.
  */
 export const slow = (): Buffer => pdf(new Array<Buffer>(100).fill(Buffer.alloc(40 * 2 ** 20, 'q Q ')));
 
-// A shard pool with real workers; what opening a shard asks of them is replaced.
-
 interface TestPool {
   pool: ShardPool;
-  /** How often a shard got a worker that is to open it. */
+  /** How many times a worker was assigned a shard to open. */
   openings: () => number;
   told: string[];
 }
 
-/** What opens a shard, and what follows, are given how often that has been before. */
+/** `opened` and `open` receive the number of openings before this one. */
 export function createPool(
   opened: (before: number) => Promise<void>,
   open = async (_: number): Promise<void> => {},

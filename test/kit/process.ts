@@ -1,4 +1,4 @@
-// The server as an operator runs it: a process of its own, started by its command line and stopped by signals.
+// Runs the server as an operator does: in a separate process, started by its command line and stopped by signals.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,13 +8,13 @@ export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
 export interface ServeProcess {
   readonly child: ChildProcess;
-  /** All of standard output and error so far. */
+  /** The standard output and error so far. */
   output(): string;
-  /** Resolves with the exit code once it has ended; null after a signal. */
+  /** Resolves with the exit code once the process has ended; null after a signal. */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts `sheaf serve` with these variables; it is killed when the test file ends. */
+/** Starts `sheaf serve` with these environment variables; the process is killed when the test file ends. */
 export function spawnServe(env: Record<string, string>): ServeProcess {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', ...env },
@@ -27,13 +27,13 @@ export function spawnServe(env: Record<string, string>): ServeProcess {
   return { child, output: () => output, ended };
 }
 
-/** The same, ready, with two shards where nothing else is said. */
+/** Starts `sheaf serve`, with two shards unless `env` says otherwise, and waits until it is ready. */
 export async function startServe(env: Record<string, string>): Promise<ServeProcess & { url: string }> {
   const server = spawnServe({ SHEAF_STORAGE__PARTITIONS: '2', ...env });
   return { ...server, url: await untilReady(server) };
 }
 
-/** The address the server prints when it is ready. Throws with its output when it ends before. */
+/** The address that the server prints when it is ready. Throws with the server's output when it ends before. */
 export async function untilReady(server: ServeProcess): Promise<string> {
   let ended = false as boolean;
   void server.ended.then(() => (ended = true));

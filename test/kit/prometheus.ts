@@ -1,5 +1,5 @@
-// A real Prometheus that scrapes a server of a test, with the configuration and the rules of scripts/deploy: for tests
-// that skip by name where Debian's package `prometheus` is absent.
+// A real Prometheus that scrapes a test's server, with the configuration and the rules of scripts/deploy. `skip` names
+// the reason where Debian's package `prometheus` is absent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,12 +20,12 @@ interface Sample {
 }
 
 export interface Prometheus {
-  /** Of an instant query. Throws where the expression is refused. */
+  /** The samples of an instant query. Throws where Prometheus rejects the expression. */
   query(expression: string): Promise<Sample[]>;
   api(path: string): Promise<any>;
 }
 
-/** Scrapes every `everyMs`, with the admin key; ends with the test. */
+/** Scrapes every `everyMs` milliseconds with the admin key; ends with the test. */
 export async function startPrometheus(
   t: TestContext,
   server: { port: number; adminKey: string },
@@ -73,7 +73,7 @@ export async function startPrometheus(
   return { api, query: async (expression) => (await api(`query?query=${encodeURIComponent(expression)}`)).result };
 }
 
-/** The queries of every panel of the dashboard, with its variables filled in. */
+/** The queries of every panel of the dashboard, with the dashboard's variables filled in. */
 export function dashboardQueries(rateInterval: string): { panel: string; expression: string }[] {
   const { panels } = JSON.parse(readFileSync(`${DEPLOY}/grafana/dashboard.json`, 'utf8')) as {
     panels: { title: string; targets?: { expr: string }[] }[];
@@ -85,7 +85,7 @@ export function dashboardQueries(rateInterval: string): { panel: string; express
   );
 }
 
-/** Metrics of ours, and of Node, that an expression names. */
+/** The metrics of Sheaf and of Node that an expression names. */
 export const metricsIn = (expression: string): string[] => [
   ...new Set(expression.match(/\b(?:sheaf|nodejs|process)_\w+/g) ?? []),
 ];

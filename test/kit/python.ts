@@ -1,5 +1,5 @@
-// A Python virtual environment of the tests' own, with the packages they ask for, made once and kept in
-// node_modules/.cache. Where there is no Python 3.10 or no package registry, a reason to skip by.
+// A Python virtual environment with the package that a test requires, created once and kept in node_modules/.cache.
+// Where there is no Python 3.10 or no package registry, `skip` gives the reason.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ export function pythonWith(requirement: string): Python {
     (name) => run(name, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']) === '',
   );
   if (base === undefined) return { python: '', skip: 'there is no Python 3.10 or newer here' };
-  // Made beside its place and moved there when it is whole. It is run from its new place by its interpreter alone: the
-  // scripts beside it know the old one.
+  // The environment is built under another name and renamed when it is complete. Afterwards only its interpreter works:
+  // the scripts beside it contain the old path.
   const building = `${folder}.${process.pid}`;
   mkdirSync(CACHE, { recursive: true });
   const failure =
@@ -32,7 +32,7 @@ export function pythonWith(requirement: string): Python {
     : { python: '', skip: `${requirement} cannot be installed: ${failure}` };
 }
 
-/** '' where it succeeds, else the last line of what it said. */
+/** Runs a command; returns '' where it succeeds, else the last line of its error output. */
 function run(command: string, args: readonly string[]): string {
   const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: INSTALL_TIMEOUT_MS });
   if (status === 0) return '';
@@ -45,7 +45,7 @@ export interface Ran {
   readonly output: string;
 }
 
-/** Runs a program to its end beside the server, which lives in this process: not synchronously. */
+/** Runs a program to its end. It runs asynchronously, because the server that it talks to lives in this process. */
 export async function runPython(
   python: string,
   args: readonly string[],

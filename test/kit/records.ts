@@ -1,9 +1,9 @@
-// Records of the stores as tests put them there, with what a test does not care about filled in.
+// Records as the stores hold them, with defaults for the fields that a test does not care about.
 import type { Collection } from '../../src/api/collections.js';
 import type { CollectionName, Tenant } from '../../src/api/ids.js';
 import type { LoggedQuery } from '../../src/storage/query-log-commands.js';
 
-/** A collection of vectors of its owner's own. */
+/** A collection whose clients provide the vectors themselves. */
 export const collectionOf = (
   tenant: string,
   name: string,

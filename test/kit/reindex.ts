@@ -1,5 +1,5 @@
-// What the tests of reindex jobs share: a server with a second embedder behind a local endpoint that can be held up,
-// and a job's record waited for.
+// A server for tests of reindex jobs, with a second embedder behind a local endpoint that the test can hold up; and
+// functions that wait for the record of a job.
 import type { TestContext } from 'node:test';
 import { startOpenAiServer, type EmbeddingsRequest, type OpenAiServerOptions } from './openai-server.js';
 import { startTestServer, type Answer, type TestServer } from './server.js';
@@ -10,11 +10,11 @@ export const BASE = '/v1/collections/acme/docs';
 const BATCH = `${BASE}/documents:batch`;
 export const TO_FAR = { embedder_type: 'openai', embed_model: 'm' };
 
-/** Holds up whoever passes while it is closed. */
+/** Holds up callers of `pass` while it is closed. */
 export class Gate {
   private waiting: (() => void)[] = [];
   private isClosed = false;
-  /** How many have come to it while it was closed. */
+  /** How many callers have met the gate closed. */
   held = 0;
 
   close(): void {
@@ -38,7 +38,7 @@ export class Gate {
 export interface Far {
   gate: Gate;
   calls: EmbeddingsRequest[];
-  /** Settings of a server that has it as instance `far`. */
+  /** Settings of a server that has the endpoint as embedder instance `far`. */
   env: Record<string, string>;
 }
 
@@ -63,7 +63,7 @@ export async function startFar(t: TestContext, options: Partial<OpenAiServerOpti
 
 export interface ReindexServer extends Omit<Far, 'calls'> {
   server: TestServer;
-  /** Texts that the endpoint was asked for, in all calls. */
+  /** The texts that the endpoint received, over all calls. */
   texts: () => string[];
 }
 
@@ -73,7 +73,7 @@ export async function startReindexServer(
 ): Promise<ReindexServer> {
   const { gate, calls, env } = await startFar(t, options);
   const server = await startTestServer(env);
-  // Ready is what the default embedder is.
+  // The health status `ready` covers the default embedder, which is the endpoint.
   await until(
     async () => (await server.call('GET', '/health')).json.status === 'ready',
     'the endpoint is not seen to answer',
@@ -83,7 +83,7 @@ export async function startReindexServer(
 
 export const textOf = (n: number, version = 1): string => `document ${n} in version ${version}`;
 
-/** One batch of documents of one chunk: `d0` to `d<count - 1>`. */
+/** Ingests one batch of documents of one chunk: `d0` to `d<count - 1>`. */
 export async function ingest({ call }: TestServer, count: number, version = 1): Promise<void> {
   const documents = Array.from({ length: count }, (_, n) => ({ docid: `d${n}`, text: textOf(n, version) }));
   const { json } = await call('POST', BATCH, { documents });
@@ -95,7 +95,7 @@ export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer
 
 type JobServer = Pick<ReindexServer, 'server' | 'gate'>;
 
-/** A job whose run waits for the endpoint, until the gate opens. */
+/** Starts a job that waits for the endpoint until the gate opens. */
 export async function startHeld({ server, gate }: JobServer): Promise<Record<string, any>> {
   gate.close();
   const { json: job } = await start(server);
@@ -103,7 +103,7 @@ export async function startHeld({ server, gate }: JobServer): Promise<Record<str
   return job;
 }
 
-/** A job that has paused behind its first pages. */
+/** Starts a job and pauses it after its first pages. */
 export async function startPaused({ server, gate }: JobServer): Promise<Record<string, any>> {
   const job = await startHeld({ server, gate });
   await server.call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
@@ -112,7 +112,7 @@ export async function startPaused({ server, gate }: JobServer): Promise<Record<s
   return job;
 }
 
-/** The record once `is` holds of it. */
+/** Waits until `is` is true of the record, and returns the record. */
 export async function jobUntil(
   { call }: TestServer,
   id: string,
@@ -132,13 +132,13 @@ export const status =
   (job: Record<string, any>): boolean =>
     wanted.includes(job.status);
 
-/** Chunk ids of what a search by text finds. */
+/** Chunk ids of the hits of a text search. */
 export async function found({ call }: TestServer, q: string, k = 5): Promise<string[]> {
   const { json } = await call('POST', `${BASE}/search`, { q, k });
   return json.matches.map(({ id }: { id: string }) => id);
 }
 
-/** Documents with their versions. */
+/** The versions of all documents by document id. */
 export async function versions({ call }: TestServer): Promise<Record<string, number>> {
   const { json } = await call('GET', `${BASE}/documents`);
   return Object.fromEntries(

@@ -1,4 +1,5 @@
-// A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
+// A real server on a free port with a data directory of its own. It runs in this process, so that a test can reach its
+// parts.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Config } from '../../src/config/config.js';
@@ -8,13 +9,13 @@ import { tempDirectory } from './temp.js';
 import { until } from './until.js';
 import { faultLog } from './log.js';
 
-// Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than
-// Node takes for a leak.
+// Each worker thread of a server pipes its output to this process, and the test runner listens there too. Node would
+// report that many listeners as a leak.
 for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0);
 
 /**
- * Most of a start is the starts of its threads, and by itself a server has as many as the machine has cores. Tests that
- * are about more of a kind say how many.
+ * Starting threads is most of the time of a start, and by default a server has as many as the machine has cores. Tests
+ * that need more threads of a kind set the number.
  */
 const THREADS = {
   SHEAF_STORAGE__PARTITIONS: '3',
@@ -25,7 +26,7 @@ export interface TestServer extends RunningServer {
   readonly url: string;
   /** What was logged at level error: internal errors. */
   readonly faults: string[];
-  /** One JSON request; `body` that is no string or bytes is sent as JSON. */
+  /** Sends one request; a `body` that is neither a string nor bytes is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
@@ -33,7 +34,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body; {} where it is no JSON. */
+  /** The parsed body; {} where it is not JSON. */
   json: Record<string, any>;
 }
 
@@ -67,7 +68,7 @@ export async function startTestServer(
   return test;
 }
 
-/** Asserts that the answer is an error for the client with this status and code; resolves with its body. */
+/** Asserts that the answer is a client error with this status and code; resolves with its body. */
 export async function refused(answer: Promise<Answer>, status: number, code: string): Promise<Answer['json']> {
   const { status: got, json } = await answer;
   assert.deepEqual([got, json.code, json.ok], [status, code, false], JSON.stringify(json));

@@ -1,5 +1,5 @@
-// A database for tests of the comparison itself: rows in memory, searched exactly by cosine, over HTTP in a protocol of
-// its own, with the driver that speaks it.
+// A stand-in for a database in tests of the comparison itself: rows in memory, exact cosine search, its own HTTP
+// protocol, and the driver for it.
 import type { TestContext } from 'node:test';
 import { cosine } from '../../load/kit/cosine.js';
 import { type Driver, type Hit, type Row, post, send } from '../../load/suite/peers/drivers.js';

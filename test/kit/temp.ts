@@ -1,5 +1,5 @@
-// Temporary directories for tests, removed when the process of the test file ends: by then servers have written their
-// last into them, or, where they were killed, do so within a moment.
+// Temporary directories for tests, removed when the process of the test file exits: until then servers may still write
+// into them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

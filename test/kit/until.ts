@@ -1,8 +1,8 @@
-// Waits for what comes about by itself, however slow the machine is: two minutes, as it may be busy with other things.
+// Waits for a condition for at most two minutes, because the machine may be busy with other tests.
 const WITHIN_MS = 120_000;
 const EVERY_MS = 10;
 
-/** Looks again and again. Throws `otherwise` where it does not come about; a function is asked only then. */
+/** Checks the condition repeatedly. Throws `otherwise` where it stays false; a function is called only then. */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
   otherwise: string | (() => string) = 'what was waited for has not come about',

@@ -1,20 +1,20 @@
-// What holds for every answer of the server, whatever the endpoint: the envelope, the request id, the latency, the
-// headers of errors for the client, and that nothing of the inside shows. Gives complaints, so that a test can show all
-// of them at once.
+// Checks what holds for every reply of the server, whatever the endpoint: the envelope, the request id, the latency,
+// the headers of client errors, and that the reply shows nothing of the server's inside. The functions return
+// complaints, so that a test can show all of them at once.
 import { isDeepStrictEqual } from 'node:util';
 import { ERROR, type Shape, UUID_V7, VALIDATION_ERROR, misfits } from './shapes.js';
 import type { Reply } from './stage.js';
 
-/** The class that clients choose their exception by, by status. */
+/** The error class by which clients choose their exception, by status. */
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   404: 'not_found',
   409: 'conflict',
   429: 'unavailable',
   503: 'unavailable',
 };
-/** A client that sends the same again after a while will get through. */
+/** Codes of errors after which the same request succeeds later; they carry Retry-After. */
 const COMES_BACK = ['tenant_rate_limited', 'overloaded', 'shutting_down', 'shard_unavailable'];
-/** Stacks, paths of this machine, words of libraries. */
+/** Traces of the server's inside: stack traces, paths of this machine, messages of libraries. */
 const INSIDE = [
   /(\n|\\n)\s*at [^"\n]{1,200}:\d+:\d+/,
   /node_modules/,
@@ -25,7 +25,7 @@ const INSIDE = [
   /\bTypeError|\bRangeError|\bSyntaxError|in JSON at position|Unexpected token/,
 ];
 
-/** Complaints about any reply; `answer` is the shape of a success, or the start of its content type. */
+/** Complaints about a reply. `answer` is the shape of a success, or the start of its content type. */
 export function replyComplaints(reply: Reply, answer: Shape | string): string[] {
   const { status, headers, json } = reply;
   const common = [...idComplaints(reply), ...leakComplaints(reply)];
@@ -80,13 +80,14 @@ function latencyComplaints({ json, elapsedMs }: Reply): string[] {
 }
 
 /**
- * Parts of a reply that show the inside of the server; the text of a chunk and what the caller sent may hold anything.
+ * What a reply shows of the server's inside. The text of a chunk and what the caller sent are exempt: they may hold
+ * anything.
  */
 export function leakComplaints(
   { text, headers }: Pick<Reply, 'text' | 'headers'>,
   secrets: readonly string[] = [],
 ): string[] {
-  // The HTTP library signs its answers with its name and version; it cannot be told not to.
+  // uWebSockets.js adds a header with its name and version, which cannot be turned off.
   const all = `${[...headers]
     .filter(([name]) => name !== 'uwebsockets')
     .map(([name, value]) => `${name}: ${value}`)

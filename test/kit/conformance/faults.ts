@@ -1,22 +1,23 @@
-// Faults for statuses that no request provokes by itself: a store and workers that fail, and a server that has all the
-// requests under way that it may have. The server under test runs in this process, so its parts can be reached.
+// Injects the faults behind statuses that no request causes by itself: stores and workers that fail, and a server with
+// as many requests in flight as it allows. The server under test runs in this process, so its parts can be replaced.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { mock } from 'node:test';
 import type { TestServer } from '../server.js';
 import { until } from '../until.js';
 
-/** What stands in the message of an injected fault: no answer may show it. */
+/** The message of every injected fault; no answer may contain it. */
 export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 
-/** What timers call, whose faults belong to no request. */
+/** Methods that timers call; their faults belong to no request. */
 const BY_TIMER = ['flush', 'sweep'];
-/** Parts of the server that only note what happened: a request does not depend on them. */
+/** Parts of the server that only count what happens; no request depends on them. */
 const BESIDE = ['metrics', 'poolMetrics'];
 
 /**
- * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a
- * success that needs none of them cannot be encoded. One request at a time: all that the server does meanwhile fails.
+ * Runs `work` while every part that the use cases call (catalog, shards, embedder, …) fails as if its disk did. An
+ * answer that needs none of them fails when it is encoded. Everything that the server does meanwhile fails, so `work`
+ * sends one request at a time.
  */
 export async function whileBroken<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
   const parts = Object.entries(server.parts).filter(
@@ -70,13 +71,16 @@ function underWay({ parts }: TestServer): number {
   return Number(/^sheaf_requests_under_way (\d+)$/m.exec(texts)?.[1]);
 }
 
-/** Opens requests whose bodies do not come, so that they stay under way; the sockets to destroy. */
+/**
+ * Opens requests whose bodies never arrive, so that they stay in flight. Returns the sockets, which the caller
+ * destroys.
+ */
 export async function holdRequests(
   server: TestServer,
   count: number,
   headers: Record<string, string> = {},
 ): Promise<Socket[]> {
-  // One that was still under way would take a place away.
+  // A request that is still in flight would count against the limit.
   await until(() => underWay(server) === 0, 'other requests are under way');
   const lines = Object.entries({
     host: 'localhost',
@@ -93,7 +97,7 @@ export async function holdRequests(
       return socket;
     }),
   );
-  // Whoever asks before their heads have arrived would have the place himself, and they would be refused.
+  // A request that is sent before these heads have arrived would take one of the places.
   await until(() => underWay(server) === count, 'the requests do not arrive');
   return sockets;
 }

@@ -1,8 +1,6 @@
-// The resources of the specification ("Resources and their fields"), table by table, as shapes. Typed in from the
-// specification, not from the server: a field that the server adds or drops fails here.
-
-// Field tables of the specification as values, and what an answer has against them: a missing field, a wrong type, a
-// field that no table knows.
+// The resources of the specification ("Resources and their fields") as shapes, table by table, and the check of an
+// answer against them: a missing field, a wrong type, a field that no table lists. The shapes are typed in from the
+// specification, not derived from the server, so that a field that the server adds or drops fails here.
 
 type FieldType =
   | 'string'
@@ -13,9 +11,9 @@ type FieldType =
   | 'true'
   | 'false'
   | 'anything'
-  /** A step of a validation entry's `loc`. */
+  /** A step of the `loc` of a validation error. */
   | 'location'
-  /** ISO 8601 with Z. */
+  /** ISO 8601 in UTC, with Z. */
   | 'time'
   | 'uuidv7'
   | { readonly list: FieldType }
@@ -47,7 +45,7 @@ const PLAIN: Readonly<Record<string, (value: unknown) => boolean>> = {
   uuidv7: (value) => typeof value === 'string' && UUID_V7.test(value),
 };
 
-/** What is wrong with a value, one line each with its place; empty where it fits. */
+/** What is wrong with a value, one line for each problem with its place; empty where the value fits. */
 export function misfits(value: unknown, type: FieldType, at = 'body'): string[] {
   if (typeof type === 'string')
     return PLAIN[type]?.(value) ? [] : [`${at} should be ${type}, is ${JSON.stringify(value)}`];
@@ -82,7 +80,7 @@ function objectMisfits(value: unknown, { required, optional = {} }: Shape, at: s
   return [...missing, ...wrong];
 }
 
-/** One shape with the fields of both. */
+/** A shape with the fields of both. */
 function joined(a: Shape, b: Shape): Shape {
   return { required: { ...a.required, ...b.required }, optional: { ...a.optional, ...b.optional } };
 }
@@ -92,7 +90,7 @@ const MODE = { oneOf: ['vector', 'boost', 'hybrid'] };
 const LANGUAGE = { language: 'string' } as const;
 const PRECISION = { precision: { oneOf: ['int16', 'int8'] } };
 
-/** The server always gives all three; the specification asks for none of them. */
+/** The server always gives all three fields; the specification requires none of them. */
 const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
 
 const CHUNKING: Shape = {
@@ -274,7 +272,7 @@ const VALIDATION_ENTRY: Shape = {
   optional: { ctx: 'object', input: 'anything' },
 };
 
-/** `error_type` is contract.md's; `detail` belongs to 422 alone. */
+/** `error_type` comes from contract.md; `detail` occurs with status 422 only. */
 export const ERROR: Shape = {
   required: { ok: 'false', code: 'string', error: 'string', latency_ms: 'number', request_id: 'string' },
   optional: { details: 'object', error_type: { oneOf: ['invalid', 'not_found', 'conflict', 'unavailable'] } },
@@ -290,13 +288,13 @@ export const VALIDATION_ERROR: Shape = {
 };
 
 // The answer of each endpoint as a shape, from the endpoint tables of the specification, with the common fields in
-// each. `next_cursor` is contract.md's and issue 4's: it comes only with `limit`.
+// each. `next_cursor` comes from contract.md and appears only when the request gives `limit`.
 
 const answer = (required: Shape['required'], optional: Shape['required'] = {}): Shape =>
   joined({ required, optional }, COMMON);
 
 const IN_COLLECTION = { tenant: 'string', collection: 'string' } as const;
-/** Beyond the specification. */
+/** Fields beyond the specification. */
 const RESTORED = { dry_run: 'true', counts: 'object' } as const;
 const CURSOR = { next_cursor: 'string' } as const;
 const listing = (fields: Shape['required'], name: string, item: FieldType): Shape =>
@@ -352,7 +350,7 @@ export const ANSWERS = {
   ),
 } as const satisfies Record<string, Shape>;
 
-/** contract.md names these; the specification says only "counters, version and hardware info". */
+/** contract.md names these counters; the specification says only "counters, version and hardware info". */
 const COUNTERS =
   'requests_total search_total matches_total documents_indexed_total documents_deleted_total chunks_indexed_total collections_created_total collections_deleted_total errors_total uptime_seconds tenant_count collection_count doc_count chunk_count hw_cores hw_ram_gb'.split(
     ' ',

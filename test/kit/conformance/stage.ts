@@ -1,6 +1,5 @@
-// A real server with something on it for the tests to name: two collections, a document, a logged search. And the one
-// way in which conformance tests send a request: with a request id of their own or without, and with the elapsed time
-// kept.
+// A real server with two collections, a document and a logged search that tests can name; and the one function with
+// which conformance tests send a request, with or without a request id, measuring the elapsed time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReindexStatus } from '../../../src/api/reindex.js';
 import type { StoredJob } from '../../../src/storage/catalog-commands.js';
@@ -14,10 +13,10 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body; {} where it is no JSON. */
+  /** The parsed body; {} where it is not JSON. */
   readonly json: Record<string, any>;
   readonly elapsedMs: number;
-  /** The X-Request-ID that was sent. */
+  /** The X-Request-ID that the request carried. */
   readonly sentId: string | undefined;
 }
 
@@ -26,7 +25,7 @@ export interface Stage extends Scene {
   send(method: string, request: Request): Promise<Reply>;
 }
 
-/** Starts a server with one shard and makes the scene with the admin's key. */
+/** Starts a server with one shard and creates the scene with the admin key. */
 export async function setStage(env: Record<string, string> = {}, tenant = 'acme'): Promise<Stage> {
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, ...env });
   const admin = { authorization: `Bearer ${ADMIN_KEY}` };
@@ -78,7 +77,7 @@ async function finished({ parts }: TestServer, id: string): Promise<void> {
   await soon(() => parts.jobs.find(id)?.status === 'succeeded', `job ${id} does not succeed`);
 }
 
-/** Sends requests, every second with an id of its own. */
+/** Sends requests; every second one carries a request id. */
 export function senderOf(server: TestServer): Stage['send'] {
   let count = 0;
   return async (method, { path, body, headers }) => {
@@ -92,7 +91,10 @@ export function senderOf(server: TestServer): Stage['send'] {
   };
 }
 
-/** Asks again until the answer is as wanted, or a minute: for what is made to happen behind the server's back. */
+/**
+ * Repeats a request until the reply is as wanted, for at most a minute: for changes that are made to the server behind
+ * its API.
+ */
 export async function until(wanted: (reply: Reply) => boolean, ask: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await ask();

@@ -1,5 +1,5 @@
-// How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one,
-// one with keys and one without, both with a budget of one request, and one with tight limits.
+// Produces each status of an endpoint's row by a real request, on one of four servers: one that is open, one with keys,
+// one without keys and with a budget of one request, and one with tight limits.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Endpoint, type Request, nameOf } from './endpoint.js';
 import { ARCHIVE_ENDPOINTS } from './endpoints/archives.js';
@@ -11,12 +11,12 @@ import { SEARCH_ENDPOINTS } from './endpoints/search.js';
 import { holdRequests, whileBroken } from './faults.js';
 import { type Reply, type Stage, setStage, until } from './stage.js';
 
-/** A stage that could not be set is the error: the cells that want it fail, the others do not. */
+/** A stage that could not be set up is its error: only the cells that need it fail. */
 interface Stages {
   readonly open: Stage | Error;
   readonly keyed: Stage | Error;
   readonly tight: Stage | Error;
-  /** Without keys, with a budget that one request spends: even the admin's routes may be limited here. */
+  /** A server without keys, with a budget that one request spends: even the admin routes may be limited here. */
   readonly spent: Stage | Error;
 }
 
@@ -61,7 +61,7 @@ function ready(stage: Stage | Error): Stage {
   return stage;
 }
 
-/** Makes the endpoint answer with the status, or with whatever it answers instead. */
+/** Makes the endpoint answer with the status, and returns what it answers in fact. */
 export async function provoke(stages: Stages, endpoint: Endpoint, status: number): Promise<Reply> {
   const { method, valid, access } = endpoint;
   if (status === 401) return sendWith(ready(stages.keyed), endpoint, 'no-such-key');
@@ -87,7 +87,7 @@ async function sendWith(stage: Stage, { method, valid }: Endpoint, key: string):
   return stage.send(method, withKey(await valid(stage), key));
 }
 
-/** Asks until the budget is spent: the bucket of a route without a tenant may be another one. */
+/** Repeats the request until the budget is spent; a route without a tenant may draw on another budget. */
 async function overspent(stage: Stage, { method, valid }: Endpoint, key?: string): Promise<Reply> {
   const request = await valid({ ...stage, fresh: () => Promise.resolve('docs') });
   const ask = (): Promise<Reply> => stage.send(method, key === undefined ? request : withKey(request, key));
@@ -96,7 +96,7 @@ async function overspent(stage: Stage, { method, valid }: Endpoint, key?: string
   return ask();
 }
 
-/** Every place is taken by requests that wait for their bodies. */
+/** Sends the request while requests that wait for their bodies take all places. */
 async function overloaded(stage: Stage, { method, valid }: Endpoint): Promise<Reply> {
   const request = await valid(stage);
   const held = await holdRequests(stage.server, IN_FLIGHT_MAX);
@@ -115,7 +115,10 @@ async function overloaded(stage: Stage, { method, valid }: Endpoint): Promise<Re
   }
 }
 
-/** A dead shard; its successor may be quicker than the question, so kill and ask again. */
+/**
+ * Asks for readiness while a shard is down. The worker that replaces it may be ready before the request arrives, so the
+ * function kills and asks again.
+ */
 async function unready(stage: Stage): Promise<Reply> {
   const ask = (): Promise<Reply> => stage.send('GET', { path: '/health/ready' });
   for (let tries = 1; ; tries++) {
@@ -154,7 +157,7 @@ export class Matrix {
     return [head, ...rows, foot].join('\n');
   }
 
-  /** Empty where the specification does not list the status. */
+  /** The mark of a cell; blank where the specification does not list the status. */
   private mark(endpoint: Endpoint, status: number): string {
     if (!statusesOf(endpoint).includes(status)) return '   ';
     const cell = this.cells.get(`${nameOf(endpoint)} ${status}`);
@@ -162,7 +165,7 @@ export class Matrix {
   }
 }
 
-/** The success first. */
+/** The statuses of an endpoint, the success first. */
 export const statusesOf = ({ success, others }: Endpoint): number[] => [success, ...others];
 
 // Every row of the specification's endpoint tables.

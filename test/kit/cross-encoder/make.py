@@ -1,6 +1,6 @@
-# Makes the tiny cross-encoder beside this file, whose score can be checked by counting: the logit of a pair is the number of
-# query tokens that the passage has, minus a sixteenth of the tokens of the passage's segment, its [SEP] included.
-# `pip install onnx==1.23.2 && python test/kit/cross-encoder/make.py`; the tests read what is stored here, and need neither.
+# Makes the tiny cross-encoder beside this file. Its score can be checked by counting: the logit of a pair is the number
+# of query tokens that the passage has, minus a sixteenth of the tokens of the passage's segment, its [SEP] included.
+# `pip install onnx==1.23.2 && python test/kit/cross-encoder/make.py`; the tests read the stored files, and need neither.
 import json
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def graph():
         ('ReduceSum', ['segment_ones', 'axis_1'], 'segment_length', {'keepdims': 1}),
         ('Mul', ['segment_length', 'share'], 'penalty', {}),
         ('Sub', ['hit_count', 'penalty'], 'counted', {}),
-        # As with real models: a sequence that is longer than the table of positions cannot be run.
+        # As in real models, a sequence that is longer than the table of positions cannot be run.
         ('CumSum', ['attention_mask', 'one'], 'ranks', {}),
         ('Sub', ['ranks', 'one'], 'positions', {}),
         ('Gather', ['position_table', 'positions'], 'position_values', {}),
@@ -70,7 +70,7 @@ def tokenizer():
     added = [{'id': i, 'content': token, 'single_word': False, 'lstrip': False, 'rstrip': False, 'normalized': False, 'special': True} for i, token in enumerate(SPECIAL)]
     return {
         'version': '1.0',
-        # As a real folder may have it: both have to be overridden.
+        # A real folder may have truncation and padding on; the server has to override both.
         'truncation': {'direction': 'Right', 'max_length': 16, 'strategy': 'LongestFirst', 'stride': 0},
         'padding': {'strategy': {'Fixed': 16}, 'direction': 'Right', 'pad_to_multiple_of': None, 'pad_id': 0, 'pad_type_id': 0, 'pad_token': '[PAD]'},
         'added_tokens': added,

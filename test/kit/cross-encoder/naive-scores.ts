@@ -1,4 +1,5 @@
-// What the tiny cross-encoder of this folder has to answer, by counting words: the naive version of make.py.
+// The naive version of the tiny cross-encoder that make.py in this folder builds: computes its scores by counting
+// words.
 import { readFileSync } from 'node:fs';
 import type { OnnxReranker } from '../../../src/embedding/embedder-spec.js';
 
@@ -15,10 +16,10 @@ const vocabulary = (
   }
 ).model.vocab;
 
-/** The words that the model knows. */
+/** The words of the model's vocabulary. */
 export const KNOWN_WORDS: readonly string[] = Object.keys(vocabulary).filter((word) => !word.startsWith('['));
 
-/** For a query that is shorter than half of what the model takes. */
+/** The score of a passage. The query has to be shorter than half of the model's token limit. */
 export function naiveScore(query: string, passage: string, tokensMax = CROSS_ENCODER.tokensMax): number {
   const words = tokensOf(query);
   const read = tokensOf(passage).slice(0, tokensMax - SPECIAL_TOKENS - words.length);
@@ -26,5 +27,5 @@ export function naiveScore(query: string, passage: string, tokensMax = CROSS_ENC
   return 1 / (1 + Math.exp((read.length + 1) / 16 - hits));
 }
 
-/** Words and marks; the model's tokenizer takes an unknown word for one token. */
+/** The words and punctuation marks of a text; the model's tokenizer makes one token of an unknown word. */
 const tokensOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+|[^a-z\s]/g) ?? [];

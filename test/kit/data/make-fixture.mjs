@@ -1,7 +1,7 @@
-// Makes a fixture of every format on disk as a given build writes it: node test/kit/data/make-fixture.mjs BUILD OUT.zip,
-// where BUILD is a checkout that has been built. The zip holds `data/`, a data directory that was stopped by SIGTERM and
-// so has a checkpoint; `archive.zip`, an archive of everything; and `expected.json`, requests with the answers that the
-// build itself gave. test/integration/storage/older-formats.test.ts opens them.
+// Makes a fixture with every on-disk format as a given build writes it: node test/kit/data/make-fixture.mjs BUILD
+// OUT.zip, where BUILD is a checkout that has been built. The zip holds `data/`, a data directory that was stopped by
+// SIGTERM and therefore has a checkpoint; `archive.zip`, an archive of everything; and `expected.json`, requests with
+// the answers that the build itself gave. test/integration/storage/older-formats.test.ts opens the fixtures.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import JSZip from 'jszip';
 const [build, out] = process.argv.slice(2);
 const ADMIN_KEY = 'admin-key-of-the-fixture';
 const PORT = 18_095;
-/** Enough for a graph and codes, and so for a checkpoint with both. */
+/** Enough rows for a graph and quantized vectors, and so for a checkpoint with both. */
 const ROWS = 4500;
 const DIM = 40;
 const WORDS = 'whale ship harpoon sea captain storm island anchor sail rope deck mast wind wave coast chart star'.split(
@@ -51,14 +51,14 @@ async function waitFor(what, isTrue) {
   throw new Error(`${what} did not come in a minute`);
 }
 
-/** Park and Miller's generator of random numbers, from 0 to 1. */
+/** The random number generator of Park and Miller, from 0 to 1. */
 function generator(seed) {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
 const random = generator(5);
-/** `steps`: of few numbers the fixture stays small. */
+/** A vector of few different numbers (`steps`), so that the fixture compresses well. */
 const randomVector = (steps = 1000) =>
   Array.from({ length: DIM }, () => Math.round((random() - 0.5) * 2 * steps) / steps);
 const randomText = (i) =>

@@ -1,5 +1,5 @@
-// The naive version of the built-in embedder: the published reference line by line, without terms, records or rounding
-// of its own. Shares only the splitting and WordPiece with the real one, which have tests against fixed expectations.
+// The naive version of the built-in embedder: follows the published reference line by line. It shares only
+// splitting and WordPiece with the real one; those have tests against fixed expectations.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,8 +63,7 @@ export function createNaiveEmbedder({
     ]);
 }
 
-// A small embedder table for tests: NumPy files as the packer reads them, written to a folder, and what packing them
-// gives.
+// A small embedder table for tests: NumPy files as the packer reads them, and the file that the packer makes of them.
 
 export const TINY = {
   vocabulary: ['[UNK]', 'wing', '##s', 'e', ','],
@@ -74,7 +73,7 @@ export const TINY = {
   idfs: Float32Array.from([7, 6, 5, 4, 3]),
 } as const;
 
-/** A version 1.0 .npy file, which is what NumPy writes. */
+/** A .npy file of version 1.0, which is the version that NumPy writes. */
 function npyOf(type: string, shape: readonly number[], elements: Int8Array | Float32Array): Buffer {
   const header =
     `{'descr': '${type}', 'fortran_order': False, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`.padEnd(
@@ -85,7 +84,10 @@ function npyOf(type: string, shape: readonly number[], elements: Int8Array | Flo
   return Buffer.concat([lead, Buffer.from(header, 'latin1'), Buffer.from(elements.buffer)]);
 }
 
-/** Writes the tables of TINY, with `vocabulary` in place of its own where given, and returns the folder. */
+/**
+ * Writes the tables of TINY into a folder, with `vocabulary` in place of TINY's own where given, and returns the
+ * folder.
+ */
 export function writeTinyTables(vocabulary: readonly string[] = TINY.vocabulary): string {
   const folder = tempDirectory();
   const pieces = TINY.vocabulary.length;
@@ -96,7 +98,7 @@ export function writeTinyTables(vocabulary: readonly string[] = TINY.vocabulary)
   return folder;
 }
 
-/** Runs the packer; throws with its message where it refuses. */
+/** Runs the packer; throws with the packer's message where it rejects the tables. */
 export function packTables(folder: string): Buffer {
   const out = join(tempDirectory(), 'embedder.bin');
   execFileSync(process.execPath, ['scripts/pack-builtin.mjs', folder, out], { stdio: 'pipe' });

@@ -1,4 +1,4 @@
-// Model folders for tests: those of ../shared/data, and copies of them in which single files are others.
+// Model folders for tests: the models of ../shared/data, and copies of them in which single files are replaced.
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/onnx/model-folder.js';
@@ -9,7 +9,9 @@ import { tempDirectory } from '../temp.js';
 
 const SHARED = '../shared/data';
 export const MINILM = `${SHARED}/model-minilm-l6`;
-/** Static word vectors: weak, and fast. Its graph has `last_hidden_state` and `sentence_embedding`. */
+/**
+ * Static word vectors: fast, with weak results. The graph has the outputs `last_hidden_state` and `sentence_embedding`.
+ */
 export const WORD_VECTORS = `${SHARED}/model-static-w2v-onnx`;
 export const SMOKE = `${SHARED}/onnx-smoke`;
 
@@ -18,7 +20,7 @@ export const unlessThere = (...folders: string[]): { skip: string | false } => {
   return { skip: absent !== undefined && `${absent} is absent` };
 };
 
-/** A folder with these files, as JSON unless they are text or bytes. */
+/** Writes a folder with these files. Text and bytes are written as they are, other content as JSON. */
 export function folderWith(files: Record<string, unknown>, directory = tempDirectory()): string {
   for (const [name, content] of Object.entries(files)) {
     const path = join(directory, name);
@@ -33,7 +35,7 @@ export function folderWith(files: Record<string, unknown>, directory = tempDirec
   return directory;
 }
 
-/** A copy of a model's folder in which these files are others; undefined takes one away. Graphs are links. */
+/** A copy of a model's folder with these files replaced; undefined removes a file. The graphs are symbolic links. */
 export function modelWith(model: string, files: Record<string, unknown>): string {
   const directory = tempDirectory();
   cpSync(model, directory, { recursive: true, filter: (path) => !path.endsWith('.onnx') });
@@ -46,11 +48,11 @@ export function modelWith(model: string, files: Record<string, unknown>): string
 
 export interface OpenRunner extends Embedder {
   faults: string[];
-  /** Rows of vectors. Rejects where a text fails. */
+  /** The vectors of the texts. Rejects where a text fails. */
   rows(texts: readonly string[], purpose?: 'query' | 'passage'): Promise<Float32Array[]>;
 }
 
-/** The model as the workers run it, in this thread. */
+/** Opens the model as the embed workers do, in this thread. */
 export async function openModel(options: ModelFolderOptions): Promise<OpenRunner> {
   const faults: string[] = [];
   const runner = await openOnnxEmbedder(readModelFolder('test', options), 1, (fault) => faults.push(fault));
@@ -62,7 +64,7 @@ export async function openModel(options: ModelFolderOptions): Promise<OpenRunner
   return { ...runner, faults, rows };
 }
 
-/** Texts of 0 to `wordsMax` words, some of which no vocabulary knows. */
+/** Texts of 0 to `wordsMax` words, some of which are in no vocabulary. */
 export function randomTexts(seed: number, count: number, wordsMax: number): string[] {
   const prng = createPrng(seed);
   const words = [

@@ -1,4 +1,4 @@
-// A runner of type openai with a server of its own, for the tests of this folder.
+// Starts an embedding runner of type `openai` together with a fake server that it calls.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { OpenAiEndpoint } from '../../../src/embedding/embedder-spec.js';
@@ -56,26 +56,26 @@ export function assertVectors(vectors: Float32Array, texts: readonly string[]): 
   vectors.forEach((value, i) => assert.ok(Math.abs(value - (wanted[i] as number)) < 1e-6, `value ${i} of the vectors`));
 }
 
-/** Holds the calls of a server until they are released; those after that are answered at once. */
+/** Holds the calls of a server until they are released; later calls are answered at once. */
 export function held(): { fail: () => Promise<undefined>; release: () => void } {
   let release = (): void => {};
   const released = new Promise<undefined>((resolve) => (release = () => resolve(undefined)));
   return { fail: () => released, release };
 }
 
-/** Resolves when the condition holds; the limit of the test file ends a wait in vain. */
+/** Polls until the condition holds; the time limit of the test file ends a wait in vain. */
 export async function wait(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-// The naive version of WaitingTexts: the same rule, spelled out over plain lists of tokens.
+// The naive version of WaitingTexts: the same rule over plain lists of tokens.
 
 export interface NaiveJob {
   name: number;
   tokens: number[];
 }
 
-/** Names and places of the texts of the next call; takes them out of `jobs`, which it reorders. */
+/** Names and offsets of the texts of the next call. Removes them from `jobs`, which it also reorders. */
 export function naiveTake(
   jobs: NaiveJob[],
   offsets: Map<number, number>,

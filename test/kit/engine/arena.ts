@@ -1,4 +1,4 @@
-// What the kernel's tests share: a kernel on a memory of its own, seeds and seeded vectors.
+// Kernels on a memory of their own, seeds, and seeded vectors and bitmaps.
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
 import type { CollectionGroup, CollectionRef } from '../../../src/api/collections.js';
@@ -10,12 +10,12 @@ export function readKernelBytes(): Buffer<ArrayBuffer> {
   return readFileSync(new URL('../../../src/engine/kernel.wasm', import.meta.url));
 }
 
-/** A shard's memory of one page of 64 KiB that may grow to `pagesMax`. */
+/** The memory of an arena, of one page of 64 KiB that may grow to `pagesMax` pages. */
 export function createMemory(pagesMax = 65536): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: 1, maximum: pagesMax, shared: true });
 }
 
-/** A formatted kernel. */
+/** A kernel on formatted memory. */
 export function createKernel(memory = createMemory()): Kernel {
   const kernel = new Kernel(new WebAssembly.Module(readKernelBytes()), memory);
   kernel.format();
@@ -26,7 +26,7 @@ export function randomVector(prng: Prng, dim: number): Float32Array {
   return Float32Array.from({ length: dim }, () => prng.normal());
 }
 
-/** Makes vectors around `clusters` centres, as texts lie around topics; `spread` is the noise's share. */
+/** Makes vectors around `clusters` centres, as texts cluster around topics; `spread` is the share of noise. */
 export function clusteredVectors(prng: Prng, dim: number, clusters: number, spread: number): () => Float32Array {
   const centres = Array.from({ length: clusters }, () => randomVector(prng, dim));
   return () => {
@@ -35,7 +35,9 @@ export function clusteredVectors(prng: Prng, dim: number, clusters: number, spre
   };
 }
 
-/** A bitmap of ordinals below `end`, each with the probability `share`; now and then it ends before. */
+/**
+ * A bitmap of ordinals below `end`, each set with the probability `share`; one in five bitmaps is shorter than `end`.
+ */
 export function randomBitmap(prng: Prng, end: number, share: number): Uint32Array {
   const bitmap = new Uint32Array(prng.int(5) === 0 ? prng.int(end >>> 5) + 1 : Math.ceil(end / 32));
   for (let ordinal = 0; ordinal < 32 * bitmap.length; ordinal++)
@@ -43,10 +45,10 @@ export function randomBitmap(prng: Prng, end: number, share: number): Uint32Arra
   return bitmap;
 }
 
-/** Random tests run once with each, and name theirs when they fail. */
+/** Random tests run once with each seed, and name the seed when they fail. */
 export const SEEDS = [1, 2, 3, 4];
 
-/** A shard on some arenas, the home first, that is told of all its collections. */
+/** A shard on the given arenas, the home arena first, that has been told of all its collections. */
 export function shardOn(
   store: ShardStore,
   kernels: readonly Kernel[],

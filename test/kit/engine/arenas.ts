@@ -1,5 +1,6 @@
-// A shard of several arenas that are small beside one that has a single large arena: filled, churned, taken over,
-// emptied and filled again, with every mode of search compared. Owner and searches in one thread.
+// Compares a shard of several small arenas with one that has a single large arena. Both are filled, churned, taken over
+// by another owner, emptied and filled again, and every search mode has to give the same hits. Owner and searches run
+// in one thread.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -48,7 +49,7 @@ class Site {
     this.shard = this.open(ShardStore.open(join(this.shared.directory, 'shard-0'), false));
   }
 
-  /** Another owner, on the same memories; the one before is gone without a word. */
+  /** Replaces the owner by another one on the same memories, as after the death of its thread. */
   takeOver(): void {
     this.shard = this.open(this.shard.store);
   }
@@ -59,14 +60,14 @@ class Site {
     return shardOn(store, kernels, [ref]);
   }
 
-  /** Code of the error, where it is refused. */
+  /** Applies a write; returns the error code where it is rejected. */
   write(write: DocumentWrite): string | undefined {
     const [result] = applyWrites(this.shard, [write]);
     assert.ok(result && !('internalError' in result));
     return 'error' in result ? result.error.code : undefined;
   }
 
-  /** undefined where memory has no room for what it needs. */
+  /** The hits of a search; undefined where an arena lacks the memory that the search needs. */
   find(asked: CollectionSearch): unknown {
     try {
       return this.answer(asked);
@@ -88,7 +89,7 @@ class Site {
     return undefined;
   }
 
-  /** Whether memory has been filled up since it was given back last. */
+  /** Whether any arena has run full since memory was last reclaimed. */
   get isFilledUp(): boolean {
     return (this.wasFilledUp ||= !this.shard.arenas.byFreeBytes().some((arena) => this.shard.arenas.isRoomy(arena)));
   }
@@ -117,7 +118,7 @@ function put(prng: Prng, docid: string): DocumentWrite {
 
 const remove = (docid: string): DocumentWrite => removalOf(ref, docid);
 
-/** Every mode, with filters and without. */
+/** Searches in every mode, with filters and without. */
 function searches(prng: Prng): CollectionSearch[] {
   const vector = randomVector(prng, DIM);
   const terms = [`word${prng.int(WORDS)}`, `word${prng.int(WORDS)}`].sort();
@@ -145,9 +146,7 @@ function searches(prng: Prng): CollectionSearch[] {
   return [...modes, byTerms, ...modes.map((mode) => ({ ...mode, filter })), { ...base, filter: content }];
 }
 
-/**
- * Both answer the same, hit by hit; where all arenas are filled up, some searches may have no room for what they need.
- */
+/** Both shards give the same hits. Once an arena has run full, a search may fail for lack of memory. */
 function compare(small: Site, large: Site, prng: Prng, label: string): void {
   small.shard.loads.load(ref, Infinity);
   const { isFilledUp } = small;

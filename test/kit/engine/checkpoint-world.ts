@@ -1,5 +1,5 @@
-// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive version, its
-// restarts, and the comparison of all that is in memory with the store, and of the store with the naive version.
+// A shard of two arenas with random documents beside a naive version, its checkpoints and restarts. Checks that
+// everything in memory agrees with the store, and the store with the naive version.
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,14 +47,14 @@ interface Doc {
 export class World {
   readonly files: CheckpointFiles;
   readonly naive = new Map<CollectionId, Map<string, Doc>>();
-  /** What was told at the last start. */
+  /** The notes that the last start logged. */
   notes: string[] = [];
   memories: WebAssembly.Memory[] = [];
   store: ShardStore;
   shard: Shard;
   private readonly module = new WebAssembly.Module(readKernelBytes());
 
-  /** `pagesMax`: of an arena; the second is used when the first is full. */
+  /** `pagesMax` limits an arena; the second arena is used when the first is full. */
   constructor(
     readonly prng: Prng,
     readonly refs: CollectionRef[],
@@ -67,7 +67,7 @@ export class World {
     this.shard = this.openShard();
   }
 
-  /** Takes what the store has for the contents of the naive version. */
+  /** Replaces the contents of the naive version by those of the store. */
   adoptStore(): void {
     this.store.read((txn) => {
       for (const ref of this.refs)
@@ -79,7 +79,7 @@ export class World {
     });
   }
 
-  /** Another one of the same contents, all of it loaded; random numbers of its own. Nothing is written meanwhile. */
+  /** A copy with the same contents, fully loaded, and with its own random numbers. Nothing may write meanwhile. */
   copy(prng: Prng): World {
     const directory = join(tempDirectory(), 'copy');
     cpSync(this.directory, directory, { recursive: true });
@@ -89,13 +89,13 @@ export class World {
     return copy;
   }
 
-  /** As after the end of the process: every commit has been synced, and memory is gone. */
+  /** Restarts as after the end of the process: every commit has been synced, and memory is gone. */
   restart(): void {
     this.reopenStore();
     this.shard = this.openShard();
   }
 
-  /** Whoever opens it without checkpoints. */
+  /** Restarts as a server that finds no checkpoints. */
   restartWithout(): void {
     this.reopenStore();
     this.shard = this.openShard((shard) => discard(shard, this.files));
@@ -124,7 +124,7 @@ export class World {
     for (const result of applyWrites(this.shard, writes)) assert.ok('value' in result, JSON.stringify(result));
   }
 
-  /** A batch that puts and removes documents of up to `ids` names. */
+  /** Writes a batch that puts and removes documents of up to `ids` different ids. */
   churn(ref: CollectionRef, writes: number, ids: number): void {
     this.write(
       Array.from({ length: writes }, () =>
@@ -133,7 +133,7 @@ export class World {
     );
   }
 
-  /** Some of what the background does. */
+  /** Runs some steps of background work. */
   work(steps: number): void {
     for (const segment of this.shard.segments.all()) {
       for (let step = 0; step < steps && compactSome(this.shard, segment); step++);
@@ -156,7 +156,7 @@ export class World {
     return new Writing(this.shard, SHARD, this.files, () => false).run(isAlone);
   }
 
-  /** Everything in memory is as the store has it, and that as the naive version does. */
+  /** Asserts that everything in memory agrees with the store, and the store with the naive version. */
   check(label: string): void {
     while (!this.shard.loads.work(Infinity, false));
     for (const ref of this.refs) {
@@ -251,7 +251,9 @@ export class World {
     assert.ok(recall >= 0.75, `${label}: recall ${recall}`);
   }
 
-  /** An exact search is right; what share of it a graph search finds. */
+  /**
+   * Asserts that an exact search finds the true nearest vectors; returns the share of them that a graph search finds.
+   */
   private searchOnce(ref: CollectionRef, label: string): number {
     const query = randomVector(this.prng, ref.dim);
     const truth = [...this.docs(ref).values()]
@@ -288,13 +290,13 @@ function assertSame(row: Float32Array, vector: Float32Array, label: string): voi
   assert.ok(cosine(row, vector) > 1 - 1e-4, label);
 }
 
-// Random writes, background work, checkpoints and restarts of a shard, compared with the store and a naive version
-// after each.
+// Runs random writes, background work, checkpoints and restarts on a shard, and compares it with the store and the
+// naive version after each.
 
 export const LARGE = refOf(1, 40);
 export const SMALL = refOf(2, 8);
 
-/** `LARGE` has a graph, quantized vectors and indexes of terms. */
+/** Fills both collections. `LARGE` then has a graph, quantized vectors and a text index. */
 export function fill(world: World, documents: number): void {
   for (let from = 0; from < documents; from += 200)
     world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));
@@ -305,7 +307,7 @@ export function fill(world: World, documents: number): void {
 
 export async function writeAndRestart(seed: number): Promise<void> {
   const prng = createPrng(seed);
-  // The second arena is in use where the first is small.
+  // With 44 pages in the first arena, the second one is used too.
   const world = new World(prng, [LARGE, SMALL], seed % 2 === 0 ? 44 : 4096);
   fill(world, 1800);
   for (let round = 0; round < 10; round++) {
@@ -336,7 +338,7 @@ export async function writeAndRestart(seed: number): Promise<void> {
   }
 }
 
-/** A checkpoint while writes and background work go on. */
+/** Writes a checkpoint while writes and background work go on. */
 async function beside(world: World, round: number): Promise<void> {
   let isWriting = true as boolean;
   const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));

@@ -1,5 +1,5 @@
-// The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each
-// hit against the vector that the hit's row version says it was.
+// A worker thread that searches an index while another thread writes it, and checks the score of each hit against the
+// vector that belongs to the hit's row version.
 import { parentPort, workerData } from 'node:worker_threads';
 import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
@@ -11,9 +11,9 @@ export interface ReaderStart {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
   root: number;
-  /** Not 0 when the writer is done. */
+  /** Not 0 once the writer is done. */
   stop: Int32Array;
-  /** Live rows never fall below k. */
+  /** The number of hits of a search; there are always at least this many live rows. */
   k: number;
   ordinals: number;
   seed: number;
@@ -24,13 +24,13 @@ export interface ReaderReport {
   faults: string[];
 }
 
-/** The vector that the writer's put number `put` wrote; they repeat, so that there are duplicates among the rows. */
+/** The vector that put number `put` wrote. Vectors repeat, so that there are duplicates among the rows. */
 export function vectorOfPut(put: number, dim: number): Float32Array {
   return randomVector(createPrng(put % 997), dim);
 }
 
 /**
- * The number of the put that gave a row its row version: the writer alone puts, and each put takes the next odd row
+ * The number of the put that gave a row its row version: only the writer puts, and each put takes the next odd row
  * version.
  */
 function putOf(rowVersion: number): number {

@@ -1,5 +1,5 @@
-// The reading side of entry-point.test.ts: a worker thread that searches for rows by their own vectors, while another
-// thread takes the entry point of their graph out of it again and again.
+// A worker thread that searches for rows by their own vectors, while another thread keeps removing the entry point of
+// the graph.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
@@ -8,9 +8,9 @@ export interface EntryReaderStart {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
   root: number;
-  /** Not 0 when the writer is done. */
+  /** Not 0 once the writer is done. */
   stop: Int32Array;
-  /** All are put before it begins, and put again with the same vectors. */
+  /** The number of rows. All are put before this thread starts, and put again with the same vectors. */
   rows: number;
   vectors: Float32Array;
   seed: number;
@@ -18,7 +18,7 @@ export interface EntryReaderStart {
 
 export interface EntryReaderReport {
   searches: number;
-  /** Rows that were not found by their own vectors. */
+  /** The number of searches that did not find a row by its own vector. */
   missed: number;
 }
 

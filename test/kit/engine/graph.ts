@@ -1,5 +1,5 @@
-// Reads an index's graph straight out of shared memory, by the layout and nothing else: what holds of it, whatever the
-// kernel thinks. For tests of the graph's invariants (docs/internals/memory-layout.md).
+// Reads the graph of an index straight out of shared memory, by the memory layout alone, and reports which invariants
+// hold (docs/internals/memory-layout.md).
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
 import { type VectorIndex, placeOf } from '../../../src/engine/hnsw/vector-index.js';
@@ -21,28 +21,27 @@ import { createKernel, createMemory } from './arena.js';
 import { NaiveIndex, assertSound, recallOf } from './naive-vector-index.js';
 
 interface GraphReport {
-  /** Nodes of level 0, way-points included. */
+  /** The number of nodes on level 0, way-points included. */
   readonly nodes: number;
   readonly duplicates: number;
   /**
-   * Edges of any level that the other side does not return, that stand twice in a list, or that lead to its own node or
-   * to a row that is none.
+   * Edges of any level that have no edge back, that occur twice in a list, or that lead to their own node or to no row.
    */
   readonly badEdges: number;
-  /** Nodes that no path on level 0 leads to from the entry point. */
+  /** Nodes that no path on level 0 reaches from the entry point. */
   readonly unreachable: number;
-  /** Of level 0, in the mean of its nodes. */
+  /** The mean number of edges of a node on level 0. */
   readonly edges: number;
 }
 
 interface Node {
   readonly edges: readonly number[];
-  /** Of the levels above. */
+  /** The edges on the levels above 0. */
   readonly upper: readonly (readonly number[])[];
   readonly isDuplicate: boolean;
 }
 
-/** Requires that nothing writes meanwhile. */
+/** Reports on the graph of the index at `root`. Nothing may write meanwhile. */
 export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphReport {
   const words = new Uint32Array(memory.buffer);
   const word = (at: number): number => words[at >>> 2] as number;
@@ -78,7 +77,7 @@ function totalOf(nodes: ReadonlyMap<number, Node>): number {
   return [...nodes.values()].reduce((sum, { edges }) => sum + edges.length, 0);
 }
 
-/** The node of an ordinal, or undefined where it is not in the graph. */
+/** The node of an ordinal, or undefined where the ordinal is not in the graph. */
 function readNode(word: (at: number) => number, root: number, ordinal: number): Node | undefined {
   const { slot, rows, row } = placeOf(ordinal);
   const table = word(root + ROOT_NODE_TABLE);
@@ -103,7 +102,10 @@ function readList(word: (at: number) => number, at: number, width: number): numb
   return count < 0 ? slots : slots.slice(0, count);
 }
 
-/** Of 16 nodes of a level that stand side by side, one is of the next: the one that a hash of their number names. */
+/**
+ * The top level of an ordinal's node: of 16 neighbouring nodes of a level, a hash of their number picks one for the
+ * next level.
+ */
 export function levelOf(ordinal: number): number {
   let level = 0;
   for (
@@ -128,7 +130,7 @@ function reach(nodes: ReadonlyMap<number, Node>, entry: number): number {
   return seen.size;
 }
 
-// What the tests of the graph share: an index beside its naive version, built from clustered vectors, and its recall.
+// An index beside its naive version, both filled with clustered vectors, and the recall of the index.
 
 export const DIM = 32;
 export const ROWS = 3000;
@@ -160,7 +162,7 @@ export function put({ index, naive }: Pair, ordinal: number, vector: Float32Arra
   naive.put(ordinal, vector);
 }
 
-/** Mean recall@10 over a hundred queries, each answer checked for soundness. */
+/** Mean recall@10 over a hundred queries; asserts that each answer is sound. */
 export function recall({ index, naive }: Pair, next: () => Float32Array, ef: number, label: string): number {
   let sum = 0;
   for (let i = 0; i < 100; i++) {
@@ -177,7 +179,7 @@ export function assertRecall(pair: Pair, next: () => Float32Array, label: string
   assert(share >= 0.95, `${label}: recall@10 ${share}`);
 }
 
-/** The 10 nearest of the rows admitted as a graph search of ef `ef` finds them, with nothing behind it. */
+/** The 10 nearest admitted rows as a graph search with this `ef` finds them, without an exact search behind it. */
 export function searchWithin(index: VectorIndex, query: Float32Array, ef: number, allowed: Bitmap): Hits {
   const end = index['instance'].setBitmap(allowed);
   return index.searchBy(query, 10, { ef, rerank: ef }, end);

@@ -1,6 +1,6 @@
-// The naive version of quantized vectors: principal components by Jacobi rotations in double precision. And what the
-// tests of quantized vectors share: vectors whose spread falls from component to component, as texts' does, and what
-// the quantized vectors in memory say of themselves.
+// The naive version of quantization: principal components by Jacobi rotations in double precision. It also makes
+// vectors whose variance falls from component to component, as that of text vectors does, and reads the quantized
+// vectors in memory.
 import { createPrng } from '../../../src/base/prng.js';
 import {
   QUANTIZER_COMPONENTS_2,
@@ -15,7 +15,7 @@ import {
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 import { randomVector } from './arena.js';
 
-/** The variances along the principal components of the rows, largest first (cyclic Jacobi). */
+/** The variances along the principal components of the rows, largest first, by the cyclic Jacobi method. */
 export function principalVariances(rows: readonly (readonly number[])[]): number[] {
   const dim = rows[0]!.length;
   const mean = Array.from({ length: dim }, (_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length);
@@ -27,7 +27,7 @@ export function principalVariances(rows: readonly (readonly number[])[]): number
   return matrix.map((row, i) => row[i]!).sort((a, b) => b - a);
 }
 
-/** Makes the element (p, q) of a symmetric matrix 0. */
+/** Rotates a symmetric matrix so that its element (p, q) becomes 0. */
 function rotate(matrix: number[][], p: number, q: number): void {
   const [app, aqq, apq] = [matrix[p]![p]!, matrix[q]![q]!, matrix[p]![q]!];
   if (Math.abs(apq) < 1e-15) return;
@@ -51,8 +51,8 @@ export function falling(seed: number, dim: number, count: number): Float32Array[
 }
 
 /**
- * The quantized vectors in use, as they stand in memory: their bytes, how many components, and the share of the
- * sample's variance along them. Undefined where there are none.
+ * Reads the quantizer in use from memory: the bytes of a quantized vector, the number of components, and their share of
+ * the variance of the sample. Undefined where there is none.
  */
 export function readQuantizer(
   memory: WebAssembly.Memory,
@@ -73,7 +73,7 @@ export function readQuantizer(
   };
 }
 
-/** Share of the k nearest by an exact scan that a search found, over the queries. */
+/** The share of the true k nearest neighbours that the searches find, over all queries. */
 export function recallOf(index: VectorIndex, queries: readonly Float32Array[], ef?: number): number {
   const k = 10;
   const shares = queries.map((query) => {

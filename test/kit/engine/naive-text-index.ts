@@ -1,5 +1,5 @@
-// The naive version of the text index: a map from ordinal to tokens, everything counted and scored anew for each
-// question. The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
+// The naive version of the text index: a map from ordinal to tokens that counts and scores everything anew for each
+// query. Scores follow the contract in src/ranking/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../src/ranking/bm25.js';
@@ -36,7 +36,7 @@ export class NaiveRanking {
     return scored.filter(([, score]) => score > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   }
 
-  /** Ordinals in rising order. */
+  /** The ordinals of the chunks whose tokens fit, ascending. */
   having(fits: (tokens: readonly string[]) => boolean): number[] {
     return [...this.chunks]
       .filter(([, tokens]) => fits(tokens))
@@ -52,13 +52,13 @@ export class NaiveRanking {
   }
 }
 
-/** An index with its naive version: what one does, the other does. */
+/** A text index beside its naive version; both receive the same changes. */
 export class NaiveAndIndex {
   readonly naive = new NaiveRanking();
 
   constructor(readonly index: TextIndex) {}
 
-  /** Removes the chunk where there is one, and else adds it. */
+  /** Removes the chunk if it exists, and adds it otherwise. */
   toggle(ordinal: number, tokens: () => readonly string[]): void {
     const old = this.naive.chunks.get(ordinal);
     if (old) {
@@ -71,13 +71,13 @@ export class NaiveAndIndex {
     this.naive.chunks.set(ordinal, added);
   }
 
-  /** Now and then what happens in the background: a head is frozen, a merge goes a step on. */
+  /** Does background work at random: freezes the mutable run, or takes a merge one step on. */
   disturb(prng: Prng): void {
     if (prng.int(300) === 0) this.index.freeze();
     if (prng.int(20) === 0) this.index.mergeSome(0, prng.int(10) === 0);
   }
 
-  /** `counts`: how often each term stands in the question, once where they are absent. */
+  /** Asserts the ranking of the terms. `counts` says how often each term occurs in the query; by default once. */
   assertRanks(terms: readonly string[], k: number, label: string, allowed?: Bitmap, counts?: number[]): void {
     const counted = this.index.statistics(terms);
     assert.deepEqual(counted, this.naive.statistics(terms), `${label}: statistics`);
@@ -108,7 +108,7 @@ export function ordinalsOf(bitmap: Bitmap): number[] {
   );
 }
 
-/** Words of many lengths and scripts, the first ones far more often than the last. */
+/** Makes words of many lengths and scripts, the first ones far more often than the last. */
 export function createVocabulary(prng: Prng, size: number): () => string {
   const stems = ['a', 'ab', 'über', 'gravity', 'gravitation', 'gravitational', '東京', 'x', '\u{1f600}'];
   const words = Array.from({ length: size }, (_, i) => `${stems[i % stems.length]}${i < stems.length ? '' : i}`);
@@ -117,7 +117,7 @@ export function createVocabulary(prng: Prng, size: number): () => string {
 
 type Check = (naiveOnes: NaiveAndIndex, prng: Prng, word: () => string, label: string) => void;
 
-/** Random writes from a small vocabulary, into few ordinals or many, with a check now and then. */
+/** Writes at random from a small vocabulary, into few ordinals or many, and runs the check now and then. */
 export function writtenAtRandom(seed: number, check: Check): void {
   const prng = createPrng(seed);
   const word = createVocabulary(prng, 80);

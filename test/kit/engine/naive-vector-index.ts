@@ -1,16 +1,16 @@
-// The naive version of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel
-// makes them and scored one by one. Tests hold the kernel against it.
+// The naive version of the vector index: a map from ordinal to a row of 16-bit or 8-bit numbers, quantized as the
+// kernel does and scored one by one; and the assertions that compare an index with it.
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
 import type { Bitmap } from '../../../src/engine/filter/bitmap.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 
-/** Products are exact, and scores float32: of cosines the error stays below this. */
+/** The largest error of a cosine score: products are exact, scores are float32. */
 export const SCORE_TOLERANCE = 1e-6;
-/** What 16-bit numbers may add to or take from a cosine of floats. */
+/** The largest difference that rounding to 16-bit numbers makes to a cosine. */
 export const ROUNDING_TOLERANCE = 1e-4;
 
-/** Whole numbers, and what 1 of them stands for. */
+/** Whole numbers, and the value that 1 of them stands for. */
 interface Row {
   readonly numbers: Float64Array;
   readonly unit: number;
@@ -29,7 +29,7 @@ export class NaiveIndex {
     this.rows.delete(ordinal);
   }
 
-  /** The naive version of an index that holds the allowed rows alone: what a filtered search is over. */
+  /** The naive version of an index that holds only the allowed rows: what a filtered search covers. */
   within(allowed: Bitmap): NaiveIndex {
     const some = new NaiveIndex(this.precision);
     for (const [ordinal, row] of this.rows)
@@ -52,7 +52,8 @@ export class NaiveIndex {
 }
 
 /**
- * What holds for every answer, exact or not: k different live rows or all, best first, scores and row versions right.
+ * Asserts what holds for every answer, exact or not: k different live rows, or all rows where there are fewer, best
+ * first, with the right scores and row versions.
  */
 export function assertSound(
   index: VectorIndex,
@@ -72,7 +73,7 @@ export function assertSound(
   }
 }
 
-/** Beyond soundness: no row that the answer leaves out is nearer than the answer's last. */
+/** Asserts that the answer is sound, and that no row outside of it is nearer than its last row. */
 export function assertExact(
   index: VectorIndex,
   naive: NaiveIndex,
@@ -87,7 +88,7 @@ export function assertExact(
   });
 }
 
-/** Share of the true k nearest among the hits; rows as near as the k-th count as true. */
+/** The share of the true k nearest among the hits; rows as near as the k-th count as true. */
 export function recallOf(naive: NaiveIndex, query: Float32Array, k: number, hits: Hits): number {
   const floor = naive.search(query, k).at(-1)?.score ?? -Infinity;
   const found = hits.ordinals.filter((ordinal) => naive.score(ordinal, query) >= floor - SCORE_TOLERANCE);
@@ -101,13 +102,13 @@ function inOrder({ scores, ordinals }: Hits, i: number): boolean {
 
 const rowOf = (numbers: Float64Array): Row => ({ numbers, unit: 1 / Math.hypot(...numbers) });
 
-/** Of the length 32767, but for rounding. */
+/** The row of a vector in 16-bit precision: scaled to length 32767, then rounded. */
 function wide(vector: Float32Array): Row {
   const scale = 32767 / Math.hypot(...vector);
   return rowOf(Float64Array.from(vector, (value) => Math.round(value * scale)));
 }
 
-/** The largest number is 127. */
+/** The row of a vector in 8-bit precision: its largest number is scaled to 127. */
 function narrow(vector: Float32Array): Row {
   const scale = 127 / Math.max(...vector.map(Math.abs));
   return rowOf(Float64Array.from(vector, (value) => Math.round(value * scale)));

@@ -1,5 +1,5 @@
-// What the tests of the search workers share: views of a shard that this very thread owns, and searches of it with what
-// they want indexed.
+// Opens views of a shard that this thread owns, and searches it as a search worker does, after building the indexes
+// that the search needs.
 import { ShardReader } from '../../../src/storage/shard-reader.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
 import type { CollectionSearch, ShardHits } from '../../../src/engine/search/params.js';
@@ -14,11 +14,11 @@ import { missingIndexesOf } from '../../../src/engine/search/search.js';
 export interface OwnedShard {
   shard: Shard;
   kernel: Kernel;
-  /** Of its store. */
+  /** The directory of the shard's store. */
   directory: string;
 }
 
-/** Runs `work` on a view of the shard. Requires that it is loaded. */
+/** Runs `work` on a view of the collection, which has to be loaded. */
 export function viewed<T>({ kernel, directory }: OwnedShard, ref: CollectionRef, work: (view: ShardView) => T): T {
   const answer = kernel.read((incarnation) => {
     const view = new ShardView(0, incarnation, kernel, new ShardReader(directory), ref, new HitCache(0));
@@ -32,7 +32,7 @@ export function viewed<T>({ kernel, directory }: OwnedShard, ref: CollectionRef,
   return answer.value;
 }
 
-/** A search of a collection that wants nothing but what is given. */
+/** A search of a collection with defaults for everything that is not given. */
 export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>): CollectionSearch {
   const { k = 10 } = given;
   return {
@@ -49,10 +49,10 @@ export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>):
   };
 }
 
-/** Of a search without words. */
+/** The statistics of a search without terms. */
 export const NO_STATISTICS = { chunks: 0, tokens: 0, frequencies: [] };
 
-/** What a search worker makes of the shard; null while what it wants is being indexed. */
+/** The hits that a search worker finds in the shard; null while a missing index is being built. */
 export function ranked(owned: OwnedShard, ref: CollectionRef, given: Partial<CollectionSearch>): ShardHits | null {
   const search = searchFor(ref, given);
   const missing = viewed(owned, ref, (view) => missingIndexesOf([view], search))[0];

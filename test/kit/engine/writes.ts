@@ -1,4 +1,4 @@
-// Writes of documents as tests give them to a shard.
+// Makes the document writes that tests give to a shard.
 import type { CollectionRef } from '../../../src/api/collections.js';
 import type { DocId } from '../../../src/api/ids.js';
 import type { DocumentWrite } from '../../../src/engine/write/write.js';
@@ -6,7 +6,7 @@ import { type PreparedChunk, packDocument } from '../../../src/text/prepared-doc
 
 interface Document {
   readonly chunks: PreparedChunk[];
-  /** One for each chunk. */
+  /** One vector for each chunk. */
   readonly vectors: readonly (Float32Array | readonly number[])[];
   readonly priority?: number;
   readonly metadataJson?: string;

@@ -1,5 +1,5 @@
-// A server with routes made for the tests of this folder, on a free port. It keeps what it logged, and stops with the
-// test.
+// A server on a free port with routes that a test defines. It keeps the request events that it logged, and stops with
+// the test.
 import type { TestContext } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
 import type { RequestEvent } from '../../../src/base/trace.js';
@@ -35,7 +35,7 @@ export const GOOD_KEY = 'good';
 
 type Handle = (request: Request) => Promise<Reply> | Reply;
 
-/** A route with the usual fields filled in. */
+/** A route with defaults for all other fields. */
 export function route(method: Route['method'], path: string, handle: Handle, fields: Partial<Route> = {}): Route {
   const body = method === 'POST' || method === 'PUT' ? 'json' : 'none';
   return {
@@ -53,7 +53,7 @@ export function route(method: Route['method'], path: string, handle: Handle, fie
 
 export const ok = (): Reply => ({ status: 200, json: { status: 'ready' } });
 
-/** Answers the length of the body it was sent. */
+/** A handler that answers with the length of the request body. */
 export const measure = async (request: Request): Promise<Reply> => ({
   status: 200,
   json: { bytes: (await request.body.bytes()).length },
@@ -98,12 +98,12 @@ export async function startProbe(
   return { server, port, events, faults, client, url: (path) => `http://127.0.0.1:${port}${path}`, event };
 }
 
-/** Waits until something has come true; the test's own time limit is the only other way out. */
+/** Waits until the condition is true; a wait in vain ends at the test's own time limit. */
 export async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** A promise to be settled from outside: a gate that a handler under test waits at. */
+/** A promise that the test resolves: a handler under test waits at the gate until it opens. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;

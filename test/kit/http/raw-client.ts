@@ -1,11 +1,11 @@
-// A bare HTTP/1.1 client over one socket: sends exactly the bytes a test gives it and reads replies one by one, so that
-// tests see what fetch hides (connection reuse, interim replies, bytes after a reply).
+// A bare HTTP/1.1 client over one socket: sends exactly the bytes that a test gives it and reads replies one by one, so
+// that tests see what fetch hides (connection reuse, interim replies, bytes after a reply).
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 export interface RawReply {
   status: number;
-  /** By lower-case name. */
+  /** Values by lower-case header name. */
   headers: Record<string, string>;
   body: Buffer;
 }
@@ -41,13 +41,13 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
-  /** Sends a request with the headers given beside Host. */
+  /** Sends a request with the given headers and Host. */
   request(method: string, path: string, headers: Record<string, string> = {}, body: string | Uint8Array = ''): void {
     const lines = Object.entries({ Host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     this.send(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), Buffer.from(body)]));
   }
 
-  /** The next reply; `hasBody` false for one to HEAD, for an interim one, and to read chunks one by one. */
+  /** The next reply. `hasBody` is false for a reply to HEAD, for an interim reply, and to read chunks one by one. */
   async reply({ hasBody = true } = {}): Promise<RawReply> {
     await this.until(() => this.received().includes(HEAD_END));
     const headEnd = this.received().indexOf(HEAD_END);
@@ -67,7 +67,7 @@ export class RawClient {
     return { status: Number(statusLine.split(' ')[1]), headers, body: received.subarray(bodyAt, endAt) };
   }
 
-  /** The next chunk of a chunked body; empty for the last one. The line end of a chunk comes with the next one. */
+  /** The next chunk of a chunked body; empty for the last one. The line end of a chunk is read with the next chunk. */
   async chunk(): Promise<Buffer> {
     const sizeLine = /^(?:\r\n)?([0-9a-f]+)\r\n/i;
     const startOf = (): string => this.received().toString('latin1', 0, 32);
@@ -82,7 +82,7 @@ export class RawClient {
     return received.subarray(line.length, endAt);
   }
 
-  /** Waits for the server to close the connection, by a reset too: that is what a sender meets who goes on sending. */
+  /** Waits until the server has closed the connection. A reset counts too: a client that is still sending meets one. */
   async closed(): Promise<void> {
     if (!this.isClosed) await new Promise<void>((resolve) => void this.socket.once('close', () => resolve()));
   }
@@ -98,8 +98,8 @@ export class RawClient {
   }
 
   /**
-   * Everything received and not yet read; joined only when asked for, so that large replies are not copied again and
-   * again.
+   * Everything received and not yet read. The chunks are joined on demand, so that large replies are not copied
+   * repeatedly.
    */
   private received(): Buffer {
     const joined = Buffer.concat(this.chunks);

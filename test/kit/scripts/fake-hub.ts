@@ -1,5 +1,5 @@
-// A hub of models on the loopback: the paths, headers and redirects of the real one, a second port that serves the big
-// files, and faults on demand.
+// A fake model hub on the loopback interface: the paths, headers and redirects of the real one, a second port that
+// serves the large files, and faults on demand.
 import { createHash } from 'node:crypto';
 import {
   createServer,
@@ -13,16 +13,16 @@ import { after } from 'node:test';
 
 export interface HubFile {
   bytes: Buffer;
-  /** Served by the second port, with a SHA-256. */
+  /** Whether the second port serves the file; the listing then has its SHA-256. */
   isBig: boolean;
 }
 
-/** What happens to one request for a file, in place of a good answer. */
+/** What happens to one request for a file instead of a good answer. */
 export type HubFault =
   | { kind: 'status'; status: number; headers?: Record<string, string> }
-  /** The connection breaks, or hangs, after so many bytes of the answer. */
+  /** The connection closes, or hangs, after this many bytes of the answer. */
   | { kind: 'cut' | 'hang'; afterBytes: number }
-  /** Other bytes than those listed; without length where `isChunked`. */
+  /** The bytes differ from those of the listing; `isChunked` leaves out the length. */
   | { kind: 'other'; bytes: Buffer; isChunked?: boolean }
   | { kind: 'no range' };
 
@@ -34,11 +34,11 @@ export interface HubRequest {
 
 export class FakeHub {
   readonly requests: HubRequest[] = [];
-  /** Faults by path of the file, each for one request to the port that serves its bytes. */
+  /** Faults by path of the file; each applies to one request to the port that serves its bytes. */
   readonly faults = new Map<string, HubFault[]>();
-  /** Status codes of the next answers to questions about the model. */
+  /** Status codes for the next requests for the listing. */
   readonly listingFaults: { status: number; headers?: Record<string, string> }[] = [];
-  /** Entries of the listing in place of those of `files`. */
+  /** Entries that replace those of `files` in the listing. */
   entries: Record<string, unknown>[] | undefined;
   commit = 'a'.repeat(40);
   url = '';
@@ -55,7 +55,7 @@ export class FakeHub {
     return this;
   }
 
-  /** The requests for the bytes of a file since the last call. */
+  /** The requests for file bytes since the last call. */
   takeRequests(): HubRequest[] {
     return this.requests.splice(0);
   }
@@ -75,7 +75,7 @@ export class FakeHub {
     response.writeHead(200, { 'content-type': 'application/json', ...body.headers }).end(JSON.stringify(body.json));
   }
 
-  /** The listing comes in pages of five, as the real one in pages of a thousand. */
+  /** The listing comes in pages of five entries; the real hub's pages have a thousand. */
   #listing(pathname: string, cursor: number): { json: unknown; headers?: Record<string, string> } | undefined {
     const api = `/api/models/${this.model}`;
     if (pathname === `${api}/revision/main`)
@@ -133,7 +133,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Big files stand in Git as pointers: their own digest is elsewhere. */
+/** Git holds large files as pointers, so their own digest is in another field. */
 function entryOf(path: string, { bytes, isBig }: HubFile): Record<string, unknown> {
   if (!isBig)
     return {

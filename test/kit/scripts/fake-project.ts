@@ -1,4 +1,4 @@
-// A small project in a temporary folder with the real set-up scripts and compilers; npm and node-lmdb are stand-ins.
+// A small project in a temporary folder with the real setup scripts and compilers; npm and node-lmdb are stand-ins.
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ export interface Run {
   readonly out: string;
 }
 
-/** Notes its arguments and puts `packages` where node_modules was; fails while there is a file `npm-breaks`. */
+/** Records its arguments and copies `packages` to node_modules; fails while there is a file `npm-breaks`. */
 const NPM = `#!${process.execPath}
 import fs from 'node:fs';
 fs.appendFileSync('npm-calls.txt', process.argv.slice(2).join(' ') + '\\n');
@@ -19,10 +19,10 @@ if (fs.existsSync('npm-breaks')) process.exit(1);
 fs.cpSync('packages', 'node_modules', { recursive: true, verbatimSymlinks: true });
 `;
 
-/** What the build calls is the real thing. */
+/** The packages that the build calls; they are the real ones. */
 const COMPILERS = ['assemblyscript', 'esbuild', 'github-slugger', 'marked', 'typescript', 'typia'];
 
-/** One of each kind of source. */
+/** One source file of each kind. */
 const SOURCES: Record<string, string> = {
   'src/main.ts': "import { isBoat } from './boat.js'; console.log(isBoat({ name: process.argv[2] }));",
   'src/boat.ts':
@@ -68,12 +68,12 @@ export class FakeProject {
     return existsSync(join(this.root, path));
   }
 
-  /** How often `npm` was called. */
+  /** The command lines with which `npm` was called. */
   npmCalls(): string[] {
     return this.has('npm-calls.txt') ? this.read('npm-calls.txt').trim().split('\n') : [];
   }
 
-  /** Starts `node ...args` in the project, with nothing on the PATH but node and npm. */
+  /** Starts `node ...args` in the project, with only node and npm on the PATH. */
   start(args: readonly string[], env: Record<string, string> = {}): ChildProcessByStdio<null, Readable, Readable> {
     return spawn(process.execPath, args, {
       cwd: this.root,
@@ -82,7 +82,7 @@ export class FakeProject {
     });
   }
 
-  /** The same, until it has ended. */
+  /** Runs `node ...args` in the project to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
     const child = this.start(args, env);
     let out = '';

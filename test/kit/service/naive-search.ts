@@ -1,5 +1,5 @@
-// The naive version of search: scores every chunk it is told of, by the words of the contract. It has its own fusion
-// and order; BM25 is that of the naive index of words, cosines are given to it.
+// The naive version of search: scores every given chunk as the contract says. Fusion and order are its own; BM25 comes
+// from the naive text index, and cosines are given.
 import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
@@ -26,7 +26,7 @@ export interface NaiveQuery {
   q: string;
   k: number;
   fits: (chunk: NaiveChunk) => boolean;
-  /** Of mode hybrid. */
+  /** Only for mode hybrid. */
   fusion?: NaiveFusion;
 }
 
@@ -40,7 +40,7 @@ type Order = (a: NaiveChunk, b: NaiveChunk) => number;
 const byPosition: Order = (a, b) => Buffer.compare(Buffer.from(a.docid), Buffer.from(b.docid)) || a.index - b.index;
 const lifted = (score: number, priority: number): number => score + Math.abs(score) * priority;
 
-/** Best first by `score`, equal ones by document and chunk. */
+/** The k best by `score`; equal scores by document and chunk. */
 function best(chunks: readonly NaiveChunk[], score: (chunk: NaiveChunk) => number, k: number): NaiveChunk[] {
   return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
 }
@@ -101,8 +101,8 @@ function naiveHybrid(
 }
 
 /**
- * Statistics over all chunks, whatever the filters; a term counts as often as it stands in the query; 0 for a chunk that
- * has none of the terms.
+ * BM25 scores. The statistics cover all chunks, whatever the filters; a term counts as often as it occurs in the query;
+ * a chunk that has none of the terms scores 0.
  */
 function bm25(all: readonly NaiveChunk[], q: string): (chunk: NaiveChunk) => number {
   const terms = questionTerms(q, 1024, LANGUAGE_DEFAULT);

@@ -1,5 +1,5 @@
-// A small run of `load soak requests`: random requests on every operation, no 500, no hang, no answer that its
-// schema refuses. `node dist/load/main.js soak requests --requests 100000 --seed S` is the long one.
+// A small run of `load soak requests`: random requests on every operation cause no 500, no hang, and no answer that
+// does not fit its schema. The long run is `node dist/load/main.js soak requests --requests 100000 --seed S`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendRandomRequests } from '../../../load/fuzz/run.js';

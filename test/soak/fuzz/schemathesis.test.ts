@@ -1,5 +1,5 @@
-// A well-known tool of others walks the OpenAPI document, with few examples and a seed of its own: no 500, no
-// undocumented status or content type, no body that its schema refuses.
+// Schemathesis tests the server by its OpenAPI document, with few examples and a fixed seed: no 500, no undocumented
+// status or content type, no body that does not fit its schema.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pythonWith, runPython } from '../../kit/python.js';
@@ -11,7 +11,7 @@ const EXAMPLES_MAX = 10;
 const SEED = Number(process.env['SOAK_SEED'] ?? 20_261_121);
 const TIMEOUT_MS = 480_000;
 
-/** How the tool is to write NDJSON, which it does not know. */
+/** Tells the tool how to write NDJSON, which it does not know. */
 const HOOKS = 'test/soak/fuzz/schemathesis_hooks.py';
 
 const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' });
@@ -21,14 +21,14 @@ const { python, skip } =
 
 for (const [what, where, timeoutS] of [
   ['all operations that end', ['--exclude-path-regex', '/events$'], 120],
-  // It reads a stream without an end for as long as it would wait for an answer.
+  // The tool reads an endless stream for as long as it would wait for an answer.
   ['events', ['--include-path-regex', '/events$'], 2],
 ] as const) {
   test(`${REQUIREMENT} finds nothing to complain about in ${what}, seed ${SEED}`, { skip }, async (t) => {
-    // The collection of the document's examples.
+    // The collection that the document's examples name.
     await server.call('POST', '/v1/collections/acme/docs', {});
-    // Not the command of its own name: the environment was moved after it was made, and the command has the old place
-    // in it.
+    // The environment was moved after it was built and the tool's own command still contains the old path, so the
+    // interpreter runs the module.
     const command = [
       '-c',
       'from schemathesis.cli import schemathesis; schemathesis()',
@@ -47,7 +47,7 @@ for (const [what, where, timeoutS] of [
       '--generation-database',
       'none',
       '--no-color',
-      // How long this machine takes to make examples, or to answer them, is no finding.
+      // The time that this machine takes to make examples, or to answer them, is no finding.
       '--suppress-health-check',
       'too_slow',
       '--request-timeout',

@@ -1,4 +1,5 @@
-// Archive rows of the specification: everything for the admin, a collection for the admin and for its tenant.
+// The archive rows of the specification: the archive of everything for the admin, and the archive of a collection for
+// the admin and for its tenant.
 import { fileForm } from '../../server.js';
 import { ANSWERS } from '../shapes.js';
 import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, type Scene } from '../endpoint.js';

@@ -1,4 +1,4 @@
-// Rows of "Collections in a tenant".
+// The rows of "Collections in a tenant" in the specification.
 import { ANSWERS } from '../shapes.js';
 import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, READ, READ_ONE } from '../endpoint.js';
 

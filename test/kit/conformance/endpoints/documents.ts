@@ -1,4 +1,4 @@
-// Rows of "Documents and chunks".
+// The rows of "Documents and chunks" in the specification.
 import { ANSWERS } from '../shapes.js';
 import { type Compose, type Endpoint, NO_SLUG, READ, READ_ONE } from '../endpoint.js';
 

@@ -1,4 +1,4 @@
-// Health, metrics, admin and embedder rows of the specification.
+// The rows of health, metrics, admin and embedders in the specification.
 import { ANSWERS, METRICS } from '../shapes.js';
 import { BAD_SEGMENT, type Endpoint, NO_SLUG, UNKNOWN_ID } from '../endpoint.js';
 
@@ -12,7 +12,7 @@ const open = (path: string, others: readonly number[], answer: Endpoint['answer'
   valid: () => ({ path }),
 });
 
-/** The tables name no statuses for the two metrics endpoints; the prose has them want the admin key. */
+/** The tables list no statuses for the two metrics endpoints; the prose says that they require the admin key. */
 const metrics = (path: string, answer: Endpoint['answer']): Endpoint => ({
   ...open(path, [401, 403], answer),
   access: 'admin',

@@ -1,5 +1,5 @@
-// Rows of reindex jobs, in tenant and admin form. The only embedder here is the built-in one: jobs that succeed are
-// compactions.
+// The rows of reindex jobs, in tenant and admin form. These servers have only the built-in embedder, so jobs that
+// succeed are compactions.
 import { ANSWERS } from '../shapes.js';
 import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, READ_ONE, UNKNOWN_ID } from '../endpoint.js';
 
@@ -96,7 +96,7 @@ export const REINDEX_ENDPOINTS: readonly Endpoint[] = [
     provoke: { ...anyClientErrors(), 409: any('succeeded') },
   },
   changes('pause', 'queued'),
-  // One that is on its way already: an answer may have been lost.
+  // Resuming a job that is running succeeds: the client may repeat the request because the first answer was lost.
   changes('resume', 'running'),
   { ...OWN_JOB, method: 'GET', others: READ_ONE, valid: own('succeeded'), provoke: OWN_CLIENT_ERRORS },
   {

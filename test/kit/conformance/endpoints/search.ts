@@ -1,4 +1,4 @@
-// Rows of "Search" and "Logged searches".
+// The rows of "Search" and "Logged searches" in the specification.
 import { ANSWERS } from '../shapes.js';
 import { type Compose, type Endpoint, NO_SLUG, READ, READ_ONE, SEARCH, UNKNOWN_ID } from '../endpoint.js';
 

@@ -1,6 +1,6 @@
-# Makes the tokenizers beside this file and expected.json: ids by the reference implementation, for odd texts, whose spaces at
-# both ends go, as with sentence-transformers.
-# Run once, from the project: pip install tokenizers==0.23.3; python3 test/workers/embed/onnx/tokenizers/make.py
+# Makes the tokenizers beside this file, and expected.json: the ids that the reference implementation gives for odd
+# texts, whose leading and trailing spaces are removed as sentence-transformers does.
+# Run once, from the project: pip install tokenizers==0.23.3; python3 test/kit/embedding/tokenizers/make.py
 import json
 from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
