@@ -11,6 +11,7 @@ const AT_ONCE = Math.min(2, availableParallelism());
 const STEPS = {
   lint: 'eslint . --max-warnings 0',
   types: 'tsc -p . --noEmit',
+  spreads: 'node scripts/spreads.mjs',
   imports: 'depcruise src workers test load scripts',
   unused: 'knip --no-progress',
   'types of the console': 'tsc -p src/console --noEmit',

@@ -111,7 +111,8 @@ export function useLoaded<T>(name: string, load: (signal: AbortSignal) => Promis
     return () => controller.abort();
   }, [key, turn, returns.value]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  return { ...(state.key === key ? state : { isLoading: true }), reload };
+  const { value, error, isLoading } = state;
+  return state.key === key ? { value, error, isLoading, reload } : { isLoading: true, reload };
 }
 
 interface Action {

@@ -152,15 +152,17 @@ test('a text that fails is the failure of its document, told once', async () => 
 });
 
 test('an embedder that can embed nothing rejects it all', async () => {
-  const broken: Embedder = { ...runner(), embed: () => Promise.reject(new AppError('embedder_unavailable')) };
+  const whole: Embedder = runner();
+  const broken: Embedder = { ...whole, embed: () => Promise.reject(new AppError('embedder_unavailable')) };
   await assert.rejects(embedDocuments(broken, request([['a']])), { code: 'embedder_unavailable' });
 });
 
 test('the embedder sees that nobody waits any more', async () => {
   const asked = request([['a', 'b']]);
   const seen: boolean[] = [];
+  const whole: Embedder = runner();
   const watching: Embedder = {
-    ...runner(),
+    ...whole,
     async embed(texts, _, isCancelled) {
       seen.push(isCancelled());
       Atomics.store(asked.cancelled, 0, 1);
