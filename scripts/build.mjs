@@ -1,16 +1,16 @@
-// Builds dist from the sources, doing again only what has changed since the last build: a one-line change costs one
-// transpiled file and the bundles that hold it. setup.mjs calls it under its lock.
+// Builds dist from the sources, and repeats only what has changed since the last build: a one-line change costs one
+// transpiled file and the bundles that contain it. Two builds must not run at once in a checkout.
 //
-// The steps, each with the inputs it read the last time written down in dist/.build.json:
-//   validators   files that use typia, and the client's declarations: the TypeScript compiler (validators.mjs)
+// The steps; dist/.build.json records the inputs that each of them read the last time:
+//   validators   files that use typia, and the client's declarations, by the TypeScript compiler (validators.mjs)
 //   transpile    every other TypeScript file, one by one (esbuild); types are checked by `npm run check`, not here
 //   kernel       AssemblyScript to WebAssembly (kernel.mjs)
 //   console      the pages of /ui (console.mjs)
 //   docs         the pages of /docs (docs-pages.mjs)
 //   addons       .cc files (native.mjs)
-//   assets       files that are shipped as they are
+//   assets       files that are copied as they are
 //   bundles      the server's programs in one file each (bundle.mjs)
-// A change of a build script, of package-lock.json or of tsconfig.json builds everything anew.
+// A change of a build script, of package-lock.json or of tsconfig.json rebuilds everything.
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -30,18 +30,18 @@ import { compileAddon } from './native.mjs';
 import { usesTypia, declarationsOf } from './validators.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
-/** What the pages of /docs are made of, beside their folder. */
+/** The inputs of the pages of /docs outside docs/. */
 const DOCS_FILES = ['CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'package.json', 'scripts/docs-pages.css'];
 const BUILD_SCRIPTS = ['build', 'bundle', 'console', 'docs-pages', 'kernel', 'native', 'thread', 'validators'];
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', ...BUILD_SCRIPTS.map((name) => `scripts/${name}.mjs`)];
 const RECORD = 'dist/.build.json';
 
 const isAssemblyScript = (path) => /^src\/(engine\/kernel|base\/assembly)\//.test(path);
-/** The modules of the console that need no page: tests import them. */
+/** Files of the console that only become part of its page. The .ts modules need no page: tests import them. */
 const isPage = (path) => path.startsWith('src/console/') && !/^src\/console\/.*\.ts$/.test(path);
 const isProgram = (path) => /^(src\/main|workers\/[^/]+\/(main|worker))\.ts$/.test(path);
 const isTypeScript = (path) => path.endsWith('.ts') && !path.endsWith('.d.ts') && !isAssemblyScript(path);
-/** Tests have no validators. */
+/** Tests are transpiled without validators. */
 const isCompiled = (path) => /^(src|workers|load)\//.test(path) && isTypeScript(path);
 const isAsset = (path) =>
   /^(src|workers)\//.test(path) &&
@@ -50,15 +50,13 @@ const isAsset = (path) =>
   !isAssemblyScript(path) &&
   !path.endsWith('tsconfig.json');
 
-/** True when dist is of the sources as they are. */
+/** True when dist was built from the sources as they are now. */
 export const isBuilt = (root) => {
   const { changed, removed, record } = whatToBuild(root);
   return changed.length === 0 && removed.length === 0 && !record.cutShort;
 };
 
-/**
- * Brings dist up to date; `anew`: whatever is there. Throws Error with one line for the user.
- */
+/** Brings dist up to date; `anew` removes dist first. Throws an Error with one line for the user. */
 export async function build(root, say, { anew = false } = {}) {
   if (anew) rmSync(join(root, 'dist'), { recursive: true, force: true });
   const { sources, record, changed, removed } = whatToBuild(root);
@@ -72,7 +70,10 @@ export async function build(root, say, { anew = false } = {}) {
   writeRecord(root, { ...record, cutShort: true });
 
   const step = stepRunner(root, sources, record);
-  /** What typia compiles is not transpiled, and a file may turn from one into the other. */
+  /**
+   * The validators step compiles the files that use typia, so this step leaves them out. A file may start or stop using
+   * typia between two builds.
+   */
   const compile = async () => {
     const newOnes = changed.filter(
       (path) => isCompiled(path) && usesTypia(root, path) && !record.steps.validators?.inputs[path],
@@ -102,7 +103,7 @@ export async function build(root, say, { anew = false } = {}) {
   writeRecord(root, { ...record, sources: Object.fromEntries(sources), cutShort: false });
 }
 
-/** The sources, and what of them has changed since the last build that came to its end. */
+/** The sources, and those that have changed since the last build that ran to its end. */
 function whatToBuild(root) {
   const sources = listSources(root);
   const tools = digest(BUILD_FILES.map((path) => rowVersionOf(root, path)));
@@ -114,9 +115,9 @@ function whatToBuild(root) {
 }
 
 /**
- * Runs a step where one of the inputs that it read the last time has changed, is new or gone, and notes what it read.
- * A step answers `{ inputs, outputs }`, paths relative to the root; outputs of the last time that it has not written
- * again are removed. `look` answers what the step sees of an input, where that is less than all of its bytes.
+ * Runs a step if an input that it read the last time has changed, appeared or disappeared, and records what it reads
+ * now. A step returns `{ inputs, outputs }`, as paths relative to the root; outputs of the last run that the step did
+ * not write again are removed. `look` returns what the step sees of an input, where that is less than all of its bytes.
  */
 function stepRunner(root, sources, record) {
   const stamp = (path) => sources.get(path) ?? rowVersionOf(root, path);
@@ -135,13 +136,13 @@ function stepRunner(root, sources, record) {
   };
 }
 
-/** All of them, and only then the first failure: none is left running. */
+/** Waits for all promises, and throws the first failure only then, so that no step keeps running. */
 async function settleAll(promises) {
   const failed = (await Promise.allSettled(promises)).find(({ status }) => status === 'rejected');
   if (failed) throw asOneLine(failed.reason);
 }
 
-/** esbuild's errors come in a list. */
+/** The error as one line; esbuild reports a list of errors. */
 function asOneLine(error) {
   if (!error.errors?.length) return error;
   const [{ location, text }, ...others] = error.errors;
@@ -151,7 +152,7 @@ function asOneLine(error) {
 
 async function transpile(root, paths) {
   if (paths.length === 0) return;
-  const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
+  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
   const entryPoints = paths.map((path) => join(root, path));
   await esbuild.build({
     entryPoints,
@@ -167,8 +168,8 @@ async function transpile(root, paths) {
 }
 
 /**
- * The one there is, huge pages, is worth a third of the building of graphs and a twentieth of searches; without a
- * compiler the server does without.
+ * Compiles a native addon. The only one, for huge pages, speeds up graph building by a third and searches by a
+ * twentieth; where there is no compiler, the server runs without it.
  */
 async function buildAddon(root, path, say) {
   const addon = join(root, 'dist', path.replace(/\.cc$/, '.node'));
@@ -193,7 +194,7 @@ function removeOutputs(root, path, { steps }) {
     rmSync(join(root, 'dist', stem + end), { force: true });
 }
 
-/** Runs `module[name](...args)` on a thread of its own: compilers of seconds beside each other. */
+/** Runs `module[name](...args)` on a thread, so that compilers that take seconds run in parallel. */
 function inThread(module, name, ...args) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./thread.mjs', import.meta.url), {
@@ -206,13 +207,13 @@ function inThread(module, name, ...args) {
 
 const digest = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Time and size; an empty word where there is no such file. */
+/** A file's modification time and size; '' where there is no such file. */
 function rowVersionOf(root, path) {
   const stat = statSync(join(root, path), { throwIfNoEntry: false });
   return stat ? `${stat.mtimeMs}:${stat.size}` : '';
 }
 
-/** Path and stamp of every source, in order. */
+/** Modification time and size of every source by path, sorted by path. */
 function listSources(root) {
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
   const paths = [...sources, ...filesBelow(root, 'docs'), ...DOCS_FILES.filter((path) => existsSync(join(root, path)))];
@@ -232,7 +233,7 @@ function readRecord(root) {
   try {
     return JSON.parse(readFileSync(join(root, RECORD), 'utf8'));
   } catch {
-    return undefined; // Not there, or of an older build.
+    return undefined; // The record is missing, or an older build wrote it.
   }
 }
 

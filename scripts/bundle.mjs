@@ -1,10 +1,10 @@
-// Makes each program of the server (the process, the threads, the archiver) one file, and one for each part that it loads
-// later: a start then reads a few files instead of 600, and each of its threads one instead of a hundred. build.mjs calls
-// it. The modules that a bundle is made of are also in dist by themselves, for the client, the tests and load.
+// Bundles each program of the server (the process, the threads, the archiver) into one file, and one more for each part
+// that it loads later. A start then reads a few files instead of 600, and each of its threads one instead of a hundred.
+// dist also has every module by itself, for the client, the tests and load.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** They are native, or look for files of theirs where they lie. */
+/** These packages are native, or look for their own files beside their modules. */
 const NOT_BUNDLED = [
   '@btc-vision/uwebsockets.js',
   '*.node',
@@ -16,16 +16,17 @@ const NOT_BUNDLED = [
   'piscina',
   'uWebSockets.js',
 ];
-/** Packages of the older module format call it. */
+/** Packages in CommonJS format call `require`. */
 const REQUIRE =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
 /**
- * Bundles a program, a source relative to `root`, into its place in dist. `compiled`: files of dist that stand for their
- * sources, since they are more than these without types. Answers `inputs` and `outputs`, relative to `root`.
+ * Bundles a program, a source relative to `root`, into its place in dist. `compiled` lists files of dist that replace
+ * their sources, because they contain more than the sources without types. Returns `inputs` and `outputs`, relative to
+ * `root`.
  */
 export async function bundleProgram(root, program, compiled) {
-  const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
+  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
   const outdir = dirname(join(root, 'dist', program));
   const { metafile } = await esbuild.build({
     entryPoints: [join(root, program)],
@@ -52,17 +53,20 @@ export async function bundleProgram(root, program, compiled) {
   return { inputs: inputs.sort(), outputs: Object.keys(metafile.outputs) };
 }
 
-/** Where a source's module lies that is not bundled. */
+/** Where dist has the module of a source by itself. */
 const builtOf = (source) => `dist/${source.replace(/\.ts$/, '.js')}`;
 
-/** Its map comes along within it: esbuild looks for it beside the source. */
+/** The text of a compiled module with its source map inline: esbuild would look for the map beside the source. */
 function compiledText(built, source) {
   const map = { ...JSON.parse(readFileSync(`${built}.map`, 'utf8')), sources: [basename(source)] };
   const inline = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
   return readFileSync(built, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, `//# sourceMappingURL=${inline}`);
 }
 
-/** Takes what is compiled from dist, and lets a module find what lies beside it from wherever its bundle is. */
+/**
+ * Replaces sources by their compiled modules of dist, and makes `import.meta.url` the module's own address in dist, so
+ * that a module finds the files beside it from inside any bundle.
+ */
 function ownModules(root, outdir, compiled) {
   const onLoad = ({ path }) => {
     const source = relative(root, path);

@@ -1,5 +1,5 @@
-// `npm run check`: what tools can tell of the sources without running them. Two at a time, a line for each with its
-// seconds, and of those that failed what they say. `npm run check -- lint types` runs those alone. Ends with the number
+// `npm run check`: all checks of the sources that need not run them. Two checks run at a time; each prints a line with
+// its seconds, and its output where it fails. `npm run check -- lint types` runs only those two. Ends with the number
 // that passed and failed; exits 1 where one failed.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const AT_ONCE = Math.min(2, availableParallelism());
-/** Those that take long come first. */
+/** The checks by name, the slowest first, so that the end does not wait for a slow one. */
 const STEPS = {
   lint: 'eslint . --max-warnings 0',
   types: 'tsc -p . --noEmit',
@@ -27,7 +27,7 @@ const STEPS = {
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const env = { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` };
 
-/** Resolves with whether it passed, and with all that it printed. */
+/** Resolves with whether the command succeeded, and with all that it printed. */
 function run(command) {
   return new Promise((resolve) => {
     const child = spawn(command, { cwd: root, env, shell: true, stdio: ['ignore', 'pipe', 'pipe'] });

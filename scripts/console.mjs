@@ -1,6 +1,6 @@
-// Builds the console: src/console becomes one page, one style and a few scripts with a digest in their names, and of each a
-// form made smaller by brotli, at the price of time that only a build can pay. Called by build.mjs; `node
-// scripts/console.mjs FOLDER` builds it alone.
+// Builds the console: src/console becomes one page, one stylesheet and a few scripts with a digest in their names, each
+// also in a form compressed by brotli at its highest, slowest level. `node scripts/console.mjs FOLDER` builds the
+// console alone.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,12 +8,12 @@ import { brotliCompressSync, constants } from 'node:zlib';
 
 const PAGE = 'src/console/index.html';
 const TYPES = 'src/console/tsconfig.json';
-/** The first that know `light-dark()`, of spring 2024. */
+/** The first browser versions that support `light-dark()`, from spring 2024. */
 const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
 
-/** Writes the files of the console into a folder, which is emptied before. Answers `inputs`, what they were made of. */
+/** Empties a folder and writes the files of the console into it. Returns `inputs`, the files that they were made of. */
 export async function buildConsole(root, folder) {
-  const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
+  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const { metafile } = await esbuild.build({
@@ -46,7 +46,7 @@ export async function buildConsole(root, folder) {
   return { inputs: [...own, PAGE, TYPES].sort() };
 }
 
-/** The page names its script, the scripts that are wanted at once with it, and its style. */
+/** The HTML page, which names its script, the scripts that are loaded together with it, and its stylesheet. */
 function pageOf(root, outputs) {
   const [script, { imports }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
   const [style] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('style.css'));

@@ -1,7 +1,7 @@
 // Counts the lines of src and workers that ran, from V8's raw coverage of all processes and threads of a test run:
 //   npm test -- --coverage && node scripts/coverage.mjs [--root FOLDER] [--by-file]
-// A line counts where the source maps of dist place code on it; it ran where any of that code ran, in its own module or
-// in a bundle.
+// A line counts if the source maps of dist map code to it. It ran if any of that code ran, in its own module or in a
+// bundle.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -19,7 +19,7 @@ const root = resolve(values.root);
 const folder = resolve(values.folder ?? join(root, 'coverage'));
 const prefix = `file://${root}/dist/`;
 
-/** By url of a script: a byte a character of it, 1 where it ran in any process. */
+/** By URL of a script: an array with a byte for each character, 1 where the character ran in any process. */
 const scripts = new Map();
 
 for (const name of readdirSync(folder).filter((name) => name.startsWith('coverage-'))) {
@@ -27,7 +27,7 @@ for (const name of readdirSync(folder).filter((name) => name.startsWith('coverag
   try {
     ({ result } = JSON.parse(readFileSync(join(folder, name), 'utf8')));
   } catch {
-    continue; // Of a process that was killed while it wrote.
+    continue; // A process was killed while it wrote this file.
   }
   for (const { url, functions } of result) {
     if (!url.startsWith(prefix) || !/^(src|workers)\//.test(url.slice(prefix.length))) continue;
@@ -35,7 +35,7 @@ for (const name of readdirSync(folder).filter((name) => name.startsWith('coverag
   }
 }
 
-/** A range counts for what none within it counts otherwise. */
+/** Marks what ran in one process. The count of a range holds for its characters outside of nested ranges. */
 function paint(url, functions) {
   if (!scripts.has(url)) {
     const path = fileURLToPath(url);
@@ -74,7 +74,7 @@ for (const [url, { text, ran }] of scripts) {
   }
 }
 
-/** Each mapping once, by asking for the entry of each column where one begins. */
+/** Each mapping of a source map once: asks for the entry of every column, and yields where a new entry begins. */
 function* entriesOf(map, starts, length) {
   for (let line = 0; line < starts.length; line++) {
     const columns = (starts[line + 1] ?? length) - starts[line];

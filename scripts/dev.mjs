@@ -1,5 +1,5 @@
-// `npm run dev`: builds, serves, and does both again when a source changes. The server is told to stop as an operator
-// would tell it, so it drains before the next one starts. A build that fails leaves the last server running.
+// `npm run dev`: builds, serves, and does both again when a source changes. The server is stopped by a signal as an
+// operator would stop it, so it drains before the next one starts. A build that fails leaves the last server running.
 //   --inspect[=PORT]  the server can be debugged (chrome://inspect, or an editor), its worker threads too
 //   anything else     goes to `sheaf serve`: npm run dev -- --port 9000
 import { spawn } from 'node:child_process';
@@ -8,7 +8,10 @@ import { watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** An editor writes a file in several steps, and a formatter many files. */
+/**
+ * How long no file may change before a build starts: an editor writes a file in several steps, and a formatter writes
+ * many files.
+ */
 const QUIET_MS = 100;
 const WATCHED = ['src', 'workers', 'docs', 'sheaf.yaml'];
 
@@ -25,7 +28,7 @@ let timer;
 let isBusy = false;
 let isStale = false;
 
-/** Builds and serves anew; changes that come meanwhile are taken up afterwards. */
+/** Builds and restarts the server. Changes that come meanwhile start another round afterwards. */
 async function renew() {
   isStale = true;
   if (isBusy) return;
@@ -68,7 +71,7 @@ for (const path of WATCHED) {
       timer = setTimeout(() => void renew(), QUIET_MS);
     });
   } catch (error) {
-    if (error.code !== 'ENOENT') throw error; // There may be no sheaf.yaml.
+    if (error.code !== 'ENOENT') throw error; // sheaf.yaml is optional.
   }
 }
 await renew();

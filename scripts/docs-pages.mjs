@@ -1,7 +1,7 @@
 // Builds the pages of /docs: docs/**/*.md, CHANGELOG.md and CONTRIBUTING.md become HTML with a list of all pages beside
-// them, so that the server needs no parser. Links between pages become addresses relative to the page, since a proxy may
-// have put the server below a path of its own; links to files that are not served become plain text. Of each page there
-// is a form made smaller by brotli. Called by build.mjs; `node scripts/docs-pages.mjs FOLDER` builds them alone.
+// them, so that the server needs no Markdown parser. Links between pages become relative addresses, since a proxy may
+// serve the server below a path; links to files that are not served become plain text. Each page also has a form
+// compressed by brotli. `node scripts/docs-pages.mjs FOLDER` builds the pages alone.
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
@@ -12,7 +12,7 @@ const STYLE = 'scripts/docs-pages.css';
 const INDEX = 'index';
 /** Pages outside docs/, by their address below /docs. */
 const TOP_PAGES = { 'CHANGELOG.md': 'changelog', 'CONTRIBUTING.md': 'contributing' };
-/** The sections, by the folder of docs/ that has their pages; '' for pages that stand in none. */
+/** The titles of sections by folder of docs/; '' holds the pages outside of any section. */
 const SECTIONS = {
   guide: 'Guide',
   operations: 'Operations',
@@ -21,9 +21,9 @@ const SECTIONS = {
   '': 'More',
 };
 
-/** Writes the pages into a folder, which is emptied before. Answers `inputs`, what they were made of. */
+/** Empties a folder and writes the pages into it. Returns `inputs`, the files that they were made of. */
 export async function buildDocs(root, folder) {
-  // Not at the head: set-up starts without packages.
+  // Packages are imported here, not at the top: setup starts before packages are installed.
   const [{ Marked }, { default: Slugger }] = await Promise.all([import('marked'), import('github-slugger')]);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -50,8 +50,8 @@ export async function buildDocs(root, folder) {
 }
 
 /**
- * In the order of the README's table of pages, then by name. `address`: below /docs, without extension; `lead`: its
- * first sentences.
+ * The pages, in the order of the README's table of pages, then by name. `address` is the path below /docs, without
+ * extension.
  */
 function listPages(root) {
   const paths = [
@@ -84,7 +84,7 @@ function titleOf(text, path) {
   return title;
 }
 
-/** The HTML of a page's text. */
+/** The HTML of a page's Markdown. */
 function render(marked, slugger, page, site) {
   marked.use({
     renderer: {
@@ -113,7 +113,7 @@ function render(marked, slugger, page, site) {
   return html.replaceAll('<table>', '<div class="table" tabindex="0"><table>').replaceAll('</table>', '</table></div>');
 }
 
-/** The address of a link's target, seen from a page; undefined for a file that is not served. */
+/** The address of a link's target relative to a page; undefined for a file that is not served. */
 function targetOf(href, page, { pages }) {
   if (/^[a-z]+:|^#/.test(href)) return href;
   const [path, fragment] = href.split('#');
@@ -122,7 +122,7 @@ function targetOf(href, page, { pages }) {
   return `${addressFrom(page.address, target.address)}${fragment === undefined ? '' : `#${fragment}`}`;
 }
 
-/** One address below /docs, seen from another. Pages are files to a browser: what is beside them has their folder. */
+/** One address below /docs relative to another. Browsers resolve a relative address against the page's folder. */
 const addressFrom = (from, to) => relative(dirname(from), to);
 
 function indexOf(pages) {

@@ -1,6 +1,6 @@
 // Writes what is generated in the documentation: the tables of configuration keys, error codes, endpoints and metrics,
-// which come from the code, and the chart of the README, which comes from the table beside it. Run it after a build when
-// one of them has changed: node scripts/docs-tables.mjs. With --check it writes nothing, and fails if one differs.
+// which come from the code, and the chart of the README, which comes from the table beside it. Run it after a build
+// when one of them has changed: node scripts/docs-tables.mjs. With --check it writes nothing, and fails if one differs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartSvg } from '../dist/load/kit/charts.js';
 import { ERROR_CODES } from '../dist/src/api/errors.js';
@@ -11,7 +11,10 @@ import { Metrics } from '../dist/src/observability/metrics.js';
 import { Registry } from '../dist/src/observability/prometheus.js';
 import { reportRegistry } from '../dist/src/service/health/metrics-report.js';
 
-/** Stands for the services: handlers use them when a request comes, and metrics when they are scraped: neither is here. */
+/**
+ * A placeholder for the services. Route handlers use services when a request comes, and metrics when they are scraped;
+ * this script does neither.
+ */
 const services = new Proxy({}, { get: () => services });
 
 function metricFamilies() {
@@ -59,7 +62,7 @@ const TABLES = [
   },
 ];
 
-/** Replaces the rows of the table that begins with `header`. */
+/** The page with the rows of the table that begins with `header` replaced. */
 function withRows(text, { page, header, rows }) {
   const lines = text.split('\n');
   const start = lines.indexOf(header) + 2;
@@ -70,7 +73,7 @@ function withRows(text, { page, header, rows }) {
   return lines.join('\n');
 }
 
-/** The first two columns of figures of the README's table of other databases, as bars. */
+/** The first two number columns of the README's table of other databases, as a bar chart. */
 function databasesChart(readme) {
   const rows = readme
     .split('\n')

@@ -1,6 +1,5 @@
-// Installs the packages of the lock file and makes node-lmdb load. Called by setup.mjs, under its lock. What has been
-// done stands in a stamp inside node_modules, written after each step: `npm ci` removes it, so a step cut short is done
-// again.
+// Installs the packages of the lock file and makes node-lmdb load. A stamp file inside node_modules records the
+// finished steps. `npm ci` removes it, so a step that was interrupted runs again.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,12 +7,12 @@ import { join } from 'node:path';
 import { buildLmdb, lmdbLoads } from './native.mjs';
 
 /**
- * Dev dependencies are needed to build, whatever NODE_ENV says. Install scripts would want Python: native.mjs does
- * their work.
+ * The arguments of npm. The build needs development dependencies, whatever NODE_ENV says. Install scripts would need
+ * Python, so native.mjs does their work.
  */
 const CI_ARGUMENTS = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** True when the packages are those of the lock file and fit this Node. */
+/** True when the installed packages are those of the lock file and fit this version of Node. */
 export function isInstalled(root) {
   const { lock, native } = readStamp(root);
   return lock === lockDigest(root) && native === nativeTarget();
@@ -60,7 +59,7 @@ function readStamp(root) {
   try {
     return JSON.parse(readFileSync(rowVersionOf(root), 'utf8'));
   } catch {
-    return {}; // Not there, or cut short while it was written: the steps are done again.
+    return {}; // The stamp is missing or incomplete: all steps run again.
   }
 }
 

@@ -1,6 +1,5 @@
-// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (src/engine/kernel), and the reader
-// of numbers (src/base/assembly). Called by build.mjs; by hand: node scripts/kernel.mjs [outDir=dist]. It needs
-// node_modules.
+// Compiles AssemblyScript to WebAssembly: the vector kernel (src/engine/kernel) and the number reader
+// (src/base/assembly). By hand: node scripts/kernel.mjs [outDir=dist]. It needs node_modules.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +9,8 @@ const MODULES = [
   {
     source: 'src/engine/kernel/index.ts',
     target: 'src/engine/kernel.wasm',
-    // One shared memory a shard, made outside: initial 1 page and maximum 4 GiB admit memories of any size.
+    // The kernel imports the shared memory of its arena. An initial size of 1 page and a maximum of 4 GiB admit
+    // memories of any size.
     flags: [
       '--importMemory',
       '--noExportMemory',
@@ -26,7 +26,10 @@ const MODULES = [
   { source: 'src/base/assembly/json-floats.ts', target: 'src/base/json-floats.wasm', flags: [] },
 ];
 
-/** Writes them below outDir. Answers `inputs`, the sources it read. Throws Error with the compiler's messages. */
+/**
+ * Writes the modules below outDir. Returns `inputs`, the sources that it read. Throws an Error with the compiler's
+ * messages.
+ */
 export async function buildKernel(root, outDir) {
   const { default: asc } = await import('assemblyscript/asc');
   const inputs = new Set();
@@ -50,9 +53,9 @@ export async function buildKernel(root, outDir) {
 }
 
 /**
- * A source for the compiler, or null where there is none. AssemblyScript marks functions by decorators, which
- * TypeScript does not have: the sources say `@inline` at the end of a doc comment, so that editors and linters take
- * them, and it becomes one here.
+ * A source for the compiler, or null where there is none. AssemblyScript marks inlined functions by a decorator, which
+ * TypeScript does not allow. The sources say `@inline` at the end of a doc comment instead, so that editors and linters
+ * accept them; this function turns the mark into the decorator.
  */
 function readFile(name, baseDir) {
   try {

@@ -1,12 +1,12 @@
-// One set-up at a time in a checkout, and one download into a model folder, however many terminals start one. Called by
-// setup.mjs and model.mjs. The lock is a symbolic link whose target is the owner's process id: made and named in one
-// atomic step, and still readable when the owner has died.
+// A lock between processes, so that only one setup runs in a checkout and only one download into a model folder. The
+// lock is a symbolic link whose target is the owner's process id: it is created together with its content in one atomic
+// step, and is still readable when the owner has died.
 import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 100;
 
-/** Runs `work` while holding the lock at `path`; waits for another live owner, and takes over from a dead one. */
+/** Runs `work` while holding the lock at `path`. Waits for another live owner, and takes over from a dead one. */
 export async function withLock(path, say, work) {
   for (let waits = 0; !tryLock(path); waits++) {
     const owner = ownerOf(path);
@@ -36,7 +36,7 @@ function ownerOf(path) {
   try {
     return Number(readlinkSync(path));
   } catch {
-    return undefined; // Just released.
+    return undefined; // The owner has just released the lock.
   }
 }
 
@@ -49,7 +49,10 @@ function isAlive(pid) {
   }
 }
 
-/** Removes a dead owner's lock. Another process may have done so and locked meanwhile: then its lock is put back. */
+/**
+ * Removes the lock of a dead owner. Another process may have removed it and locked meanwhile; then its lock is put
+ * back.
+ */
 function evict(path, dead) {
   const aside = `${path}.${process.pid}`;
   try {

@@ -1,7 +1,7 @@
-// Fetches an embedding model from the hub: npm run model -- sentence-transformers/all-MiniLM-L6-v2
-// For users with a network; the server itself fetches nothing. Ends with the lines that use the folder. Run again after
-// an interruption, it goes on where it was; run once more, it checks what is there. Exits 1 with one line that names
-// the remedy.
+// Downloads an embedding model from the model hub: npm run model -- sentence-transformers/all-MiniLM-L6-v2
+// This is for users with a network connection; the server itself downloads nothing. The program ends with the settings
+// that use the folder. Run again after an interruption, it resumes; run again later, it checks the files. Exits 1 with
+// one line that names the remedy.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { program } from 'commander';
@@ -15,10 +15,10 @@ import { usageLines } from './model/usage.mjs';
 
 const say = (line) => console.log(line);
 
-/** The exit codes that shells expect of what a signal ended. */
+/** The exit codes that shells expect of a program that a signal ended. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 };
 
-/** Fails when the user stops the program, so that what is under way ends as with any other failure. */
+/** Rejects when the user stops the program, so that the download ends as with any other failure. */
 function interruption() {
   return new Promise((_, reject) => {
     for (const [signal, status] of Object.entries(SIGNALS)) {
@@ -49,7 +49,9 @@ async function run(name, { to, revision, file }) {
   usageLines(folder, graph).forEach(say);
 }
 
-/** What can be said of a failure in one line; anything else is a fault of this program, and keeps its trace. */
+/**
+ * One line for the user about an expected failure; the stack trace for anything else, which is a bug of this program.
+ */
 function tell(error) {
   if (error instanceof Transient) return `${error.message}: run the command again, and it goes on where it was`;
   if (error instanceof Fault) return error.message;
@@ -72,5 +74,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   console.error(`model: ${tell(error)}`);
-  process.exit(error.status ?? 1); // A download may still be under way.
+  process.exit(error.status ?? 1); // A download may still be running.
 }

@@ -1,26 +1,27 @@
-// Builds node-lmdb when none of its prebuilt binaries loads (they want a newer glibc than many servers have).
-// Called by setup.mjs and postinstall.mjs. It calls the C++ compiler directly: node-gyp would want Python and a
-// download of Node's headers, and this project promises to need neither. Node's own headers lie beside its binary in
-// every official distribution.
+// Builds node-lmdb when none of its prebuilt binaries loads, because they need a newer glibc than many servers have;
+// and compiles other native addons. It calls the C++ compiler directly: node-gyp would need Python and a download of
+// Node's headers, and this project promises to need neither. Every official distribution of Node has the headers beside
+// the binary.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** True when `require('node-lmdb')` works in a fresh process of this very Node. */
+/** True when `require('node-lmdb')` works in a new process of this version of Node. */
 export function lmdbLoads(root) {
   return spawnSync(process.execPath, ['-e', "require('node-lmdb')"], { cwd: root, stdio: 'ignore' }).status === 0;
 }
 
 /**
- * Compiles node-lmdb into its build/Release, where its own loader looks first, its sources side by side. Rejects with
- * one line for the user.
+ * Compiles node-lmdb into its build/Release, where its own loader looks first, compiling its sources in parallel.
+ * Rejects with one line for the user.
  */
 export async function buildLmdb(root) {
   const compiler = findCompiler();
   const headers = findHeaders();
-  // In a project that has this package installed it lies beside it, not below it.
+  // node-lmdb is found by resolution: where this package is a dependency, npm installs node-lmdb beside it, not below
+  // it.
   const home = dirname(createRequire(join(root, 'package.json')).resolve('node-lmdb/package.json'));
   const nan = dirname(createRequire(join(home, 'package.json')).resolve('nan/package.json'));
   const lmdb = join(home, 'dependencies/lmdb/libraries/liblmdb');
@@ -45,10 +46,7 @@ export async function buildLmdb(root) {
   for (const object of objects) rmSync(object);
 }
 
-/**
- * Compiles an addon of one source file to `target`, optimized as node-gyp does. Rejects with one line for the
- * user.
- */
+/** Compiles an addon of one source file to `target`, optimized as node-gyp does. Rejects with one line for the user. */
 export async function compileAddon(source, target, options) {
   await run(findCompiler(), [
     '-shared',
@@ -91,7 +89,10 @@ function findCompiler() {
   );
 }
 
-/** Node's headers beside its binary, or where npm was told they lie: but only those of this very ABI. */
+/**
+ * Node's headers beside its binary, or in the folder that npm's `nodedir` names; only headers of the same ABI are
+ * accepted.
+ */
 function findHeaders() {
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   for (const base of [prefix, process.env.npm_config_nodedir]) {

@@ -1,6 +1,6 @@
-// Packs the tables of the built-in embedder into the one file the product ships: node scripts/pack-builtin.mjs DIR OUT
+// Packs the tables of the built-in embedder into the single file that is shipped: node scripts/pack-builtin.mjs DIR OUT
 // DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is src/embedding/builtin/embedder.bin, which
-// is committed, so this runs only when the tables change. The layout is that of src/embedding/builtin/table.ts.
+// is committed, so this runs only when the tables change. src/embedding/builtin/table.ts describes the layout.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { CHECKED_START, HEADER_BYTES, MAGIC, OFFSETS, VERSION } from '../dist/sr
 
 const ALIGNMENT_BYTES = 64;
 
-/** Reads a C-ordered NumPy array of the type given: its shape and its elements' bytes. */
+/** Reads a C-ordered NumPy array of the given type: its shape and the bytes of its elements. */
 function readNpy(path, type) {
   const file = readFileSync(path);
   const headerEnd = 10 + file.readUInt16LE(8);
@@ -43,7 +43,9 @@ function readTables(folder) {
   };
 }
 
-/** Gives each section an aligned place after the header: [{ start, bytes }…] and where the last one ends. */
+/**
+ * Gives each section an aligned offset after the header. Returns [{ start, bytes }…] and the end of the last section.
+ */
 function place(sections) {
   let end = HEADER_BYTES;
   const placed = sections.map((bytes) => {

@@ -1,6 +1,5 @@
-// Compiles hnswlib-node, a peer of the benchmarks, as its own binding.gyp would, but without node-gyp, which wants
-// Python. Called by `npm run bench:vectors`, never by set-up: nothing that is shipped needs it. Exits 1 with one line
-// where it fails.
+// Compiles hnswlib-node, which the benchmarks compare with, as its binding.gyp would, but without node-gyp, which needs
+// Python. Nothing that is shipped needs it. Exits 1 with one line where it fails.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
-// Makes the store's native part load where the package has been installed: compiled here where none of its prebuilt
-// binaries fits. Run by npm after an install, and by `sheaf serve` where npm was told to run no scripts. Nothing is
-// downloaded. Where it cannot be done the install goes on: the client of the package needs none of it, and `sheaf
-// serve` says what is missing.
+// Makes the native part of the store load after the package has been installed: compiles it where none of its prebuilt
+// binaries fits, and downloads nothing. It runs as npm's postinstall script; where npm was told to run no scripts,
+// `sheaf serve` does the same. A failure does not stop the installation: the package's client does not need the store,
+// and `sheaf serve` says what is missing.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildLmdb, lmdbLoads } from './native.mjs';

@@ -1,15 +1,15 @@
-// Node's TAP, with stacks that name TypeScript lines, and the failures named once more before the summary: what is kept
-// of a long log is its end.
+// Reports tests as Node's TAP, with TypeScript lines in the stacks. The failures are listed once more before the
+// summary, because the end of a long log is what readers keep.
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { relative } from 'node:path';
 import { tap } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 
-/** Of each failure the first lines: what went wrong, and where. */
+/** Lines of each failure in the list: what went wrong, and where. */
 const LINES_MAX = 16;
 
-/** For logs. Composes with the stream of `run()`. */
+/** A reporter for logs, which takes the stream of `run()`. */
 export async function* report(source) {
   yield* tap(withFailures(source));
 }
@@ -23,7 +23,7 @@ async function* withFailures(source) {
   }
 }
 
-/** The events with TypeScript's lines in their stacks. Composes with the stream of `run()`. */
+/** The events of `run()`, with TypeScript lines in their stacks. */
 export async function* mapped(source) {
   for await (const event of source) {
     if (event.type === 'test:fail') mapStack(event.data.details.error);
@@ -31,7 +31,10 @@ export async function* mapped(source) {
   }
 }
 
-/** A suite fails because a test in it does: the test is named, not the suite. */
+/**
+ * Whether an event is the failure of a test itself. A suite fails because a test in it does; then the test is listed,
+ * not the suite.
+ */
 const isOwnFailure = ({ type, data }) => type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed';
 
 function* nameAgain(failures) {
@@ -48,12 +51,15 @@ const sourceOf = (file = '') =>
     .replace(/^dist\//, '')
     .replace(/\.js$/, '.ts');
 
-/** Tests run without --enable-source-maps, which costs a test that imports the server a quarter of a second. */
+/**
+ * Maps the stack of an error by source maps. Tests run without --enable-source-maps, which costs a test that imports
+ * the server a quarter of a second.
+ */
 function mapStack(error) {
   for (const part of [error, error.cause]) {
     if (typeof part?.stack !== 'string') continue;
     const value = part.stack.replace(/((?:file:\/\/)?\/[^\s():]+\/dist\/[^\s():]+\.js):(\d+):(\d+)/g, mapPlace);
-    // Not assigned: on Node 24 it is read-only in an error that comes from a test's process.
+    // Defined, not assigned: on Node 24 the property is read-only in an error that comes from a test's process.
     Object.defineProperty(part, 'stack', { value });
   }
 }

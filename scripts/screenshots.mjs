@@ -1,6 +1,6 @@
 // Takes screenshots of the console: `node scripts/screenshots.mjs` writes one of each view into docs/images, for the
-// guide; with `--all FOLDER` each view at 1,400 and 390 px, light and dark, to be looked at. Serves a folder of its own
-// with the pages of docs/. Needs a build and Debian's package chromium.
+// guide; with `--all FOLDER` each view at 1,400 and 390 px, light and dark, for a visual check. It serves a data
+// directory of its own, filled with the pages of docs/. Needs a build and Debian's package chromium.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,9 +27,9 @@ const QUERIES = [
   'cross-encoder',
 ];
 const WIDTHS = { 1400: 900, 390: 844 };
-/** Of the pictures in the guide, so that each stays below 100 kB. */
+/** The scale of the pictures in the guide, which keeps each below 100 kB. */
 const ESTIMATOR_SCALE = 0.6;
-/** Until charts and maps stand still. */
+/** The wait until charts and maps have stopped moving. */
 const REST_MS = 2500;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

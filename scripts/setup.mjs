@@ -1,6 +1,6 @@
-// Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses Node's
-// own modules alone, since nothing else is there on a fresh clone. Says one line a step, and nothing when nothing is to
-// do. `--anew` builds even when no source has changed. Exits 1 with one line that names the remedy.
+// Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses only
+// Node's own modules, since a fresh clone has nothing else. Prints one line for each step, and nothing when there is
+// nothing to do. `--anew` builds even when no source has changed. Exits 1 with one line that names the remedy.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
@@ -10,7 +10,7 @@ import { withLock } from './lock.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const say = (line) => console.log(`set-up: ${line}`);
 
-/** Throws unless this is Node 20 from 20.16, 22 from 22.3, or 24 with the glibc that its HTTP library wants. */
+/** Throws unless this is Node 20 from 20.16, 22 from 22.3, or 24 with the glibc that its HTTP library needs. */
 function checkNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major === 24) {

@@ -1,5 +1,5 @@
-// `npm run test:soak -- [--seed N] [--minutes M]`: random work against the checkers, as long as told; every part runs
-// once, however short that is. The seed is printed; a part that fails prints the command that runs it again.
+// `npm run test:soak -- [--seed N] [--minutes M]`: rounds of random work against checkers for M minutes; the first
+// round always runs to its end. The seed is printed; a part that fails prints the command that runs it again.
 //   torture       a server killed at random, in every other round with power cuts
 //   operations    random operations of every kind, answers checked against a model
 //   stress        readers beside a writer on one shard's memory, threads killed
@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** A part that hangs is ended and counts as failed. */
+/** A part that hangs is killed and counts as failed. */
 const PART_TIMEOUT_MS = 600_000;
 const LOAD = 'dist/load/main.js';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -49,13 +49,13 @@ function run(args, env = {}) {
 
 const isOver = () => performance.now() > endMs;
 
-/** The same work again for the same number. */
+/** One round of all parts. The same number gives the same work. */
 function round(number, first) {
   const soak = (...words) => run([LOAD, 'soak', ...words, '--seed', String(number)]);
   const parts = [
     () => soak('torture', '--cycles', '6', ...(number % 2 === 0 ? ['--power-cut'] : [])),
     () => soak('operations', '--operations', '5000', '--restarts', '2'),
-    // Nought minutes are one seed, 20 seconds.
+    // Zero minutes mean one seed, which takes 20 seconds.
     () => soak('stress', '--minutes', '0'),
     () => soak('requests', '--requests', '3000'),
     () => run(['scripts/test.mjs', '--tier', 'soak'], { SOAK_SEED: String(number) }),
@@ -63,7 +63,7 @@ function round(number, first) {
   for (const part of parts) if (first || !isOver()) part();
 }
 
-/** What has a seed runs by itself. */
+/** Every load program in its tiny form, without the seeded ones, which the rounds run. */
 function tinyLoad() {
   const listed = JSON.parse(execFileSync(process.execPath, [LOAD, 'list', '--json'], { cwd: root, encoding: 'utf8' }));
   const commands = listed.filter(({ isSeeded }) => !isSeeded).map(({ command }) => command);

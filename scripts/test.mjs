@@ -1,8 +1,8 @@
-// Runs tests of dist, which set-up has built before. What is run is a tier, or what is named:
+// Runs the tests of dist, which setup has built before: a tier, or the files that the arguments name:
 //   npm test                       unit and integration
 //   npm run test:system            processes, browsers, shells, packages, other languages
-//   npm test -- http store         files of the tier whose path contains one of the words
-//   npm run test:one PATH -- -t X  one file, of its tests those whose name matches X; PATH as it is in test/ or dist/test/
+//   npm test -- http store         the files of the tier whose path contains one of the words
+//   npm run test:one PATH -- -t X  one file, only tests whose name matches X; PATH as in test/ or dist/test/
 // --coverage writes V8's raw coverage to coverage/. Ends with the summary of Node's test runner; exits 1 on a failure.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,9 +14,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { mapped, report } from './reporter.mjs';
 
-/** A file that hangs is ended and counts as failed. */
+/** A test file that hangs is killed and counts as failed. */
 const FILE_TIMEOUT_MS = 600_000;
-/** A test file is a server of several threads, or keeps one core busy: more of them at a time starve each other. */
+/**
+ * Most test files start a server of several threads, or keep one core busy: more files at a time would starve each
+ * other.
+ */
 const FILES_AT_ONCE_MAX = 4;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -36,7 +39,7 @@ if (values.coverage) {
   process.env.NODE_V8_COVERAGE = join(root, 'coverage');
   rmSync(process.env.NODE_V8_COVERAGE, { recursive: true, force: true });
 }
-// The server's own settings must not reach the servers under test.
+// The user's own settings must not reach the servers under test.
 for (const name of Object.keys(process.env)) if (name.startsWith('SHEAF_')) delete process.env[name];
 const concurrency = Number(values.concurrency ?? Math.min(availableParallelism(), FILES_AT_ONCE_MAX));
 const stream = run({
@@ -49,7 +52,7 @@ stream.on('test:fail', () => (process.exitCode = 1));
 const reporters = process.stdout.isTTY ? [mapped, new spec()] : [report];
 await pipeline(stream, ...reporters, process.stdout, { end: false });
 
-/** The files of the tiers, in the order of their paths, whose path contains one of the words. */
+/** The test files of the tiers, sorted by path, whose path contains one of the words. */
 function filesOf(tiers, words) {
   const found = tiers.flatMap((tier) => testsBelow(join(root, 'dist/test', tier)));
   const wanted = found.filter(

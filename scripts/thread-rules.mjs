@@ -1,7 +1,6 @@
-// Holds the thread rules that heads of files state to the imports: `npm run check -- thread`. A file that says "Runs on
-// the front thread" may not be loaded by any worker, and one that says "Search workers only" by no other program. A file
-// is loaded by a program if the program's main module imports it, or imports a file that does; imports of types alone
-// load nothing.
+// Checks that imports keep the thread rules that file heads state: `npm run check -- thread`. A file that says "Runs on
+// the front thread" may not be loaded by any worker, and one that says "Search workers only" by no other program. A
+// program loads a file if its main module imports it, directly or through other files; imports of types load nothing.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +17,9 @@ const PROGRAMS = {
   archive: 'workers/archive/main.ts',
 };
 
-/** A sentence of a head, and the programs that may load the file. The command line stands outside of these programs. */
+/**
+ * Sentences of file heads, and the programs that may load such a file. The command line is not one of these programs.
+ */
 const RULES = [
   [/\b(Runs on the front thread|Main thread only)\b/, ['front']],
   [/\bSearch workers only\./, ['search']],
@@ -29,7 +30,7 @@ const RULES = [
   [/(?<=^|[.:] )Owner only\.$/, ['owner']],
 ];
 
-/** Files that another program loads without running their code there, and why. */
+/** Files that another program loads without running their code there, and why it does. */
 const NOT_RUN = {
   'src/engine/hnsw/recall-tuner.ts search': 'VectorIndex has the searches of any thread and the tuning of the owner',
   'src/engine/quantization/training.ts search': 'the recall tuner imports it',
@@ -38,7 +39,7 @@ const NOT_RUN = {
 
 const root = process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The head, which is the comment at the start, as one line; and the files whose code the file imports. */
+/** The head of a file, which is the comment at its start, as one line; and the files whose code it imports. */
 function read(path) {
   const text = readFileSync(join(root, path), 'utf8');
   const lines = text.split('\n');

@@ -1,4 +1,4 @@
-// Runs one function of a build script on a thread of its own and answers its result. build.mjs starts it.
+// A worker thread that runs one function of a build script and posts its result.
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { module, name, args } = workerData;

@@ -1,21 +1,20 @@
-// Compiles what needs types: the files that use typia, whose calls become validators, and the declarations of the client,
-// which its package ships. build.mjs runs it where a declaration that they see has changed. Types themselves are checked
-// by `npm run check`.
+// Compiles what needs types: the files that use typia, whose calls become validators, and the type declarations of the
+// client, which its package ships. It does not check types; `npm run check` does.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 
 const require = createRequire(import.meta.url);
 const CLIENT = 'src/client/client.ts';
-/** The client takes its types from these. */
+/** The files from which the client takes its types. */
 const DECLARED = /^src\/(client|api|base)\//;
 
-/** Whether typia makes code of a file's calls; one that only has its tags is as any other. */
+/** Whether typia generates code for a file; a file that only has its tags is transpiled as any other. */
 export const usesTypia = (root, path) => /^import typia\b/m.test(readFileSync(join(root, path), 'utf8'));
 
 /**
- * Writes them below dist. Answers `inputs`, every file of the project that they see, and `outputs`. Throws Error with
- * the compiler's message.
+ * Writes the validators and declarations below dist. Returns `inputs`, every file of the project that they depend on,
+ * and `outputs`. Throws an Error with the compiler's message.
  */
 export function buildValidators(root, paths) {
   const ts = require('typescript');
@@ -27,7 +26,7 @@ export function buildValidators(root, paths) {
   const outputs = [];
   const writeFile = (path, text) => {
     if (path.endsWith('.d.ts') && !DECLARED.test(relative(join(root, 'dist'), path))) return;
-    // What is the same stays as old as it is: bundles that hold it are not made again.
+    // A file that would not change is not written, so that bundles that contain it are not built again.
     if (ts.sys.readFile(path) !== text) ts.sys.writeFile(path, text);
     outputs.push(relative(root, path));
   };
@@ -47,9 +46,9 @@ export function buildValidators(root, paths) {
 }
 
 /**
- * What a compiled file may see of this one: its imports, types, classes and constants, without the bodies of functions;
- * all of its text where it is compiled itself. A type that is inferred from a function is the exception: those that
- * typia and the client see are declared.
+ * What a compiled file may depend on in this file: its imports, types, classes and constants, without the bodies of
+ * functions; or its whole text where the file is compiled itself. Types that are inferred from a function body would be
+ * missed, so those that typia and the client use are declared.
  */
 export function declarationsOf(root, path) {
   const text = readFileSync(join(root, path), 'utf8');

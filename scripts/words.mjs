@@ -1,11 +1,12 @@
-// Holds names, comments, messages and the documentation to the glossary (docs/reference/glossary.md): `npm run check --
-// words`. The last column of its tables has the words that must not be used for a thing:
+// Checks names, comments, messages and the documentation against the glossary (docs/reference/glossary.md):
+// `npm run check -- words`. The last column of its tables has the words that must not be used for a thing:
 //   word      neither as a name nor in prose
-//   *word*    not as a name: in prose it has its everyday meaning
+//   *word*    not as a name; in prose it has its everyday meaning
 //   (word)    advice, which nothing checks
-// and behind it, where it is meant for some folders alone, ` in ` and their paths. A name is that of a declaration or of
-// a file, and has a word where its parts have it: `partRoots`, `PART_ROOTS` and `parts` have *part*, `partial` has not.
-// Prose is comments, strings with a space in what is shipped, and pages, without what is marked as code.
+// A word that is forbidden in some folders only is followed by ` in ` and their paths. Names are those of declarations
+// and files; a name has a word where one of its parts is the word: `partRoots`, `PART_ROOTS` and `parts` have *part*,
+// `partial` has not. Prose is comments, strings with a space in what is shipped, and pages, without what is marked as
+// code.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,10 +16,10 @@ const GLOSSARY = 'docs/reference/glossary.md';
 const FOLDERS = ['src', 'workers', 'load', 'test', 'docs'];
 const SOURCES = /^(src|workers|load|test)\/.*\.tsx?$/;
 const PAGES = /^(docs\/.*|README|CONTRIBUTING)\.md$/;
-/** They name what earlier releases called things. */
+/** Pages that name what earlier releases called things. */
 const OLD_WORDS = [GLOSSARY, 'docs/operations/migrating-from-pavedb.md'];
 
-/** Where a word is that of somebody else, or means what it means to everybody: path, words, why. */
+/** Where a word belongs to somebody else, or has its everyday meaning: path, words, reason. */
 const LOG_FIELD = 'a field of lines of the log';
 const RECORD = 'a field of a record on disk, or of an answer';
 const ALLOWED = [
@@ -62,7 +63,7 @@ const patternOf = (parts) => new RegExp(`(?<![\\w/.-])${parts.join('[\\s-]+')}(?
 const isIn = (file, { folders }) =>
   folders.length === 0 || folders.some((folder) => file === folder || file.startsWith(`${folder}/`));
 
-/** What a name is made of: `readRowAt`, `READ_ROW_AT` and `read-row-at` are read, row, at. */
+/** The parts of a name: `readRowAt`, `READ_ROW_AT` and `read-row-at` consist of read, row, at. */
 const partsOf = (name) => (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g) ?? []).map((part) => part.toLowerCase());
 
 const isPart = (part, wanted) => part === wanted || part === `${wanted}s` || part === `${wanted}es`;
@@ -113,7 +114,7 @@ function commentsOf(source, text) {
 
 const withoutCode = (text) => text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
 const blank = (text) => text.replace(/[^\n]/g, ' ');
-/** Where a comment goes on in the next line, without its marks. */
+/** The text of a comment that goes on in the next line, without the comment marks. */
 const joined = (text) => text.replace(/\n\s*(?:\*|\/\/)?/g, blank);
 
 /** What breaks a rule in one file: `{ file, line, word, found }`. */
@@ -143,7 +144,7 @@ function inProse({ word, pattern }, file, { line, text }) {
   }));
 }
 
-/** Without what is allowed; and the permissions that nothing needs. */
+/** The findings that no permission covers, and the permissions that nothing needs. */
 function judged(found, allowed) {
   const isAllowed = ({ file, word }, [path, words]) => file.startsWith(path) && words.includes(word);
   return {

@@ -1,5 +1,5 @@
-// Which files of a repository make a model folder: one graph with its external data, the tokenizer, and what says how
-// its output becomes a vector. Pure. Called by fetch-model.mjs.
+// Chooses the files of a repository that make a model folder: one graph with its external data, the tokenizer, and the
+// files that say how the graph's output becomes a vector. Reads and writes nothing.
 import { Refusal } from './faults.mjs';
 
 const GRAPHS = ['onnx/model.onnx', 'model.onnx'];
@@ -8,7 +8,7 @@ const SETTINGS = [
   /^\d+_\w+\/config\.json$/, // Modules of sentence-transformers: pooling, normalization, dense layers.
 ];
 
-/** The path of the graph that is asked for, or of the usual one. */
+/** The path of the graph that the user named, or of the usual one. */
 export function chooseGraph({ repo, files }, asked) {
   const graphs = files.map(({ path }) => path).filter((path) => path.endsWith('.onnx'));
   const graph = (asked === undefined ? GRAPHS : [asked]).find((path) => graphs.includes(path));
@@ -23,7 +23,7 @@ export function chooseGraph({ repo, files }, asked) {
   );
 }
 
-/** All files that these graphs need, the graphs last: a folder with a graph has all the rest. */
+/** All files that these graphs need, the graphs last: a folder that has a graph has all the rest. */
 export function chooseFiles({ repo, files }, graphs) {
   const gone = graphs.find((graph) => !files.some(({ path }) => path === graph));
   if (gone !== undefined)

@@ -1,14 +1,14 @@
-// The failures of `npm run model`, and which of them another try may mend: a cut connection, a hub that is busy.
-// Retries wait longer each time, or as long as the hub asks for. Called by everything below scripts/model.
+// The failures of `npm run model`, and which of them a retry may overcome, such as a closed connection or a busy hub.
+// Retries wait longer each time, or as long as the hub asks for.
 import { DelegateBackoff, handleType, retry } from 'cockatiel';
 
 const RETRIES_MAX = 5;
 const WAIT_MS = 500;
 const WAIT_MS_MAX = 30_000;
-/** A hub that asks for more is not waited for so long, but asked again. */
+/** The longest wait between retries, even where the hub asks for more. */
 const RETRY_AFTER_MS_MAX = 300_000;
 
-/** Has a message for the user, and the exit code. */
+/** A failure with a message for the user and an exit code. */
 export class Fault extends Error {
   constructor(message, status = 1) {
     super(message);
@@ -16,13 +16,13 @@ export class Fault extends Error {
   }
 }
 
-/** No use to try again before the user has done something. */
+/** A failure that a retry does not overcome: the user has to do something first. */
 export class Refusal extends Fault {}
 
-/** The hub sends something else than its listing says: nothing of it is kept. */
+/** The hub sends something else than its listing says. Nothing of it is kept. */
 export class Mismatch extends Refusal {}
 
-/** Another try may go well. */
+/** A failure that a retry may overcome. */
 export class Transient extends Fault {
   constructor(message, retryAfterMs) {
     super(message);
@@ -30,7 +30,7 @@ export class Transient extends Fault {
   }
 }
 
-/** Does `work` again after a Transient, a few times. `note` gets a line for each. */
+/** Runs `work` again after a Transient, a few times. `note` receives a line for each retry. */
 export function retrying(note, work) {
   const policy = retry(handleType(Transient), {
     maxAttempts: RETRIES_MAX,
@@ -45,7 +45,7 @@ function waitMs(attempt, { retryAfterMs }) {
   return Math.min(WAIT_MS * 2 ** (attempt - 1), WAIT_MS_MAX) * (0.75 + Math.random() / 2);
 }
 
-/** Codes of connections that broke or hung, by Node and by its `fetch`. */
+/** Error codes of connections that broke or hung, from Node and from its `fetch`. */
 const BROKEN = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -57,7 +57,7 @@ const BROKEN = new Set([
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 ]);
 
-/** What a failure of `fetch`, or of reading a body, is for the user. */
+/** The user's view of a failure of `fetch`, or of reading a body. */
 export function networkFault(url, error) {
   if (error instanceof Fault) return error;
   const code = error.cause?.code ?? error.cause?.message ?? error.message;
@@ -68,13 +68,13 @@ export function networkFault(url, error) {
   );
 }
 
-/** The Transient that an answer is, or undefined. */
+/** A Transient if the answer says that the hub is busy, else undefined. */
 export function busyFault(url, { status, headers }) {
   if (status !== 408 && status !== 429 && status < 500) return undefined;
   return new Transient(`${new URL(url).host} answers ${status}`, retryAfterMsOf(headers.get('retry-after')));
 }
 
-/** Seconds or a date, as HTTP has it. */
+/** The wait of a Retry-After header, which HTTP gives in seconds or as a date. */
 function retryAfterMsOf(text) {
   if (text === null) return undefined;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();

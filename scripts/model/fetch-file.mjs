@@ -1,16 +1,17 @@
-// One file from the hub: into FILE.part, on from where an earlier try ended, checked against its digest, then named
-// FILE. What the part holds is the only state; a part that proves wrong goes. Called by fetch-model.mjs.
+// Downloads one file from the hub into FILE.part, resuming where an earlier try ended, checks its digest, and renames
+// it to FILE. The partial file is the only state; one that proves wrong is removed.
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Mismatch, networkFault, retrying, Transient } from './faults.mjs';
 import { isIntact, segmentOf, renameSynced, sizeOf } from './folder.mjs';
 
-/** A connection over which nothing comes for so long is given up, and the file asked for again. */
+/** A connection that delivers nothing for this long is closed, and the file requested again. */
 const STALL_MS = 60_000;
 
 /**
- * `file`: `{ repo, commit, path, size, digest }`. `onBytes` gets how much of it is there. Throws Refusal and Transient.
+ * Downloads a file, given as `{ repo, commit, path, size, digest }`. `onBytes` receives how many of its bytes have
+ * arrived. Throws Refusal and Transient.
  */
 export async function fetchFile(hub, file, folder, onBytes) {
   const path = join(folder, file.path);
@@ -20,7 +21,8 @@ export async function fetchFile(hub, file, folder, onBytes) {
     const isRight = await fetchPart(hub, file, part, onBytes);
     if (isRight) return renameSynced(path);
     rmSync(part);
-    // The beginning may be what a crash left of it; a file that came in one go is what the hub sent.
+    // A resumed file may begin with what a crash left of it, so it is downloaded once more. A file that came in one go
+    // is what the hub sent.
     if (!isResumed)
       throw new Mismatch(
         `${file.path} is not what its checksum says, and is removed: run the command again; if it stays so, ${hub.url} is not to be trusted`,
@@ -28,7 +30,7 @@ export async function fetchFile(hub, file, folder, onBytes) {
   }
 }
 
-/** Fills the part and says whether it is what it should be. */
+/** Completes the partial file, and returns whether it has the right digest. */
 async function fetchPart(hub, file, part, onBytes) {
   try {
     await retrying(hub.note, () => fetchRest(hub, file, part, onBytes));
@@ -39,7 +41,7 @@ async function fetchPart(hub, file, part, onBytes) {
   }
 }
 
-/** Fetches what the part lacks. */
+/** Downloads what the partial file lacks. */
 async function fetchRest(hub, file, part, onBytes) {
   const held = sizeOf(part);
   if (held > 0 && held === file.size) return;
@@ -61,8 +63,8 @@ async function fetchRest(hub, file, part, onBytes) {
 }
 
 /**
- * Where the bytes of an answer begin. Throws Transient, with the part removed, when the hub does not go on where it
- * ends.
+ * The offset of the first byte of an answer. Throws Transient, with the partial file removed, when the hub does not
+ * resume where the partial file ends.
  */
 function startOf({ status, headers }, { path, size }, held, part) {
   const [, start, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
@@ -78,7 +80,7 @@ function startOf({ status, headers }, { path, size }, held, part) {
   return status === 206 ? held : 0;
 }
 
-/** The bytes of an answer; ends at the first that is too many. */
+/** Yields the bytes of an answer; throws at the first byte beyond the size of the file. */
 async function* counted(response, { path, size }, start, onBytes) {
   let held = start;
   try {

@@ -1,5 +1,5 @@
-// A model folder from the hub's listing: chooses, checks what is there, fetches what is not. Called by model.mjs, under
-// the lock of the folder.
+// Fills a model folder from the hub's listing: chooses the files, checks those that are there, and downloads the
+// others. The caller holds the lock of the folder.
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseFiles } from './choose-files.mjs';
@@ -8,7 +8,10 @@ import { fetchFile } from './fetch-file.mjs';
 import { beginSource, finishSource, isIntact, segmentOf, readSource, sizeOf } from './folder.mjs';
 import { sizeText } from './progress.mjs';
 
-/** Fills the folder with `graph` and what it needs. Graphs fetched into it before are brought to the same commit. */
+/**
+ * Fills the folder with `graph` and the files that it needs. Graphs that were downloaded before are brought to the same
+ * commit.
+ */
 export async function fetchModel({ hub, listing, graph, folder, say, progress }) {
   const { repo, commit } = listing;
   const before = readSource(folder, repo);

@@ -1,6 +1,6 @@
-// A model folder on disk and what it says of itself: SOURCE.json names the repository, the commit and every file with
-// its digest. While it is being filled that is SOURCE.json.part, so that a folder with SOURCE.json is whole. Called by
-// fetch-model.mjs.
+// A model folder on disk and its description: SOURCE.json names the repository, the commit and every file with its
+// digest. While the folder is being filled the description is SOURCE.json.part, so that a folder with SOURCE.json is
+// complete.
 import { createHash } from 'node:crypto';
 import {
   createReadStream,
@@ -24,8 +24,8 @@ const PART = '.part';
 export const segmentOf = (path) => `${path}${PART}`;
 
 /**
- * What a folder holds, whole or begun: `{ repo, commit, files }`, without files for an empty one. Refuses a folder of
- * someone else.
+ * The description of a folder, complete or begun: `{ repo, commit, files }`, without files for an empty folder. Throws
+ * where the folder holds something else.
  */
 export function readSource(folder, repo) {
   const names = [SOURCE, segmentOf(SOURCE)].filter((name) => existsSync(join(folder, name)));
@@ -49,7 +49,10 @@ function parse(path) {
   throw new Refusal(`${path} is damaged: remove the folder`);
 }
 
-/** Says that the folder is being filled. Files and parts of an earlier source that are of no use to this one go. */
+/**
+ * Writes the description of a folder that is being filled. Removes files and partial files of an earlier source that
+ * the new one cannot use.
+ */
 export function beginSource(folder, source, before) {
   for (const { path, digest } of before.files) {
     const kept = source.files.find((file) => file.path === path);
@@ -60,10 +63,10 @@ export function beginSource(folder, source, before) {
   rmSync(join(folder, SOURCE), { force: true });
 }
 
-/** Says that it is whole. */
+/** Marks the folder as complete. */
 export const finishSource = (folder) => renameSynced(join(folder, SOURCE));
 
-/** Gives a part, whose bytes are on the disk, its name. */
+/** Renames a partial file, whose bytes are on the disk, to its final name. */
 export function renameSynced(path) {
   renameSync(segmentOf(path), path);
   const directory = openSync(dirname(path), 'r');
@@ -73,7 +76,7 @@ export function renameSynced(path) {
 
 export const sizeOf = (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Whether the file at `path` has the size and the digest that the listing gives. */
+/** Whether the file at `path` has the size and digest of the listing. */
 export async function isIntact(path, { size, digest }) {
   if (!existsSync(path) || sizeOf(path) !== size) return false;
   const [kind, hex] = digest.split(':');

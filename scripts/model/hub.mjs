@@ -1,13 +1,12 @@
-// The hub as `npm run model` needs it: what a model consists of at one commit, and the bytes of a file from an offset
-// on. The listing is @huggingface/hub's; the bytes are fetched here, since the library neither resumes nor checks a
-// download.
+// The model hub: the files of a model at one commit, and the bytes of a file from an offset on. The listing comes from
+// @huggingface/hub; the bytes are downloaded here, since the library neither resumes nor checks a download.
 import { HubApiError, listFiles, modelInfo } from '@huggingface/hub';
 import { busyFault, networkFault, Refusal, retrying } from './faults.mjs';
 
 const HUB = 'https://huggingface.co';
 const FILES_MAX = 10_000;
 
-/** `env`: HF_ENDPOINT and HF_TOKEN of it. `note` gets a line for each retry. */
+/** Opens the hub of HF_ENDPOINT with the token of HF_TOKEN. `note` receives a line for each retry. */
 export function openHub({ HF_ENDPOINT, HF_TOKEN }, note) {
   const url = (HF_ENDPOINT || HUB).replace(/\/+$/, '');
   const token = HF_TOKEN?.trim() || undefined;
@@ -28,8 +27,8 @@ export function openHub({ HF_ENDPOINT, HF_TOKEN }, note) {
 }
 
 /**
- * The next page of a listing is where the hub says; the token is for the hub alone. `fetch` itself keeps it from
- * redirects.
+ * Removes the token from a request to another origin than the hub: a listing may name any address for its next page.
+ * For redirects, `fetch` removes it by itself.
  */
 function withoutStrayToken(hubUrl, page, init) {
   const { Authorization, ...headers } = init.headers;
@@ -46,7 +45,7 @@ async function request(url, init) {
   throw busy;
 }
 
-/** Files with size and digest, pinned to the commit that the revision is now. */
+/** The files with size and digest, pinned to the commit that the revision names now. */
 async function list(access, name, revision) {
   try {
     const { name: repo, sha: commit } = await modelInfo({ ...access, name, revision, additionalFields: ['sha'] });
@@ -82,8 +81,8 @@ function listingFault(hubUrl, name, revision, error) {
 }
 
 /**
- * Big files have a SHA-256, small ones Git's own digest. A path that leads out of its folder is no mistake but an
- * attack.
+ * A file of the listing, checked. Large files have a SHA-256, small ones Git's own digest. A path that leads out of the
+ * folder is taken for an attack.
  */
 function checkedFile(repo, { path, size, oid, lfs }) {
   const digest = lfs ? `sha256:${lfs.oid.replace('sha256:', '')}` : `git-sha1:${oid}`;
@@ -99,10 +98,10 @@ function checkedFile(repo, { path, size, oid, lfs }) {
 const isInside = (path) =>
   typeof path === 'string' && !/[\\\0]/.test(path) && path.split('/').every((part) => !['', '.', '..'].includes(part));
 
-/** The answer with the bytes of a file from `start` on, or with all of them, as the hub likes. */
+/** Requests the bytes of a file from `start` on; the hub may send all of them instead. */
 async function open({ hubUrl, accessToken }, { repo, commit, path }, { start, signal }) {
   const url = `${hubUrl}/${repo}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`;
-  // Unpacked bytes would not be those that the range and the length count.
+  // Without compression, since the range and the length count the bytes of the file.
   const headers = {
     'accept-encoding': 'identity',
     ...(start > 0 && { range: `bytes=${start}-` }),

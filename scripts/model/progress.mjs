@@ -1,23 +1,22 @@
-// Progress of a download: on a terminal a bar with rate and time left, else a line a file. Called by model.mjs and what
-// it calls; the one file of scripts that knows cli-progress.
+// Progress of a download: on a terminal a bar with rate and time left, otherwise one line for each file.
 import { SingleBar } from 'cli-progress';
 import { duration } from '../../dist/src/cli/output.js';
 
 /**
- * Nothing of the terminal's state is changed, so there is nothing to restore after a signal. Lines are cut to its
- * width.
+ * Options with which cli-progress changes no state of the terminal, so that a signal leaves nothing to restore. Lines
+ * are cut to the terminal's width.
  */
 const CALM = { hideCursor: false, linewrap: true, gracefulExit: false };
 const UNITS = ['bytes', 'kB', 'MB', 'GB'];
 const FORMAT = '{bar} {done} of {all}  {rate}/s  {left} left  {what}';
 
-/** `812 bytes`, `90.9 MB`. */
+/** A size as text: `812 bytes`, `90.9 MB`. */
 export function sizeText(bytes) {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
   return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** Nothing is shown before `start`. `note` takes a line about a retry; the path of a file is shown until its `end`. */
+/** Shows nothing before `start`. `note` shows a line about a retry; the path of a file is shown until its `end`. */
 export function startProgress(stream) {
   const show = stream.isTTY ? bar(stream) : lines(stream);
   let file;
@@ -71,7 +70,9 @@ function bar(stream) {
   };
 }
 
-/** What is done and left as texts, by the mean rate of this run. `held` bytes came in an earlier one. */
+/**
+ * Texts for the bytes done and the time left, by the mean rate of this run. An earlier run has downloaded `held` bytes.
+ */
 function paceOf(total, held, startedAtMs) {
   return (done) => {
     const perSecond = (Math.max(0, done - held) * 1000) / Math.max(1, performance.now() - startedAtMs);

@@ -1,8 +1,8 @@
-// The lines that use a model folder, as `npm run model` ends with: the folder alone where its graph is the usual one,
-// else an instance that names it. Called by model.mjs.
+// The settings that use a downloaded model folder: only the folder where its graph is one of the usual files, else an
+// embedder instance that names the file.
 import { sep } from 'node:path';
 
-/** What the server takes where no file is named. */
+/** The graphs that the server looks for where no file is named. */
 const USUAL = ['onnx/model.onnx', 'model.onnx'];
 
 export function usageLines(folder, graph) {
@@ -22,5 +22,5 @@ export function usageLines(folder, graph) {
   ];
 }
 
-/** As a shell takes it. */
+/** A text quoted for the shell. */
 const quoted = (text) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -1,6 +1,6 @@
 # Makes the tiny cross-encoder beside this file. Its score can be checked by counting: the logit of a pair is the number
 # of query tokens that the passage has, minus a sixteenth of the tokens of the passage's segment, its [SEP] included.
-# `pip install onnx==1.23.2 && python test/kit/cross-encoder/make.py`; the tests read the stored files, and need neither.
+# `pip install onnx==1.23.2 && python test/kit/cross-encoder/make.py`; the tests read the stored files only.
 import json
 from pathlib import Path
 
