@@ -152,7 +152,7 @@ function asOneLine(error) {
 
 async function transpile(root, paths) {
   if (paths.length === 0) return;
-  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
+  const esbuild = await import('esbuild'); // Not at the top: setup starts before packages are installed.
   const entryPoints = paths.map((path) => join(root, path));
   await esbuild.build({
     entryPoints,

@@ -26,7 +26,7 @@ const REQUIRE =
  * `root`.
  */
 export async function bundleProgram(root, program, compiled) {
-  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
+  const esbuild = await import('esbuild'); // Not at the top: setup starts before packages are installed.
   const outdir = dirname(join(root, 'dist', program));
   const { metafile } = await esbuild.build({
     entryPoints: [join(root, program)],

@@ -13,7 +13,7 @@ const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
 
 /** Empties a folder and writes the files of the console into it. Returns `inputs`, the files that they were made of. */
 export async function buildConsole(root, folder) {
-  const esbuild = await import('esbuild'); // esbuild is imported here, not at the top: setup starts before packages are installed.
+  const esbuild = await import('esbuild'); // Not at the top: setup starts before packages are installed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const { metafile } = await esbuild.build({

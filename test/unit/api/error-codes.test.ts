@@ -1,11 +1,11 @@
-// Every error code is used: one that nothing throws is a promise to clients that is not kept.
+// Every error code of the table is used: a code that nothing throws would be a false promise to clients.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ERROR_CODES } from '../../../src/api/errors.js';
 
-/** The table itself, and the documentation made from it. */
+/** The table of codes itself, and the documentation that is generated from it. */
 const TELLS = /^src\/(contract\/errors\.ts$|http\/openapi\/)/;
 
 test('every error code of the table is used in src or workers', () => {

@@ -1,4 +1,4 @@
-// An archive as it is written has nothing in memory of what has been read of it.
+// Writing an archive keeps none of the data that has been read for it in memory.
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,5 +1,5 @@
-// An uploaded file read at any place, on a real disk: whole where it is there, and the disk's fault where it is not any
-// more.
+// Reads an uploaded file at any offset on a real disk: complete where the file has the bytes, an internal error where
+// it was cut short meanwhile.
 import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The memory of arenas: shared, growing, and advised to be on huge pages where the addon was built.
+// The memory of arenas is shared, grows, and is advised to be on huge pages where the addon was built.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

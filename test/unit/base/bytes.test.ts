@@ -1,4 +1,4 @@
-// Bytes that are to be moved: those of Buffer's pool are copied, large ones are not.
+// Bytes that are to be transferred to another thread: slices of Buffer's pool are copied, large buffers are not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ownBytes, sharedIn, unshared } from '../../../src/base/bytes.js';

@@ -1,4 +1,5 @@
-// Which numbers of a JSON text are told again as they were written: by hand, and against whole numbers of any length.
+// Which numbers of a JSON text lose digits in a double and are kept as they were written: named cases, and a comparison
+// with integers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changedNumber, withLongNumbersQuoted } from '../../../src/base/json.js';
@@ -74,7 +75,7 @@ test('whole numbers at random: kept are those that a reader tells in the same di
     );
     const isKept = BigInt(digits) === BigInt(Number(digits)) || String(Number(digits)) === digits;
     const told = changedNumber(`{"id":${digits}}`);
-    // A number that a double holds exactly may still be told in other digits.
+    // A double may hold a number exactly and still print it with other digits.
     if (!isKept) assert.equal(told, digits, `seed ${seed}`);
     else
       assert.equal(told === undefined, String(Number(digits)) === digits || /e/.test(String(Number(digits))), digits);

@@ -1,4 +1,4 @@
-// Percentiles of the latest latencies, against a sorted list.
+// Percentiles of the latest latencies, compared with a sorted list.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LatencyWindow } from '../../../src/base/histogram.js';

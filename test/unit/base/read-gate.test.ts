@@ -1,5 +1,5 @@
-// A worker and whoever holds its read gate are never at work at the same time, neither starves, and a worker that died
-// at work keeps nobody out.
+// A worker and the holder of its read gate never work at the same time, neither starves, and a worker that died while
+// it worked blocks nobody.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { ReadGate } from '../../../src/base/read-gate.js';
 const HOLDS = 40;
 const DONE = 0;
 const AT_WORK = 1;
-/** Does work again and again, or `stuck` in it. */
+/** A worker that enters the gate and works repeatedly; with `stuck` it never leaves. */
 const WORKER = `
   const { parentPort, workerData: { memory, told, stuck } } = require('node:worker_threads');
   import(${JSON.stringify(new URL('../../../src/base/read-gate.js', import.meta.url).href)}).then(({ ReadGate }) => {

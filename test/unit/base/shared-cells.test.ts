@@ -1,4 +1,4 @@
-// Cells in shared memory against plain numbers, and from several threads at once.
+// Cells in shared memory, compared with plain numbers and written from several threads at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';

@@ -1,5 +1,5 @@
 // `sheaf bench` against servers that answer in every way that HTTP allows: in pieces, in chunks, with connections that
-// end; errors for the client and servers that go away end it at once; many connections are no leak.
+// end. Client errors and servers that go away end it at once; many connections are no leak.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -22,7 +22,7 @@ const ANSWER = JSON.stringify({
 const bench = (url: string, ...args: string[]) =>
   runInProcess(['bench', '--url', url, '--queries', QUERIES, '--seconds', '0.3', '--json', ...args]);
 
-/** Answers each request whose body has come with what `answer` writes. */
+/** Starts a server that answers each complete request with what `answer` writes. */
 async function startRaw(t: TestContext, answer: (socket: Socket, body: string, nth: number) => void): Promise<string> {
   let nth = 0;
   const sockets = new Set<Socket>();
@@ -61,7 +61,7 @@ test('answers are read as they come: whole, in pieces, in chunks, with the end o
       socket.setNoDelay(true);
       for (let at = 0; at < whole.length; at += 97) socket.write(whole.slice(at, at + 97));
     } else if (nth % 4 === 2) {
-      // The first ends with what looks like the end of all.
+      // The first chunk ends with what looks like the end of the whole body.
       const at = inChunks.indexOf('0\r\n\r\n') + 5;
       socket.setNoDelay(true).write(inChunks.slice(0, at));
       setImmediate(() => socket.write(inChunks.slice(at)));

@@ -1,5 +1,5 @@
-// The whole command line in this process, against a local server that keeps what it is sent; Ctrl-C in a process of its
-// own.
+// The whole command line in this process, against a local server that keeps what it receives. Ctrl-C is tested in a
+// separate process.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const INGESTED = { status: 201, json: { ok: true, chunks: 2 } };
 const run = (args: string[], env: Record<string, string> = {}): Promise<Ran> =>
   runInProcess(args, { env, serve: async ({ SHEAF_SERVER__PORT: port }) => Number(port ?? 7) });
 
-/** Answers as a server would that holds no document; `ingest` decides about ingests. */
+/** A server that holds no document; `ingest` answers ingests. */
 const server = (t: TestContext, ingest: Answer) =>
   startFakeServer(t, (request) =>
     request.method === 'POST' && request.path.endsWith('/documents')
@@ -246,7 +246,7 @@ test('help and version go to stdout with exit code 0', async () => {
   assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-/** The command line in a process of its own, with what it writes to both streams. */
+/** Starts the command line in a separate process, and collects what it writes to both streams. */
 function spawnCli(t: TestContext, args: string[]) {
   const program = new URL('../../../src/cli/program.js', import.meta.url).href;
   const script = `import { runCli } from ${JSON.stringify(program)}; process.exitCode = await runCli(process.argv, { env: {}, serve: async () => 0 });`;
@@ -279,7 +279,7 @@ test('Ctrl-C ends a bench that waits for its schedule, with the figures so far a
     '--seconds',
     '3600',
   ]);
-  // With the second the first has been counted.
+  // The second request comes after the first has been counted.
   while (requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
   child.kill('SIGINT');
   assert.equal(await ended.code, 130, ended.text);

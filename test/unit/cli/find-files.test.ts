@@ -1,4 +1,4 @@
-// The walk over real folders: order, ids, links and loops, what is left out and why.
+// Walks over real folders: the order of files, their ids, links and loops, what is left out and why.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';

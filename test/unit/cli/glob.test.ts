@@ -1,4 +1,4 @@
-// File patterns, each beside what it takes and what it does not.
+// File patterns, each with paths that it matches and paths that it does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGlob } from '../../../src/cli/files.js';

@@ -1,5 +1,5 @@
-// Files that commands write: whole or not at all, beside whatever others have there, and whose fault it is where they
-// cannot be written.
+// Files that commands write: they appear completely or not at all, leave the files beside them alone, and an error
+// names what is wrong where they cannot be written.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

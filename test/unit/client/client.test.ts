@@ -1,5 +1,4 @@
-// The client against a local server: what it sends for each call, and what it makes of answers, errors for the client
-// and silence.
+// The client against a local server: what each call sends, and what it makes of answers, client errors and silence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient } from '../../../src/client/client.js';

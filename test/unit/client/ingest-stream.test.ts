@@ -1,5 +1,5 @@
-// NDJSON both ways: results while documents are still being sent, and what becomes of errors for the client, breaks,
-// silence and takers who stop early.
+// Ingests by NDJSON in both directions: results arrive while documents are still being sent. Covers client errors,
+// broken connections, silence, and callers that stop early.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ async function start(t: TestContext, handle: Handle, timeoutMs = 10_000): Promis
   return new SheafClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs });
 }
 
-/** A result for each line as it comes, then the summary. */
+/** Answers each line with a result as it comes, then with the summary. */
 const answering: Handle = async (request, response) => {
   response.writeHead(201, { 'content-type': 'application/x-ndjson' });
   let count = 0;
@@ -126,7 +126,7 @@ test('an answer without its summary, a broken connection and silence are SheafUn
 
 test('a slow source and a slow taker are no silence', async (t) => {
   const client = await start(t, answering, 60_000);
-  // Two minutes, by the clock that the silence is measured with; the server answers in none.
+  // Two minutes by the mocked clock that measures the silence; the server does not answer meanwhile.
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const pause = async (): Promise<void> => {
     await new Promise(setImmediate);

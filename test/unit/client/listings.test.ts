@@ -1,11 +1,11 @@
-// The iterators over listings: page after page, none sooner than it is wanted.
+// The iterators over listings fetch page after page, and none before it is needed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient } from '../../../src/client/client.js';
 import { startFakeServer, type FakeServer } from '../../kit/fake-server.js';
 import type { TestContext } from 'node:test';
 
-/** A listing of a, b, c, d, e in pages of two, whose cursors are positions. */
+/** Serves a listing of a, b, c, d, e in pages of two; the cursors are positions. */
 function startListing(t: TestContext): Promise<FakeServer> {
   const letters = ['a', 'b', 'c', 'd', 'e'];
   return startFakeServer(t, ({ path }) => {

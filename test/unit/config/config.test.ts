@@ -1,4 +1,4 @@
-// The configuration: file and environment, and the message for each kind of mistake.
+// The configuration from file and environment, and the message for each kind of mistake.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -134,7 +134,7 @@ test('a configuration file that is named must exist', () => {
   assert.throws(() => readConfig({ SHEAF_CONFIG: join(directory, 'none.yaml') }), { name: 'ConfigError' });
 });
 
-/** With 3 for each key that still counts, and a value that no key takes for the others. */
+/** A value for a retired key: 3 for each key that still takes effect, and an invalid text for the others. */
 const retiredValueOf = ({ kind }: (typeof RETIRED_KEYS)[number]): unknown => (kind ? 3 : '[');
 
 for (const key of RETIRED_KEYS) {

@@ -1,4 +1,4 @@
-// The configuration of embedders: what instances it makes, in which spaces, and the message for each kind of mistake.
+// The configuration of embedders: which instances and vector spaces it makes, and the message for each kind of mistake.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const openai = {
   dim: 1536,
 };
 
-/** As much of a folder as is looked at when the configuration is read. */
+/** A model folder with only the files that reading the configuration looks at. */
 function modelFolder(name: string): string {
   const path = join(directory, name);
   mkdirSync(join(path, 'onnx'), { recursive: true });

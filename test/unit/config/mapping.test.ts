@@ -1,5 +1,5 @@
-// Fields of the lists in the configuration, and those of HTTP endpoints: each way one can be wrong, told by its place,
-// and never with a secret in it.
+// Fields of the lists in the configuration, and those of HTTP endpoints: each way in which one can be wrong. The
+// message names the place and never contains a secret.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The configuration of rerankers: what it gives, and the message for each kind of mistake.
+// The configuration of rerankers: what it makes, and the message for each kind of mistake.
 import assert from 'node:assert/strict';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// What the console reckons without a page: marks, filters, addresses, time bars, rank differences, events, axes of a
+// What the console computes without a page: marks, filters, addresses, time bars, rank differences, events, axes of a
 // map.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

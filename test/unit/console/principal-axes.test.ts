@@ -1,4 +1,5 @@
-// The map's axes against a naive version: the covariance matrix written out, and its eigenvalues by Jacobi rotations.
+// The axes of the map, compared with a naive version: the covariance matrix written out, and its eigenvalues by Jacobi
+// rotations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -6,7 +7,7 @@ import { principalPlane } from '../../../src/console/map/projection.js';
 
 const SEED = 11;
 
-/** All of a symmetric matrix, the largest first. */
+/** All eigenvalues of a symmetric matrix, the largest first. */
 function eigenvalues(matrix: number[][]): number[] {
   const a = matrix.map((row) => [...row]);
   const n = a.length;

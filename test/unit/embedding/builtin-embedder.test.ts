@@ -1,5 +1,5 @@
 // The built-in embedder on its real table: against pinned values of the published reference, against its naive version,
-// and in what it promises (unit rows, the same bits in any batch, any length of text).
+// and in its promises (vectors of length 1, the same bits in any batch, any length of text).
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const REFERENCE = '../shared/data/builtin-embedder';
 const embedder = new BuiltinEmbedder();
 const embedOne = (text: string): Float32Array => embedder.vectorsOf([text]);
 
-/** What reference.py gives: the first four components, and the sum over all of component x (index mod 7 - 3). */
+/** Values that reference.py gives: the first four components, and the sum over all of component x (index mod 7 - 3). */
 const PINNED: readonly (readonly [string, readonly number[], number])[] = [
   ['submarine captain', [-0.30773, -0.010942, 0.000808, 0.022966], -1.098815],
   ['Captain Nemo commands the Nautilus', [-0.202591, -0.026077, -0.119065, -0.05913], 0.653194],

@@ -1,5 +1,5 @@
-// The built-in embedder at long input: it goes in slices, the same vectors whatever the slices, and it stops when
-// nobody waits.
+// The built-in embedder with long input: it works in slices, gives the same vectors whatever the slices, and stops when
+// its request is cancelled.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';

@@ -1,5 +1,5 @@
-// The chunks of prepared documents through an embedder of this file: which are embedded, where their vectors go, what
-// is marked, and whose failure it is.
+// Embeds the chunks of prepared documents with a fake embedder: which chunks are embedded, where their vectors go,
+// which are marked as truncated, and which document a failure belongs to.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EmbedDocuments } from '../../../src/embedding/messages.js';
@@ -12,7 +12,8 @@ import type { Embedder } from '../../../src/embedding/embedder.js';
 const LONG = 10;
 
 /**
- * Gives [length of the text, its first character's code]; fails for texts that begin with "bad"; reads ten characters.
+ * A fake embedder. A vector is [length of the text, code of its first character]; texts that begin with "bad" fail; it
+ * reads ten characters of a text.
  */
 function runner(): Embedder & { asked: string[][] } {
   const asked: string[][] = [];

@@ -1,4 +1,5 @@
-// The state of an instance: what opens the breaker, what does not, and how it comes back without traffic.
+// The health of an embedder instance: what opens its circuit breaker, what does not, and how it recovers without
+// traffic.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
@@ -7,7 +8,7 @@ import { BUILTIN } from '../../../src/embedding/spaces.js';
 import { EmbedderHealth } from '../../../src/service/embedding/embedders.js';
 import { until } from '../../kit/until.js';
 
-/** What the instance stands for: an embedder that answers, or does not. */
+/** The embedder behind the instance: it answers, or fails with `error`. */
 interface Embedder {
   error?: Error | undefined;
   asked: number;

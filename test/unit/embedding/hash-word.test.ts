@@ -1,9 +1,9 @@
-// Slots against CRC-32 values computed by zlib.
+// Slots of words, compared with CRC-32 values computed by zlib.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashWord } from '../../../src/embedding/builtin/terms.js';
 
-/** What Python's zlib.crc32 gives for these, in UTF-8. */
+/** CRC-32 values that Python's zlib.crc32 gives for these words in UTF-8. */
 const CRCS = {
   '#^ab$': 0x494c96bb,
   '#^abc': 0xa1f44288,
@@ -14,7 +14,7 @@ const CRCS = {
   '#abcd': 0x8c85b0c4,
 } as const;
 
-/** The slot a CRC-32 stands for: its nine lowest bits. */
+/** The slot of a CRC-32: its nine lowest bits. */
 const slotOf = (crc: number): number => crc % 512;
 
 test('the check value of CRC-32 gives the slot of its word', () => {

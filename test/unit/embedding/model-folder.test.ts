@@ -1,4 +1,5 @@
-// Reading a model folder: what its files say, what configuration overrides, and each way a folder can be broken.
+// Reading a model folder: what its files say, what the configuration overrides, and each way in which a folder can be
+// broken.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

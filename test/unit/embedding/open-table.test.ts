@@ -1,4 +1,4 @@
-// Each way the bytes of embedder.bin can break is told apart, by name.
+// Each way in which the bytes of embedder.bin can be damaged has its own message.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ function brokenBy(change: (bytes: Buffer) => void): Buffer {
   return bytes;
 }
 
-/** A file that contradicts itself under a right checksum, as only a faulty packer makes it. */
+/** A file that contradicts itself but has a right checksum, as a faulty packer would write it. */
 function resealedAfter(change: (bytes: Buffer) => void): Buffer {
   return brokenBy((bytes) => {
     change(bytes);

@@ -1,4 +1,4 @@
-// Packing: what goes in comes out, and the file in the tree is what packing the published tables gives.
+// Packing: the file contains the tables as given, and the committed file is what packing the published tables gives.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The cache of query vectors: against a naive version that keeps a list, and what those share who ask for the same text
-// at a time.
+// The cache of query vectors, compared with a naive version that keeps a list; and how concurrent requests for the same
+// text share one call.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CancelSignal } from '../../../src/base/signals.js';
@@ -11,7 +11,7 @@ const asked = (text: string, owner = 'acme', space = 'onnx:m:dim=4'): AskedText 
 const vectorOf = (n: number, dim = 4): Float32Array => new Float32Array(dim).fill(n);
 const AMPLE = 2 ** 20;
 
-/** An embedder that answers when it is told to. */
+/** An embedder whose calls the test answers. */
 function held(): {
   embed: Embed;
   calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: CancelSignal | undefined }[];

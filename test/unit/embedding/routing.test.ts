@@ -1,4 +1,5 @@
-// Which instance does a piece of work, against the rule written down the simple way: random pools, loads and failures.
+// Which embedder instance does a piece of work, compared with the same rule in its simplest form: random pools, loads
+// and failures.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -11,7 +12,7 @@ const down = (): AppError => new AppError('embedder_unavailable');
 
 type Kind = 'usable' | 'untried' | 'broken';
 
-/** An instance that stays in this state: what it is probed by never answers, or fails. */
+/** An instance that stays in this state: from then on its probe never answers. */
 async function instanceOf(key: string, kind: Kind): Promise<EmbedderHealth> {
   let answers = kind === 'usable';
   const probe = (): Promise<void> => (answers ? Promise.resolve() : new Promise(() => {}));
@@ -24,14 +25,14 @@ async function instanceOf(key: string, kind: Kind): Promise<EmbedderHealth> {
   return instance;
 }
 
-/** Gives an instance so much to do; ends it. */
+/** Adds a load in bytes to an instance; returns the function that ends it. */
 function load(instance: EmbedderHealth, bytes: number): () => void {
   let end = (): void => {};
   void instance.call(bytes, () => new Promise<void>((resolve) => (end = resolve)));
   return () => end();
 }
 
-/** The order in which they are asked. */
+/** The order in which the instances are tried. */
 function naiveOrder(kinds: readonly Kind[], loads: readonly number[]): number[] {
   const rank = (kind: Kind): number => (kind === 'usable' ? 0 : 1);
   const places = kinds.flatMap((kind, place) => (kind === 'broken' ? [] : [place]));

@@ -1,4 +1,4 @@
-// Which space a collection gets: selectors, detailed fields, options, and what a tenant cannot see.
+// Which vector space a collection gets: selectors, detailed fields, options, and what a tenant cannot see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EmbedderInstance } from '../../../src/embedding/embedder-spec.js';

@@ -1,4 +1,4 @@
-// Word splitting on odd Unicode: the expectations are what tokenizers 0.23.3 (BERT) and Python's \w+ give.
+// Splitting words of unusual Unicode: the expected values come from tokenizers 0.23.3 (BERT) and Python's \w+.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// What is remembered of terms: the same before and after forgetting, within its bound, in a pool that grows.
+// The cache of terms: the same records before and after eviction, a bounded size, and a pool that grows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TERM, Terms, WORD } from '../../../src/embedding/builtin/terms.js';
@@ -7,8 +7,8 @@ import { TINY } from '../../kit/embedding/builtin.js';
 const BYTES_MAX = 100_000;
 
 /**
- * The records of a text, spelled out: of each term its pieces, and of each of its words the rarest piece and 4-gram
- * count.
+ * The records of a text, spelled out: the pieces of each term, and the rarest piece and the count of 4-grams of each of
+ * its words.
  */
 function describe(terms: Terms, text: string): unknown[] {
   const described: unknown[] = [];

@@ -1,4 +1,4 @@
-// WordPiece on a small vocabulary, where each rule can be seen.
+// WordPiece on a small vocabulary, which shows each rule.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPieceEncoder } from '../../../src/embedding/builtin/word-pieces.js';

@@ -1,4 +1,4 @@
-// The arena: growth past its first page, memory given back, and what a full one leaves standing.
+// The arena: growth past its first page, freed memory, and what still works when it is full.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AssertionFailed } from '../../../src/base/assert.js';
@@ -11,10 +11,10 @@ import { createKernel, createMemory, randomVector, readKernelBytes } from '../..
 import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 64;
-/** 2 MiB: room for the scratch and some thousand rows. */
+/** 2 MiB: enough for the scratch memory and some thousand rows. */
 const PAGES_FEW = 32;
 
-/** Puts rows until the arena is full; answers how many were put. */
+/** Puts rows until the arena is full; returns how many were put. */
 function fill(index: VectorIndex, naive: NaiveIndex): number {
   const prng = createPrng(1);
   for (let ordinal = 0; ; ordinal++) {
@@ -44,7 +44,7 @@ test('dropped indexes give all their memory back, and it is used again', () => {
     for (const at of [1, 0, 2]) indexes[at]?.drop();
     if (round === 0) reserved = kernel.reservedBytes();
   }
-  // The scratch may have grown once; nothing else may stay.
+  // The scratch memory may have grown once; everything else has to be freed.
   assert(kernel.usedBytes() - before < 8192, `${kernel.usedBytes() - before} bytes stay`);
   assert.equal(kernel.reservedBytes(), reserved);
 });

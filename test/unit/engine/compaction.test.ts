@@ -1,5 +1,5 @@
-// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive version, while
-// chunks move, after a restart, and after owners that were killed in the middle. Real stores and kernels.
+// Memory is freed after deletes: a shard loses nine of ten documents and is compared with a naive version while chunks
+// move, after a restart, and after owners were killed half-way. Uses real stores and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';
@@ -58,7 +58,10 @@ class NaiveRows {
     return removalOf(ref, docid);
   }
 
-  /** They are the K nearest chunks of the documents that fit, but for what 16-bit numbers may add to a score. */
+  /**
+   * Asserts that the found chunks are the K nearest of the documents that fit, but for the rounding of scores to 16-bit
+   * numbers.
+   */
   assertNearest(found: readonly string[], query: Float32Array, fits: (doc: Doc) => boolean, label: string): void {
     const some = [...this.docs].filter(([, doc]) => fits(doc));
     const scores = new Map(
@@ -98,7 +101,10 @@ const names = ({ shard }: OwnedShard, ordinals: Uint32Array): string[] =>
     ),
   );
 
-/** Searches by vector, under a filter of metadata, and one of words: all as the naive version has it. */
+/**
+ * Searches by vector alone, under a metadata filter and under a content filter, and compares each with the naive
+ * version.
+ */
 function check(owned: OwnedShard, naive: NaiveRows, prng: Prng, label: string): void {
   const query = randomVector(prng, DIM);
   const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
@@ -119,7 +125,7 @@ function check(owned: OwnedShard, naive: NaiveRows, prng: Prng, label: string): 
   );
 }
 
-/** Asked again while something is being indexed. */
+/** The ordinals that a search finds; repeats it while an index is being built. */
 function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Array {
   for (let tries = 0; tries < 1000; tries++) {
     const answer = ranked(owned, ref, search);
@@ -130,7 +136,7 @@ function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Arr
   throw new Error('there is no answer');
 }
 
-/** A shard with documents, of which one in ten is left; no background work has been done. */
+/** A shard of which one in ten documents is left, before any background work. */
 function withDeleted(prng: Prng): { owned: OwnedShard; naive: NaiveRows; store: ShardStore; fullBytes: number } {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
@@ -164,7 +170,7 @@ for (const seed of [1, 2]) {
     const { owned, naive, store, fullBytes } = withDeleted(prng);
     for (let step = 0; compactSome(owned.shard, segmentOf(owned)); step++) {
       if (step % 4 === 0) check(owned, naive, prng, `step ${step}`);
-      // Writes come between: documents that are new, come again, go.
+      // Writes come between the steps: new documents, replaced ones and removals.
       if (prng.int(4) === 0)
         write(owned, [
           naive.put(prng, `N${step}`),

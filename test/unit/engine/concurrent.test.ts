@@ -1,5 +1,5 @@
-// One thread writes, another searches, each with a kernel instance of its own on one memory: the reader never gets a
-// wrong ordinal, a row twice, a torn score or a short answer, while rows are put, replaced, removed and linked and
+// One thread writes and another searches, each with its own kernel instance on one memory: the reader never gets a
+// wrong ordinal, a row twice, a torn score or too few hits, while rows are put, replaced, removed and indexed and
 // memory grows.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -23,8 +23,7 @@ test(`a reader beside a writer, seed ${SEED}`, async () => {
   const index = kernel.createIndex(DIM, { graphMin: 50 });
   let puts = 0;
   const put = (ordinal: number): void => index.put(ordinal, vectorOfPut(puts++, DIM));
-  // Rows below K are never removed, though they are replaced; replacing takes a row away for a moment, hence a few
-  // more.
+  // Rows below K are never removed. Replacing a row hides it for a moment, so there are a few more of them than K.
   for (let ordinal = 0; ordinal < 4 * K; ordinal++) put(ordinal);
 
   const stop = new Int32Array(new SharedArrayBuffer(4));

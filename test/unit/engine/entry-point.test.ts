@@ -1,5 +1,5 @@
-// A search beside the removal of the entry point: the graph search begins elsewhere, or rows are scanned. It is not
-// answered by those rows alone that wait for their edges, of which there are more than it wants.
+// A search during the removal of the graph's entry point: it starts at another node, or scans the rows. It must not
+// settle for the unindexed rows alone, though there are more of them than it has to find.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -34,7 +34,8 @@ test(`a reader beside a writer who takes the entry point out, seed ${SEED}`, asy
   const workerData: EntryReaderStart = { module, memory, root: index.root, stop, rows: ROWS, vectors, seed: SEED };
   const worker = new Worker(new URL('../../kit/engine/entry-reader.js', import.meta.url), { workerData });
   await once(worker, 'message');
-  // The rows that are put again wait in the queue, so that ten are found without any graph search.
+  // The rows that are put again are in the queue of unindexed rows, which are scanned: ten hits are found without any
+  // graph search.
   for (let round = 0; round < QUEUE_ROWS / 2; round++) {
     const entry = (Atomics.load(new Uint32Array(memory.buffer), (index.root + ROOT_ENTRY) >> 2) & 0x0fffffff) >>> 0;
     index.put(entry, vectorOf(entry));

@@ -1,4 +1,4 @@
-// Readers and epochs: who may enter when, what is freed and when not, places of dead readers, and the directory of
+// Readers and epochs: who may enter when, what is freed and when, the slots of dead readers, and the directory of
 // segments.
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';

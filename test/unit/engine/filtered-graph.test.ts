@@ -1,5 +1,5 @@
-// Graph search under a filter: its recall where the filter has nothing to do with the vectors, where it keeps one
-// region near the query or far from it, among duplicates, removed rows and rows that wait to be indexed.
+// The recall of graph searches under a filter: where the filter is independent of the vectors, where it keeps one
+// region near the query or far from it, among duplicate vectors, removed rows and unindexed rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -11,7 +11,10 @@ import { assertSound, recallOf } from '../../kit/engine/naive-vector-index.js';
 const EF = 128;
 const QUERIES = 60;
 
-/** Walks whatever the number of matches; every answer is sound, and the mean recall@10 is high. */
+/**
+ * Forces graph searches whatever the number of matches, and asserts that every answer is sound and that the mean
+ * recall@10 is high.
+ */
 function assertFilteredRecall({ index, naive }: Pair, allowed: Bitmap, next: () => Float32Array, label: string): void {
   const some = naive.within(allowed);
   let sum = 0;
@@ -24,7 +27,7 @@ function assertFilteredRecall({ index, naive }: Pair, allowed: Bitmap, next: () 
   assert(sum / QUERIES >= 0.95, `${label}: recall@10 ${sum / QUERIES}`);
 }
 
-/** The `count` rows nearest to a vector. */
+/** A bitmap of the `count` rows nearest to a vector. */
 function region({ index }: Pair, centre: Float32Array, count: number): Bitmap {
   const bitmap = new Uint32Array(Math.ceil(ROWS / 32));
   for (const ordinal of index.search(centre, count, { exact: true }).ordinals)
@@ -32,7 +35,7 @@ function region({ index }: Pair, centre: Float32Array, count: number): Bitmap {
   return bitmap;
 }
 
-/** A query that differs from a vector, or from its opposite, by half of another. */
+/** A query that differs from a vector, or from its opposite, by half of another vector. */
 function beside(vector: Float32Array, other: Float32Array, sign: 1 | -1): Float32Array {
   return vector.map((value, i) => sign * value + 0.5 * (other[i] as number));
 }

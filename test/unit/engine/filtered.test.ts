@@ -1,5 +1,5 @@
-// Filtered searches, ties and scores of given rows against the naive version, on seeded random sequences of operations:
-// rows replaced, removed, staged, waiting to be indexed, and one vector in many rows.
+// Filtered searches, ties and the scores of given rows, compared with the naive version on seeded random operations:
+// rows that are replaced, removed, staged or unindexed, and vectors that occur in many rows.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -17,10 +17,10 @@ interface Pair {
   naive: NaiveIndex;
 }
 
-/** One random change to both. */
+/** Applies one random change to both. */
 function change(prng: Prng, { index, naive }: Pair): void {
   const ordinal = prng.int(ORDINALS);
-  // One vector in three stands in several rows.
+  // One vector in three occurs in several rows.
   const vector = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const choice = prng.int(10);
   if (choice < 5) {
@@ -44,7 +44,7 @@ function ask(prng: Prng, { index, naive }: Pair, label: string): void {
   assertExact(index, some, query, k, index.search(query, k, { exact: true }, { allowed }), `${label}, scan`);
   assertExact(index, some, query, k, index.search(query, k, {}, { allowed }), `${label}, planned`);
   assertSound(index, some, query, k, index.search(query, k, { ef: 1 + prng.int(30) }, { allowed }), `${label}, walk`);
-  // The filter of one search is not that of the next.
+  // The filter of one search must not affect the next.
   assertSound(index, naive, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
   assert.deepEqual(
     index.searchWithTies(query, k, {}, { allowed }),
@@ -53,7 +53,7 @@ function ask(prng: Prng, { index, naive }: Pair, label: string): void {
   );
 }
 
-/** The first k of all hits and those that equal the k-th. */
+/** The first k of all hits, and those with the same score as the k-th. */
 function tiesOf({ ordinals, rowVersions, scores }: Hits, k: number): Hits {
   const count = scores.filter((score, i) => i < k || score === scores[k - 1]).length;
   return {
@@ -64,7 +64,7 @@ function tiesOf({ ordinals, rowVersions, scores }: Hits, k: number): Hits {
   };
 }
 
-/** A row's score is the same number whichever way it is asked for. */
+/** Asserts that the score of a row is the same number whichever way it is computed. */
 function assertScoresOf(prng: Prng, { index, naive }: Pair, label: string): void {
   const query = randomVector(prng, index.dim);
   const ordinals = Uint32Array.from({ length: 50 }, () =>

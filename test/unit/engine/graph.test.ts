@@ -1,4 +1,5 @@
-// The graph: recall under churn, removed rows, the relink queue, the same graph from the same operations.
+// The graph: recall under churn, removed rows, the queue of unindexed rows, and that the same operations give the same
+// graph.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -110,7 +111,7 @@ test('the same operations give the same graph, so the same answers', () => {
     const { index } = build(next);
     for (let i = 0; i < 300; i++) index.put(prng.int(ROWS), next());
     indexAll(index);
-    // A narrow graph search depends on every edge it meets.
+    // A graph search with a small ef depends on every edge it meets.
     return Array.from({ length: 50 }, () => [...index.search(next(), 5, { ef: 5 }).ordinals]);
   });
   assert.deepEqual(answers[0], answers[1]);

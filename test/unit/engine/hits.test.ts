@@ -1,4 +1,4 @@
-// The details of an answer: order of equals, range of scores, row versions, copies.
+// The details of an answer: the order of equal scores, the range of scores, row versions, duplicate vectors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

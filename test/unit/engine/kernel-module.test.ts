@@ -1,6 +1,5 @@
-// The compiled kernel as a module: instances share nothing but the memory. Static data would be copied over live memory
-// by every new instance, a start function would run in each, and a mutable global would be a state that the others do
-// not see.
+// The compiled kernel as a module: instances share nothing but the memory. Every new instance would copy static data
+// over live memory and run a start function, and a mutable global would be state that the other instances do not see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Instance } from '../../../src/engine/memory/bindings.js';
@@ -12,7 +11,7 @@ const SECTION_GLOBAL = 6;
 const SECTION_START = 8;
 const SECTION_DATA = 11;
 
-/** An unsigned LEB128 number and the offset behind it. */
+/** Reads an unsigned LEB128 number; returns the offset behind it too. */
 function readNumber(bytes: Uint8Array, from: number): [value: number, next: number] {
   let value = 0;
   for (let at = from, shift = 0; ; at++, shift += 7) {

@@ -1,19 +1,20 @@
-// The records of src/engine/memory/layout.ts: the size of every field stands here, so that no two of a record overlap,
-// none reaches beyond its end, and its free bytes are those that its comment names.
+// The structs of src/engine/memory/layout.ts. This file lists the size of every field, and checks that no two fields of
+// a struct overlap, that none reaches beyond the end, and that the free bytes are those that the struct's comment
+// names.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import * as layout from '../../../src/engine/memory/layout.js';
 
-/** A record of the layout, by the name of its section there. */
+/** A struct of the layout; its name is that of its section there. */
 interface LayoutRecord {
   readonly bytes: number;
-  /** Constants that are offsets of a word. */
+  /** Names of the constants that are offsets of 32-bit fields. */
   readonly words: readonly string[];
-  /** Offsets of larger fields, with the bytes of each. */
+  /** Offsets of larger fields, with their sizes in bytes. */
   readonly arrays?: Readonly<Record<string, number>>;
-  /** Constants of the section that are no offsets within the record. */
+  /** Constants of the section that are not offsets within the struct. */
   readonly others?: readonly string[];
 }
 
@@ -209,16 +210,16 @@ const RECORDS: Readonly<Record<string, LayoutRecord>> = {
 };
 
 interface Section {
-  /** The constants that stand in it. */
+  /** The constants that the section declares. */
   readonly names: readonly string[];
-  /** The free bytes that its comment names; undefined for a section that is no record. */
+  /** The free bytes that the section's comment names; undefined for a section that describes no struct. */
   readonly free: string | undefined;
 }
 
 const ENGINE = new URL('../../../../src/engine/', import.meta.url);
 const SOURCE = readFileSync(new URL('memory/layout.ts', ENGINE), 'utf8');
 
-/** The sections of the source, by their names. */
+/** The sections of the source by name. */
 function sectionsOf(source: string): Map<string, Section> {
   const [, ...sections] = source.split(/^\/\/ ## /m);
   return new Map(
@@ -232,7 +233,7 @@ function sectionsOf(source: string): Map<string, Section> {
   );
 }
 
-/** What is wrong with a record whose fields stand at `offsets`, in the section that describes it. */
+/** What is wrong with a struct whose fields are at `offsets`, compared with its section. */
 function faultsOf(
   { bytes, words, arrays = {}, others = [] }: LayoutRecord,
   offsets: Readonly<Record<string, number>>,
@@ -290,11 +291,11 @@ test('the table of readers stands between the header and what the arena gives ou
   assert.equal(layout.ARENA_START % LINE_BYTES, 0);
 });
 
-/** Of these nothing is left in an image of the memory, or nothing that is used. */
+/** Structs that leave nothing in an image of the memory, or nothing that is used. */
 const PASSING_RECORDS = ['Scratch', 'Slot plan'];
 const PASSING_CLASSES = ['Query', 'TermRef'];
 
-/** The types of the fields of each class of the kernel that the memory holds. */
+/** The field types of each kernel class that describes memory. */
 function classesOfKernel(): string[] {
   const folder = new URL('kernel/', ENGINE);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));

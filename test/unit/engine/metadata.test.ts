@@ -1,4 +1,4 @@
-// Chunk metadata over document metadata.
+// Chunk metadata overrides document metadata.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergedMetaJson } from '../../../src/storage/records.js';

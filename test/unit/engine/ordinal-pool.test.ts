@@ -1,4 +1,4 @@
-// Free ordinals against a naive version that searches from zero.
+// Free ordinals, compared with a naive version that searches from zero.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,5 +1,5 @@
-// The column of priorities against a map, seen through a SegmentView as another thread sees it; and what is announced
-// of a segment's indexes.
+// The column of priorities, compared with a map and read through a SegmentView as another thread reads it; and what a
+// segment publishes about its indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,5 +1,5 @@
-// The blocks that rows stand in, against a list of them made one by one; and an index that grows out of its small
-// table, against the naive version: beside a reader, with priorities, and into a memory that ends.
+// The blocks that hold rows, compared with a list of blocks that is built one by one; and an index that outgrows its
+// small block table, compared with the naive version: beside a reader, with priorities, and in a memory that runs out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -20,10 +20,10 @@ import { createKernel, createMemory, randomVector, readKernelBytes, SEEDS } from
 import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 8;
-/** Rows of a small table. */
+/** The number of rows that a small block table covers. */
 const SMALL_ROWS = FINE_PLACE - FIRST_ROWS;
 
-/** The sizes of all blocks, in order: four of each size, then thirty-two. */
+/** The sizes of all blocks in order: four of each size in the small table, then thirty-two of each. */
 function sizesOfBlocks(): number[] {
   const coarse = Array.from({ length: SMALL_TABLE_BYTES / 4 }, (_, i) => 4 * 2 ** Math.floor(i / 4));
   return [
@@ -38,7 +38,7 @@ test('blocks follow each other without a gap, up to the last ordinal', () => {
     assert.equal(blockRows(4 * i), rows);
     assert.deepEqual(placeOf(first), { slot: 4 * i, rows, row: 0 });
     assert.deepEqual(placeOf(first + rows - 1), { slot: 4 * i, rows, row: rows - 1 });
-    // Beyond the small table a block is a thirty-second of the rows before it, at most.
+    // Beyond the small table a block is at most a thirty-second of the rows before it.
     assert.ok(first < SMALL_ROWS || rows <= (first + FIRST_ROWS) / 32);
     first += rows;
   }
@@ -75,7 +75,7 @@ for (const seed of SEEDS) {
       priorities.set(ordinal, 1 + ordinal);
     };
     for (let ordinal = 0; ordinal < SMALL_ROWS - 50; ordinal++) put(ordinal);
-    // Ordinals out of order, so that the first beyond the small table is not the next.
+    // The ordinals are shuffled, so that the first one beyond the small table is not the next in order.
     const rest = Array.from({ length: 700 }, (_, i) => SMALL_ROWS - 50 + i).sort(() => prng.next() - 0.5);
     for (const [i, ordinal] of rest.entries()) {
       put(ordinal);

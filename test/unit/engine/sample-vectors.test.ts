@@ -1,4 +1,4 @@
-// Samples of stored vectors, on a real store and a real kernel: live rows alone, each with its id, whatever has been
+// Samples of stored vectors from a real store and a real kernel: only live rows, each with its id, whatever has been
 // deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The vectors of stored texts, as a document that comes again asks for them: page by page, on a real store and a real
-// kernel, against what the test has put there.
+// The vectors of stored texts, which an ingest of the same document reuses: page by page, from a real store and a real
+// kernel, compared with what the test put there.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -43,7 +43,7 @@ const ordinalsOf = (shard: Shard, ...docids: string[]): Uint32Array =>
 const pageOf = (shard: Shard, ordinals: Uint32Array, collection = ref): ShardAnswer<'textVectors'> =>
   textVectors(shard, { op: 'textVectors', collection, ordinals });
 
-/** Digests with their vectors over all pages, in order; each page takes at least one. */
+/** Digests with their vectors over all pages, in order; each page has at least one. */
 function allPages(shard: Shard, ordinals: Uint32Array): [string, number[]][] {
   const rows: [string, number[]][] = [];
   for (let from = 0; from < ordinals.length; ) {

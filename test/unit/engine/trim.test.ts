@@ -1,6 +1,6 @@
-// The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there
-// for others. Against the naive version, with a graph and quantized vectors, and with the edges as they stand in
-// memory.
+// Trimming an index whose last rows are free: while they are only hidden, readers that entered before still see their
+// memory; once freed, other structs use it. Compared with the naive version, with a graph and quantized vectors, and
+// with the edges in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -30,7 +30,7 @@ function check({ index, naive }: Trimmed, queries: readonly Float32Array[], labe
   }
 }
 
-/** Writes rows, and removes those of which `keep` says so. */
+/** Writes random rows from `from` to `end`. */
 function write({ index, naive }: Trimmed, from: number, end: number, next: () => Float32Array): void {
   for (let ordinal = from; ordinal < end; ordinal++) {
     const vector = next();
@@ -66,7 +66,7 @@ for (const seed of SEEDS) {
       reader.read(() => check({ index: reader.attach(index.root), naive: trimmed.naive }, queries, 'full'));
       const end = prng.int(ROWS / 4);
       const full = { all: owner.usedBytes(), index: index.usedBytes };
-      // Few of those that stay go, so that the graph stays; or many, so that it is forgotten.
+      // Of the rows before `end` either none are removed, so that the graph stays, or many, so that it is dropped.
       const removedPercent = prng.int(2) * 60;
       removeWhere(trimmed, (ordinal) => ordinal >= end || prng.int(100) < removedPercent);
       reader.read(() => {
@@ -83,7 +83,7 @@ for (const seed of SEEDS) {
       check(trimmed, queries, 'freed');
       while (owner.reclaim());
       assert.ok(index.usedBytes < 0.6 * full.index, `${full.index} bytes before, ${index.usedBytes} after`);
-      // Nothing else has come or gone, unless the graph of what is left begins anew.
+      // No other memory was freed or allocated, unless the graph of the remaining rows starts anew.
       assert.ok(
         full.all - owner.usedBytes() >= full.index - index.usedBytes,
         `${full.all} bytes before in all, ${owner.usedBytes()} after`,

@@ -1,5 +1,5 @@
-// Searches as they are by default where graph searches alone find nothing: the shapes of data that hid rows from them,
-// filters that keep the question's own surroundings out, and the time before recall has been checked.
+// Searches with defaults where graph searches alone would find nothing: shapes of data that hid rows from them, filters
+// that exclude the neighbourhood of the query, and the time before recall has been measured.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -10,10 +10,13 @@ import { unit } from '../../kit/engine/naive-quantization.js';
 
 const ROWS = 6000;
 const DIM = 96;
-/** A scan of so many shorter rows takes no longer than a graph search, and is done. */
+/**
+ * The dimension from which these rows are searched through the graph. Scanning shorter rows takes no longer, so they
+ * are scanned.
+ */
 const GRAPH_SEARCHED_DIM = 256;
 const QUESTIONS = 240;
-/** Rows of 16-bit numbers tell scores apart that differ by more. */
+/** Scores that differ by less are equal to rows of 16-bit numbers. */
 const TIE = 2e-5;
 
 const unitVector = (prng: Prng, dim = DIM): Float32Array => Float32Array.from(unit(randomVector(prng, dim)));
@@ -32,7 +35,7 @@ function settled(rows: readonly Float32Array[]): VectorIndex {
   return index;
 }
 
-/** The mean share of the ten nearest that are found, and the smallest. */
+/** The mean and the smallest share of the ten nearest that the searches find. */
 function recallsOf(
   index: VectorIndex,
   questions: readonly Float32Array[],
@@ -84,8 +87,8 @@ const SHAPES: Readonly<Record<string, (prng: Prng) => Float32Array[]>> = {
 };
 
 /**
- * Of rows that lose questions to graph searches whose tenth hit is no farther than those of questions that are answered
- * well.
+ * Seeds for rows where graph searches miss neighbours of queries whose tenth hit is no farther than that of queries
+ * that they answer well.
  */
 const SEEDS: Readonly<Record<string, number>> = { 'tight clusters': 24, 'a curve in order': 23 };
 

@@ -1,4 +1,4 @@
-// Free memory of an arena goes back to the system, and nothing else does.
+// Free memory of an arena returns to the operating system, and no other memory does.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ test('free memory goes back to the system, and what is not free stays as it is',
   const prng = createPrng(6);
   const stays = kernel.createIndex(DIM);
   const naive = new NaiveIndex();
-  // What the rows hold that go does not matter, and random numbers are dear.
+  // The contents of the rows that are dropped do not matter, and random numbers are slow.
   const same = randomVector(prng, 1024);
   const rows = (index: VectorIndex, from: number, count: number): void => {
     for (let ordinal = from; ordinal < from + count; ordinal++) {
@@ -31,7 +31,7 @@ test('free memory goes back to the system, and what is not free stays as it is',
     }
   };
   for (let round = 0; round < 3; round++) {
-    // So that blocks of both lie between each other.
+    // Both indexes grow in turns, so that their blocks alternate in memory.
     const large = kernel.createIndex(1024, { graphMin: 1e9 });
     for (let part = 0; part < 20; part++) {
       rows(large, 1000 * part, 1000);

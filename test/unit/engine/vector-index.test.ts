@@ -1,4 +1,4 @@
-// The kernel's index against its naive version on seeded random sequences of operations, with and without a graph.
+// The kernel's vector index, compared with its naive version on seeded random operations, with and without a graph.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -15,10 +15,10 @@ interface Pair {
   naive: NaiveIndex;
 }
 
-/** One random operation on both. Ordinals repeat, so rows are replaced, and removed ones put again. */
+/** Applies one random operation to both. Ordinals repeat, so rows are replaced, and removed ones are put again. */
 function step(prng: Prng, { index, naive }: Pair, label: string): void {
   const ordinal = prng.int(ORDINALS);
-  // One vector in four stands in several rows.
+  // One vector in four occurs in several rows.
   const vector = randomVector(prng.int(4) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const choice = prng.int(20);
   if (choice < 9) {
@@ -28,7 +28,7 @@ function step(prng: Prng, { index, naive }: Pair, label: string): void {
     if (index.isLive(ordinal)) index.remove(ordinal);
     naive.remove(ordinal);
   } else if (choice < 15) {
-    // Staged and never published: no search may see it, and its ordinal stays usable.
+    // A row that is staged and never published: no search may see it, and its ordinal stays usable.
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
   } else if (choice < 17) {
     index.indexSome(1 + prng.int(40));

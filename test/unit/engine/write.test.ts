@@ -1,5 +1,5 @@
-// Batches of writes on a real store and a real kernel: one commit for all, each write whole or refused by itself, and
-// nothing changed in memory or on disk when the commit fails.
+// Batches of writes on a real store and a real kernel: one commit for all, each write applied completely or rejected by
+// itself, and nothing changed in memory or on disk when the commit fails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
@@ -35,7 +35,7 @@ function openShard(): Opened {
   return { shard, kernel, directory, store, commits: () => commits };
 }
 
-/** A document of one chunk for each vector. */
+/** A put of a document with one chunk for each vector. */
 function put(docid: string, vectors: number[][], priority = 0): DocumentWrite {
   const chunks = vectors.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} ${i}` }));
   return putOf(ref, docid, { chunks, vectors, priority });
@@ -43,7 +43,7 @@ function put(docid: string, vectors: number[][], priority = 0): DocumentWrite {
 
 const remove = (docid: string): DocumentWrite => removalOf(ref, docid);
 
-/** The texts of all chunks a search for [1, 0, 0, 0] finds, best first. */
+/** The texts of all chunks that a search for [1, 0, 0, 0] finds, best first. */
 function found(opened: Opened): string[] {
   const hits = ranked(opened, ref, { vector: Float32Array.of(1, 0, 0, 0), k: 100 });
   assert.ok(hits);

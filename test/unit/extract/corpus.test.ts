@@ -1,5 +1,5 @@
-// Every real file of ../shared/data/files through a batch worker: each has the result that its manifest leads one to
-// expect, and the worker survives them all.
+// Sends every real file of ../shared/data/files through a batch worker: each has the result that its manifest suggests,
+// and the worker survives them all.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -28,7 +28,7 @@ function pool(): BatchPool {
 
 const results = new Map<string, Promise<PreparedChunk[] | string>>();
 
-/** The chunks of a file, or the code it is refused with. Each is read once. */
+/** The chunks of a file, or the code with which it is rejected. Each file is read once. */
 function extracted(file: string): Promise<PreparedChunk[] | string> {
   const found = results.get(file) ?? read(file);
   results.set(file, found);
@@ -66,7 +66,7 @@ async function read(file: string): Promise<PreparedChunk[] | string> {
 
 const named = (result: PreparedChunk[] | string): string => (typeof result === 'string' ? result : 'text');
 
-/** What a kind of file may come to, in the order of likelihood. */
+/** The results that a kind of file may have, the likeliest first. */
 const BY_KIND: Readonly<Record<string, RegExp>> = {
   'pdf-text': /^text$/,
   'pdf-scanned': /^no_text_extracted$/,
@@ -88,23 +88,25 @@ const BY_KIND: Readonly<Record<string, RegExp>> = {
   text: /^text$/,
 };
 
-/** Where the file itself tells better than its kind. */
+/** Results of files that differ from those of their kind. */
 const BY_FILE: Readonly<Record<string, string>> = {
-  // It draws the word "Test" beside its image.
+  // The page draws the word "Test" beside its image.
   'pdf-noText/inline-image.pdf': 'text',
-  // Its pages are open: only the attachment is encrypted.
+  // The pages can be read: only the attachment is encrypted.
   'pdf-encrypted/auth-event-ef-open.pdf': 'text',
-  // A custom handler that opens without a password, over a page that has a form field and no text.
+  // A custom handler opens the file without a password; its page has a form field and no text.
   'pdf-encrypted/secHandler.pdf': 'no_text_extracted',
   'docx/empty.docx': 'no_text_extracted',
-  // Pictures alone.
+  // Only pictures.
   'docx/external-picture.docx': 'no_text_extracted',
   'docx/tiny-picture.docx': 'no_text_extracted',
   'docx/tiny-picture-target-base-relative.docx': 'no_text_extracted',
   'docx-nasty/poc-shared-strings.xlsx': 'file_unreadable',
 };
 
-/** JSONTestSuite: y_ is well-formed, n_ is not, i_ may be either. A value without words gives no text. */
+/**
+ * Results of JSONTestSuite files: y_ is well-formed, n_ is not, i_ may be either. A value without words gives no text.
+ */
 const jsonExpectation = (name: string): RegExp =>
   name.startsWith('y_')
     ? /^(text|no_text_extracted)$/

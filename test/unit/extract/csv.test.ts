@@ -1,5 +1,4 @@
-// CSV and TSV: headers, chosen columns, delimiters, quoting, ragged rows, and the errors for the client of the
-// contract.
+// CSV and TSV: headers, chosen columns, delimiters, quoting, ragged rows, and the client errors of the contract.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

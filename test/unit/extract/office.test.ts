@@ -1,4 +1,4 @@
-// DOCX, PPTX, XLSX, ODT and EPUB: text with its provenance, what is left out, and archives that mean harm.
+// DOCX, PPTX, XLSX, ODT and EPUB: text with its provenance, what is left out, and malicious archives.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { docx, epub, odt, paragraph, pptx, read, texts, xlsx, zipOf } from '../../kit/extract.js';

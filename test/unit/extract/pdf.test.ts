@@ -1,4 +1,4 @@
-// PDF: pages as units, encrypted and broken files, and pages that would unpack without end.
+// PDF: pages as units, encrypted and broken files, and pages that unpack without end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pdf, pdfText, read } from '../../kit/extract.js';

@@ -1,5 +1,5 @@
-// What the torture program tells of a violation: the last steps of the slot, and where in the stores the document is,
-// if anywhere.
+// What the torture program reports about a violation: the last steps of the slot, and where in the stores the document
+// is, if anywhere.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeText } from '../../../load/torture/writer.js';
@@ -13,7 +13,10 @@ const OLD: Documents = new Map([
   ['d2', at(4, 1)],
 ]);
 
-/** Collection 5 has the name, 4 stands beside it, 6 is another tenant's, 3 has been given up. */
+/**
+ * The stores with these documents by collection id: 5 has the name, 4 is the previous collection kept beside it, 6
+ * belongs to another tenant, 3 has been dropped.
+ */
 function leftWith(documents: Record<number, Documents>): Left {
   const collection = (id: number, tenant: string, name: string): object => ({ id, tenant, name });
   const staged = { id: 4, purpose: 'previous', replaces: 5, collection: collection(4, 'acme', 's0-a') };

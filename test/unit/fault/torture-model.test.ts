@@ -1,5 +1,5 @@
-// The model of the torture program complains of whatever a server may get wrong, and of nothing that it may do: a
-// program that cannot complain proves nothing.
+// The model of the torture program complains about everything that a server may get wrong, and about nothing that it
+// may do: a program that cannot complain proves nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

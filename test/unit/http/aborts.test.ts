@@ -1,5 +1,5 @@
-// Tests over sockets that are destroyed at every stage of a request: nothing is touched after it, places are given
-// back, drain resolves, and the server goes on answering.
+// Sockets that are destroyed at every stage of a request: nothing touches the request afterwards, its place is
+// released, drain resolves, and the server goes on answering.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

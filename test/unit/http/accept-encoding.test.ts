@@ -1,4 +1,4 @@
-// Which coding a client gets for what it says it takes.
+// Which content coding a client gets for its Accept-Encoding header.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codingFor } from '../../../src/http/compression.js';

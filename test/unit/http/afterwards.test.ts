@@ -1,4 +1,4 @@
-// Tests of what becomes of a connection after a reply, case by case.
+// What happens to a connection after a reply, case by case.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { afterwardsOf, type Announced } from '../../../src/http/connection-policy.js';

@@ -1,4 +1,5 @@
-// Tests over sockets: limits, chunked bodies, Expect, bodies where none belongs, bodies that stall, back-pressure.
+// Request bodies over sockets: limits, chunked bodies, Expect, bodies where none belongs, bodies that stall,
+// back-pressure.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -159,7 +160,7 @@ test('two readers could disagree on where such a body ends: refused, connection 
     assert.deepEqual([reply.status, jsonOf(reply).code], [422, 'validation_error']);
     await client.closed();
   }
-  // These the library refuses by itself.
+  // The HTTP library rejects these by itself.
   for (const lines of ['Content-Length: 3\r\nTransfer-Encoding: chunked', 'Content-Length: 3x', 'Content-Length: -3']) {
     const client = await probe.client();
     client.send(`POST /json HTTP/1.1\r\nHost: a\r\n${lines}\r\n\r\nabc`);
@@ -208,7 +209,7 @@ test('a slow handler holds the socket back and loses nothing', async (t) => {
   const probe = await startProbe(t, [late], { jsonBytesMax: size, bodyTimeoutMs: 100 });
   const client = await probe.client();
   client.request('POST', '/late', { 'Content-Length': String(size) }, Buffer.alloc(size));
-  // Longer than bodyTimeoutMs: while we are the slow side the client is not cut off.
+  // Longer than bodyTimeoutMs: the server does not cut a client off while the server itself is the slow side.
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.ok(client.socket.writableLength > 0, 'the server has taken everything although nobody reads');
   wait.open();

@@ -1,4 +1,4 @@
-// The bytes of a body against a stand-in for the HTTP library's side: when the socket is held back, and when no more.
+// The bytes of a request body, with a stand-in for the HTTP library: when the socket is paused, and when it is resumed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { WireResponse } from '../../../src/http/uws.js';
 
 const PIECE = 600_000;
 
-/** A body of no limit whose bytes come as `push` tells; whether its socket is held back. */
+/** A body without a limit that gets a piece with each `push`; `isHeld` says whether its socket is paused. */
 function open(): { source: BodySource; push: (isLast: boolean) => void; isHeld: () => boolean } {
   let take = (_: ArrayBuffer, __: boolean): void => {};
   let isHeld = false;

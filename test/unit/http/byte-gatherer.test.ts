@@ -1,4 +1,4 @@
-// Tests of the growing buffer against plain concatenation, for right, wrong and missing length announcements.
+// The growing buffer, compared with plain concatenation, for right, wrong and missing announcements of the length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

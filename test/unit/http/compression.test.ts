@@ -1,5 +1,5 @@
-// Tests over sockets of compressed replies: which are, that they unpack to the same, streams piece by piece, HEAD,
-// readers that stall.
+// Compressed replies over sockets: which replies are compressed, that they unpack to the same bytes, streams piece by
+// piece, HEAD, readers that stall.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, constants, createGunzip, gunzipSync } from 'node:zlib';
@@ -91,7 +91,7 @@ test('HEAD has the headers that GET has', async (t) => {
   }
 });
 
-/** `count` lines, and whether the source was closed. */
+/** A source of `count` lines that records how many it gave and whether it was closed. */
 function lines(count: number, opened: Promise<void> = Promise.resolve()) {
   const seen = { given: 0, closed: 0 };
   async function* pieces(): AsyncGenerator<string> {

@@ -1,4 +1,4 @@
-// Tests of starting and stopping: the address that cannot be had, and a drain with requests in every state.
+// Starting and stopping the HTTP server: an address that is not available, and a drain with requests in every state.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

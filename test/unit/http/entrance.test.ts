@@ -1,5 +1,5 @@
-// Tests over sockets of who gets in: authentication that takes its time, places that tenants take, and what is told to
-// those who have to come back.
+// Admission of requests over sockets: authentication that takes its time, the places of tenants, and what clients that
+// have to retry are told.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError, ERROR_CODES, type ErrorCode } from '../../../src/api/errors.js';
@@ -15,7 +15,7 @@ const upload = route('POST', '/v1/{tenant}/upload', measure, {
 });
 const CHUNKED = { 'Transfer-Encoding': 'chunked' };
 
-/** Refuses keys other than `good`, when the gate opens. */
+/** Rejects keys other than `good`, once the gate opens. */
 function slowly(opened: Promise<void>): HttpServerOptions['authenticate'] {
   return async (request) => {
     await opened;
@@ -105,7 +105,7 @@ test('the length is checked after the key, and a client that goes away meanwhile
   assert.deepEqual(probe.faults, []);
 });
 
-/** Gives at most `places` at a time and keeps account. */
+/** A limiter that gives at most `places` at a time, and records what it gave. */
 function limiter(places: number) {
   const seen = { taken: 0, free: places, asked: [] as (string | undefined)[] };
   const headers = (): Record<string, string> => ({

@@ -1,4 +1,4 @@
-// Tests of the bodies that go out: the success envelope, ready JSON parts, the error envelope and the 422 list.
+// The bodies of replies: the success envelope, ready JSON parts, the error envelope and the list of a 422.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError, invalidField } from '../../../src/api/errors.js';

@@ -1,5 +1,4 @@
-// Tests over sockets: errors for the client, faults, and the order in which a request is checked before its body is
-// read.
+// Client errors and internal errors over sockets, and the order of the checks before the body of a request is read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError, invalidField } from '../../../src/api/errors.js';

@@ -1,5 +1,5 @@
-// Tests over sockets of files in forms: small ones in memory, large ones on disk and gone when the request is over,
-// whatever becomes of it.
+// Files in forms over sockets: small ones are kept in memory, large ones on disk until the request has ended, however
+// it ends.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { eventually, GOOD_KEY, type ProbeServer, route, startProbe } from '../..
 const MEMORY_BYTES = 1024 * 1024;
 const shaOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Answers where the file went, its mode and what is in it. */
+/** Answers with the path of the file, its mode and its contents. */
 async function show(request: Request): Promise<Reply> {
   const { file, fields }: Form = await request.body.form();
   assert.ok(file !== undefined);
@@ -68,7 +68,7 @@ test('up to 1 MiB a file is in memory, beyond on disk, readable for this user al
 
 test('bytes on disk are not held', async (t) => {
   const probe = await start(t, show, 24_000_000);
-  // One after the other: of each some megabytes may come before the socket is held back.
+  // One after the other: a socket may receive some megabytes before it is paused.
   for (let turn = 0; turn < 2; turn++) assert.equal((await send(probe, formOf(Buffer.alloc(40_000_000)))).status, 200);
 });
 

@@ -1,4 +1,4 @@
-// Tests over sockets of multipart forms: what arrives, what is refused, and by which code.
+// Multipart forms over sockets: what arrives, what is rejected, and with which code.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Request } from '../../../src/http/route.js';
@@ -22,7 +22,7 @@ const show = async (request: Request): Promise<{ status: number; json: Record<st
 const start = (t: TestContext): Promise<ProbeServer> =>
   startProbe(t, [route('POST', '/form', show, { body: 'document' })]);
 
-/** Sends a form as text, lines ended as the format wants; `<b>` stands for the boundary. */
+/** Sends a form as text, with the line ends that the format requires; `<b>` stands for the boundary. */
 async function post(probe: ProbeServer, text: string, type = 'multipart/form-data; boundary=b'): Promise<RawReply> {
   const body = Buffer.from(text.replaceAll('<b>', '--b').replaceAll('\n', '\r\n'));
   const client = await probe.client();

@@ -1,4 +1,5 @@
-// The bytes of all bodies together are bounded: what does not fit is refused, and there is room again afterwards.
+// The bytes of all request bodies together are bounded: a body that does not fit is rejected, and the bytes are free
+// again afterwards.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { measure, route, startProbe } from '../../kit/http/probe-server.js';

@@ -1,5 +1,4 @@
-// Tests over sockets of what goes out: large replies to slow readers, ready JSON parts, bytes, and replies that follow
-// them.
+// Replies over sockets: large replies to slow readers, ready JSON parts, bytes, and the replies that follow them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

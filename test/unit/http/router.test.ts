@@ -1,4 +1,4 @@
-// Tests of the router alone: what it splits, decodes, prefers and refuses.
+// The router alone: what it splits, decodes, prefers and rejects.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';

@@ -1,5 +1,5 @@
-// Tests over sockets: how requests find their handler and their id, what HEAD and other methods get, and what becomes
-// of the connection between requests.
+// Routing over sockets: how requests find their handler and their id, what HEAD and other methods get, and what happens
+// to the connection between requests.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Request } from '../../../src/http/route.js';
@@ -67,7 +67,7 @@ test('HEAD has the headers and the length of GET, no body, and keeps the connect
   const head = await client.reply({ hasBody: false });
   assert.deepEqual(Object.keys(head.headers).sort(), Object.keys(get.headers).sort());
   assert.equal(head.headers['content-type'], 'application/json');
-  // The lengths differ by no more than the digits of latency_ms.
+  // The two lengths differ at most by the digits of latency_ms.
   assert.ok(
     Math.abs(Number(head.headers['content-length']) - Number(get.headers['content-length'])) < 8,
     JSON.stringify([head.headers, get.headers]),

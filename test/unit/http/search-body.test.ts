@@ -1,5 +1,5 @@
-// The body of a search, read with its vector straight into float32, against JSON.parse: same fields, same numbers to
-// the bit, same errors for the client.
+// The body of a search, whose vector is read straight into float32, compared with JSON.parse: the same fields, the same
+// numbers to the bit, the same client errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonFloats } from '../../../src/base/json-floats.js';
@@ -9,7 +9,7 @@ import { SearchBodyReader, parseJson } from '../../../src/http/json-body.js';
 const SEED = 771;
 const reader = new SearchBodyReader();
 
-/** What JSON.parse makes of it, its vector as float32; the error's code where there is none. */
+/** The body as JSON.parse reads it, with its vector as float32; the error's code where it is rejected. */
 function naively(text: Buffer): unknown {
   try {
     const body = parseJson(text) as { v?: unknown } | null;
@@ -192,7 +192,7 @@ test('a list that is longer than it may be is left alone, and one as long is rea
   assert.equal(floats.read(Buffer.from('[1,2,3,4]'), 0), undefined);
 });
 
-/** One that float32 can hold. */
+/** A number that float32 can hold. */
 function finiteText(prng: Prng): string {
   for (;;) {
     const text = numberText(prng);

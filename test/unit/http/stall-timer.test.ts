@@ -1,4 +1,4 @@
-// The clock of bodies that stand still or trickle.
+// The timer of request bodies that stop or trickle.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StallTimer } from '../../../src/http/body-source.js';

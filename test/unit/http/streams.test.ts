@@ -1,5 +1,5 @@
-// Tests over sockets of replies that are written as they come: small ones whole, large ones in chunks and no faster
-// than they are taken, readers that go away, sources that fail, and bodies that come while the reply goes.
+// Streamed replies over sockets: small ones are sent whole, large ones in chunks and no faster than the client reads;
+// readers that go away, sources that fail, and request bodies that arrive during the reply.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { jsonOf } from '../../kit/http/raw-client.js';
 const NDJSON = 'application/x-ndjson';
 const PIECE = 'x'.repeat(9_999) + '\n';
 
-/** A source of `count` pieces that tells how many it gave and whether it was closed. */
+/** A source of `count` pieces that records how many it gave and whether it was closed. */
 function source(count: number, fails?: () => Error) {
   const seen = { given: 0, closed: 0 };
   async function* pieces(): AsyncGenerator<string> {
@@ -146,7 +146,7 @@ test('a reader that stalls holds the source back, and gets all of it later', asy
     given = seen.given;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  // What two sockets of loopback hold, and one block.
+  // The buffers of two loopback sockets, and one block.
   assert.ok(given < 2500, `${given} pieces were taken from the source`);
   client.socket.resume();
   const { body } = await client.reply();
@@ -193,7 +193,7 @@ test('drain waits for a stream', async (t) => {
   await drained;
 });
 
-/** Answers each line of the body by its length, as soon as it is there. */
+/** Answers each line of the body with its length, as soon as the line has arrived. */
 async function* lengths(request: Request): AsyncGenerator<string> {
   let left = '';
   for await (const chunk of request.body.stream()) {
@@ -229,7 +229,7 @@ test('line by line: each answer comes while the body is still open', async (t) =
 });
 
 test('lines have no limit together and are not held: 60 MB through a server that may hold 16', async (t) => {
-  // What the socket has already taken in comes before a pause holds it back: up to 8 MB were seen to be held.
+  // A paused socket still delivers what it has received already: up to 8 MB were measured.
   const probe = await startProbe(t, [echo], { heldBytesMax: 16_000_000 });
   const lines = 60_000;
   const body = new ReadableStream({
@@ -263,8 +263,8 @@ test('a reader of answers that stalls holds back the lines too', async (t) => {
     },
     { body: 'lines' },
   );
-  // More than is kept of the answers (32 MB) and what the system takes for four ends of sockets: 33 MB for each that
-  // reads where memory is plenty.
+  // More than the server buffers of the answers (32 MB) and what the system buffers in four socket ends: up to 33 MB in
+  // each receiving one.
   const size = 200_000_000;
   const probe = await startProbe(t, [wide], { bodyTimeoutMs: 400 });
   const client = await probe.client();

@@ -1,11 +1,12 @@
-// The choice of the HTTP library's build: which package each Node gets, and what the operator reads where none fits.
+// The choice of the HTTP library's build: which package each version of Node gets, and the message for the operator
+// where none fits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadUws, UwsError, type Host } from '../../../src/http/uws.js';
 
 const DEBIAN_12: Host = { node: '24.9.0', abi: '137', platform: 'linux', arch: 'x64', glibc: '2.36' };
 
-/** What the operator reads when loading fails so. */
+/** The message that the operator reads when loading fails with this cause. */
 async function clientError(host: Partial<Host>, cause: Error): Promise<string> {
   const error: unknown = await loadUws({ ...DEBIAN_12, ...host }, () => Promise.reject(cause)).catch(
     (thrown: unknown) => thrown,

@@ -1,5 +1,4 @@
-// What goes on beside a measurement: when it fails or the measurement does, that is told, and nothing goes on
-// afterwards.
+// Work that runs beside a measurement: a failure of either is reported, and nothing goes on running afterwards.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// The loads of the suite: what a workload's shares make of its requests, and that the open loop goes on whatever the
-// answers do.
+// The loops of the load suite: how a workload's shares divide its requests, and that the open loop keeps its rate
+// whatever the answers do.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// Each driver of a comparison against its database (Sheaf always; Chroma and PaveDB where they are installed, else
-// skipped by name), and the field of those who take part, with a stand-in.
+// Each driver of a comparison against its database (Sheaf always; Chroma and PaveDB where they are installed, otherwise
+// the test is skipped), and the comparison with a stand-in database.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -34,8 +34,8 @@ function smallSet(): RowSet {
 const set = smallSet();
 
 /**
- * Filled in two batches, some rows again in another form and back; searched plainly and under filters, against the
- * exact answer.
+ * Fills the database in two batches, replaces some rows and restores them; searches plainly and under filters, and
+ * compares with exact answers.
  */
 async function exercise(driver: Driver, url: string): Promise<void> {
   assert.match(await driver.version(), /^\d+\.\d+/);

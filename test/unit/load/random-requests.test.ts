@@ -1,4 +1,4 @@
-// The checker of `load soak requests`: it finds what is planted.
+// The checker of `load soak requests` finds errors that are planted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendRandomRequests } from '../../../load/fuzz/run.js';

@@ -1,4 +1,4 @@
-// Reports of the load suite: what is written of one, read back, joined and compared.
+// Reports of the load suite: how a report is written, read back, joined and compared.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What turns say: how much more a request costs a server than another, between bounds.
+// Interleaved runs of two servers: how much more a request costs one of them, between bounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { moreThan, type Cost } from '../../../load/kit/interleaved-runs.js';

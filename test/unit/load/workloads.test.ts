@@ -1,4 +1,4 @@
-// Workload files: the suite's own fit their form, and what is wrong with one is said in words that lead to the place.
+// Workload files: the suite's own files are valid, and an error message names the place of a mistake.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError, fitted, ownWorkloads, parseWorkload, readWorkload } from '../../../load/suite/workload.js';

@@ -1,4 +1,4 @@
-// The text of counters, gauges and histograms against that of prom-client, on random values: the same lines.
+// The text of counters, gauges and histograms, compared with that of prom-client on random values: the same lines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as library from 'prom-client';
@@ -24,7 +24,7 @@ test('a histogram has the buckets that the library would have counted', async ()
   });
   for (let n = 0; n < 2000; n++) {
     const [a, b] = [`a${random.int(3)}`, random.next() < 0.5 ? 'x' : 'y "quoted",\n\\n\\'];
-    // On a bound now and then. Sums of binary fractions are exact.
+    // Some values are on a bound. Sums of binary fractions are exact.
     const value = random.next() < 0.2 ? (BOUNDS[n % 4] as number) : random.int(2048) / 1024;
     histogram.add(value, a, b);
     naive.labels(a, b).observe(value);

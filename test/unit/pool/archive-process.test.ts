@@ -1,4 +1,4 @@
-// An archive process that is stopped while somebody reads what it writes.
+// An archive process that is stopped while its output is being read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';

@@ -1,5 +1,5 @@
-// The batch pool against files that hoard, and more of them than it takes: they are refused, others never notice. Real
-// workers. A file that hangs is in test/system.
+// The batch pool with files that take too much memory, and with more of them than it takes: these are rejected, and
+// others do not notice. Uses real workers. test/system covers a file that hangs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PrepareRequest } from '../../../src/extract/messages.js';
@@ -26,7 +26,7 @@ test('a file is not ended for what others take while it is read', async () => {
     code: 'file_unreadable',
     message: /longer/,
   });
-  // More than the limit, and what a thread takes by itself, more than once.
+  // Together the requests have more bytes than the limit plus a thread's own, several times over.
   const others = [];
   for (let i = 0; i < 24; i++) {
     others.push(Buffer.alloc(32 * 2 ** 20, i + 1));

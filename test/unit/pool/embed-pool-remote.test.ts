@@ -1,4 +1,4 @@
-// The pool over an endpoint: real threads, a local server that speaks OpenAI's protocol.
+// The embed pool with an embedder behind an endpoint: real threads, and a local server that speaks OpenAI's protocol.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { RerankerSpec } from '../../../src/embedding/embedder-spec.js';
@@ -41,7 +41,7 @@ async function open(
   return { pool, server, logged };
 }
 
-/** Packed documents of these chunks. */
+/** Packed documents with these chunks. */
 function packed(documents: readonly string[][]): { documents: Uint8Array; ends: number[] } {
   const all = documents.map((chunks, i) =>
     packDocument({

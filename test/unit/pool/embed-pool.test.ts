@@ -1,5 +1,5 @@
-// The embed workers with real models: what queries and documents get, beside each other, and a model that cannot be
-// loaded.
+// The embed workers with real models: the vectors of queries and documents that are embedded at the same time, and a
+// model that cannot be loaded.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -118,7 +118,7 @@ test(
     }
     assert.equal((await pool.embedQuery('builtin', { text: 'wing' })).length, 512);
     assert.equal((await pool.embedDocuments('builtin', documentOf(['wing']))).vectors.length, 512);
-    // One for each thread, whenever it has tried: none of them died and came back.
+    // One failure for each thread, whenever it has tried to load the model: no thread died and was replaced.
     for (let tries = 0; faults.length < 3 && tries < 6000; tries++) await sleep(10);
     assert.equal(faults.length, 3);
     assert.ok(

@@ -1,4 +1,4 @@
-// The fair queue: turns by tenant, weighed by cost; order within a tenant; and against a naive version.
+// The fair queue: turns by tenant, weighed by cost; order within a tenant; and a comparison with a naive version.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,4 +1,5 @@
-// Request queues: what is asked in one turn travels together; a bounded queue gathers while a message is in flight.
+// Request queues: requests of one turn of the event loop travel in one message; a bounded queue gathers while a message
+// is in flight.
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// A shard whose opening fails is opened by another worker a while later; one whose worker has died, then or while it
-// had nothing to do, has its successor at once, who is left alone and asked for nothing before it has opened the shard.
-// Real workers; what opening asks of them is replaced.
+// The shard pool: a shard whose opening fails is opened by another worker after a while; where a worker has died, its
+// successor opens the shard at once, and gets no requests before it has. Uses real workers; opening a shard is
+// replaced.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';

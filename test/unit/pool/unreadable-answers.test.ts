@@ -1,5 +1,5 @@
-// An answer that the front thread cannot read is a death of the worker to whoever asked, and not a wait without end; the
-// next answer comes from its successor.
+// An answer that the front thread cannot read counts as a death of the worker, so that the request does not wait for
+// ever; the worker's successor gives the next answer.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ test('an answer nested deeper than this thread can read', async () => {
     workerData: {},
     log: SILENT,
     tasksPerThread: 1,
-    // Its stack takes what this thread's does not.
+    // The worker's larger stack can build an answer that overflows this thread's stack.
     resourceLimits: { stackSizeMb: 7 },
   });
   assert.deepEqual(await pool.run(2), [[0]]);

@@ -1,5 +1,5 @@
-// Writes of one collection pass in the order in which they came, whatever is held meanwhile: a job counts on it
-// (docs/internals/reindex.md, 3).
+// Writes of one collection pass the write gate in the order in which they arrived, whatever is held meanwhile: a
+// reindex job relies on this (docs/internals/reindex.md, 3).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';
@@ -8,7 +8,7 @@ import { WriteGate } from '../../../src/pool/write-gate.js';
 const HERE = 1 as CollectionId;
 const THERE = 2 as CollectionId;
 
-/** A promise, and what resolves it. */
+/** A promise, and the function that resolves it. */
 function deferred(): { opened: Promise<void>; open: () => void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

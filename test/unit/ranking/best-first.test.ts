@@ -1,4 +1,4 @@
-// Taking scored items best first, against sorting them all.
+// Taking scored items best first, compared with sorting them all.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,5 +1,5 @@
-// The terms of metadata say what the filters mean: every value against every condition on it, and the ways that lead to
-// a field.
+// The terms of metadata decide filters rightly: every value with every condition on it, and all paths that lead to a
+// field.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FieldTest, Scalar } from '../../../src/api/filter.js';
@@ -96,7 +96,7 @@ const SCALARS: Scalar[] = [
 
 const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 
-/** undefined where the chunk has to be looked at. */
+/** Whether the lookup accepts the chunk; undefined where the chunk itself has to be checked. */
 function decides(lookup: Lookup | undefined, terms: readonly string[]): boolean | undefined {
   if (!lookup || terms.includes(UNLISTED) || (lookup.unsure !== undefined && terms.includes(lookup.unsure)))
     return undefined;

@@ -1,4 +1,4 @@
-// Metadata filters: what they mean, and what is refused.
+// Metadata filters: what they mean, and which are rejected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';

@@ -1,4 +1,4 @@
-// The match_reason, as the contract words it.
+// The match_reason of hits, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Basis } from '../../../src/ranking/scores.js';

@@ -1,4 +1,4 @@
-// The merge of ranked lists against a naive version: concatenate, sort, cut.
+// The merge of ranked lists, compared with a naive version: concatenate, sort, cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

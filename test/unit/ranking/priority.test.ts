@@ -1,4 +1,4 @@
-// The priority rule as the contract words it.
+// The effect of a priority on a score, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { priorityOf, withPriority } from '../../../src/ranking/scores.js';

@@ -1,4 +1,4 @@
-// Recall of one search, by hand.
+// The recall of one search, on examples counted by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recalled } from '../../../src/ranking/top-k.js';

@@ -1,4 +1,5 @@
-// The estimate of relevance: between 0 and 1, higher for higher scores, indifferent to where a model puts its cosines.
+// The estimated relevance is between 0 and 1, grows with the score, and does not depend on the range in which a model's
+// cosines lie.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nearnessOf, relevanceOf } from '../../../src/ranking/scores.js';

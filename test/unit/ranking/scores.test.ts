@@ -1,4 +1,4 @@
-// BM25, the boost and the fusion: their formulas, at points worked out by hand, and their edges.
+// BM25, the boost and the fusion: their formulas at points computed by hand, and at their limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bm25Of, greatestBm25, sumStatistics } from '../../../src/ranking/bm25.js';

@@ -1,4 +1,5 @@
-// How many of the best a part is expected to have: bounds, and the promise that chance breaks it rarely.
+// How many of the k best hits one part of the rows is expected to have: bounds, and the promise that chance rarely
+// breaks them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,5 +1,5 @@
-// Documents of a group that could not be embedded leave it; the others and all results keep their places: against a
-// naive version that has a list of documents.
+// Documents of a group that could not be embedded are removed from it; the other documents and all results keep their
+// places. Compared with a naive version that keeps a list of documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';

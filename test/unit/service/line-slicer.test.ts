@@ -1,4 +1,5 @@
-// Lines out of a stream: the same whatever the pieces, blank ones left out, too long ones told and not held.
+// Lines of a stream: the same however the stream is cut into pieces, blank lines left out, and too long lines reported
+// without being buffered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

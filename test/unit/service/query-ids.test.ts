@@ -1,4 +1,4 @@
-// Ids grow, whatever the clock does.
+// Query ids grow, even when the clock goes back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GrowingIds, asUuid } from '../../../src/base/uuids.js';

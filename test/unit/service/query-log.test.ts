@@ -1,10 +1,10 @@
-// The query log on its real worker, with a clock of the test's own: age, room, tidying.
+// The query log on its real worker, with a clock of the test's own: age, size, background trimming.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
 import type { CollectionId } from '../../../src/api/ids.js';
-// As in the server: keeps node-lmdb loaded when a worker ends.
+// As in the server, this import keeps node-lmdb loaded when a worker ends.
 import '../../../src/storage/data-directory.js';
 import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
 import { LogPool } from '../../../src/pool/log-pool.js';

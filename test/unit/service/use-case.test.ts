@@ -1,4 +1,4 @@
-// Internal errors get the code of their use case; errors for the client and other errors pass.
+// Internal errors get the code of their use case; client errors and other errors pass unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';

@@ -1,5 +1,5 @@
-// The log of changes in a shard's store: what it tells after a restart, how it is trimmed, and that it ends rather than
-// grow.
+// The change log in a shard's store: what it returns after a restart, how it is trimmed, and that it stops rather than
+// grow without limit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, Ordinal } from '../../../src/api/ids.js';

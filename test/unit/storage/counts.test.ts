@@ -1,5 +1,5 @@
-// The counts of a shard's collections against a count by walking: after random transactions of which some are aborted,
-// after kills of the writing process, and for data from before there were counts.
+// The counts of a shard's collections, compared with counting by iteration: after random transactions of which some are
+// aborted, after kills of the writing process, and for data that was written before there were counts.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { DamagedRecord } from '../../../src/storage/damage.js';
 import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-/** Some share a record of counts, some do not. */
+/** Ids of collections; some share a record of counts, some do not. */
 const IDS = [1, 2, 63, 64, 700];
 const KILLS = 8;
 const ref = (id: number): CollectionRef => ({
@@ -32,7 +32,7 @@ function stored(docid: string, chunkCount: number, firstOrdinal = 0, priority = 
   return { record, ordinals, chunks, vectors: new Float32Array(chunkCount).fill(1) };
 }
 
-/** Each collection, by walking its documents and their members. */
+/** The counts of each collection, by iterating over its documents and their chunks. */
 function walked(store: ShardStore): (CollectionCounts & { id: number })[] {
   return store.read((txn) =>
     IDS.map((id) => {
@@ -67,7 +67,7 @@ function assertCounted(store: ShardStore, hint: string): void {
   });
 }
 
-/** A transaction of up to six puts, replacements and removals. */
+/** Runs up to six puts, replacements and removals in a transaction. */
 function writeSome(txn: ShardWriteTxn, int: (below: number) => number): void {
   for (let left = 1 + int(6); left > 0; left--) {
     const id = IDS[int(IDS.length)] as number;
@@ -98,7 +98,7 @@ test('after random transactions, some of them aborted, and after reopening', () 
   }
 });
 
-/** Writes until it is killed; says when it has done so once more. */
+/** A program that writes until it is killed, and prints after each transaction. */
 const writer = (directory: string, seed: number): string => `
   const { ShardStore } = await import(${JSON.stringify(new URL('../../../src/storage/shard-store.js', import.meta.url).href)});
   const { createPrng } = await import(${JSON.stringify(new URL('../../../src/base/prng.js', import.meta.url).href)});

@@ -1,4 +1,4 @@
-// The data directory: held by one process, refused with words where it cannot be used.
+// The data directory: one process holds it, and an error explains why it cannot be used.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,7 +55,7 @@ for (const [what, text] of [
   });
 }
 
-/** Everything below a folder, with its bytes. */
+/** Every file below a folder, with its bytes. */
 const everythingIn = (path: string): string[] =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .map(

@@ -1,4 +1,5 @@
-// The log's store: newest first, one entry an id, bounds by count, bytes and age in bounded steps.
+// The store of the query log: newest first, one entry for each id, limits by count, bytes and age that are enforced in
+// bounded steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';

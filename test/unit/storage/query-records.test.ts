@@ -1,4 +1,4 @@
-// Records of logged searches survive their bytes, and damaged bytes are told as damage.
+// Records of logged searches are the same after encoding and decoding, and damaged bytes are recognized.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';

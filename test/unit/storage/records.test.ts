@@ -1,4 +1,4 @@
-// Records survive their bytes, and damaged bytes are told as damage.
+// Records are the same after encoding and decoding, and damaged bytes are recognized.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DocId } from '../../../src/api/ids.js';

@@ -1,5 +1,5 @@
-// Shadow collections in real LMDB, closed and opened again between all steps: whatever the moment, a name stands for
-// the old space or the new one.
+// Shadow collections in real LMDB, closed and reopened between all steps: at any moment, a name stands for the old
+// collection or the new one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, CollectionName, Tenant } from '../../../src/api/ids.js';
@@ -15,7 +15,7 @@ const NOW = '2026-01-01T00:00:00.000Z';
 const spaceOf = (name: CollectionName, space: string, dim = 1): Omit<Collection, 'id'> =>
   collectionOf(TENANT, name, { vector_space_key: space, dim });
 
-/** A catalog that is opened for each step alone. */
+/** A catalog that is opened anew for each step. */
 class Steps {
   private readonly directory = tempDirectory();
 

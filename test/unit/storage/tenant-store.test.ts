@@ -1,4 +1,4 @@
-// Tenants and keys in real LMDB: what concerns a tenant with its collections and keys is one transaction.
+// Tenants and keys in real LMDB: a change of a tenant with its collections and keys is one transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tenant } from '../../../src/api/ids.js';
@@ -37,7 +37,7 @@ const keyOf = (tenant: string, n: number): KeyRecord => ({
   filters: null,
 });
 
-/** A tenant `t` with so many keys, in one transaction. */
+/** Creates a tenant `t` with this many keys, in one transaction. */
 function withKeys(directory: string, count: number): void {
   const env = Environment.open(directory, CATALOG_TABLES, false);
   env.write(({ tenants, keys }) => {

@@ -1,4 +1,4 @@
-// Who may call what: keys, their restrictions, and what comes before they are loaded.
+// Which key may call what: keys, their restrictions, and requests that come before the keys are loaded.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';

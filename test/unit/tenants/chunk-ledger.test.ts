@@ -1,5 +1,5 @@
-// The ledger against a naive collection that counts itself: the limit holds, in order, and nothing that fits is
-// refused.
+// The ledger of a tenant's chunks, compared with a naive collection that counts its own: the limit holds, writes stay
+// in order, and nothing that fits is rejected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -9,7 +9,7 @@ import { ChunkLedger } from '../../../src/service/tenants/limits.js';
 const ID = 1 as CollectionId;
 
 /**
- * Documents with their chunks; a put is done some turns of the event loop after it was sent, each in the order of
+ * Documents with their chunks; each put completes some turns of the event loop after it was sent, in the order of
  * sending.
  */
 class NaiveCollection {

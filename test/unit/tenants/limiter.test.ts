@@ -1,4 +1,4 @@
-// The token bucket and the places of a tenant, on a clock of the test's own.
+// The token bucket of a tenant and its places for concurrent requests, on a clock of the test's own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

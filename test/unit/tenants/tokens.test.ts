@@ -1,4 +1,4 @@
-// Tokens of mode jwt: every way to sign one, every way for one to be no good, and what its claims allow.
+// Tokens of mode jwt: every way to sign one, every way in which one can be invalid, and what its claims allow.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

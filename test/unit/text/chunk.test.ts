@@ -1,4 +1,5 @@
-// Windows of characters: named cases, then seeded random texts against a naive version over an array of code points.
+// Windows of characters: named cases, then seeded random texts, compared with a naive version over an array of code
+// points.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -101,8 +102,8 @@ function naiveChunks(text: string, size: number, overlap: number): TextChunk[] {
 }
 
 /**
- * Half of the texts are ASCII, which takes the fast path; the others mix pairs, lone surrogates and runs of white
- * space.
+ * A random text. Half of them are ASCII, which takes the fast path; the others mix surrogate pairs, lone surrogates and
+ * runs of white space.
  */
 function randomText(prng: Prng, length: number): string {
   const ascii = prng.int(2) === 0;

@@ -1,5 +1,5 @@
-// The pieces of a value are in every text that contains it: shown of each code point, and of random texts over an
-// alphabet of characters that normalization, case folding and tokens treat in their own ways.
+// The pieces of a value occur in every text that contains the value: shown for each code point, and for random texts
+// over characters that normalization, case folding and tokens treat in special ways.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -7,7 +7,8 @@ import { type ContentPiece, createContentTest, piecesOf } from '../../../src/tex
 import { foldCase, plainOf, tokensOf } from '../../../src/text/tokenize.js';
 
 /**
- * Whether the tokens follow each other somewhere, the outer ones as ends and beginnings where the piece is open there.
+ * Whether the tokens of the piece follow each other somewhere. Where a piece is open, its outer tokens may be the end
+ * or the beginning of a token of the text.
  */
 function isIn(tokens: readonly string[], { tokens: wanted, isOpenAtStart, isOpenAtEnd }: ContentPiece): boolean {
   const fits = (found: string | undefined, i: number): boolean => {
@@ -25,7 +26,7 @@ function assertHas(text: string, value: string): void {
   for (const piece of piecesOf(value)) assert.ok(isIn(tokens, piece), JSON.stringify({ text, value, tokens, piece }));
 }
 
-/** Letters of many scripts, what is joined to letters, and what looks like letters. */
+/** Letters of many scripts, marks that combine with letters, and characters that look like letters. */
 const NASTY = [
   ...'abkszAKSZ 0159.-_ ',
   'é',
@@ -164,7 +165,7 @@ test('each code point between letters, with marks and without', () => {
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code < 0xe000) continue;
     const character = String.fromCodePoint(code);
-    // Of the ideographs and syllables, which are all alike, some.
+    // Of the ideographs and syllables, which all behave alike, only a sample.
     if (
       !/[\p{L}\p{N}\p{M}]/u.test(character) ||
       (/[\p{Script=Han}\p{Script=Hangul}\p{Script=Tangut}]/u.test(character) && code % 29 > 0)

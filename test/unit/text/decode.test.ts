@@ -1,5 +1,5 @@
-// Bytes to text: each encoding by name, every byte of windows-1252, and seeded random bytes that must not lose a
-// character.
+// Decoding bytes to text: each encoding by name, every byte of windows-1252, and seeded random bytes of which no
+// character may be lost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

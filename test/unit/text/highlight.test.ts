@@ -1,4 +1,4 @@
-// The passage that a hit shows: where it is cut, what is marked, in characters, whatever the text is written in.
+// The passage that a hit shows: where it is cut and what is marked, in characters, in any script.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -6,10 +6,7 @@ import type { Language } from '../../../src/api/choices.js';
 import { highlightOf } from '../../../src/text/highlight.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 
-/**
- * The highlight, once it is sure that it is one: a passage as it stands in the text, with matches inside it and in
- * order.
- */
+/** The highlight, after asserting that it is a passage of the text with matches inside it, in order. */
 function highlight(
   text: string,
   q: string,

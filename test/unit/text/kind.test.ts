@@ -1,4 +1,5 @@
-// Which type a file is taken for: proof, then extension, then declared type, then looks.
+// How the type of a file is determined: by its signature, then its extension, then the declared type, then its
+// contents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kindOfFile } from '../../../src/extract/file-kind.js';

@@ -1,5 +1,5 @@
-// The terms of chunks and of questions: a fixture, for what has been indexed must be found in all time to come. Marked
-// terms are written with an asterisk here.
+// The terms of chunks and of queries, pinned: what has been indexed must stay findable. Marked terms are written with
+// an asterisk here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';

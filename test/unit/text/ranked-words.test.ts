@@ -1,4 +1,4 @@
-// Words by their stems: what a question finds, what marks the words found, and that what is remembered changes nothing.
+// Words by their stems: what a query finds, which words are marked in a hit, and that caching stems changes nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// What counts as binary.
+// Which bytes count as binary.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { looksBinary, SNIFF_BYTES_MAX } from '../../../src/extract/file-kind.js';

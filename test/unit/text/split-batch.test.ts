@@ -1,4 +1,5 @@
-// A batch body cut into items, against JSON.parse: good bodies give the same items, bad ones are found out.
+// A batch body that is cut into items, compared with JSON.parse: good bodies give the same items, bad ones are
+// recognized.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -6,7 +7,7 @@ import { sliceItems, splitBatch, textsOfLines } from '../../../src/extract/batch
 
 type Read = { documents: unknown[]; others: object } | 'bad';
 
-/** What the server makes of a body: cut, sliced, and each line parsed. */
+/** The body as the server reads it: cut, sliced, and each line parsed. */
 function read(body: string | Uint8Array): Read {
   try {
     const { skeleton, items } = splitBatch(Buffer.from(body));
@@ -25,7 +26,7 @@ function read(body: string | Uint8Array): Read {
   }
 }
 
-/** The naive version. */
+/** The naive version: the body as JSON.parse reads it. */
 function parsed(body: string): Read {
   try {
     const { documents, ...others } = JSON.parse(body) as { documents: unknown };
@@ -75,7 +76,7 @@ test('bodies with a byte changed, left out or doubled are good or bad as JSON.pa
     const at = prng.int(whole.length);
     const other = '[]{},:"\\ \n0a'[prng.int(12)] as string;
     const changed = whole.slice(0, at) + [other, '', `${whole[at]}${whole[at]}`][prng.int(3)] + whole.slice(at + 1);
-    // Half a character is no UTF-8: it becomes the replacement character.
+    // Half a character is not UTF-8: it becomes the replacement character.
     const body = Buffer.from(changed).toString();
     assert.deepEqual(read(body), parsed(body), `seed ${seed}, round ${round}: ${body}`);
   }

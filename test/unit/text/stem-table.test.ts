@@ -1,5 +1,5 @@
-// The table of stems against a map, with hashes as they come and with hashes made to collide: what it finds is right,
-// and what it has lost it says.
+// The table of stems, compared with a map, with real hashes and with hashes that collide: what it finds is right, and
+// it reports what it has evicted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

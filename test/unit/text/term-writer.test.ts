@@ -1,4 +1,4 @@
-// The writer of terms against its naive version: chunkTerms, term by term, in every language's way of stemming.
+// The writer of terms, compared with its naive version, chunkTerms: the same terms with the stemming of every language.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -58,7 +58,7 @@ function randomText(prng: Prng): string {
   ).join('');
 }
 
-/** The terms that were written; undefined where the text is none for a writer. */
+/** The terms that the writer wrote; undefined where it leaves a text to chunkTerms. */
 function writtenBy(writer: TermWriter, text: string): string[] | undefined {
   const written = writer.write(text);
   if (!written) return undefined;

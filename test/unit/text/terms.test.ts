@@ -1,5 +1,5 @@
-// Tokens and terms of texts in many scripts and languages, for good: what has been indexed by one version is searched
-// by the next. A change of terms.json is a change of every index; a library that gives another stem fails here. In
+// Tokens and terms of texts in many scripts and languages, pinned: what one version has indexed is searched by the
+// next. A change of terms.json means that every index changes; a library that gives another stem fails here. In
 // terms.json a stem begins with ~ and a compound or pair with *, and `chunk` is what stands behind the tokens.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a token is: NFKC, case folding, Latin diacritics, words of scripts with and without spaces.
+// Tokens: NFKC, case folding, Latin diacritics, words of scripts with and without spaces.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { distinctTokens, foldCase, tokensOf } from '../../../src/text/tokenize.js';

@@ -1,5 +1,5 @@
-// Runs that messages share, with a model that is a plain function of a text's tokens: what joins, whose turn it is, who
-// leaves, who fails. The naive version embeds one text at a time.
+// Model runs that several messages share, with a model that is a plain function of a text's tokens: which texts join a
+// run, which message is next, and what cancellation and failures do. The naive version embeds one text at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { Batcher, nextRun } from '../../../../src/embedding/onnx/embedder.js';
 import type { Encoding } from '../../../../src/embedding/onnx/tokenizer.js';
 
 const never = (): boolean => false;
-/** A text is its tokens, one character each. */
+/** Each character of a text is a token. */
 const encode = (text: string): Encoding => ({
   ids: [...text].map((character) => character.codePointAt(0) as number),
   isTruncated: text.endsWith('…'),
@@ -17,7 +17,7 @@ const vectorOf = ({ ids }: Encoding): number[] => [ids.length, ids.reduce((sum, 
 
 interface Model {
   batcher: Batcher;
-  /** Texts of each run. */
+  /** The texts of each run. */
   runs: string[][];
   faults: string[];
 }

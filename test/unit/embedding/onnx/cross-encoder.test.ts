@@ -1,5 +1,5 @@
-// The cross-encoder on a tiny graph that counts common words: whatever is run together, each pair gets the score that
-// its naive version counts. No real cross-encoder is at hand.
+// The cross-encoder on a tiny graph that counts common words: whatever pairs run together, each gets the score that the
+// naive version counts. The test data has no real cross-encoder.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// Real models through the runner: agreement with reference vectors, which output is taken, prefixes, matryoshka
-// dimensions, truncation, texts in a batch against the same ones alone, and each way a graph can be unfit.
+// Real models in the runner: agreement with reference vectors, the choice of the output, prefixes, matryoshka
+// dimensions, truncation, texts in a batch compared with the same texts alone, and each way in which a graph can be
+// unfit.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -130,7 +131,7 @@ test(
   },
 );
 
-/** Ids 0 to 19 only, as the graphs of random weights know them. */
+/** Only the ids 0 to 19, which the graphs with random weights accept. */
 const TINY_VOCABULARY = Object.fromEntries(
   ['[PAD]', '[UNK]', '[CLS]', '[SEP]', ...'abcdefghijklmnop'].map((token, id) => [token, id]),
 );

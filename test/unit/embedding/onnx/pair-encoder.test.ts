@@ -1,4 +1,4 @@
-// Pairs of texts: joined as the tokenizer itself joins them, cut as Hugging Face's tokenizers cut them.
+// Pairs of texts: joined as the tokenizer joins them, and truncated as Hugging Face's tokenizers do.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -91,7 +91,7 @@ test('texts that are empty leave the special tokens', () => {
   assert.throws(() => encoderOf(new Tokenizer(json, {}), 4), /4 tokens leave no space for two texts/);
 });
 
-/** Of the tokenizers library, 0.23.3, with `enable_truncation(room + 3, strategy='longest_first')`. */
+/** Lengths that tokenizers 0.23.3 gives with `enable_truncation(room + 3, strategy='longest_first')`. */
 const LENGTHS: [room: number, query: number, passage: number, kept: [number, number]][] = [
   [7, 20, 20, [3, 4]],
   [7, 3, 20, [3, 4]],

@@ -1,5 +1,4 @@
-// Each way of pooling on numbers that can be checked by eye, with padding behind them that must not count; and unit
-// vectors.
+// Each way of pooling on numbers that can be checked by eye, with padding that must not count; and scaling to length 1.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pooling } from '../../../../src/embedding/embedder-spec.js';

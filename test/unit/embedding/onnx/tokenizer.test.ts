@@ -1,5 +1,5 @@
-// Tokens against those of the reference implementation (tokenizers 0.23.3; tokenizers/make.py), and how long texts are
-// cut.
+// Tokens, compared with those of the reference implementation (tokenizers 0.23.3;
+// test/kit/embedding/tokenizers/make.py), and the truncation of long texts.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The embedder of type openai against a server that speaks the protocol: what it sends, what it makes of the answers,
-// how calls are split, shared and tried again.
+// The embedder of type `openai` against a server that speaks the protocol: what it sends, how it reads answers, and how
+// it splits, shares and retries calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateTokens } from '../../../../src/embedding/remote/endpoint.js';
@@ -115,7 +115,7 @@ test('what may pass is tried again: statuses, broken connections, silence', asyn
     { status: 408 },
     'never',
   ] as const;
-  // Each of them twice in a row, at an endpoint of its own: they wait side by side.
+  // Each failure occurs twice in a row, at an endpoint of its own, so that the retries wait in parallel.
   const tried = failures.map(async (failure) => {
     const { runner, server, warnings } = await open(
       t,
@@ -177,7 +177,7 @@ test('a Retry-After of a second is honoured by every call', async (t) => {
   const first = runner.embed(texts(1), 'passage', never);
   await wait(() => server.calls.length === 1);
   assertVectors((await first).vectors, texts(1));
-  // Not how fast it is, but that it was not called before it asked to be.
+  // The retry must not come before the time that the server named; when it comes later does not matter.
   assert.ok((times[1] as number) - (times[0] as number) >= 990);
 });
 

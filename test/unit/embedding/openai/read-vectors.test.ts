@@ -1,4 +1,4 @@
-// Every way an answer of `/embeddings` may come, and may be wrong.
+// Every form in which an answer of `/embeddings` may come, and every way in which it may be wrong.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallError } from '../../../../src/embedding/remote/endpoint.js';

@@ -1,4 +1,4 @@
-// Calls that the endpoint refuses: the texts that are to blame fail, and no others.
+// Calls that the endpoint rejects: only the texts that cause the rejection fail.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';

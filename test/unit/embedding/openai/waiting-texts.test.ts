@@ -1,4 +1,4 @@
-// What a call takes of the texts that wait: bounded, fair between jobs, nothing twice and nothing forgotten.
+// Which of the waiting texts a call takes: a bounded number, fairly between jobs, each text exactly once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';

@@ -1,4 +1,5 @@
-// Budgets by the minute hold in every minute, whatever is spent when, and nearly all of them can be used.
+// Budgets by the minute hold in every window of a minute, whenever they are spent, and nearly all of a budget can be
+// used.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -9,7 +10,7 @@ interface Spend {
   amount: number;
 }
 
-/** Spends whenever that is let, after random pauses; amounts up to `largest`. */
+/** Spends as soon as the budget allows, after random pauses; amounts up to `largest`. */
 function spendFor(minutes: number, perMinute: number, largest: number | undefined, seed: number): Spend[] {
   const prng = createPrng(seed);
   const budget = new MinuteBudget(perMinute, 0, largest);

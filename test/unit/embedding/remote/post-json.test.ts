@@ -1,4 +1,5 @@
-// One call over real HTTP: what each answer means, and that no key and no more than so many bytes come through.
+// One call over real HTTP: what each answer means, that errors contain no key, and that the size of an answer is
+// bounded.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CallError, type Post, postJson } from '../../../../src/embedding/remote/endpoint.js';

@@ -1,4 +1,5 @@
-// Which call may begin when: places, budgets and rests, on a clock of the test's own.
+// Which call may begin when: parallel calls, budgets by the minute and pauses after rate limits, on a clock of the
+// test's own.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AppError } from '../../../../src/api/errors.js';
@@ -8,7 +9,7 @@ import type { Purpose } from '../../../../src/embedding/embedder.js';
 
 interface Bench {
   gate: RateLimiter;
-  /** What began and was refused, in order. */
+  /** Calls that began or were rejected, in order. */
   events: string[];
   ask(purpose: Purpose, name: string, waitMs?: number, tokens?: number): void;
   pass(ms: number): Promise<void>;

@@ -1,4 +1,4 @@
-// The rerank endpoint in both shapes, against a server that speaks them.
+// The reranker over an endpoint, in the forms of Cohere and TEI, against a server that speaks both.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { EndpointReranker, readScores } from '../../../../src/embedding/rerank/endpoint.js';

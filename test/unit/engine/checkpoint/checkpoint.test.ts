@@ -1,5 +1,5 @@
-// Checkpoints of a shard under random operations and restarts, against the store and a naive version. Real stores,
-// files and kernels.
+// Checkpoints of a shard under random operations and restarts, compared with the store and a naive version. Uses real
+// stores, files and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { readKernelBytes as kernelBytes, SEEDS } from '../../../kit/engine/arena
 import { Writing } from '../../../../src/engine/checkpoint/writer.js';
 import { LARGE, SMALL, World, fill, refOf, writeAndRestart } from '../../../kit/engine/checkpoint-world.js';
 
-/** What the memory takes when everything in it is dropped. */
+/** The bytes in use after every collection has been dropped. */
 function bytesLeft(world: World): number {
   for (const { id } of world.refs) {
     world.shard.drop(id);
@@ -20,7 +20,7 @@ function bytesLeft(world: World): number {
   return world.shard.arenas.used().reduce((sum, kernel) => sum + kernel.usedBytes(), 0);
 }
 
-// Seeds 3 and 4 are in test/system.
+// Seeds 3 and 4 run in test/system.
 for (const seed of SEEDS.slice(0, 2)) {
   test(`random writes, background work, checkpoints and restarts (seed ${seed})`, () => writeAndRestart(seed));
 }
@@ -143,12 +143,12 @@ test('memory of threads that are gone, of retired blocks and of rows that had be
     assert.ok(await world.checkpoint());
   }
   world.restart();
-  // One scratch of the owner, and the directory.
+  // The owner's scratch memory and the directory of segments stay.
   const scratch = 2 * 2 ** 20;
   assert.ok(bytesLeft(world) <= empty + scratch, `${bytesLeft(world)} bytes are left, ${empty} before`);
 });
 
-/** A thread that searches, as far as the memory can tell. */
+/** Registers a reader, as a search thread would; returns the function that ends it. */
 function readerOf(world: World): () => void {
   const kernel = new Kernel(new WebAssembly.Module(kernelBytes()), world.memories[0] as WebAssembly.Memory);
   kernel.joinReaders();

@@ -1,4 +1,4 @@
-// When checkpoints are written: while something changes, at a clean stop, and never where nothing has changed or the
+// When checkpoints are written: while something changes and at a clean stop, but not where nothing has changed or the
 // segments are small.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ function filled(): World {
   return world;
 }
 
-/** `told` grows with what it notes. */
+/** `told` collects the notes that checkpointing logs. */
 function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpoints: Checkpoints; told: string[] } {
   const told: string[] = [];
   return {

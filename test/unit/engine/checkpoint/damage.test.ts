@@ -1,4 +1,5 @@
-// Every way in which a checkpoint can be of no use: it is told by name, removed, and all is loaded from the store.
+// Every way in which a checkpoint can be unusable: the note names it, the checkpoint is removed, and everything is
+// loaded from the store.
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -30,7 +31,7 @@ original.indexTerms(REF);
 assert.ok(await original.checkpoint());
 original.churn(REF, 30, DOCUMENTS);
 
-/** A checkpoint of more than two regions, and writes behind it. */
+/** A checkpoint of more than two regions, with writes after it. */
 function written(): { world: World; image: string; manifest: string } {
   const world = original.copy(createPrng(2));
   const file = readdirSync(world.files.directory).find((name) => name.endsWith('.image'));
@@ -178,7 +179,7 @@ test('what a checkpoint that was cut off has left goes with the next start', asy
 
 test('a disk that is full while a checkpoint is written leaves the one before', async () => {
   const { world } = written();
-  // A directory where the image belongs fails as a full disk does: the file cannot be made.
+  // A file where the directory of images belongs: like on a full disk, the image cannot be created.
   const directory = world.files.directory;
   renameSync(directory, `${directory}-away`);
   writeFileSync(directory, '');

@@ -1,4 +1,4 @@
-// What a checkpoint is named by, and that the terms of texts and metadata are those that its name stands for.
+// What the name of a checkpoint depends on, and that the terms of texts and metadata are those of TERMS_VERSION.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const OF_DOCUMENT = {
 };
 const OF_CHUNK = { shelf: ['a', 'b'], when: '2024-02-29T12:00:00Z', large: 1e21, none: null };
 
-/** Of builds whose checkpoints are read: their indexes have these terms. */
+/** The digest of the terms as builds with this TERMS_VERSION made them; checkpoints of those builds are read. */
 const DIGEST = '0b98dd5eb545f356';
 
 test('texts and metadata have the terms that TERMS_VERSION stands for', () => {

@@ -1,6 +1,6 @@
-// What a search may rank against a naive version that evaluates the meaning of the filters on every chunk: random
+// The candidates of filtered searches, compared with a naive version that evaluates the filters on every chunk: random
 // writes, filters of every operator on metadata of every shape, and content filters; while the indexes are being built,
-// after, and filled again from the store.
+// afterwards, and when they are built again from the store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -192,7 +192,7 @@ class Pair {
   private readonly store: ShardStore;
   kernel: Kernel;
 
-  /** `pagesMax` of 64 KiB are the shard's memory. */
+  /** `pagesMax` limits the shard's memory, in pages of 64 KiB. */
   constructor(
     readonly prng: Prng,
     pagesMax?: number,
@@ -240,7 +240,7 @@ class Pair {
     return putOf(ref, docid, { chunks, vectors, metadataJson: json(naive.metadata) });
   }
 
-  /** null while an index is being built. */
+  /** The chunks that a search finds; null while an index is being built. */
   found(searchFilter: SearchFilter): string[] | null {
     const hits = ranked(this, ref, { vector: Float32Array.of(1, 0), k: 1000, filter: searchFilter });
     return (
@@ -280,7 +280,7 @@ class Pair {
     }
   }
 
-  /** From the store, with indexes that are built in the smallest of slices. */
+  /** Restarts from the store; indexes are then built in the smallest slices. */
   restart(): void {
     this.kernel = createKernel();
     this.shard = shardOn(this.store, [this.kernel], [ref]);
@@ -296,11 +296,11 @@ class Pair {
   }
 }
 
-/** Numbers as large as none can be written by JSON.stringify. */
+/** JSON of a value; JSON.stringify cannot write numbers that are too large for a double. */
 const json = (value: Json): string =>
   JSON.stringify(value, (_, one: unknown) => (one === Infinity ? '#1e999' : one)).replaceAll('"#1e999"', '1e999');
 const parsedBefore = new WeakMap<object, Json>();
-/** As it is when it has been stored and read. Each is asked for again and again. */
+/** The value as it is after being stored and read; cached, since each is needed many times. */
 function parsed(value: Json): Json {
   const parsed = parsedBefore.get(value) ?? (JSON.parse(json(value)) as Json);
   parsedBefore.set(value, parsed);
@@ -327,7 +327,7 @@ for (const seed of [1, 2, 3, 4]) {
 
 test('what stands behind the words that a chunk is indexed with is found in its text', () => {
   const pair = new Pair(createPrng(6));
-  // Four katakana each, which are words of their own.
+  // Each of these characters normalizes to several katakana, so the texts get far longer.
   applyWrites(pair.shard, [
     pair.put('LONG', {}, [{ meta: {}, text: `${'㌔㌀'.repeat(14_000)} the needle` }]),
     pair.put('SHORT', {}, [{ meta: {}, text: 'a needle' }]),

@@ -1,4 +1,4 @@
-// Lists of the graph that are filled with edges to near nodes: when, and what holds of them then and after further
+// Densifying the graph: when neighbour lists get edges to near nodes, and which invariants hold then and after further
 // changes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,4 @@
-// The edges of the graph, as they stand in memory: mutual and leading to every node, and what duplicates of a vector do
-// to them.
+// The edges of the graph in memory: they are mutual and reach every node, whatever duplicate vectors there are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -25,7 +24,7 @@ for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
   });
 }
 
-/** Half of the rows hold `duplicate`; both it and the others must be found. */
+/** Fills half of the rows with `duplicate`, and asserts that searches find both these and the others. */
 function checkDuplicates(duplicate: () => Float32Array, seed: number): void {
   const prng = createPrng(seed);
   const next = clusteredVectors(prng, DIM, 40, 0.7);

@@ -1,5 +1,5 @@
-// A text index while it is being built in slices and kept up by writes: always that of the stored texts; and lost, not
-// wrong, where memory has no room for it.
+// A text index that is built in slices and updated by writes meanwhile always agrees with the stored texts; where the
+// arena has no memory for it, it is dropped rather than wrong.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -15,7 +15,7 @@ const MAKER = makerOf('none');
 const randomText = (prng: Prng): string =>
   Array.from({ length: prng.int(9) }, () => WORDS[prng.int(WORDS.length)]).join(' ');
 
-/** The texts as a store hands them out. */
+/** The texts as a store returns them. */
 function stored(texts: ReadonlyMap<number, string>): Stored<string> {
   const sorted = [...texts]
     .sort(([a], [b]) => a - b)
@@ -50,7 +50,7 @@ for (const seed of [1, 2, 3]) {
     for (let step = 0; step < 600; step++) {
       const ordinal = prng.int(200) as Ordinal;
       const old = texts.get(ordinal);
-      // A time that is over lets each call take in one text.
+      // A deadline in the past makes each call index one text.
       if (step % 3 === 0) textIndex.build(stored(texts), 0);
       if (old !== undefined) {
         textIndex.remove(ordinal, old);
@@ -75,7 +75,7 @@ test('without room it is lost, gives its memory back, and says so', () => {
       Array.from({ length: 300 }, (_, n) => `word${i}x${n}`).join(' '),
     ]),
   );
-  // The scratch of the thread is kept: it is there after the first round.
+  // The thread's scratch memory stays allocated after the first round.
   const used = [1, 2, 3].map(() => {
     const textIndex = new SegmentTerms(kernel.createTextIndex(), MAKER);
     assert.equal(textIndex.build(stored(texts), Infinity), true);

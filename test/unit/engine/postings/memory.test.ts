@@ -1,5 +1,5 @@
-// Memory of the text index: given back when it is dropped, kept whole when there is none left; and terms nobody would
-// expect.
+// The memory of the text index: freed when the index is dropped, intact when an addition finds none left; and unusual
+// terms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -14,10 +14,10 @@ import {
   NaiveAndIndex,
 } from '../../../kit/engine/naive-text-index.js';
 
-/** 3 MiB: room for the scratch and for some thousand chunks. */
+/** 3 MiB: enough for the scratch memory and some thousand chunks. */
 const PAGES_FEW = 48;
 
-/** Adds chunks until memory is full; with `merging`, merges go on meanwhile. */
+/** Adds chunks until memory is full; with `merging`, runs are merged meanwhile. */
 function fill(kernel: Kernel, merging: boolean): NaiveAndIndex {
   const prng = createPrng(1);
   const word = createVocabulary(prng, 5000);
@@ -54,7 +54,7 @@ test('a dropped index gives all its memory back, also in the middle of a merge',
     naiveOnes.index.phrase(['a', 'ab']);
     naiveOnes.index.drop();
     if (round === 0) published = kernel.usedBytes();
-    // The scratch may grow again; an index that stayed would be hundreds of kilobytes.
+    // The scratch memory may grow again; an index that was not freed would take hundreds of kilobytes.
     assert(
       kernel.usedBytes() <= published + 65_536,
       `${kernel.usedBytes() - published} bytes stay after round ${round}`,

@@ -1,12 +1,12 @@
-// Phrases, prefixes and parts of words against the naive version, with the index spread over the mutable run, runs and
-// a merge under way.
+// Phrases, prefixes and parts of words, compared with the naive version, with the index spread over the mutable run,
+// frozen runs and a merge in progress.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
 import { ordinalsOf, writtenAtRandom, type NaiveAndIndex } from '../../../kit/engine/naive-text-index.js';
 
-/** Some tokens that follow each other in some chunk, the last one cut short where `lastIsPrefix`. */
+/** Some consecutive tokens of a chunk; with `lastIsPrefix`, the last one is cut short. */
 function drawPhrase(prng: Prng, chunks: readonly (readonly string[])[], lastIsPrefix: boolean): string[] {
   const chunk = chunks[prng.int(chunks.length)] as readonly string[];
   const from = prng.int(Math.max(1, chunk.length));

@@ -1,5 +1,5 @@
-// Chunks by sets and ranges of terms against the naive version, with the index spread over the mutable run, runs and a
-// merge under way.
+// Chunks by sets and ranges of terms, compared with the naive version, with the index spread over the mutable run,
+// frozen runs and a merge in progress.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// The text index against its naive version: statistics, ranking, ties and matches through random adds, removals,
+// The text index, compared with its naive version: statistics, ranking, ties and matches under random adds, removals,
 // freezes and merges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ function compare(naiveOnes: NaiveAndIndex, prng: Prng, word: () => string, ordin
 }
 
 for (const seed of SEEDS) {
-  // Few ordinals are used again and again; many fill runs of several blocks, with bitmaps among them.
+  // With few ordinals each is reused often; with many, runs have several blocks, some of them bitmaps.
   const ordinals = seed % 2 === 0 ? 60 : 6000;
   test(`random writes in ${ordinals} ordinals (seed ${seed})`, () => {
     const prng = createPrng(seed);
@@ -61,7 +61,7 @@ test('a removal while its run is being merged is counted once, wherever the merg
   naiveOnes.assertRanks(distinct(word, 5), 20, 'merged');
 });
 
-/** Distinct terms of `count` random words, and how often each is among them. */
+/** The distinct terms of `count` random words, and how often each occurs. */
 function countedWords(word: () => string, count: number): { terms: string[]; counts: number[] } {
   const counts = new Map<string, number>();
   for (let i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-// Quantized vectors of an index: the components against the naive version's, answers of graph searches by them, what is
-// written while they are made and made again, copies and removed rows, memory.
+// The quantized vectors of an index: their components compared with the naive version, the results of graph searches by
+// them, writes while they are trained and trained again, duplicate vectors and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -90,7 +90,7 @@ for (const seed of SEEDS.slice(0, 2)) {
     const memory = createMemory();
     const index = createKernel(memory).createIndex(64, { graphMin: 100, quantizedMin: 300 });
     const naive = new NaiveIndex();
-    // The components of the first rows are not those of the last.
+    // The principal components of the first rows differ from those of the last.
     const rows = falling(seed, 64, 4000).map((row, i) => (i < 400 ? row : row.slice().reverse()));
     const known = new Set<number>();
     rows.forEach((row, ordinal) => {

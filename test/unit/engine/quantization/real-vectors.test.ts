@@ -1,5 +1,5 @@
-// Graph searches by quantized vectors on real vectors: recall@10 of searches as they are by default and of narrow ones.
-// Needs the data folder beside the project; skipped by name without it.
+// Graph searches by quantized vectors on real vectors: recall@10 of searches with defaults, and of searches with a
+// small ef. The test needs the data folder beside the project, and is skipped without it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { recallOf } from '../../../kit/engine/naive-quantization.js';
 const DATA = '../shared/data';
 const ROWS = 4500;
 const QUERIES = 60;
-/** A file takes seconds to read. */
+/** Vectors by file, cached because reading a file takes seconds. */
 const read = new Map<string, Float32Array[]>();
 
 for (const file of [

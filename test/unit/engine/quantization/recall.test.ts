@@ -1,5 +1,5 @@
-// What an index sees to: searches as they are by default find .97 of the ten nearest of its rows, whatever the spectrum
-// of its vectors, since recall is checked and graph searches become broader, quantized vectors longer, or rows lead.
+// Searches with defaults find 97 % of the ten nearest rows, whatever the spectrum of the vectors: the recall tuner
+// measures recall, and then raises ef, lengthens the quantized vectors, or lets full rows lead the search.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -8,8 +8,8 @@ import { createKernel, createMemory, randomVector } from '../../../kit/engine/ar
 import { falling, readQuantizer, recallOf } from '../../../kit/engine/naive-quantization.js';
 
 /**
- * Learns, links and checks; answers the `ef` of graph searches, the components of quantized vectors, and the recall of
- * some of the rows.
+ * Trains the quantizer, indexes all rows and tunes; returns the ef of graph searches, the bytes of a quantized vector,
+ * and the recall for some of the rows as queries.
  */
 function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes: number; recall: number } {
   const memory = createMemory();
@@ -17,7 +17,7 @@ function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes:
   rows.forEach((row, ordinal) => index.put(ordinal, row));
   while (index.hasWork) index.indexSome(16);
   const ef = new Uint32Array(memory.buffer)[(index.root + ROOT_EF) >>> 2]!;
-  // The rows are too few for a graph search by default.
+  // The ef is given, since by default so few rows would be scanned.
   return { ef, bytes: readQuantizer(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
 }
 
@@ -34,7 +34,7 @@ for (const dim of [20, 40, 100, 300]) {
       Array.from({ length: 2000 }, () => randomVector(prng, dim)),
       dim,
     );
-    // Nothing comes after the broadest graph search by rows.
+    // A graph search by full rows with the largest ef is the last resort.
     assert(
       recall >= 0.97 || (bytes === 0 && ef === 4096),
       `recall@10 ${recall}, ef ${ef}, quantized vectors of ${bytes}`,

@@ -1,5 +1,5 @@
-// How the bits of a quantized vector are given to components: all of them, more to those that count for more, the mean
-// among them.
+// How the bits of a quantized vector are allotted to components: all bits are used, components of larger variance get
+// more, and the mean is among them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';

@@ -1,6 +1,6 @@
-// A shard of several arenas that are small: a collection that spans them answers as one that has one large arena,
-// whatever is written, when the shard is taken over, and when all are full; and there is room again after deletes. A
-// second seed is in test/system.
+// A collection that spans several small arenas gives the same hits as one in a single large arena: under any writes,
+// when another owner takes over, and when all arenas are full; deletes free memory again. A second seed runs in
+// test/system.
 import { test } from 'node:test';
 import { spanArenas } from '../../../kit/engine/arenas.js';
 

@@ -1,5 +1,5 @@
-// The vector ranking of a segment against a naive version that scores every chunk: with priorities of few and of many,
-// with a bitmap and without, and equal scores in the order of documents and chunks.
+// The vector ranking of a segment, compared with a naive version that scores every chunk: few or many priorities, with
+// and without a bitmap, and equal scores in the order of documents and chunks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -25,7 +25,7 @@ const NO_TERMS = { mode: 'hybrid' as const, terms: [], counts: [] };
 
 function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
-  // Of few directions, so that many scores are equal.
+  // Vectors have few directions, so that many scores are equal.
   const vectors = chunks.map(() => [1 + prng.int(3), prng.int(4), prng.int(3)]);
   return putOf(ref, docid, { chunks, vectors, priority });
 }

@@ -1,5 +1,5 @@
-// A search beside which rows go knows that it may have missed a document, and runs again; beside one that only adds
-// rows it need not.
+// A search during which rows are removed knows that it may have missed a document, and runs again; one during which
+// rows are only added does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../../src/api/ids.js';
@@ -20,8 +20,8 @@ const put = (docid: string, vector: Float32Array): DocumentWrite =>
   putOf(ref, docid, { chunks: [{ path: 'c', metaJson: '{}' }], vectors: [vector] });
 
 /**
- * Chunk ids of the answer, and whether it is to be sought again, where `between` comes after the search began and
- * before it ranks.
+ * Runs a search and applies `between` after it has begun and before it ranks. Returns the chunk ids of the answer, and
+ * whether the search has to run again.
  */
 function searched(between: DocumentWrite[]): [string[], boolean] {
   const [kernel, directory] = [createKernel(), tempDirectory()];

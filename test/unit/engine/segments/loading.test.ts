@@ -1,6 +1,5 @@
-// Segments that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory
-// is full: against a naive version that holds everything. Real stores and kernels; time is given where slices end by
-// it.
+// Segments that are loaded on demand, in slices or at once, and evicted when they are idle or memory is full, compared
+// with a naive version that holds everything. Uses real stores and kernels; slices get deadlines that the test sets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../../load/kit/cosine.js';
@@ -49,7 +48,7 @@ function openShard(
   return { shard, kernel, directory };
 }
 
-/** Answers of `ask` until there is one. */
+/** Calls `ask` until it answers, loading meanwhile. */
 function until<T>(shard: Shard, ask: () => T | null): T {
   for (let tries = 0; tries < 10_000; tries++) {
     const answer = ask();
@@ -59,7 +58,7 @@ function until<T>(shard: Shard, ask: () => T | null): T {
   throw new Error('there is no answer');
 }
 
-/** The five documents that come first, by their chunks' cosines and priorities. */
+/** The five best chunks by their cosines and priorities. */
 function best(owned: OwnedShard, ref: CollectionRef, query: Float32Array): string[] {
   const { shard } = owned;
   const { ordinals } = until(shard, () => ranked(owned, ref, { vector: query, k: 5 })).vector;
@@ -75,7 +74,7 @@ class NaiveRows {
     ALL.map(({ id }) => [id, new Map()]),
   );
 
-  /** Of every chunk. */
+  /** The score of every chunk. */
   scores(id: number, query: Float32Array): Map<string, number> {
     return new Map(
       [...(this.docs.get(id) ?? [])].flatMap(([docid, { vectors, priority }]) =>
@@ -89,7 +88,7 @@ class NaiveRows {
     return { documents: docs.length, chunks: docs.reduce((sum, { vectors }) => sum + vectors.length, 0) };
   }
 
-  /** Some writes, as they are sent. */
+  /** Some random writes. */
   change(prng: Prng): DocumentWrite[] {
     return Array.from({ length: 1 + prng.int(4) }, () => {
       const ref = ALL[prng.int(COLLECTIONS)] as CollectionRef;
@@ -106,7 +105,10 @@ class NaiveRows {
   }
 }
 
-/** Rows are numbers of 16 bits: what is closer than they can tell may change places. */
+/**
+ * Asserts that the best chunks were found. Rows have 16-bit numbers, so chunks whose scores differ by less than the
+ * rounding may swap places.
+ */
 function assertBest(found: readonly string[], scores: ReadonlyMap<string, number>, hint: string): void {
   const wanted = [...scores.values()].sort((a, b) => b - a).slice(0, 5);
   assert.equal(new Set(found).size, wanted.length, hint);
@@ -151,7 +153,7 @@ for (const seed of SEEDS) {
   });
 }
 
-/** A shard with one large collection in its store, and nothing in memory. */
+/** A shard with one large collection in its store, and nothing loaded. */
 function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: CollectionRef; rows: Float32Array[] } {
   const prng = createPrng(7);
   const directory = tempDirectory();

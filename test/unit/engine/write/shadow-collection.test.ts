@@ -1,5 +1,5 @@
-// Writes that go to a collection and to what is built beside it, on a real store and a real kernel: one transaction for
-// both, and a copy of what was there before that never writes over anything newer.
+// Writes to a collection and to its shadow collection, on a real store and a real kernel: one transaction for both, and
+// a copy of the earlier documents that never overwrites anything newer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -63,7 +63,7 @@ const staged = (docid: string, version: number, wanted: Wanted, source?: Collect
   vectors: rows(wanted.chunks ?? 1, SHADOW.dim),
 });
 
-/** Documents of a collection as `id version: texts`. */
+/** The documents of a collection as `id version: texts`. */
 function contents(shard: Shard, ref: CollectionRef): string[] {
   return shard.store.read((txn) =>
     Array.from(txn.documents(ref.id), ({ docid, version }) => {
@@ -153,7 +153,7 @@ test('a naive version that was given up does not hinder a write', () => {
   ]);
 });
 
-/** Copies everything, in pages; `between` runs after each. */
+/** Copies everything in pages; `between` runs after each page. */
 function copyAll(shard: Shard, between: () => void): void {
   for (let after: string | null | undefined; after !== null; between())
     ({ after } = copyShadow(shard, { op: 'copyShadow', collection: SAME, source: LIVE, after }));

@@ -1,4 +1,4 @@
-// The OpenAPI document: whole, valid by the standard's own schema, and true of the examples in it.
+// The OpenAPI document is complete, valid by the standard's own schema, and agrees with the examples in it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -9,7 +9,7 @@ import type { Services } from '../../../../src/service/services.js';
 import type { ErrorCode } from '../../../../src/api/errors.js';
 import { pointerOf, SpecJudge, type Spec } from '../../../kit/openapi.js';
 
-/** Stands for whatever the table asks of its context while it is made; no request comes. */
+/** A placeholder for the context of the route table: the test sends no request. */
 const anything: unknown = new Proxy(() => undefined, {
   get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything),
   apply: () => anything,
@@ -75,9 +75,9 @@ test('every example fits its schema', () => {
 });
 
 /**
- * What clients were promised: what the specification lists for an operation, and what is listed for many that it does not
- * have. Where 400 is not listed it is 422; with 429 a route is limited; with 422 it knows its parameters, unless it is open
- * to everybody.
+ * The statuses that were promised to clients: those that the specification lists for an operation, and some that it
+ * leaves out for many. Where 400 is not listed it is 422. A route with 429 is rate-limited; one with 422 checks its
+ * parameters, unless it is public.
  */
 const STATUSES: Readonly<Record<string, readonly number[]>> = {
   health: [200],
@@ -196,7 +196,7 @@ test('the rules that hang on statuses hold where they are listed', () => {
   }
 });
 
-/** JSON whose shape somebody else has laid down. */
+/** Operations whose JSON is defined by somebody else. */
 const NOT_OURS = new Set(['openApi', 'mcp']);
 
 test('JSON requests take no unknown fields, JSON successes have the common ones', () => {
