@@ -69,12 +69,39 @@ type LmdbDbi = import('node-lmdb').Dbi;
 /** Size of the memory map: address space, not disk. The file grows with its contents. */
 export const MAP_BYTES = 2 ** 39;
 
+/**
+ * Places for readers in an environment: one for each read transaction that a thread keeps, and one for each that a dead
+ * thread left behind. The lock file has 64 bytes for each. It is made longer where nobody has it open, so the
+ * environments of older versions get as many; who finds it open takes what is there.
+ */
+export const READERS_MAX = 4096;
+
 /** Using a closed environment would make the library read freed memory. */
 const CLOSED = 'a closed environment is not used';
 
-/** An open LMDB environment with named tables. */
+/** A read transaction that is kept: reset at the end of a snapshot, and renewed for the next one. */
+interface KeptTxn<Names extends string> {
+  readonly txn: LmdbTxn;
+  readonly tables: Tables<Names>;
+}
+
+/**
+ * An open LMDB environment with named tables.
+ *
+ * Its read transactions are kept. To begin one takes a mutex that all threads and processes share and a walk through
+ * the table of readers; to renew one takes neither. A transaction that is reset keeps its place among the readers, and
+ * pins no pages.
+ */
 export class Environment<Names extends string> {
   private isClosed = false;
+  /** Kept transactions that are reset. There are as many as this thread ever had snapshots open at once. */
+  private readonly idle: KeptTxn<Names>[] = [];
+  /**
+   * Every kept transaction. The array hangs on the library's handle, which refers to itself until it is closed, and an
+   * attached one never is: so no transaction is ever collected. The library would abort it then, in an environment that
+   * its owner may have closed and freed.
+   */
+  private readonly kept: LmdbTxn[] = [];
   private readonly checksums: Record<Names, Checksum>;
   private readonly disk: DiskState;
 
@@ -91,6 +118,7 @@ export class Environment<Names extends string> {
       Checksum
     >;
     this.disk = new DiskState(directory, name);
+    Object.assign(env, { kept: this.kept });
   }
 
   /**
@@ -170,15 +198,37 @@ export class Environment<Names extends string> {
   /** A snapshot of what has been committed. `end` must be called exactly once. */
   snapshot(): { tables: Tables<Names>; end: () => void } {
     assert(!this.isClosed, CLOSED);
-    const txn = this.disk.guard(() => this.env.beginTxn({ readOnly: true }));
-    return { tables: this.tables(txn), end: () => txn.abort() };
+    const kept = this.disk.guard(() => this.renewed() ?? this.begun());
+    return {
+      tables: kept.tables,
+      end: () => {
+        kept.txn.reset();
+        this.idle.push(kept);
+      },
+    };
   }
 
-  /** Closes the environment. The owner calls it exactly once, when no transaction is open any more. */
+  /**
+   * Closes the environment. The owner calls it exactly once, when no snapshot is open any more. The library aborts what
+   * this handle has kept; what other threads have kept they must never touch again.
+   */
   close(): void {
     assert(!this.isClosed, 'an environment is closed once');
     this.isClosed = true;
     this.env.close();
+  }
+
+  private renewed(): KeptTxn<Names> | undefined {
+    const kept = this.idle.at(-1);
+    kept?.txn.renew();
+    if (kept) this.idle.pop();
+    return kept;
+  }
+
+  private begun(): KeptTxn<Names> {
+    const txn = this.env.beginTxn({ readOnly: true });
+    this.kept.push(txn);
+    return { txn, tables: this.tables(txn) };
   }
 
   private tables(txn: LmdbTxn): Tables<Names> {
@@ -194,7 +244,15 @@ export class Environment<Names extends string> {
 
 function openEnv(path: string, tables: number, readOnly = false): import('node-lmdb').Env {
   const env = new lmdb.Env();
-  env.open({ path, mapSize: MAP_BYTES, maxDbs: tables, readOnly, noMetaSync: false, noSync: false });
+  env.open({
+    path,
+    mapSize: MAP_BYTES,
+    maxDbs: tables,
+    maxReaders: READERS_MAX,
+    readOnly,
+    noMetaSync: false,
+    noSync: false,
+  });
   return env;
 }
 

@@ -190,7 +190,8 @@ export class ShardReader {
 
   /**
    * Takes a snapshot. `incarnation` names the owner that has the environment open now. The handle to an earlier owner's
-   * environment is abandoned without closing it, since the next owner has closed that environment.
+   * environment is abandoned with its kept transactions, without closing or ending them, since the next owner has closed
+   * that environment.
    */
   snapshot(incarnation: number): Snapshot {
     if (!this.env || incarnation !== this.incarnation) {
