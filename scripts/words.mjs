@@ -20,7 +20,6 @@ const PAGES = /^(docs\/.*|README|CONTRIBUTING)\.md$/;
 const OLD_WORDS = [GLOSSARY, 'docs/operations/migrating-from-pavedb.md'];
 
 /** Where a word belongs to somebody else, or has its everyday meaning: path, words, reason. */
-const LOG_FIELD = 'a field of lines of the log';
 const RECORD = 'a field of a record on disk, or of an answer';
 const ALLOWED = [
   ['src/service/tenants/auth.ts', ['claim'], 'the claims of a JWT'],
@@ -28,15 +27,7 @@ const ALLOWED = [
   ['test/integration/tenants/tokens-over-http.test.ts', ['claim'], 'the claims of a JWT'],
   ['src/storage/checkpoint-files.ts', ['part'], RECORD],
   ['src/engine/checkpoint/writer.ts', ['part'], RECORD],
-  ['src/engine/segments/segment.ts', ['codes'], RECORD],
   ['src/service/reindex/', ['staged'], RECORD],
-  ['src/observability/log.ts', ['outcome'], LOG_FIELD],
-  ['src/pool/archive-pool.ts', ['fault'], LOG_FIELD],
-  ['src/pool/shard-pool.ts', ['fault'], LOG_FIELD],
-  ['src/pool/worker-pool.ts', ['fault'], LOG_FIELD],
-  ['src/service/ingest/batch.ts', ['fault'], LOG_FIELD],
-  ['src/service/reindex/', ['fault'], LOG_FIELD],
-  ['workers/log/worker.ts', ['fault'], LOG_FIELD],
 ];
 
 /** The rules of the glossary: `{ word, parts, inProse, folders }`. */

@@ -22,7 +22,7 @@ export interface Observed {
   generatorMs: number;
   /** Of the server. */
   threads: readonly ThreadUse[];
-  /** In queues for worker threads, by pool and lane. */
+  /** In queues for worker threads, by pool and queue. */
   waits: readonly Times[];
   /** Of transactions with their sync, by store. */
   commits: readonly Times[];
@@ -70,7 +70,10 @@ async function timing(
 export function timesOf(family: string, names: readonly string[], gained: Gained): Times[] {
   const sums = names.filter((name) => name.startsWith(`${family}_sum{`));
   const all = sums.map((sum) => ({
-    name: Array.from(sum.matchAll(/="([^"]*)"/g), ([, value]) => value).join(', '),
+    name: Array.from(sum.matchAll(/(\w+)="([^"]*)"/g))
+      .filter(([, label]) => label !== 'lane') // The earlier name of the label `queue`.
+      .map(([, , value]) => value)
+      .join(', '),
     count: gained(sum.replace('_sum{', '_count{')),
     seconds: gained(sum),
   }));

@@ -43,7 +43,7 @@ export interface Fill {
   /** Of vectors; 384 where it is not given. Only these can be real ones. */
   dim?: Whole<2>;
   collections?: Whole<1>;
-  /** Collections of one tenant share its lane in the server's queues. */
+  /** Collections of one tenant share its turn in the server's queues. */
   tenant?: Slug;
 }
 

@@ -58,7 +58,7 @@ export interface SearchEf {
   /** The largest `ef` in use. 0 if nothing of the collection is in memory or everything is scanned. */
   ef: number;
   /** Whether the graph is complete: no row is unindexed, and neither quantization nor a recall check is in progress. */
-  isSettled: boolean;
+  isGraphComplete: boolean;
 }
 
 /** Progress of the graph of a collection in one shard. */
@@ -70,17 +70,27 @@ export interface IndexingState {
   isTuning: boolean;
 }
 
-/** Bytes of memory that a collection takes in the shards. */
-export interface MemoryUse {
+/** Bytes of memory that a collection takes in one shard. */
+export interface ShardMemory {
   /** Vectors, at the precision of the collection. */
   vectors: number;
   /** Quantized vectors, which graph searches read. */
-  codes: number;
+  quantized_vectors: number;
   graph: number;
   /** Text index and metadata, once a search has used them. */
   postings: number;
   /** Always 0: texts are on disk only. */
   text: number;
+}
+
+/** Bytes of memory that a collection takes in the shards. */
+export interface MemoryUse extends ShardMemory {
+  /**
+   * The same as `quantized_vectors`. Removed in release 0.11.0.
+   *
+   * @deprecated
+   */
+  codes: number;
 }
 
 /** What a shard must know of a collection to work on its segments. */
@@ -386,7 +396,7 @@ export const COLLECTION_ROUTES = routes({
         ...SETTINGS,
         service_version: SERVICE_VERSION,
         schema_version: 1,
-        memory: { vectors: 368_640, codes: 0, graph: 6_144, postings: 51_200, text: 0 },
+        memory: { vectors: 368_640, quantized_vectors: 0, codes: 0, graph: 6_144, postings: 51_200, text: 0 },
       },
     },
     codes: ['collection_not_found'],

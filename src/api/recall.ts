@@ -45,6 +45,12 @@ export interface RecallAnswer {
    * False while vectors are not in the graph yet or the index checks its recall. Searches then find as much but take
    * longer, and `ef` may change.
    */
+  graph_complete: boolean;
+  /**
+   * The same as `graph_complete`. Removed in release 0.11.0.
+   *
+   * @deprecated
+   */
   settled: boolean;
   /** Sequential searches per second, counting only the time of ranking; null if nothing could be compared. */
   qps: number | null;
@@ -104,6 +110,7 @@ out of their own hits. A hit that scores as high as the last of the true k neare
         queries: 100,
         source: 'log',
         ef: 64,
+        graph_complete: true,
         settled: true,
         qps: 3120,
         exact_qps: 95,

@@ -61,6 +61,12 @@ export interface GateResult {
   rank_shift: number | null;
   /** Null if there were no searches to compare. */
   live_ms: GateLatency | null;
+  shadow_ms: GateLatency | null;
+  /**
+   * The same as `shadow_ms`. Removed in release 0.11.0.
+   *
+   * @deprecated
+   */
   staged_ms: GateLatency | null;
   passed: boolean;
 }
@@ -87,6 +93,12 @@ export interface ReindexJob {
   /**
    * After all chunks are copied: chunks that the graph of the new space does not contain yet. Searches switch to the
    * new space when it contains all.
+   */
+  unindexed_chunks?: number;
+  /**
+   * The same as `unindexed_chunks`. Removed in release 0.11.0.
+   *
+   * @deprecated
    */
   unlinked_chunks?: number;
   /** Chunks per second, while the job runs. */

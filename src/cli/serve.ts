@@ -92,7 +92,7 @@ function createListener(
     tls: config.tls,
     log: createRecorder(parts.metrics, config.log, log),
     tracer,
-    onInternalError: (error, requestId) => log.error({ requestId, fault: internalErrorOf(error) }, 'a request failed'),
+    onInternalError: (error, requestId) => log.error({ requestId, error: internalErrorOf(error) }, 'a request failed'),
   });
 }
 

@@ -82,7 +82,7 @@ function Steering({ at, job: { job_id: id, status }, onChanged }: Props) {
 }
 
 function Gate({
-  gate: { queries, overlap, rank_shift: shift, live_ms: live, staged_ms: shadow, passed },
+  gate: { queries, overlap, rank_shift: shift, live_ms: live, shadow_ms: shadow, passed },
 }: {
   gate: GateResult;
 }) {

@@ -19,13 +19,13 @@ export async function loadModels(start: EmbedWorkerStart, tell: Tell): Promise<M
   const warn: Warn = (fields, message) => tell('warn', fields, message);
   const embedders = new Map<string, Embedder>();
   for (const [place, spec] of embedderSpecs.entries()) {
-    const failed = (failure: string): void => tell('error', { embedder: spec.key, fault: failure }, 'a model failed');
+    const failed = (failure: string): void => tell('error', { embedder: spec.key, error: failure }, 'a model failed');
     const loading = loadEmbedder(spec, modelThreads, EndpointMeter.over(meters, place), warn, failed);
     embedders.set(spec.key, await loading.catch((error: Error) => brokenEmbedder(spec, error, tell)));
   }
   const rerankers = new Map<string, Reranker>();
   for (const [i, spec] of rerankerSpecs.entries()) {
-    const failed = (failure: string): void => tell('error', { reranker: spec.key, fault: failure }, 'a model failed');
+    const failed = (failure: string): void => tell('error', { reranker: spec.key, error: failure }, 'a model failed');
     const meter = EndpointMeter.over(meters, embedderSpecs.length + i);
     const loading = loadReranker(spec, modelThreads, meter, warn, failed);
     rerankers.set(spec.key, await loading.catch((error: Error) => brokenReranker(spec, error, tell)));
@@ -56,7 +56,7 @@ async function loadEmbedder(
 
 /** A placeholder for an embedder that failed to load. If the error ended the thread, its replacement would end too. */
 function brokenEmbedder({ key }: EmbedderSpec, error: Error, tell: Tell): Embedder {
-  tell('error', { embedder: key, fault: error.stack }, 'an embedder cannot be loaded');
+  tell('error', { embedder: key, error: error.stack }, 'an embedder cannot be loaded');
   const rejection = new AppError('embedder_unavailable', 'The embedder could not be loaded.');
   return { dim: 0, embed: () => Promise.reject(rejection), isTruncated: () => false };
 }
@@ -81,6 +81,6 @@ async function loadReranker(
 }
 
 function brokenReranker({ key }: RerankerSpec, error: Error, tell: Tell): Reranker {
-  tell('error', { reranker: key, fault: error.stack }, 'a reranker cannot be loaded');
+  tell('error', { reranker: key, error: error.stack }, 'a reranker cannot be loaded');
   return { score: () => Promise.reject(new AppError('embedder_unavailable')) };
 }

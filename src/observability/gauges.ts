@@ -19,13 +19,14 @@ export function registerRequests(
 }
 
 export function registerPools(registry: Registry, pools: PoolMetrics): void {
-  const labels = ['pool', 'lane'];
+  // `lane` is the name that `queue` had in earlier releases; it is removed in release 0.11.0.
+  const labels = ['pool', 'queue', 'lane'];
   registry.gauges('sheaf_queue_waiting', 'Requests that wait for a worker of the pool.', labels, () =>
-    Array.from(pools.queues(), ({ pool, name, waiting }) => [[pool, name], waiting]),
+    Array.from(pools.queues(), ({ pool, name, waiting }) => [[pool, name, name], waiting]),
   );
   const counted = (of: 'waits' | 'messages'): CountedBuckets[] =>
     Array.from(pools.queues(), ({ pool, name, [of]: { bounds, counts, sum } }) => ({
-      labels: [pool, name],
+      labels: [pool, name, name],
       bounds,
       counts,
       sum,

@@ -54,7 +54,7 @@ function lineOf({
     route,
     status,
     code,
-    outcome: result,
+    result,
     bytes,
     latencyMs: roundTo(latencyMs, 3),
     actor: actor || undefined,

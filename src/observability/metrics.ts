@@ -232,10 +232,10 @@ export class Metrics {
       ['method', 'route', 'status'],
     ),
   );
-  private readonly clientErrors = this.kept(
+  private readonly httpErrors = this.kept(
     new Counter(
       this.registry,
-      'sheaf_refusals_total',
+      'sheaf_http_errors_total',
       'Requests answered with an error, by error code, including limits and quotas.',
       ['code'],
     ),
@@ -261,6 +261,7 @@ export class Metrics {
   /** `tenantsMax` is the number of tenants with labels of their own. */
   constructor(tenantsMax = 0) {
     this.tenants = this.kept(new TenantMetrics(this.registry, tenantsMax));
+    this.registry.alias('sheaf_refusals_total', 'sheaf_http_errors_total');
     const { counted } = this;
     for (const [key, [name, help]] of Object.entries(COUNTERS) as [keyof Counts, readonly [string, string]][]) {
       counted[key] = 0;
@@ -277,7 +278,7 @@ export class Metrics {
     const { method, route, status, latencyMs, code } = request;
     this.counted.requests++;
     if (status >= 400) this.counted.errors++;
-    if (code !== undefined) this.clientErrors.inc(code);
+    if (code !== undefined) this.httpErrors.inc(code);
     const template = route || 'none';
     this.answers.inc(method, template, String(status));
     this.durations.add(latencyMs / 1000, template);

@@ -19,6 +19,9 @@ export interface CountedBuckets {
   readonly sum: number;
 }
 
+/** HELP and TYPE. */
+const HEAD_LINES = 2;
+
 type MetricType = 'counter' | 'gauge' | 'histogram';
 
 /** A metric as the documentation lists it (scripts/docs-tables.mjs). */
@@ -65,6 +68,16 @@ export class Registry {
       return text.of(child);
     };
     this.add({ type: 'histogram', name, help, labels: labelNames }, () => Array.from(read(), textOf));
+  }
+
+  /** Repeats a metric under the name that it had in earlier releases. Removed in release 0.11.0. */
+  alias(name: string, current: string): void {
+    const family = this.described.find((one) => one.name === current);
+    const text = this.families.get(current);
+    assert(family !== undefined && text !== undefined, `there is a metric of the name ${current}`);
+    const help = `Deprecated: use ${current}, which is the same. Removed in release 0.11.0.`;
+    const samples = (): string[] => text().split('\n').slice(HEAD_LINES);
+    this.add({ ...family, name, help }, () => samples().map((line) => name + line.slice(current.length)));
   }
 
   add(family: MetricFamily, lines: () => Iterable<string>): void {

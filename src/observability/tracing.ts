@@ -126,7 +126,7 @@ function tell(
     'http.request.method': method,
     'http.response.status_code': status,
     'sheaf.request_id': id,
-    'sheaf.outcome': result,
+    'sheaf.result': result,
   };
   if (route !== '') attributes['http.route'] = route;
   if (tenant !== '') attributes['sheaf.tenant'] = tenant;

@@ -125,7 +125,7 @@ export class ArchiveProcess {
     if (this.isStopped) throw abandoned();
     if (note.event === 'refused') throw AppError.fromWire(note.error);
     this.log.error(
-      { fault: note.event === 'failed' ? note.problem : `unexpected: ${note.event}` },
+      { error: note.event === 'failed' ? note.problem : `unexpected: ${note.event}` },
       'an archive process failed',
     );
     throw new WorkerError('an archive process failed');

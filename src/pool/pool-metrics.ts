@@ -19,7 +19,7 @@ export class QueueMetrics {
 
   constructor(
     readonly pool: PoolName,
-    /** The kind of queue: the label `lane` of the metrics. */
+    /** The kind of queue: the label `queue` of the metrics. */
     readonly name: string,
   ) {}
 

@@ -216,7 +216,7 @@ export class ShardPool {
     } catch (error) {
       // If the worker has died meanwhile, its successor opens the shard and must not be terminated.
       if (!isOwned()) return;
-      log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened; opening it will be retried');
+      log.error({ shard, error: (error as Error).stack }, 'a shard could not be opened; opening it will be retried');
       setTimeout(() => void (isOwned() && this.kill(shard)), OPEN_AGAIN_MS).unref();
     }
   }

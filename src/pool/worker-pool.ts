@@ -117,7 +117,7 @@ export class WorkerPool {
       this.options.created?.();
     });
     piscina.on('workerDestroy', () => this.options.destroyed?.());
-    piscina.on('error', (error: Error) => log.error({ fault: error.stack }, `${name} died`));
+    piscina.on('error', (error: Error) => log.error({ error: error.stack }, `${name} died`));
     piscina.on('message', ({ ready, level, fields = {}, message = '' }: Partial<ReadyNote & LogNote>) => {
       if (ready !== undefined) this.readyThreads.add(ready);
       if (level) log[level](fields, message);
@@ -159,7 +159,7 @@ export class WorkerError extends Error {
 function valueOf<T>(result: Result<T>, log: Log): T {
   if ('value' in result) return result.value;
   if ('error' in result) throw AppError.fromWire(result.error);
-  log.error({ fault: result.internalError }, 'a worker failed a command');
+  log.error({ error: result.internalError }, 'a worker failed a command');
   throw new WorkerError('a worker failed a command');
 }
 

@@ -39,6 +39,6 @@ function open(): LogCommands {
     ReadGate.at(readGates, QUERY_LOG),
   );
   return new LogCommands(store, bounds, (error) =>
-    noteForLog('error', { fault: internalErrorOf(error) }, 'the log worker failed in the background'),
+    noteForLog('error', { error: internalErrorOf(error) }, 'the log worker failed in the background'),
   );
 }

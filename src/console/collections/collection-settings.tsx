@@ -57,7 +57,7 @@ function Facts({ detail }: { detail: CollectionDetail }) {
     [
       'memory',
       memory &&
-        `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} quantized vectors, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} text index`,
+        `${bytes(memory.vectors)} vectors, ${bytes(memory.quantized_vectors)} quantized vectors, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} text index`,
     ],
   ];
   return (

@@ -1,7 +1,7 @@
 // A segment: what one shard keeps of one collection in one arena. `Segment` is the owner's form, with vectors in shared
 // memory, free ordinals, priorities, the text index and the metadata index; `SegmentView` is what any other thread
 // reads. All of it is a cache of the store and is rebuilt from there. Segment: owner only. SegmentView: any thread.
-import type { CollectionRef, MemoryUse, SearchEf } from '../../api/collections.js';
+import type { CollectionRef, ShardMemory, SearchEf } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { Bitmap } from '../filter/bitmap.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
@@ -239,12 +239,12 @@ export class SegmentView {
  * Memory that the segments of a collection take, in bytes by purpose. It is computed from block counts and is cheap.
  * Texts and metadata are only on disk, so `text` is 0.
  */
-export function memoryUse(segments: readonly Segment[]): MemoryUse {
-  const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
+export function memoryUse(segments: readonly Segment[]): ShardMemory {
+  const use: ShardMemory = { vectors: 0, quantized_vectors: 0, graph: 0, postings: 0, text: 0 };
   for (const { index, textIndex, fields } of segments) {
     const { rowsBytes, quantizedBytes, usedBytes } = index;
     use.vectors += rowsBytes;
-    use.codes += quantizedBytes;
+    use.quantized_vectors += quantizedBytes;
     use.graph += usedBytes - rowsBytes - quantizedBytes;
     use.postings += (textIndex?.bytes ?? 0) + (fields?.bytes ?? 0);
   }
@@ -252,13 +252,13 @@ export function memoryUse(segments: readonly Segment[]): MemoryUse {
 }
 
 /**
- * `ef` is the `ef` that searches for the `k` best use if they name none; `isSettled` tells whether graph maintenance
+ * `ef` is the `ef` that searches for the `k` best use if they name none; `isGraphComplete` tells whether graph maintenance
  * has nothing left to do. `chunks` is the number of chunks of the collection in all shards.
  */
 export function searchEfOf(segments: readonly Segment[], k: number, chunks: number): SearchEf {
   const efs = segments.map(({ index }) => index.efFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
   return {
     ef: Math.max(0, ...efs),
-    isSettled: segments.every(({ index }) => !index.hasWork && !index.isDensifyDue),
+    isGraphComplete: segments.every(({ index }) => !index.hasWork && !index.isDensifyDue),
   };
 }

@@ -1,7 +1,7 @@
 // The commands between the front thread and the shard workers, and their properties. Messages are plain data that
 // survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
 // number: the same commands in the same order give the same shard on any machine.
-import type { CollectionGroup, CollectionRef, IndexingState, MemoryUse, SearchEf } from '../../api/collections.js';
+import type { CollectionGroup, CollectionRef, IndexingState, SearchEf, ShardMemory } from '../../api/collections.js';
 import type { Result } from '../../api/errors.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
@@ -121,7 +121,7 @@ export interface ShardCommands extends CatalogCommands {
   };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
-  memory: { request: { collection: CollectionId }; answer: MemoryUse };
+  memory: { request: { collection: CollectionId }; answer: ShardMemory };
   searchEf: { request: { collection: CollectionId; k: number; chunks: number }; answer: SearchEf };
   /**
    * Progress of the graph of the shard's segments, which are loaded for it. Answers null while that takes: send it

@@ -57,7 +57,10 @@ export function mapped<T, U>(
 const isInlined = ({ type, properties }: Schema): boolean =>
   type !== 'object' || Object.keys(properties ?? {}).length === 0;
 
-const described = ({ description }: Schema): Schema => (description === undefined ? {} : { description });
+const described = ({ description, deprecated }: Schema): Schema => ({
+  ...(description !== undefined && { description }),
+  ...(deprecated !== undefined && { deprecated }),
+});
 
 function choice(parts: readonly Schema[], rest: Schema): Schema {
   const others = parts.filter(({ type }) => type !== 'null');

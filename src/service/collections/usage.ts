@@ -1,6 +1,6 @@
 // Sizes of a collection, summed over all shards: documents, chunks, and the memory of its segments. Runs on the front
 // thread.
-import type { Collection, MemoryUse } from '../../api/collections.js';
+import type { Collection, MemoryUse, ShardMemory } from '../../api/collections.js';
 import type { ShardCounts } from '../../engine/write/commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
@@ -25,7 +25,7 @@ export async function countCollection(context: UsageContext, collection: Pick<Co
 
 export async function collectionMemory({ shards }: UsageContext, { id }: Collection): Promise<MemoryUse> {
   const parts = await Promise.all(shards.requestAll('memory', { collection: id }));
-  const total: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
-  for (const part of parts) for (const what of Object.keys(total) as (keyof MemoryUse)[]) total[what] += part[what];
-  return total;
+  const total: ShardMemory = { vectors: 0, quantized_vectors: 0, graph: 0, postings: 0, text: 0 };
+  for (const part of parts) for (const what of Object.keys(total) as (keyof ShardMemory)[]) total[what] += part[what];
+  return { ...total, codes: total.quantized_vectors };
 }

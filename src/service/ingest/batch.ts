@@ -126,7 +126,7 @@ export class BatchIngest {
         ),
       );
       for (const internalError of internalErrors)
-        context.log.error({ fault: internalError }, 'an item of a batch failed');
+        context.log.error({ error: internalError }, 'an item of a batch failed');
       return { planned, items, groups };
     } catch (error) {
       if (error instanceof AppError && error.code === 'invalid_json') throw error;
@@ -236,7 +236,7 @@ export class BatchIngest {
   private clientErrorOf(error: unknown): AppError {
     if (error instanceof AppError) return error;
     if (!(error instanceof WorkerError))
-      this.context.log.error({ fault: internalErrorOf(error) }, 'a slice of a batch failed');
+      this.context.log.error({ error: internalErrorOf(error) }, 'a slice of a batch failed');
     return new AppError('ingest_failed');
   }
 }

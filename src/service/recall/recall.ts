@@ -128,24 +128,25 @@ async function compareAll(
     compared.push(await compare(context.search, collection, { vector, k, params }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
-  const { ef, isSettled } = await searchEfOf(context, collection, k);
+  const { ef, isGraphComplete } = await searchEfOf(context, collection, k);
   return {
     ...summed(compared),
     k,
     source,
     ef: params.ef ?? ef,
-    settled: isSettled,
+    graph_complete: isGraphComplete,
+    settled: isGraphComplete,
     ...(isCut && { cut: true as const }),
   };
 }
 
-/** The largest `ef` of all shards; settled if all shards are. */
+/** The largest `ef` of all shards; the graph is complete if it is in all shards. */
 async function searchEfOf(context: RecallContext, collection: Collection, k: number): Promise<SearchEf> {
   const { chunks } = await countCollection(context, collection);
   const searchEf = await Promise.all(context.shards.requestAll('searchEf', { collection: collection.id, k, chunks }));
   return {
     ef: Math.max(...searchEf.map(({ ef }) => ef)),
-    isSettled: searchEf.every(({ isSettled }) => isSettled),
+    isGraphComplete: searchEf.every((one) => one.isGraphComplete),
   };
 }
 

@@ -174,9 +174,21 @@ export class ReindexJobs {
   }
 }
 
-/** The job as clients see it. */
-export function jobAnswer({ log_id: _log, staged_id: _shadow, cursors: _cursors, ...job }: StoredJob): ReindexJob {
-  return job;
+/** The job as clients see it. Fields that have a new name are there under both, until release 0.11.0. */
+export function jobAnswer({
+  log_id: _log,
+  staged_id: _shadow,
+  cursors: _cursors,
+  gate_result: gate,
+  unlinked_chunks: _before,
+  ...job
+}: StoredJob): ReindexJob {
+  return {
+    ...job,
+    ...(job.unindexed_chunks !== undefined && { unlinked_chunks: job.unindexed_chunks }),
+    // Earlier releases stored `staged_ms` alone.
+    ...(gate && { gate_result: { ...gate, shadow_ms: gate.shadow_ms ?? gate.staged_ms } }),
+  };
 }
 
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -253,7 +265,7 @@ export async function endRun(
     jobs,
     store: { shadows, log },
   } = context;
-  const { rate: _, eta_seconds: _eta, unlinked_chunks: _unindexed, ...job } = jobs.find(id) as StoredJob;
+  const { rate: _, eta_seconds: _eta, unindexed_chunks: _unindexed, ...job } = jobs.find(id) as StoredJob;
   jobs.put(job);
   if (job.staged_id !== null && shadows.find(job.staged_id)) shadows.setMode(job.staged_id, 'later');
   const isGone = error instanceof AppError && GONE.has(error.code);
@@ -262,14 +274,14 @@ export async function endRun(
     else if (why === 'pause' && !isGone) await saveJob(context, id, { status: 'paused' });
     else if (why !== 'close') await failed(context, id, error);
   } catch (failure) {
-    log.error({ fault: String(failure), job: id }, 'the final state of a reindex job could not be stored');
+    log.error({ error: String(failure), job: id }, 'the final state of a reindex job could not be stored');
   }
 }
 
 /** The shadow collection is kept, so that the job can be resumed. */
 async function failed(context: ReindexContext, id: string, error: unknown): Promise<void> {
   if (!(error instanceof AppError))
-    context.store.log.error({ fault: internalErrorOf(error), job: id }, 'a reindex job failed');
+    context.store.log.error({ error: internalErrorOf(error), job: id }, 'a reindex job failed');
   await saveJob(context, id, {
     status: 'failed',
     finished_at: nowIso(context.store),

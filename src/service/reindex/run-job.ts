@@ -139,7 +139,7 @@ class JobRun implements Run {
     await untilIndexedAll(copy, (unindexed) => {
       const linked = Math.max(0, (before ?? unindexed) - unindexed);
       before = unindexed;
-      showJob(this.context, this.id, { unlinked_chunks: unindexed, ...pace.after(linked, unindexed) });
+      showJob(this.context, this.id, { unindexed_chunks: unindexed, ...pace.after(linked, unindexed) });
     });
   }
 
@@ -165,7 +165,7 @@ class JobRun implements Run {
     const { chunks } = await countCollection(copy.store, copy.shadow);
     this.check();
     this.isSwitching = true;
-    const { rate: _, eta_seconds: _eta, unlinked_chunks: _unindexed, ...job } = this.job;
+    const { rate: _, eta_seconds: _eta, unindexed_chunks: _unindexed, ...job } = this.job;
     const done: StoredJob = {
       ...job,
       status: 'succeeded',
@@ -228,7 +228,7 @@ export async function resumeJobs(context: ReindexContext): Promise<void> {
     SWEEP_MS,
     () =>
       void sweepKept(store).catch((error: unknown) =>
-        log.error({ fault: String(error) }, 'previous vector spaces could not be checked for removal'),
+        log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),
       ),
   );
   for (const job of jobs.all().filter(({ status }) => isLive(status))) {

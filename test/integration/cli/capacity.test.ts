@@ -88,8 +88,8 @@ for (const dim of [128, 384]) {
     // Links of a row of 384 dimensions take 136 bytes.
     await until(async () => ((await memoryOf(server)).graph as number) > chunks * 100, 'the graph is not built');
     const need: Need = needOf({ ...PLAN, chunks, dim });
-    const { vectors = 0, codes = 0, graph = 0 } = await memoryOf(server);
-    assertNear('vectors', vectors + codes + graph, need.memory.vectors);
+    const { vectors = 0, quantized_vectors: quantized = 0, graph = 0 } = await memoryOf(server);
+    assertNear('vectors', vectors + quantized + graph, need.memory.vectors);
     assertNear('store', onDisk, need.disk.store);
   });
 }

@@ -25,7 +25,14 @@ for (const [precision, bytes] of [
       embedder_config: { dim: DIM },
       precision,
     });
-    assert.deepEqual(await memoryOf(precision), { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 });
+    assert.deepEqual(await memoryOf(precision), {
+      vectors: 0,
+      quantized_vectors: 0,
+      codes: 0,
+      graph: 0,
+      postings: 0,
+      text: 0,
+    });
     const documents = Array.from({ length: ROWS }, (_, i) => ({
       docid: `V${i}`,
       vector: Array.from({ length: DIM }, () => prng.normal()),

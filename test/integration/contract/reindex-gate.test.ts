@@ -33,7 +33,8 @@ test('a space that finds too little of what is found today does not take over', 
   assert.match(failed.error, /^reindex_gate_failed/);
   assert.deepEqual([failed.gate_result.queries, failed.gate_result.passed], [3, false]);
   assert.ok(failed.gate_result.overlap < 0.95 && failed.gate_result.overlap >= 0.2, String(failed.gate_result.overlap));
-  assert.ok(failed.gate_result.live_ms.mean > 0 && failed.gate_result.staged_ms.max > 0);
+  assert.ok(failed.gate_result.live_ms.mean > 0 && failed.gate_result.shadow_ms.max > 0);
+  assert.deepEqual(failed.gate_result.staged_ms, failed.gate_result.shadow_ms);
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
   const { json: second } = await start(server, { ...TO_FAR, gate: { min_overlap: 0.1, last_n: 10 } });
   const done = await jobUntil(server, second.job_id, status('succeeded'));

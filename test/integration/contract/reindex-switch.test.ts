@@ -42,9 +42,12 @@ test('a space takes over when its graph is there, and the record tells how many 
   const waiting = await jobUntil(
     server,
     job.job_id,
-    (record) => record.unlinked_chunks > 0 || record.status === 'succeeded',
+    (record) => record.unindexed_chunks > 0 || record.status === 'succeeded',
   );
-  assert.deepEqual([waiting.status, waiting.unlinked_chunks], ['running', ROWS / 2]);
+  assert.deepEqual(
+    [waiting.status, waiting.unindexed_chunks, waiting.unlinked_chunks],
+    ['running', ROWS / 2, ROWS / 2],
+  );
   assert.equal(server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName).id, before.id);
   graphs.end();
   const done = await jobUntil(server, job.job_id, status('succeeded'));
@@ -55,7 +58,7 @@ test('a space takes over when its graph is there, and the record tells how many 
     linking && linking.rows === ROWS && linking.unindexed <= ROWS / 100 && !linking.isTuning,
     JSON.stringify(linking),
   );
-  assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);
+  assert.deepEqual([done.unindexed_chunks, done.unlinked_chunks, done.rate], [undefined, undefined, undefined]);
   assert.deepEqual(server.faults, []);
 });
 

@@ -87,7 +87,7 @@ test('a search goes on with the trace of its caller, with a span for each phase,
     'http.response.status_code': 200,
     'http.route': '/v1/collections/{tenant}/{name}/search',
     'sheaf.request_id': 'mine',
-    'sheaf.outcome': 'answered',
+    'sheaf.result': 'answered',
     'sheaf.tenant': 'acme',
   });
   const below = (parent: string): string[] =>

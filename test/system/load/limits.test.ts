@@ -117,10 +117,10 @@ test('samples: the idle ones apart, the kernel as one, the others by function an
 
 test('waits are those of the labels that have counted something', () => {
   const gains: Record<string, number> = {
-    'w_sum{pool="search",lane="searches"}': 2,
-    'w_count{pool="search",lane="searches"}': 100,
-    'w_sum{pool="log",lane="commands"}': 0,
-    'w_count{pool="log",lane="commands"}': 0,
+    'w_sum{pool="search",queue="searches",lane="searches"}': 2,
+    'w_count{pool="search",queue="searches",lane="searches"}': 100,
+    'w_sum{pool="log",queue="commands",lane="commands"}': 0,
+    'w_count{pool="log",queue="commands",lane="commands"}': 0,
   };
   assert.deepEqual(
     timesOf('w', Object.keys(gains), (name) => gains[name] ?? 0),

@@ -265,6 +265,20 @@ test('bounds, choices and pairs stand in the schemas', () => {
   refused('CreateBody', { chunking: { size: 100, step: 1 } });
 });
 
+test('earlier names of fields are there beside the new ones, and are marked as deprecated', () => {
+  const schemas = document.components.schemas as Record<string, { properties?: Record<string, object> }>;
+  for (const [schema, current, before] of [
+    ['RecallAnswer', 'graph_complete', 'settled'],
+    ['MemoryUse', 'quantized_vectors', 'codes'],
+    ['GateResult', 'shadow_ms', 'staged_ms'],
+    ['ReindexJob', 'unindexed_chunks', 'unlinked_chunks'],
+  ] as const) {
+    const { [current]: now, [before]: then } = schemas[schema]?.properties ?? {};
+    assert.ok(now && !('deprecated' in now), `${schema}.${current}`);
+    assert.ok(then && 'deprecated' in then && then.deprecated === true, `${schema}.${before}`);
+  }
+});
+
 test('public operations want no key, all others one', () => {
   for (const { operation, path, method } of judge.operations()) {
     const route = routes.find((each) => each.path === path && each.method.toLowerCase() === method);
