@@ -1,4 +1,4 @@
-// `npm start` as a supervisor runs it: what ends npm ends the server.
+// `npm start` as a supervisor runs it: a signal that ends npm also ends the server.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     );
     const url = urlIn(output) as string;
     assert.equal((await fetch(`${url}/health/live`)).status, 200);
-    // To npm's process and no other, as a harness does that knows only whom it has started.
+    // Only npm's process gets the signal, as from a supervisor that knows only the process that it started.
     npm.kill(signal);
     await ended;
     await assert.rejects(fetch(`${url}/health/live`), 'the server outlives npm');

@@ -1,4 +1,5 @@
-// The serve command as an operator sees it: what it prints, how it refuses to start, how it stops, what a kill leaves.
+// The serve command as an operator sees it: what it prints, when it refuses to start, how it stops, and what survives a
+// kill.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -66,7 +67,7 @@ test('SIGTERM lets a request under way finish, then ends with 0; what it stored 
   socket.write(
     `POST ${documents} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
   );
-  // That request, and the one that asks.
+  // The held request, and the one that asks for the metrics.
   await until(
     async () => /^sheaf_requests_under_way 2$/m.test(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
     'the request is not taken',
@@ -112,7 +113,7 @@ test('after kill -9 every acknowledged document is there and complete', async ()
         ).catch(() => undefined);
         if (answer === undefined) return;
         if (answer.status === 201) acknowledged.push(docid);
-        // The other lanes are in the middle of theirs.
+        // The other writers are in the middle of their requests.
         if (acknowledged.length >= killAt) server.child.kill('SIGKILL');
       }
     });

@@ -1,4 +1,4 @@
-"""Teaches schemathesis to send NDJSON: a string of the schema is a body as it stands."""
+"""Teaches schemathesis to send NDJSON: a string that fits the schema is sent as the body."""
 import schemathesis
 
 

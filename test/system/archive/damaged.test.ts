@@ -1,6 +1,5 @@
-// Archives of a dataset in which something is really damaged: a bit is flipped in what a stopped server has on the
-// disk. What is left out is named in the header and in the manifest, and the command line fails; the rest is whole, and
-// can be restored.
+// Archives of a dataset that is really damaged: a bit is flipped in the files of a stopped server. The header and the
+// manifest name what is left out, and the command line fails; the rest is complete and can be restored.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ const HEADER = 'x-service-skipped-collections';
 
 const original = join(tempDirectory(), 'data');
 const first = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: original });
-// The first collection that is made has the id 1.
+// The collection that is created first has the id 1.
 for (const name of ['victim', 'other']) {
   for (let n = 0; n < DOCUMENTS; n++)
     await first.call('POST', `/v1/collections/acme/${name}/documents`, {
@@ -31,7 +30,7 @@ for (const name of ['victim', 'other']) {
 const whole = (await download(first, '/v1/collections/acme/victim/archive')).bytes;
 await first.stop();
 
-/** A server on a copy in which a value is damaged. */
+/** Starts a server on a copy in which one value is damaged. */
 async function startDamaged(environment: string, find: (entry: ScannedEntry) => boolean): Promise<TestServer> {
   const dataDir = join(tempDirectory(), 'data');
   cpSync(original, dataDir, { recursive: true });
@@ -42,7 +41,7 @@ async function startDamaged(environment: string, find: (entry: ScannedEntry) => 
 
 const sheafArchive = (url: string, file: string): Promise<Ran> => runInProcess(['archive', file, '--url', url]);
 
-/** What is left is a whole archive of the other collection. */
+/** Asserts that the bytes are a complete archive of the other collection. */
 async function assertOtherIsThere(bytes: Uint8Array): Promise<void> {
   const fresh = await startTestServer(SETTINGS);
   const restored = await upload(fresh, 'PUT', '/v1/admin/archive', bytes);
@@ -125,7 +124,8 @@ test('a damaged collection is mended by a restore in its place, and the server i
     (await server.call('GET', '/v1/collections/acme/victim/search?q=number&k=10')).json.matches.length,
     DOCUMENTS,
   );
-  // Sooner than by itself, when the searches that began with it have had their time.
+  // Drops the old collections now; by itself the server waits until the searches that began on them have had time to
+  // end.
   for (const { id } of [...server.parts.shadows.all()]) await giveUpShadow(server.services.collections.store, id);
   assert.equal(await status(), 'ready');
 });

@@ -1,5 +1,5 @@
-// The commands of the command line against a real server, in a process of their own each: what they print, their exit
-// codes, and that what one prints another takes.
+// The commands of the command line against a real server, each in a separate process: what they print, their exit
+// codes, and that the output of one is valid input of another.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ test('an ingest that is run again with --resume sends what has changed alone', a
   assert.deepEqual([again.code, again.err], [0, '3 files already stored.\n']);
   await new Promise((resolve) => setTimeout(resolve, 20));
   write({ 'notes/sub/b.md': 'Whales sing no more.' });
-  // An old time of the content does not hide the change.
+  // The change is found although the file's modification time is old.
   utimesSync(join(folder, 'notes/sub/b.md'), 1, 1);
   assert.match((await sheaf(['ingest', 'notes', '-c', 'notes', '--resume'])).out, /^1 file /);
   const document = JSON.parse((await sheaf(['docs', 'show', 'sub/b.md', '-c', 'notes'])).out) as { version: number };

@@ -1,6 +1,6 @@
-// The completion scripts in real shells: what each makes of a word that is begun. bash and fish are asked; zsh, whose
-// completion knows only a terminal, gets one of its own, in which Tab is pressed. A shell that is not there is skipped
-// by name.
+// The completion scripts in real shells: how each completes a word that has been begun. bash and fish are called
+// directly. zsh completes only on a terminal, so the test gives it one and presses Tab. A shell that is not installed
+// is skipped.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ test('bash completes commands, options and values', { skip: !has('bash') && 'the
   }
 });
 
-/** Presses Tab and Enter; the command tells what became of the line. */
+/** Presses Tab and Enter; the completed line then reports how it was completed. */
 const PRESS_TAB = `
 zmodload zsh/zpty
 zpty shell zsh -fi
@@ -69,7 +69,7 @@ test('zsh completes them on a terminal, when Tab is pressed', { skip: !has('zsh'
   for (const [typed, wanted] of CASES) {
     const before = typed.split(' ').slice(1, -1);
     const { out, err } = run('zsh', ['-f', 'press-tab.zsh', typed]);
-    // Of several the line gets what they have in common.
+    // Where several words fit, the line gets their common prefix.
     assert.equal(out, [...before, wanted.length === 1 ? wanted[0] : '--co'].join(' '), `${typed}: ${err}`);
   }
 });

@@ -1,5 +1,5 @@
-// `sheaf import --from` against the real Chroma; against a real Qdrant where its program is on the PATH; and against the
-// local mode of Qdrant's own Python client behind Qdrant's HTTP interface (qdrant_server.py).
+// `sheaf import --from` against the real Chroma; against a real Qdrant where its program is on the PATH; and against
+// the local mode of Qdrant's own Python client behind Qdrant's HTTP interface (qdrant_server.py).
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -101,7 +101,10 @@ interface Source {
   idOf: (number: number) => string;
 }
 
-/** Texts, vectors and metadata are what was put there, and a second import changes nothing. */
+/**
+ * Asserts that texts, vectors and metadata are imported as they were put there, and that a second import changes
+ * nothing.
+ */
 async function checkImport(t: TestContext, { url, from, idOf }: Source): Promise<void> {
   const embeddings = await startOpenAiServer(t, { dim: DIM });
   const tiny = { key: 'tiny', type: 'openai', model: 'tiny-embedding', dim: DIM, url: embeddings.url, retries: 0 };
@@ -132,7 +135,7 @@ async function checkImport(t: TestContext, { url, from, idOf }: Source): Promise
   }
 }
 
-/** The texts are embedded here, and found by their words. */
+/** Imports with the server's own embedder, and asserts that searches find the texts. */
 async function checkEmbedded(server: TestServer, url: string, from: string): Promise<void> {
   const { code, stderr } = await sheaf(
     server,
@@ -178,7 +181,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** Ended with the test. */
+/** Ends the process with the test. */
 function running(t: TestContext, child: ChildProcess): void {
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,5 +1,5 @@
-// The commands about this machine: a configuration file that the server takes, findings, and a progress bar
-// on a real terminal.
+// The commands about this machine: a configuration file that the server accepts, the findings of its checks, and a
+// progress bar on a real terminal.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

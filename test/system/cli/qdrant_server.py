@@ -1,5 +1,5 @@
-"""Qdrant's HTTP interface as far as an import and its test use it, over the local mode of Qdrant's own Python client:
-bodies are read and answers are written by its models. Prints its address; ends with standard input.
+"""Serves Qdrant's HTTP interface as far as an import and its test use it, over the local mode of Qdrant's own Python
+client: the client's models read the bodies and write the answers. Prints its address; ends with standard input.
 
     python qdrant_server.py
 """

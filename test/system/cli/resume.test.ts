@@ -1,5 +1,5 @@
-// An ingest of NDJSON whose server is killed in the middle: the command says so, and goes on behind what is stored when
-// it is run again.
+// An NDJSON ingest whose server is killed half-way: the command reports it, and continues behind what is stored when it
+// is run again.
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The client as another project gets it: the packed package, a consumer that is compiled against its types and run.
+// The client as another project gets it: the packed package, and a consumer that is compiled against its types and run.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ test('a project that has the package compiles against sheaf/client and runs', as
   const archive = readdirSync(project).find((name) => name.endsWith('.tgz')) as string;
   mkdirSync(join(project, 'node_modules/sheaf'), { recursive: true });
   run('tar', ['-xzf', archive, '-C', 'node_modules/sheaf', '--strip-components=1'], project);
-  // What npm would install beside it: typia's types stand in those of request bodies.
+  // npm would install typia beside the package: the types of request bodies use its types.
   symlinkSync(resolve('node_modules/typia'), join(project, 'node_modules/typia'));
   symlinkSync(resolve('node_modules/@types'), join(project, 'node_modules/@types'));
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');

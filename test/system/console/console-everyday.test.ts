@@ -1,5 +1,5 @@
-// The console on days that are not the first: a server that goes away and comes back, folders of files, collections
-// that are not there, vectors without texts, and every option of a search. In a real Chromium.
+// The console in everyday use: a server that goes away and comes back, folders of files, collections that do not exist,
+// vectors without texts, and every option of a search. In a real Chromium.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -129,7 +129,7 @@ test('a file that the browser may not read is named, and the others are taken', 
 });
 
 test('a server that goes away and comes back: what failed is there again, and events too', { skip }, async (t) => {
-  // Below those that the system gives to others meanwhile.
+  // A port below the range from which the system gives ports to others meanwhile.
   const settings = {
     SHEAF_DATA_DIR: join(tempDirectory(), 'data'),
     SHEAF_SERVER__PORT: String(20_000 + (process.pid % 10_000)),

@@ -1,5 +1,5 @@
-// The console of a server with keys, in a real Chromium: the page comes without one, its calls carry the one that is
-// entered, which is kept in this session alone; and errors say what to do next.
+// The console of a server with keys, in a real Chromium: the page loads without a key, its calls carry the key that the
+// user enters, which is kept for this session only, and errors say what to do next.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM } from '../../kit/chromium.js';

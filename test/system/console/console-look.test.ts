@@ -1,5 +1,5 @@
-// What the console looks like at its edges: long values, narrow pages, an empty server, one that has died, a key that
-// is none, files of all alphabets, keys of the keyboard that are pressed again. In a real Chromium.
+// The console's look in extreme cases: long values, narrow pages, an empty server, a server that has died, an invalid
+// key, file names in all alphabets, keys that are pressed again. In a real Chromium.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM } from '../../kit/chromium.js';
@@ -31,7 +31,7 @@ await server.call('POST', `${DOCS}/documents`, {
   text: Array.from({ length: 9 }, (_, i) => `Chapter ${i} tells of whales. `.repeat(40)).join('\n'),
 });
 
-/** Nothing stands beyond the right edge, of the page or of what scrolls in it. */
+/** By how many pixels the page is wider than its window; 0 where nothing overflows. */
 const overflow = (page: ConsolePage): Promise<unknown> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
@@ -76,7 +76,7 @@ test('on a narrow page a document that is tapped is in sight, and so is the list
   await page.click('.pane a', '✕');
   await page.until(`document.querySelector('.pane') === null`);
   await page.until(inSight('.rows'));
-  // A hit opens its chunk, among neighbours whose texts come later than it does.
+  // A hit opens its chunk among its neighbours, whose texts load later.
   await page.evaluate(`location.hash = '#/default/docs/documents?document=book&chunk=book::chunk_4&q=whales'`);
   await page.until(`document.querySelectorAll('.pane .chunk .text').length === 5`);
   await page.until(inSight('.chunk.chosen'));
@@ -109,7 +109,7 @@ test('keys that lead to the query do so each time', { skip }, async (t) => {
     await page.press(...keys);
     await page.until(hasFocus);
   }
-  // With hits in sight the keys are theirs, until one asks.
+  // Where hits are visible, `j` moves to a hit.
   await page.evaluate(`location.hash = '#/default/docs/search?q=captain'`);
   await page.click('.hit a', 'nemo');
   await page.shows('.pane .chunk');
@@ -121,7 +121,7 @@ test('keys that lead to the query do so each time', { skip }, async (t) => {
 
 test('the charts of an empty server are of the last minutes', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/nobody`);
-  // The words on a canvas are known to who draws them.
+  // A canvas does not reveal its text, so the test records what is drawn on it.
   const listening = `window.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText;
     CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.push(text); return draw.call(this, text, ...rest); }`;
   await page.send('Page.addScriptToEvaluateOnNewDocument', { source: listening });
@@ -151,7 +151,7 @@ test('a server that has died is said to be gone, at once where something breaks 
   await fetch(`${url}/v1/collections/default/docs`, { method: 'POST' });
   await page.reload();
   await page.shows('.live');
-  // No timer of the page comes to its end from now on: the mark follows the connection.
+  // From here on no timer of the page fires: the mark must follow the connection.
   await page.evaluate(
     '{ for (let timer = setTimeout(() => 0); timer > 0; timer--) clearTimeout(timer); window.setTimeout = () => 0; }',
   );
@@ -185,7 +185,7 @@ test('a key has its tick from the server alone', { skip }, async (t) => {
     await page.press('Enter');
     await page.shows(selector, words);
     assert.equal((await page.shows('.bar')).includes('✓'), key === 'acme-key');
-    // The key is kept, and judged anew.
+    // The key is kept, and checked again.
     await page.reload();
     await page.shows(selector, words);
     assert.deepEqual(await page.violations(), []);
@@ -213,7 +213,7 @@ test('files of all alphabets are documents of their names', { skip }, async (t) 
     documents.map(({ docid, version }) => `${docid} ${version}`).toSorted(),
     names.map((name) => `${name} 2`).toSorted(),
   );
-  // One that was sent without an id shows its name beside the id that the server has made.
+  // A file that is sent without a document id shows its name beside the id that the server made.
   const form = new FormData();
   form.set('file', new Blob(['A whale.']), 'Кит.txt');
   await server.call('POST', '/v1/collections/default/names/documents', form);

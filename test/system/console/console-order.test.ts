@@ -1,5 +1,5 @@
-// The console where things come in another order than usual: a user who types before the page is painted, keys while it
-// is busy, answers that are late. In a real Chromium, which holds the answers.
+// The console when events come in an unusual order: a user who types before the page is painted, keys while it is busy,
+// answers that are late. In a real Chromium, which holds the answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReindexJob } from '../../../src/api/reindex.js';
@@ -13,7 +13,7 @@ const DOCS = '/v1/collections/default/docs';
 const server = await startTestServer();
 await server.call('POST', `${DOCS}/documents`, { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' });
 
-/** Longer than anything that is done after the page was painted. */
+/** Resolves later than anything that the page does after painting. */
 const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 300)))`;
 
 test('what is typed before a search view is painted stays', { skip }, async (t) => {
@@ -86,7 +86,7 @@ test('a list of collections that a later one has overtaken is not shown', { skip
 test('an error for the client from before a key was entered does not ask for another', { skip }, async (t) => {
   const closed = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
   const page = await openConsole(t, `${closed.url}/ui`);
-  // The first page has its error: what is held is of the second.
+  // The first page has received its error: the requests that are held now belong to the second page.
   await page.until(
     `performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/collections/default'))`,
   );
@@ -150,7 +150,8 @@ test('a long list that comes anew while its end is in sight goes on', { skip }, 
   await page.until(`{ ${toTheEnd} /1,.00 documents, more below/.test(document.body.innerText) }`);
   await page.evaluate(SETTLED);
   const letThrough = await page.hold('*/documents?*', 'Response');
-  // Its event has the list loaded again, and the end comes into sight before that has come.
+  // The event of this document makes the list reload, and the end of the list becomes visible before the reload has
+  // come.
   await server.call('POST', '/v1/collections/default/long/documents', { docid: 'last', text: 'the last' });
   await letThrough.arrived(0);
   await page.evaluate(`${toTheEnd} ${SETTLED}`);

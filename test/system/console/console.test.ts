@@ -1,6 +1,6 @@
 // The console in a real Chromium, as a user goes through it: the demo, searching, documents, uploads, the query log,
-// jobs, the map, live figures, the keyboard. After each view axe-core looks at the page, light and dark; screenshots go
-// to a temporary folder.
+// jobs, the map, live figures, the keyboard. axe-core checks each view in light and dark; screenshots go to a temporary
+// folder.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ assert.equal(
   0,
 );
 
-/** axe in light and dark, with a picture of each. */
+/** Runs axe-core in light and dark, with a screenshot of each. */
 async function inspect(page: ConsolePage, name: string): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
     await page.dress(scheme);
@@ -28,7 +28,10 @@ async function inspect(page: ConsolePage, name: string): Promise<void> {
   await page.dress('light');
 }
 
-/** Nothing from elsewhere, and nothing that the browser complains about but errors for the client that are expected. */
+/**
+ * Asserts that the page requested nothing from other servers, and that the browser complained only about expected
+ * client errors.
+ */
 function assertClean(page: ConsolePage, expected?: RegExp): void {
   assert.deepEqual(
     page.complaints.filter((complaint) => expected?.test(complaint) !== true),

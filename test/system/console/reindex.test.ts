@@ -1,5 +1,5 @@
-// A reindex job seen and steered in the console, in a real Chromium, with a second embedder that is held up: running,
-// paused, resumed, its gate's verdict, and back to the space before.
+// A reindex job that is watched and steered in the console, in a real Chromium, with a second embedder that is held up:
+// running, paused, resumed, the verdict of its quality gate, and the return to the previous vector space.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM } from '../../kit/chromium.js';

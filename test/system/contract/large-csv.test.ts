@@ -1,4 +1,4 @@
-// Tables of tens of thousands of rows over a real socket.
+// Ingests of tables with tens of thousands of rows over a real socket.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// A model folder by configuration, over a real socket: what it becomes, and that its vectors rank by meaning.
+// A model folder that the configuration names, over a real socket: the embedder that it becomes, and that its vectors
+// rank by meaning.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// Writes without a pause beside reindex jobs: whatever is written in whatever order, both spaces end alike.
+// Continuous writes during reindex jobs: whatever is written in whatever order, the collection ends with the
+// acknowledged documents in both vector spaces.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -20,7 +21,7 @@ test('documents that are put without a pause while spaces are switched: every on
     }
   };
   const writing = [0, 1, 2, 3].map(write);
-  // More rounds where the machine is so slow that there were few writes beside the jobs.
+  // A slow machine makes few writes during a job, so there are more rounds until enough were made.
   for (let round = 0; round < 4 || !Object.values(acknowledged).some((version) => version > 3); round++) {
     const { json: job } = await start(server, round % 2 === 0 ? undefined : { embedder_type: 'builtin' });
     await jobUntil(server, job.job_id, status('succeeded'));
@@ -35,7 +36,7 @@ test('documents that are put without a pause while spaces are switched: every on
   assert.deepEqual(server.faults, []);
 });
 
-/** Writes until `isOver`; the model has the version of each document that is there, as far as it is acknowledged. */
+/** Writes until `isOver`. The model holds the acknowledged version of each document that exists. */
 async function writeAtRandom(
   { call }: TestServer,
   prng: Prng,

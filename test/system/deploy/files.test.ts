@@ -1,5 +1,5 @@
-// What scripts/deploy has, as far as it can be checked without installing it: the rules by promtool, the unit by
-// systemd, the rest against the project that it is for.
+// The files of scripts/deploy, as far as they can be checked without installing them: the rules by promtool, the unit
+// by systemd, the rest against the project that they belong to.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -127,7 +127,7 @@ test('systemd takes the unit, and finds little that it could do to the rest of t
   skip: !existsSync(SYSTEMD_ANALYZE) && 'no systemd here: apt-get install systemd',
 }, () => {
   const unit = join(tempDirectory(), 'sheaf.service');
-  // The paths are those of the machine that it is for.
+  // The unit names paths of the machine that it is for.
   writeFileSync(unit, read('sheaf.service').replace('/usr/bin/node /opt', '/bin/true /opt'));
   const verified = spawnSync(SYSTEMD_ANALYZE, ['verify', unit], { encoding: 'utf8' });
   assert.deepEqual(
@@ -137,7 +137,7 @@ test('systemd takes the unit, and finds little that it could do to the rest of t
   const { stdout, status, stderr } = spawnSync(SYSTEMD_ANALYZE, ['security', '--offline=true', '--no-pager', unit], {
     encoding: 'utf8',
   });
-  // Before version 250 there is no `--offline`.
+  // systemd before version 250 has no `--offline`.
   if (status !== 0 && stderr.includes('unrecognized option')) return;
   const exposure = Number(/Overall exposure level for sheaf\.service: ([\d.]+)/.exec(stdout)?.[1]);
   assert.ok(exposure <= 2, stdout);

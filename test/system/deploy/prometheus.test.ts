@@ -1,5 +1,5 @@
-// A real Prometheus reads a real server that is at work: its rules are evaluated without a fault, none of its alerts
-// fires, and every query of the dashboard has data.
+// A real Prometheus scrapes a busy server: its rules are evaluated without errors, none of its alerts fires, and every
+// query of the dashboard has data.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startOpenAiServer } from '../../kit/openai-server.js';
@@ -23,10 +23,7 @@ async function startServer(t: TestContext): Promise<TestServer> {
   return { ...server, call: (method, path, body) => server.call(method, path, body, headers) };
 }
 
-/**
- * Writes and searches by both embedders, in two modes, with an error now and then, until the test has seen what it
- * looks for.
- */
+/** Writes and searches with both embedders, in two modes, with an error now and then, until the test ends. */
 function work(t: TestContext, { call }: TestServer): void {
   let isOver = false;
   const loop = async (): Promise<void> => {
@@ -49,7 +46,7 @@ function work(t: TestContext, { call }: TestServer): void {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
-  // The server may stop before the loop.
+  // The server may stop before the loop does.
   const done = loop().catch(() => undefined);
   t.after(() => ((isOver = true), done));
 }
@@ -63,7 +60,7 @@ test('Prometheus scrapes, evaluates and finds what the dashboard asks for', {
     ['far', 'far'],
   ] as const) {
     assert.equal((await server.call('POST', `/v1/collections/acme/${name}`, { embedder })).status, 201, name);
-    // Enough of them that one check of a search tells its recall: on a busy machine there are few.
+    // So many documents that checking a single search already gives a recall: a busy machine checks few.
     const documents = Array.from({ length: 60 }, (_, n) => ({ docid: `s${n}`, text: `wind, waves and number ${n}` }));
     assert.equal(
       (await server.call('POST', `/v1/collections/acme/${name}/documents:batch`, { documents })).json.succeeded,
@@ -114,7 +111,7 @@ test('Prometheus scrapes, evaluates and finds what the dashboard asks for', {
   await t.test('every query of the dashboard has data', async () => {
     const queries = dashboardQueries('10s');
     assert.ok(queries.length > 30);
-    // So few chunks are scanned exactly; writes may come between a search and its check.
+    // So few chunks are scanned exactly. A write may come between a search and its check, so recall may be below 1.
     await until(
       async () => (await prometheus.query('sheaf_recall_at_k > 0.5')).length > 0,
       'no recall of more than a half is measured',

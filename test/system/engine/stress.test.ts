@@ -1,5 +1,5 @@
-// Readers beside a writer, a few seconds of what node dist/load/main.js soak stress does for as long as one likes: no answer that
-// could not be, no reader or owner that fails, whichever of them are killed.
+// Readers beside a writer, a few seconds of what `node dist/load/main.js soak stress` does for longer: no impossible
+// answer, and no reader or owner that fails, whichever of them are killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runStress } from '../../../load/stress/run.js';

@@ -1,6 +1,6 @@
-// An archive process opens the stores of a server that goes on to write. LMDB 0.9.70, which node-lmdb 0.10.1 has in it,
-// sets the number of the last commit back then to what it was when the opening began (ITS#9496), so that the next
-// commit would be made on the one before: an acknowledged write would be gone.
+// An archive process opens the stores of a server that continues to write. When LMDB 0.9.70 (in node-lmdb 0.10.1) opens
+// an environment, it resets the number of the last commit to what it was when the opening began (ITS#9496). The
+// server's next commit would then be based on the one before: an acknowledged write would be lost.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,10 @@ import { ask, docids, DOCS, killed, put } from '../../kit/faulty-server.js';
 import { startServe } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-/** Whoever maps a file of LMDB that he may only read has read its last commit, makes a mark, and takes a while. */
+/**
+ * A preloaded library: a process that maps an LMDB file read-only has read the last commit; it then creates a marker
+ * file and waits for a while.
+ */
 const SLOW_MAP = `
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// The disk fails while checkpoints are written and read, and bits flip in their files: they are a cache, so nothing is
-// lost, nothing wrong is served, and whoever asks is told. Over the fault layer (load/fault), and by `sheaf check`
-// of a stopped server.
+// Disk errors while checkpoints are written and read, and bits that flip in their files. Checkpoints are a cache, so
+// nothing is lost, nothing wrong is served, and the operator is told. Runs over the fault layer (load/fault), and with
+// `sheaf check` on a stopped server.
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 
-/** Enough for a graph, and so for a checkpoint. */
+/** Enough rows for a graph, and so for a checkpoint. */
 const ROWS = 4600;
 const DIM = 16;
 const SETTINGS = {
@@ -46,7 +46,7 @@ async function assertServes(url: string, label: string): Promise<void> {
   assert.equal((await ask({ url }, 'GET', `${DOCS}/detail`)).json.doc_count, ROWS, label);
 }
 
-/** Changes something again and again until the server has told so once more. */
+/** Writes until the server has logged the message once more. */
 async function untilReported(run: Run, message: string): Promise<void> {
   const count = (): number => run.output().split(message).length;
   const before = count();

@@ -1,5 +1,5 @@
-// A server that writes checkpoints, stopped and killed at random moments in the midst of writes: after each start every
-// acknowledged write is found, no other one is, and exact searches agree with brute force.
+// A server that writes checkpoints is stopped and killed at random moments during writes. After each start every
+// acknowledged write is found, no other is, and exact searches agree with brute force.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 
 const DIM = 16;
-/** Enough that both shards have a graph. */
+/** Enough documents for both shards to have a graph. */
 const DOCUMENTS = 10_000;
 const ROUNDS = 6;
 const BATCH = 100;
@@ -21,7 +21,7 @@ const COLLECTION = '/v1/collections/t/c';
 
 class Life {
   readonly acknowledged = new Map<string, number[]>();
-  /** Of the write that was not answered. */
+  /** Writes that were not answered: they may or may not have been applied. */
   doubtful = new Map<string, number[] | undefined>();
   url = '';
 
@@ -64,7 +64,10 @@ class Life {
     }
   }
 
-  /** What was doubtful is made certain; then everything is as it was acknowledged. */
+  /**
+   * Resolves the doubtful writes by removing their documents, and asserts that everything else is as it was
+   * acknowledged.
+   */
   async check(label: string): Promise<void> {
     for (const docid of [...this.doubtful.keys()]) await this.remove(docid);
     const { json } = await this.call('GET', `${COLLECTION}/detail`);
@@ -94,7 +97,7 @@ function start(dataDir: string): ServeProcess {
   });
 }
 
-/** Ends it in the midst of writes. */
+/** Ends the server during writes. */
 async function end({ child }: ServeProcess, life: Life, signal: NodeJS.Signals, afterMs: number): Promise<void> {
   const gone = life.churn().catch(() => {});
   await sleep(afterMs);
@@ -119,7 +122,7 @@ test('every acknowledged write is there after kill -9 and after SIGTERM, whateve
     await life.check(`round ${round}`);
     assert.ok(!/"level":50/.test(server.output()), server.output());
   }
-  // On a slow machine no life may have been long enough for one; a change, and it is written.
+  // On a slow machine no run may have been long enough for a checkpoint; after one more change the server writes it.
   await life.put(0);
   await until(() => existsSync(join(dataDir, 'checkpoints', 'shard-0', 'manifest.json')), server.output);
   server.child.kill('SIGTERM');

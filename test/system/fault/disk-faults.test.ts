@@ -1,7 +1,7 @@
-// The disk fails under a running server: full, errors of writes and of syncs, short reads, read-only. Over the fault
-// layer (load/fault), which makes the calls fail as a kernel would. Nothing that was acknowledged is lost, nothing
-// that was not synced is acknowledged, reads go on, and it heals by itself. Uploads and restores: restore-faults.
-// Checkpoints: checkpoint-faults. A real remount: read-only-remount.
+// Disk errors under a running server: a full disk, errors of writes and syncs, short reads, read-only files. The fault
+// layer (load/fault) makes calls fail as a kernel would. Nothing acknowledged is lost, nothing that was not synced is
+// acknowledged, reads continue, and the server recovers by itself. restore-faults covers uploads and restores,
+// checkpoint-faults checkpoints, and read-only-remount a real remount.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Fault, FaultKind } from '../../../load/fault/fault-layer.js';
@@ -20,8 +20,8 @@ import { untilReady } from '../../kit/process.js';
 import { until } from '../../kit/until.js';
 
 /**
- * A server with two documents; a fault; writes are refused with `code`, reads go on; the fault ends, and writes are
- * taken again.
+ * Starts a server with two documents and sets a fault: writes are rejected with `code` while reads continue. The fault
+ * ends, and writes succeed again.
  */
 async function failAndHeal(kind: FaultKind, fault: Fault, code: string): Promise<void> {
   const run = await startOverFaults();
@@ -72,7 +72,7 @@ test('I/O error on the last write of a commit: the worker ends itself, and what 
 }, async () => {
   const run = await startOverFaults();
   for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
-  // The sync of the pages passes, the write of the meta page, which is synced too, does not.
+  // The sync of the data pages succeeds; the write of the meta page, which is synced too, fails.
   run.faults.set('sync', { name: 'shard-', error: 'EIO', skip: 1, times: 1 });
   const { status } = await put(run, 'C');
   assert.equal(status, 503);

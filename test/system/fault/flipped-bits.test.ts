@@ -1,4 +1,4 @@
-// A bit flips in what a stopped server has on the disk. Whatever it hits: it is found before it is served, only its
+// A bit flips in the files of a stopped server. Whatever it hits: the damage is found before it is served, only its
 // collection is out of service, `sheaf check` names it, and `sheaf repair` mends it or names what is lost.
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const SETTINGS = { SHEAF_STORAGE__PARTITIONS: '1' };
 const DOCUMENTS = 8;
 const original = await makeDirectory();
 
-/** Two collections of one tenant; the first one made has the id 1. */
+/** Makes a data directory with two collections of one tenant; the one that is created first has the id 1. */
 async function makeDirectory(): Promise<string> {
   const dataDir = join(tempDirectory(), 'data');
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
@@ -51,7 +51,7 @@ async function lines(findings: AsyncIterable<Parameters<typeof findingLine>[0]>)
   return all;
 }
 
-/** All that a client can read of a collection; true where it was refused as damaged. */
+/** Reads everything that a client can read of a collection; true where any of it was rejected as damaged. */
 async function isRefused({ call }: TestServer, name: string): Promise<boolean> {
   const base = `/v1/collections/acme/${name}`;
   let refused = false;

@@ -1,7 +1,8 @@
-// What the existing server of this interface is known to lose, by crashes and restarts, each by name. Elsewhere: a
-// reindex blocks nobody, a second request does not hang, an interrupted job goes on by itself, writes do not make it
-// fail, and a failed one blocks no other (contract/reindex, contract/reindex-writes, fault/reindex-kill); a second
-// archive right after the first (archive/collection); one that lacks damaged collections says so (archive/damaged).
+// Data losses that the existing server of this API is known to have after crashes and restarts, each by name. Other
+// tests cover its other faults: a reindex blocks nobody, a second request does not hang, an interrupted job continues
+// by itself, writes do not make it fail, and a failed one blocks no other (contract/reindex, contract/reindex-writes,
+// fault/reindex-kill); a second archive right after the first (archive/collection); an archive that lacks damaged
+// collections says so (archive/damaged).
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -15,7 +16,9 @@ import { tempDirectory } from '../../kit/temp.js';
 
 const textOf = (version: number): string => `in version ${version} `.repeat(200);
 
-/** Of a document of several chunks: its version, where all that is read and found of it is of one. */
+/**
+ * The version of a document of several chunks, after asserting that all that is read and found of it has this version.
+ */
 async function wholeVersion(server: { url: string }, docid: string): Promise<number> {
   const { status, json } = await ask(server, 'GET', `${DOCS}/documents/${docid}`);
   assert.equal(status, 200, JSON.stringify(json));
@@ -39,8 +42,8 @@ async function put(server: { url: string }, base: string, version: number): Prom
 }
 
 /**
- * A document in two versions; the process is killed in the commit of a third, at its first sync or behind its last
- * write.
+ * A document in two versions, on a server whose process is killed while it commits a third: at the first sync of the
+ * commit, or after its last write.
  */
 async function killedInCommit(skipped: number): Promise<Run> {
   const run = await startOverFaults();
@@ -70,13 +73,16 @@ test('a kill before the commit of a replacement: the document is there whole, in
 }, async () => {
   const { dataDir } = await killedInCommit(0);
   const again = await startOverFaults({ dataDir });
-  // The pages had been written, and no power was cut: only the meta page makes them a commit.
+  // The pages were written and the power stayed on, but only the meta page makes them a commit.
   assert.equal(await wholeVersion(again, 'D'), 2);
   await put(again, DOCS, 3);
   await killed(again);
 });
 
-/** Settings of a server whose embedder is an endpoint that counts, and can be held up. */
+/**
+ * An embedder behind an endpoint that counts its calls and can be held up, and settings of a server that uses it by
+ * default.
+ */
 async function remote(t: TestContext): Promise<Far> {
   const { env, ...far } = await startFar(t);
   return { ...far, env: { ...env, SHEAF_DATA_DIR: join(tempDirectory(), 'data'), SHEAF_EMBEDDER__DEFAULT: 'far' } };

@@ -1,4 +1,4 @@
-// The query log when its worker stands still, dies, or the server starts again: searches are untouched, entries are
+// The query log when its worker blocks or dies, or when the server restarts: searches are not affected, and entries are
 // kept.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

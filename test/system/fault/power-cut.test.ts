@@ -1,5 +1,5 @@
-// The layer that makes power cuts: what was synced is there after each, and where nothing is synced, it shows. So a cut
-// that loses nothing tells something.
+// The fault layer's power cuts: what was synced is there after each of them, and where nothing is synced, data is
+// missing. So a server that loses nothing in a power cut proves something.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const skip = shim === undefined ? 'there is no C compiler' : false;
 const CUTS = 30;
 const lmdb = new URL('../../../src/storage/lmdb.js', import.meta.url).href;
 
-/** Commits one number after the other, with some bulk, and tells each when it is committed. */
+/** A program that commits one number after the other, with some bulk, and prints each when it is committed. */
 const WRITER = `
   const { Environment } = await import(${JSON.stringify(lmdb)});
   const env = Environment.open(process.argv[1] + '/shard-0', ['t'], false);
@@ -33,7 +33,7 @@ const WRITER = `
     process.stdout.write(n + '\\n');
   }`;
 
-/** A directory with the journal of a writer that was killed, and the last commit it told of. */
+/** A directory with the journal of a writer that was killed, and the last commit that it printed. */
 async function killedWriter(): Promise<{ data: string; journal: string; told: number }> {
   const folder = tempDirectory();
   const [data, journal] = [join(folder, 'data'), join(folder, 'journal')];
@@ -51,7 +51,7 @@ async function killedWriter(): Promise<{ data: string; journal: string; told: nu
   return { data, journal, told };
 }
 
-/** The number that is found after a cut; undefined where anything is damaged. */
+/** The number that is found after a power cut; undefined where anything is damaged. */
 function numberIn(directory: string): number | undefined {
   const checksum = new Checksum('shard-0', 't');
   let found: number | undefined;
@@ -79,7 +79,10 @@ async function afterCuts(heedsSyncs: boolean): Promise<{ found: (number | undefi
   return { found, told };
 }
 
-/** Syncs a directory, closes it, and writes to a socket, which gets the number that the directory had. */
+/**
+ * A program that syncs a directory, closes it, and writes to a socket, which gets the file descriptor that the
+ * directory had.
+ */
 const SYNC_AND_TALK = `
   const { openSync, fsyncSync, closeSync } = await import('node:fs');
   const { connect, createServer } = await import('node:net');

@@ -1,6 +1,6 @@
-// A file system that turns read-only under a running server, as one does after an error of its disk: a real one, of a
-// file, mounted through a loop device. Wants root, mount and mkfs.ext4; elsewhere it is skipped by name, and
-// disk-faults has the same by the fault layer.
+// A file system that turns read-only under a running server, as one does after a disk error: a real one, in a file that
+// is mounted through a loop device. The test needs root, mount and mkfs.ext4, and is skipped elsewhere; disk-faults
+// tests the same over the fault layer.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
@@ -36,9 +36,10 @@ class Disk {
     return run('mount', '-o', 'loop', this.image, this.folder);
   }
 
-  /** What ext4 does of itself where its journal cannot be written: files stay open, and nothing more is written. */
+  /** Does what ext4 does by itself when it cannot write its journal: files stay open, and nothing more is written. */
   turnReadOnly(): void {
-    // Pages that are mapped to be written are clean then, and have to be asked for again.
+    // After a sync, pages that are mapped for writing are clean, so that the next write to one has to ask the file
+    // system.
     run('sync', '-f', this.folder);
     assert.ok(run('mount', '-o', 'remount,abort', this.folder), 'the mount turns read-only');
   }

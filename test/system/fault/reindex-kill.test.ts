@@ -1,5 +1,6 @@
-// Reindex jobs under `kill -9`: the server is a process of its own, killed again and again while a job runs and
-// documents are written. Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
+// Reindex jobs under `kill -9`: the server runs in a separate process, which is killed repeatedly while a job runs and
+// documents are written. Nothing acknowledged is lost, no document is in only one vector space, and the job continues
+// by itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,12 +16,12 @@ const DOCUMENTS = 1500;
 const BATCH = 500;
 const KILLS = 4;
 /**
- * Calls of the embedder that are answered in a life. The job alone wants more of them than all lives that are ended
- * have.
+ * How many embedder calls are answered before a kill. The job alone needs more calls than all killed processes together
+ * get.
  */
 const ANSWERED = 2;
 const SEED = 7;
-/** Some pages of documents. */
+/** Makes the documents fill several pages. */
 const PADDING = 'and so on '.repeat(80);
 
 interface Process {
@@ -36,8 +37,8 @@ async function startProcess(env: Record<string, string>): Promise<Process> {
 }
 
 /**
- * What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may
- * be either.
+ * What has been acknowledged: text and version of each document; null for a removed one. A write that was in flight at
+ * a kill may or may not have been applied.
  */
 class Model {
   readonly texts = new Map<string, string | null>();
@@ -73,7 +74,7 @@ class Model {
 }
 
 test('a job that is killed again and again ends, and every acknowledged write is in the new space', async (t) => {
-  // The server is killed while another call waits.
+  // The server is killed while a further call waits.
   let budget = ANSWERED;
   const far: Far = await startFar(t, { fail: async () => void (budget-- > 0 || (await far.gate.pass())) });
   const { gate } = far;

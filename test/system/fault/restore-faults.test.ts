@@ -1,6 +1,6 @@
-// The disk fails while an archive is uploaded, read or restored: it is refused with a code, nothing is changed, nothing
-// is left behind, reads go on, and the same restore succeeds when the disk is well again. Over the fault layer
-// (load/fault).
+// Disk errors while an archive is uploaded, read or restored: the request is rejected with a code, nothing is changed,
+// nothing is left behind, reads continue, and the same restore succeeds once the disk works again. Runs over the fault
+// layer (load/fault).
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,12 +22,12 @@ import { fileForm, startTestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
 const DOCUMENTS = 300;
-/** Of the folder of uploads: not of the system's temporary one, which is above it. */
+/** Part of the path of uploaded files; other files of the system's temporary folder do not have it. */
 const UPLOADS = 'data/sheaf-tmp/';
 
 let archived: Promise<Uint8Array> | undefined;
 
-/** Made once: of a server whose disk is well. */
+/** An archive that a server without faults made, once for all tests. */
 async function makeArchive(): Promise<Uint8Array> {
   const run = await startTestServer();
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({
@@ -40,7 +40,7 @@ async function makeArchive(): Promise<Uint8Array> {
   return archive;
 }
 
-/** Another collection than the archive has. */
+/** A server whose collection differs from the archive's, and the archive. */
 async function prepared(): Promise<{ run: Run; archive: Uint8Array }> {
   const [run, archive] = await Promise.all([startOverFaults(), (archived ??= makeArchive())]);
   for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
@@ -61,14 +61,14 @@ async function assertUnchanged(run: Run): Promise<void> {
     [200, 200, 200],
   );
   const uploads = (): string[] => readdirSync(join(run.dataDir, 'sheaf-tmp'));
-  // It goes while the answer is on its way.
+  // The upload is removed while the answer is being sent.
   await until(
     () => uploads().length === 0,
     () => `of the upload is left: ${uploads().join()}`,
   );
 }
 
-/** Restores until it succeeds: a shard that could not write opens anew first. */
+/** Restores until it succeeds: a shard that could not write is opened again first. */
 async function untilRestored(run: Run, archive: Uint8Array): Promise<void> {
   const isRestored = async (): Promise<boolean> => {
     const { status, json } = await restored(run, archive);
@@ -167,7 +167,7 @@ test('a kill between the switch of a restore and its logged searches: they come 
   await killed(source);
   const run = await startOverFaults();
   assert.equal((await put(run, 'NEW')).status, 201);
-  // Two of the commit that holds them, then the first of the one that releases them.
+  // Two syncs of the commit that holds the entries, then the first of the commit that releases them.
   run.faults.set('sync', { name: 'query-log', dies: true, skip: 2 });
   await assert.rejects(restored(run, archive));
   await run.ended;

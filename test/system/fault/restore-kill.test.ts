@@ -1,5 +1,5 @@
-// kill -9 in the midst of a restore: after the restart there is the old collection or the new one, whole, and nothing
-// of what was staged.
+// kill -9 during a restore: after the restart there is the old collection or the new one, complete, and nothing of the
+// shadow collection.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

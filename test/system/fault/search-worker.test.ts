@@ -1,5 +1,6 @@
-// Search workers read what owners write, side by side: documents are seen whole, old or new, what is acknowledged is
-// found or gone in the next search, and neither kind of worker's death harms more than what it was doing.
+// Search workers read what shard workers write, concurrently: documents are seen completely in the old or the new
+// version, an acknowledged write is visible to the next search, and the death of either kind of worker harms only what
+// it was doing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -10,10 +11,10 @@ const SHARDS = 2;
 const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_THREADS: '3' });
 const { call } = server;
 
-/** Chunks of a document in its version. */
+/** The number of chunks of a document in this version. */
 const chunksOf = (version: number): number => 2 + (version % 3);
 
-/** A document with so many chunks; each version has another number of them. */
+/** A document with that many chunks; consecutive versions differ in the number. */
 const documentOf = (docid: string, version: number): object => ({
   docid,
   text: `version ${version} of the ${docid} `.padEnd(100, 'x ').repeat(chunksOf(version)),
@@ -25,7 +26,7 @@ interface Seen {
   chunks: number;
 }
 
-/** What a search shows of each document; each in one version. */
+/** What a search shows of each document; asserts that each is in one version. */
 function documentsIn(
   matches: readonly { meta: { docid: string; version: number } }[],
   label: string,
@@ -46,7 +47,7 @@ function assertWhole(seen: ReadonlyMap<string, Seen>, label: string): void {
     assert.equal(chunks, chunksOf(version), `${docid} in version ${version}, ${label}`);
 }
 
-/** Puts and deletes documents without a pause until told to stop, and looks each time for what was acknowledged. */
+/** Puts and deletes documents without a pause until told to stop, and after each looks for what was acknowledged. */
 async function writeAndLook(base: string, writer: number, running: () => boolean): Promise<void> {
   const prng = createPrng(writer);
   for (let version = 1; running(); version++) {
@@ -84,7 +85,7 @@ async function searchAll(base: string, running: () => boolean, answered: () => v
   }
 }
 
-/** Writers and searchers side by side while `trouble` is made, and until so many searches have been answered. */
+/** Runs writers and searchers concurrently while `trouble` happens, and until this many searches have been answered. */
 async function sideBySide(base: string, answersMin: number, trouble: () => Promise<void>): Promise<void> {
   let isRunning = true;
   let answers = 0;

@@ -1,4 +1,4 @@
-// Shard workers that are killed again and again under writes and searches.
+// Shard workers that are killed repeatedly under writes and searches.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +42,7 @@ test('killed again and again under writes and searches: nothing acknowledged is 
   };
   const work = [writer(0), writer(1), writer(2), searcher()];
   for (let kill = 0; kill < 12; kill++) {
-    // However slow the machine is, there are writes between two deaths.
+    // There are writes between two deaths, however slow the machine is.
     const before = acknowledgments;
     await sleep(100 + prng.int(150));
     while (acknowledgments < before + 3) await sleep(5);

@@ -1,5 +1,5 @@
-// Tests over sockets that wait as long as clients, handlers and the HTTP library itself do: who stands still is cut off,
-// and nobody for a standstill of the server's own.
+// Connections on which nothing happens, over sockets, for as long as real clients, handlers and the HTTP library wait:
+// a stalled client is cut off, but not for a stall of the server's own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, gate, measure, ok, route, startProbe } from '../../kit/http/probe-server.js';
@@ -14,7 +14,7 @@ test('nobody is cut off for the time in which the server itself stood still', as
   await eventually(() => entered);
   other.request('GET', '/health');
   await other.reply();
-  // While sockets are looked at: clocks are next.
+  // The event loop is busy while these bytes arrive. It handles sockets before timers, so they arrive in time.
   client.send('x'.repeat(2000));
   for (const untilMs = performance.now() + 3000; performance.now() < untilMs; );
   assert.equal(jsonOf(await client.reply()).bytes, 4000);
@@ -22,7 +22,7 @@ test('nobody is cut off for the time in which the server itself stood still', as
 
 test('a body that came while the socket was held back gives its handler as long as any other', async (t) => {
   const late = route('POST', '/late', async (request) => {
-    // Longer than three megabytes take to be here, and then longer than the library waits for a body: 10 to 12 s.
+    // First longer than three megabytes take to arrive, then longer than the HTTP library waits for a body: 10 to 12 s.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const measured = await measure(request);
     await new Promise((resolve) => setTimeout(resolve, 15_000));

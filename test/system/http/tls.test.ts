@@ -44,7 +44,7 @@ function makeFiles(): Files {
   return { certFile, keyFile };
 }
 
-/** One request that trusts this certificate alone. */
+/** Sends one request that trusts only this certificate. */
 async function call(
   url: string,
   certFile: string,
@@ -71,7 +71,7 @@ test('requests, large replies, streams and lines over TLS', { skip }, async (t) 
   const pieces = async function* (): AsyncGenerator<Buffer> {
     for (let at = 0; at < big.length; at += 300_000) yield big.subarray(at, at + 300_000);
   };
-  // A piece of a body is good until the next is asked for, and a reply gathers several.
+  // A piece of a body is valid only until the next one is requested, and the reply gathers several, so they are copied.
   const copies = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
     for await (const piece of body) yield Buffer.from(piece);
   };

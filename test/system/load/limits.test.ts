@@ -1,5 +1,5 @@
-// What limits a load: which of all that was busy is named, what its samples say, and a small run of the suite whose
-// server is sampled.
+// What limits a load: which of the busy resources is named, what its samples say, and a small run of the suite with a
+// sampled server.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { LIMITS_TITLE, type Observed, limitOf, timesOf, usersOf } from '../../..
 import { readReport } from '../../../load/suite/render.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-/** Ten seconds on two cores. */
+/** An observation of ten seconds on two cores. */
 const seen = (over: Partial<Observed>): Observed => ({
   name: 'a load',
   seconds: 10,

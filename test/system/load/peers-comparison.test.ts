@@ -1,4 +1,4 @@
-// The comparison of databases itself, in small: each of its loads against the real Sheaf and a stand-in.
+// A small run of the comparison of databases: each of its loads against the real Sheaf and a stand-in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runPeers } from '../../../load/suite/peers/compare.js';

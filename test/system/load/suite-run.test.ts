@@ -1,5 +1,5 @@
-// The load suite as its user runs it: a workload of one's own against a real server, which leaves three files; the
-// list; what is refused.
+// The load suite as a user runs it: a workload file of the user's own against a real server, which leaves three files;
+// the list of workloads; what is rejected.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -107,7 +107,7 @@ test('a workload that fails leaves nothing on a server that is there either', as
   const server = await startTestServer();
   const folder = tempDirectory();
   const file = join(folder, 'failing.yaml');
-  // No search takes so many; recall is measured last, and what comes before it but the filling can be left out.
+  // No search accepts so large a k. Recall is measured last, and of the steps before only the filling is needed.
   const filled = WORKLOAD.replace(/open_loop:[^]*(?=recall:)/, '');
   writeFileSync(file, filled.replace('queries: 5, k: 3', 'queries: 5, k: 9000000'));
   const { code, text } = await suite('--workload', file, '--tiny', '--url', server.url, '--out', join(folder, 'out'));

@@ -1,5 +1,5 @@
-// Drives the tools of a server's /mcp through LangChain's adapter, with its validation of arguments by their schemas;
-// prints one JSON object for each finding. Arguments: the server's address.
+// Drives the tools of a server's /mcp through LangChain's adapter, which validates arguments by their schemas; prints
+// one JSON object for each finding. Argument: the server's address.
 import { convertToOpenAITool } from '@langchain/core/utils/function_calling';
 import { MultiServerMCPClient } from '@langchain/mcp-adapters';
 

@@ -23,7 +23,7 @@ def text_of(blocks):
 async def main():
     client = MultiServerMCPClient({"sheaf": {"url": f"{ADDRESS}/mcp", "transport": "streamable_http"}})
     tools = {tool.name: tool for tool in await client.get_tools()}
-    # What a model is given: this resolves every reference, and validates nothing away.
+    # The schema as a model receives it: this resolves every reference and drops nothing.
     tell("tools", {name: convert_to_openai_tool(tool)["function"]["parameters"] for name, tool in tools.items()})
 
     async def call(name, **arguments):

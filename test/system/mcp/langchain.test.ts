@@ -1,4 +1,4 @@
-// LangChain's adapters for Python and JavaScript, as their users have them, use every tool of /mcp.
+// LangChain's adapters for Python and JavaScript use every tool of /mcp, as their users would.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { startTestServer } from '../../kit/server.js';
 
 const PYTHON = 'langchain-mcp-adapters==0.3.2';
 const NODE = '@langchain/mcp-adapters@1.1.4';
-/** Not part of dist, so named from the project's folder, where tests run. */
+/** The scripts are not part of dist, so the path starts at the project's folder, where tests run. */
 const SCRIPTS = 'test/system/mcp';
 const INSTALL_TIMEOUT_MS = 180_000;
 const TIMEOUT_MS = 120_000;
@@ -27,7 +27,7 @@ test(`${PYTHON} uses every tool`, { skip: python.skip }, async () => {
 });
 
 test(`${NODE} uses every tool`, { skip: node.skip }, async () => {
-  // Beside its packages: that is where a module looks for them.
+  // Node looks for packages beside the script, so it is copied there.
   const script = join(node.folder, 'langchain.mjs');
   copyFileSync(join(SCRIPTS, 'langchain.mjs'), script);
   await checkFindings(process.execPath, [script]);
@@ -54,7 +54,7 @@ async function checkFindings(command: string, args: readonly string[]): Promise<
   assert.deepEqual(server.faults, []);
 }
 
-/** A folder with this one npm package, made once as `pythonWith` makes its environments. */
+/** A folder with this one npm package, created once, as `pythonWith` creates its environments. */
 function folderWith(requirement: string): { folder: string; skip: string | false } {
   const folder = join('node_modules/.cache/sheaf-tests', requirement.replaceAll(/[^A-Za-z0-9.]+/g, '-'));
   if (existsSync(folder)) return { folder, skip: false };

@@ -1,4 +1,4 @@
-// Lines of the log for requests, as an operator reads them: on standard error of a server in a process of its own.
+// The log lines of requests, as an operator reads them: on standard error of a server in a separate process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spawnServe, untilReady } from '../../kit/process.js';
@@ -6,7 +6,7 @@ import { tempDirectory } from '../../kit/temp.js';
 
 type Line = Record<string, any>;
 
-/** Lines of the given messages, once `requests` have been made and the server has stopped. */
+/** The log lines with the given messages, after `requests` were made and the server has stopped. */
 async function linesOf(env: Record<string, string>, requests: (url: string) => Promise<unknown>): Promise<Line[]> {
   const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...env });
   await requests(await untilReady(server));

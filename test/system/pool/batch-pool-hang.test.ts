@@ -1,11 +1,12 @@
-// The batch pool against a file that hangs: it is ended and refused, others never notice. Real workers.
+// The batch pool with a file that makes its parser hang: the parser is killed and the file rejected, and others do not
+// notice. Uses real workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pdf, pdfText } from '../../kit/extract.js';
 import { faults, file, json, open, slow, textOf } from '../../kit/pools.js';
 
 test('a parser that hangs is ended after the limit; what waits behind it is done, JSON does not wait at all', async () => {
-  // Those behind it have to start a thread and be read within that, on the slowest machine too.
+  // Within this time a new thread has to start and read the requests that wait, on the slowest machine too.
   const pool = open({ timeoutMs: 20_000 });
   let hanging = true;
   const hung = assert

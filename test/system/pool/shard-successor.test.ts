@@ -1,5 +1,5 @@
-// The successor of a shard's worker that died is left alone for longer than a shard that failed waits to be opened
-// again. Real workers; what opening asks of them is replaced.
+// The successor of a shard's worker that died is not ended for an earlier failure: the test waits longer than a failed
+// shard waits before it is opened again. Uses real workers; opening a shard is replaced.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

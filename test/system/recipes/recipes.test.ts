@@ -1,5 +1,5 @@
-// The recipes of docs/guide/agents.md, each run as it stands there, against a real server with keys. The Python ones
-// skip by name where their packages cannot be installed.
+// Runs each recipe of docs/guide/agents.md as it is printed there, against a real server with keys. The Python ones are
+// skipped where their packages cannot be installed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The bundling of the programs: on a small build, whose modules look for what lies beside them, and on the build that
-// these tests are of.
+// The bundles of the programs: of a small build, whose modules look for files beside them, and of the build that these
+// tests belong to.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';

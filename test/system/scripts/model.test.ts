@@ -1,5 +1,5 @@
-// `npm run model` as a user runs it, against a hub on the loopback: a whole download, every way one breaks, and how it
-// goes on.
+// `npm run model` as a user runs it, against a hub on the loopback interface: a complete download, every way in which
+// one fails, and how it resumes.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -81,7 +81,7 @@ class User {
     return out;
   }
 
-  /** Runs what must fail with one line, and returns it. */
+  /** Runs the command, asserts that it fails with one line, and returns the line. */
   async fail(args: string[] = [], env: Record<string, string> = {}): Promise<string> {
     const { status, out } = await this.run(args, env);
     assert.equal(status, 1, out);

@@ -1,6 +1,6 @@
-// The package as somebody installs it who has no checkout: packed, installed into an empty folder without dev
-// dependencies and scripts, then served, filled, searched and stopped by its command line. Skips by name where npm
-// cannot reach a registry.
+// The package as somebody without a checkout installs it: packed, installed into an empty folder without development
+// dependencies and scripts, then served, filled, searched and stopped by its command line. Skipped where npm cannot
+// reach a registry.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ function install(): string | undefined {
   assert.equal(packed.code, 0, packed.out);
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string;
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
-  // What npm's cache has is taken from there: the packages are those that set-up has installed.
+  // npm's cache is preferred: setup has installed the same packages.
   const { code, out } = run(
     'npm',
     [

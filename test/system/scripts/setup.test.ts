@@ -1,5 +1,4 @@
-// The set-up script and the build on a small project: what a fresh clone, a change, a fault and a second terminal make
-// of it.
+// The setup script and the build on a small project: a fresh clone, a change, a failure, and a second terminal.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readlinkSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs';

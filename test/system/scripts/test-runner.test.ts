@@ -1,4 +1,4 @@
-// scripts/test.mjs on a few built tests: which files it runs, what it says of a failure, and its exit code.
+// scripts/test.mjs on a few built tests: which files it runs, how it reports a failure, and its exit code.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeProject } from '../../kit/scripts/fake-project.js';
@@ -49,7 +49,7 @@ test('one file, by its source or a part of its path, and of its tests those with
   for (const path of ['test/unit/store/bad.test.ts', 'dist/test/unit/store/bad.test.js', 'store/bad']) {
     const { status, out } = await run(project, '--one', path, '-t', 'two');
     assert.equal(status, 0, out);
-    // The others are skipped on Node 20, and not even counted on later ones.
+    // The other tests are skipped on Node 20, and not even counted on later versions.
     assert.match(out, /# pass 1\n# fail 0\n/);
   }
   assert.deepEqual(await run(project, '--one', 'test/unit/gone.test.ts'), {

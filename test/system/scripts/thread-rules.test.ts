@@ -1,4 +1,5 @@
-// scripts/thread-rules.mjs on projects of a few files: what breaks a rule that a head states, and that it fails then.
+// scripts/thread-rules.mjs on projects of a few files: which imports break a rule that a file head states, and that the
+// script then fails.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,10 @@ const MAINS = [
   ...['shard', 'search', 'embed', 'batch', 'log'].map((name) => `workers/${name}/worker.ts`),
   'workers/archive/main.ts',
 ];
-/** The files that the script permits to be loaded elsewhere, so that no permission is useless. */
+/**
+ * The files that the script permits other programs to load. They exist, since the script also fails for a permission
+ * that nothing needs.
+ */
 const PERMITTED = ['hnsw/recall-tuner', 'quantization/training', 'memory/arena-image'].map(
   (name) => `src/engine/${name}.ts`,
 );

@@ -1,5 +1,5 @@
-// scripts/words.mjs on a project with a glossary of its own: what it finds in names, comments, messages and pages, and
-// that it fails then.
+// scripts/words.mjs on a project with its own glossary: what it finds in names, comments, messages and pages, and that
+// it then fails.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,10 @@ const GLOSSARY = `# Glossary
 
 const SCRIPT = 'scripts/words.mjs';
 
-/** The script in a project of its own. It fails where a permission is of no use, so the list that it has is emptied. */
+/**
+ * A copy of the script in a new project. The script fails for a permission that nothing needs, so its own list is
+ * replaced.
+ */
 function projectWith(files: Readonly<Record<string, string>>, allowed = ''): string {
   const root = tempDirectory();
   const write = (path: string, text: string): void => {

@@ -1,4 +1,4 @@
-// The public Python client of the existing server of this interface drives this one, every method of it, unchanged.
+// The public Python client of the existing server of this API works with this server: every method of it, unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pythonWith, runPython } from '../../kit/python.js';
@@ -9,7 +9,7 @@ import { tempDirectory } from '../../kit/temp.js';
 
 const REQUIREMENT = 'pavedb-sdk==0.1.6';
 const TENANT_KEY = 'key-of-acme';
-/** Not part of dist, so named from the project's folder, where tests run. */
+/** The script is not part of dist, so the path starts at the project's folder, where tests run. */
 const SCRIPT = 'test/system/sdk/methods.py';
 const TIMEOUT_MS = 480_000;
 

@@ -1,6 +1,6 @@
-// Collections that nobody uses are not in memory: a server that starts has loaded none, tells what there is all the
-// same, answers the first search of each as if they were there, and lets them go after a while. Shown by what the
-// shards' memories hold; the figures are in `load server idle`.
+// Collections that nobody uses are not in memory: a server that starts has loaded none, lists all of them, answers the
+// first search of each as if it were loaded, and evicts it after a while. The test looks at the memory of the shards;
+// `load server idle` measures it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';
@@ -37,7 +37,7 @@ const SEARCHES = [
   { q: 'document', k: 20, content_filter: { op: 'phrase', value: 'number 2' } },
 ];
 
-/** What every search of every collection answers: ids and scores. */
+/** The answers of each search of each collection: ids and scores. */
 async function answers({ call }: TestServer, i: number): Promise<unknown[]> {
   const asked = SEARCHES.map(async (body) => {
     const { status, json } = await call('POST', `${at(i)}/search`, body);

@@ -1,6 +1,6 @@
-// A worker thread that is killed in the middle of a write transaction leaves an environment that its successor can
-// open, with every commit it was told of, and readers that go on. This is the node-lmdb 0.10.1 behaviour that
-// src/storage/lmdb.ts works around.
+// A worker thread that is killed during a write transaction leaves an environment that its successor can open, with every
+// commit that it reported, and readers that continue. This is the behaviour of node-lmdb 0.10.1 that src/storage/lmdb.ts
+// works around.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -40,7 +40,7 @@ test('every commit a killed writer told of is there for the next one', async () 
     worker.on('message', (message: { committed: number }) => (committed = Math.max(committed, message.committed)));
     const before = committed;
     await new Promise((resolve) => setTimeout(resolve, 10 + 7 * round));
-    // However slow the disk is, there are commits between two deaths.
+    // There are commits between two deaths, however slow the disk is.
     await until(() => committed > before + 1, `round ${round}: nothing is committed`);
     await worker.terminate();
   }

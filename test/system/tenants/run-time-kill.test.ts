@@ -1,4 +1,4 @@
-// Tenants and keys made at run time are there after the process was killed.
+// Tenants and keys that were created at run time are there after the process was killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spawnServe, untilReady } from '../../kit/process.js';

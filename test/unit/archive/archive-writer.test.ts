@@ -1,4 +1,4 @@
-// Writing an archive keeps none of the data that has been read for it in memory.
+// The archive writer keeps no part of an archive in memory once the consumer of its output has taken it.
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -30,7 +30,7 @@ function check({ index, naive }: Trimmed, queries: readonly Float32Array[], labe
   }
 }
 
-/** Writes random rows from `from` to `end`. */
+/** Writes a row for each ordinal from `from` to `end`. */
 function write({ index, naive }: Trimmed, from: number, end: number, next: () => Float32Array): void {
   for (let ordinal = from; ordinal < end; ordinal++) {
     const vector = next();

@@ -26,7 +26,7 @@ test('a file is not ended for what others take while it is read', async () => {
     code: 'file_unreadable',
     message: /longer/,
   });
-  // Together the requests have more bytes than the limit plus a thread's own, several times over.
+  // The process allocates more than the limit plus a thread's own memory, several times over.
   const others = [];
   for (let i = 0; i < 24; i++) {
     others.push(Buffer.alloc(32 * 2 ** 20, i + 1));

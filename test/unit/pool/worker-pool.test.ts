@@ -1,5 +1,5 @@
-// A lazy pool starts all its threads with its first task: none before, and none for a task that was cancelled before.
-// Uses real workers.
+// A lazy pool starts all its threads with its first task: none before, and none once the pool has ended. Uses real
+// workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkerPool } from '../../../src/pool/worker-pool.js';

@@ -1,5 +1,5 @@
-// The table of stems, compared with a map, with real hashes and with hashes that collide: what it finds is right, and
-// it reports what it has evicted.
+// The table of stems, compared with a map, with real hashes and with hashes that collide: what it finds is right; an
+// entry that another one has replaced is not found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

@@ -1,4 +1,4 @@
-// Checkpoints of a shard under random operations and restarts, for longer than test/unit does.
+// Checkpoints of a shard under random operations and restarts, with seeds that take too long for test/unit.
 import { test } from 'node:test';
 import { SEEDS } from '../../../kit/engine/arena.js';
 import { writeAndRestart } from '../../../kit/engine/checkpoint-world.js';

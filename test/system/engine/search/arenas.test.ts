@@ -1,4 +1,5 @@
-// A collection that spans several small arenas answers as one that has one large arena, for longer than test/unit does.
+// A collection that spans several small arenas gives the same hits as one in a single large arena, with a seed that
+// takes too long for test/unit.
 import { test } from 'node:test';
 import { spanArenas } from '../../../kit/engine/arenas.js';
 

@@ -1,4 +1,4 @@
-// The reference page: its files, their headers, and what a real browser makes of them.
+// The API reference page: its files, their headers, and how a real browser renders them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM, openPage } from '../../../kit/chromium.js';
