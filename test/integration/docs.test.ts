@@ -1,4 +1,4 @@
-// The documentation is true where a machine can tell: its tables are those of the code, and what it names exists.
+// The documentation is true where a machine can check it: its tables are those of the code, and what it names exists.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';

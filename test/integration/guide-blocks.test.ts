@@ -1,6 +1,6 @@
-// Every code block of the README and of the guide is run: commands by bash, bodies of requests and parts of answers
-// against a server, configurations by the reader of the server's own. A block that something else runs says so behind
-// its language: `run-by=` and a test file, or `not-run=` and a reason. Blocks of a page run in their order.
+// Runs every code block of the README and of the guide: commands by bash, bodies of requests and parts of answers
+// against a server, configurations by the server's own reader. A block that something else runs says so behind its
+// language: `run-by=` and a test file, or `not-run=` and a reason. The blocks of a page run in order.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { tempDirectory } from '../kit/temp.js';
 const COMMAND_TIMEOUT_MS = 120_000;
 const PROGRAM = resolve('dist/src/main.js');
 const home = tempDirectory();
-/** In the form of a model; the texts of the guide name others. */
+/** A folder in the form of a model, which replaces the models that the guide names. */
 const MODEL = join(home, 'model');
 cpSync('test/kit/cross-encoder', MODEL, { recursive: true });
 writeFileSync(join(MODEL, 'config.json'), '{ "hidden_size": 384 }');
@@ -81,7 +81,7 @@ writeFileSync(
 );
 writeFileSync(join(home, 'bin/curl'), '#!/bin/sh\nexec /usr/bin/curl --fail-with-body "$@"\n', { mode: 0o755 });
 
-/** The commands as they stand, but for the address of the server, the place of its data and a long time. */
+/** Runs the commands as printed; only the server's address, the data directory and a long duration are replaced. */
 async function runCommands({ text }: Block): Promise<void> {
   const target = text.includes('ADMIN=') ? guarded : server;
   const script = text
@@ -104,11 +104,11 @@ async function runCommands({ text }: Block): Promise<void> {
 
 type Json = Record<string, unknown>;
 
-/** Which request a body belongs to, or which answer a part of one, by its first field. */
+/** The request that a body belongs to, or the answer that a part belongs to, by its first field. */
 const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
   q: async (body) => {
     const { status, json } = await server.call('POST', '/v1/collections/default/docs/search', body);
-    // No reranker is configured here: what names one gets that far.
+    // No reranker is configured here, so a search with one is rejected at that point.
     if ('rerank' in body) assert.equal(json.code, 'invalid_rerank');
     else assert.equal(status, 200, JSON.stringify(json));
   },
@@ -131,7 +131,7 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
 };
 const answers = new Map<string, Json>();
 
-/** The fields that are shown are fields of the answer. `later`: those that a job has once it runs. */
+/** Asserts that the shown fields are fields of the answer. `later` names fields that a job has only once it runs. */
 function assertHas(answer: Json | undefined, shown: Json, later: readonly string[] = []): void {
   const missing = Object.keys(shown).filter((name) => !later.includes(name) && !(name in (answer ?? {})));
   assert.deepEqual(missing, [], JSON.stringify(answer));
@@ -147,7 +147,7 @@ async function runJson({ text }: Block): Promise<void> {
 async function readYaml({ text }: Block): Promise<void> {
   const [file, keyFile] = [join(home, 'sheaf.yaml'), join(home, 'key')];
   writeFileSync(keyFile, 'key');
-  // A folder in the form of a model, and some key, stand for what the reader has.
+  // The reader's own model folder and key are replaced by a folder in the form of a model and an arbitrary key.
   const filled = text.replaceAll(/<sha256[^>]*>/g, 'a'.repeat(64)).replaceAll(/\.\/models\/[\w.-]+/g, MODEL);
   writeFileSync(
     file,

@@ -1,5 +1,5 @@
-// Archives of a collection over a real socket: out, in as a new one, in place of another, only looked at; with every
-// field and status.
+// Archives of a collection over a real socket: downloaded, restored as a new collection, restored in place of another,
+// and only checked; with every field and status.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -71,7 +71,7 @@ test('restored as a new collection it holds what the first one holds, versions, 
   const before = original;
   const after = (await contentsOf(server, 'acme', 'copy')) as Record<string, any>;
   assert.deepEqual({ ...after, queries: 0 }, { ...before, queries: 0 });
-  // The searches of a copy have ids of their own: an id names one search of a server.
+  // The searches of a copy get new ids, since an id names one search of a server.
   const anonymous = (queries: Record<string, any>[]): unknown => queries.map(({ query_id: _, ...rest }) => rest);
   assert.deepEqual(anonymous(after.queries), anonymous(before.queries));
   assert.equal(new Set([...before.queries, ...after.queries].map(({ query_id }) => query_id)).size, 4);
@@ -103,7 +103,7 @@ test('an archive replaces a collection whole, and the log stays', async () => {
   const { queries } = (await call('GET', `${path}/queries`)).json;
   assert.equal(queries.length, 3);
   assert.equal((await call('GET', `${path}/queries/${own}`)).status, 200);
-  // Again: what came from the archive is there once.
+  // Restored again: what came from the archive is there once.
   assert.equal((await upload(server, 'PUT', `${path}/archive`, archive)).status, 200);
   assert.equal((await call('GET', `${path}/queries`)).json.queries.length, 3);
 });

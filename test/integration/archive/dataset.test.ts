@@ -1,5 +1,5 @@
-// Archives of everything: all tenants, their collections and keys as of one moment; in the place of all that is there;
-// and with damaged collections left out and named.
+// Archives of everything: all tenants, their collections and keys as of one moment; a restore replaces all that is
+// there, and damaged collections are left out and named.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentsOf, download, manifestOf, upload } from '../../kit/archives.js';

@@ -1,5 +1,4 @@
-// Zips that mean harm, or have come to harm: each way by name. Every one is refused with its reason, and changes
-// nothing.
+// Malicious or damaged zip files, each kind by name. Every one is rejected with its reason, and changes nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import JSZip from 'jszip';
@@ -33,7 +32,7 @@ const changed = (change: (manifest: Record<string, any>) => unknown): Promise<Ui
 const withDocuments = (change: (documents: Record<string, any>[]) => unknown[]): Promise<Uint8Array> =>
   withRecords(good, DOCUMENTS, change);
 
-/** The bytes with one name in place of another of the same length, everywhere. */
+/** The bytes with one name replaced everywhere by another of the same length. */
 function renamed(archive: Uint8Array, from: string, to: string): Uint8Array {
   assert.equal(from.length, to.length);
   return new Uint8Array(Buffer.from(Buffer.from(archive).toString('latin1').replaceAll(from, to), 'latin1'));
@@ -88,7 +87,7 @@ test('a bomb: a small entry that unpacks to much', async () => {
 });
 test('entries that share their bytes', async () => {
   const bytes = Buffer.from(good);
-  // The directory says of the first entry that it is as long as the file.
+  // The zip's directory claims that the first entry is as long as the file.
   const at = bytes.indexOf(Buffer.from([0x50, 0x4b, 0x01, 0x02]));
   bytes.writeUInt32LE(bytes.length, at + 20);
   bytes.writeUInt32LE(bytes.length, at + 24);

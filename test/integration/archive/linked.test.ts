@@ -1,5 +1,5 @@
-// A restore in place of what is searched waits until its graph is there: the first search after the switch scans no
-// more than the last one before.
+// A restore in place of a collection waits until the new graph is complete: the first search after the switch scans no
+// more rows than the last one before.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -13,7 +13,7 @@ const DIM = 8;
 const ROWS = GRAPH_MIN + 500;
 const BASE = '/v1/collections/acme/rows';
 
-/** Of the one shard; null while the collection is being loaded. */
+/** The number of unindexed rows in the only shard; undefined while the collection is being loaded. */
 function unindexed({ parts }: TestServer): Promise<number | undefined> {
   const collection = parts.catalog.get(asTenant('acme'), asCollectionName('rows'));
   return parts.shards.request(0, 'indexing', { collection: refOf(collection) }).then((state) => state?.unindexed);

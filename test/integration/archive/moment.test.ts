@@ -1,5 +1,5 @@
-// An archive is of one moment, whatever is written meanwhile; searches and writes go on beside it, and a restore is
-// seen whole or not at all.
+// An archive shows one moment, whatever is written meanwhile. Searches and writes continue beside it, and a restore
+// becomes visible all at once.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -27,8 +27,8 @@ async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<s
 test('of writes that follow each other an archive has all up to one, and none behind it', async () => {
   let isOver = false as boolean;
   let [written, acknowledged] = [0, 0];
-  // Each document is written when the one before is acknowledged, so that they are in an order though they are in many
-  // shards.
+  // Each document is written after the previous one was acknowledged, so the writes are ordered although they go to
+  // several shards.
   const writing = (async () => {
     for (; !isOver; acknowledged++)
       assert.equal((await put(PATH, `W${String(written++).padStart(5, '0')}`, written)).status, 201);

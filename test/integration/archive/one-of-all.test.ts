@@ -1,5 +1,5 @@
-// One collection out of an archive of everything: by HTTP and by the command line, under its own name and another, in
-// place of one and as a new one, also where the rest of the archive is damaged.
+// Restores one collection out of an archive of everything: by HTTP and by the command line, under its own name and
+// another, in place of a collection and as a new one, also where the rest of the archive is damaged.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ for (const [tenant, name, count] of [
 }
 const { bytes: everything } = await download(server, '/v1/admin/archive', ROOT);
 
-/** Without the logged searches: those whose ids are there still have got others. */
+/** The contents of a collection without its logged searches: those whose ids are taken get new ones. */
 async function savedOf(name: string, tenant = 'acme'): Promise<Record<string, unknown>> {
   const { queries: _queries, ...saved } = (await contentsOf(asRoot, tenant, name)) as Record<string, unknown>;
   return saved;

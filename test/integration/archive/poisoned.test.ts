@@ -1,6 +1,6 @@
-// Archives whose digests are right and whose contents no ingest and no search would have let in: what would end a
-// thread or the process, what is beyond the limits, and what belongs to somebody else. Each is refused and changes
-// nothing; and a data directory that has such records already starts, answers, and stops.
+// Archives with right digests whose contents no ingest and no search would have accepted: contents that would end a
+// thread or the process, exceed the limits, or belong to somebody else. Each is rejected and changes nothing. A data
+// directory that already has such records still starts, answers and stops.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ async function assertRefused(archive: Uint8Array, reason: string): Promise<void>
   assert.equal((await call('POST', '/v1/collections/acme/docs/search', { q: 'captain' })).json.matches.length, 1);
 }
 
-/** Put in as text: `JSON.stringify` goes no deeper than the stack. */
+/** The nested value is inserted as text, because `JSON.stringify` recurses and would exhaust the stack. */
 async function withDeepConfig(levels: number): Promise<Uint8Array> {
   const archive = await withManifest(good, (manifest) => (manifest.collection.embedder_config = 'HERE'));
   return rewritten(archive, async (zip) => {
@@ -150,7 +150,7 @@ test('of vectors alone: texts and zeros are refused', async () => {
 const QUERY = loggedQuery('captain', Date.now(), { k: 5 });
 const restOf = (json: string): string => `{"timing":${JSON.stringify(QUERY.rest.timing)},${json}}`;
 
-/** As bytes, for much of it could not be written as an object. */
+/** A record of a logged search in bytes, since an object could not express much of it. */
 const queryRecord = (change: Partial<Record<keyof LoggedQuery | 'restJson', unknown>>): Buffer => {
   const { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, rest } = QUERY;
   const record = { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds };
@@ -221,7 +221,7 @@ test('a data directory that has poisoned records already starts, answers and sto
   assert.deepEqual(after.faults, []);
 });
 
-/** A document as an archive once brought it: 200,000 levels deep, under a name that chunks use too. */
+/** Stores a document as archives once brought it: 200,000 levels deep, under a name that chunks use too. */
 async function poisonShard({ call: ask, parts }: TestServer): Promise<CollectionId> {
   await ask('POST', '/v1/collections/mallory/docs/documents', { docid: 'D', text: 'deep', metadata: { b: 1 } });
   const collection = parts.catalog.find('mallory' as never, 'docs' as never);

@@ -1,4 +1,5 @@
-// `sheaf archive`, `sheaf restore` and `sheaf import` against a real server: files, exit codes, what they say.
+// `sheaf archive`, `sheaf restore` and `sheaf import` against a real server: the files, the exit codes and the
+// messages.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

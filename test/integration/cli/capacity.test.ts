@@ -1,4 +1,4 @@
-// `sheaf capacity` against what a server takes: the bytes that it reckons are those of real collections, within the
+// `sheaf capacity` compared with a real server: the bytes that it computes are those of real collections, within the
 // tolerance that docs/operations/capacity.md states.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ async function fill(server: TestServer, documents: readonly object[]): Promise<n
   return (await storeBytes(server)) - before;
 }
 
-/** An index that has just been made takes more, until its runs are merged. */
+/** Waits until the postings have about the computed size: a new index takes more until its runs are merged. */
 async function postingsNear(server: TestServer, before: number, reckoned: number): Promise<number> {
   let postings = 0;
   await until(
@@ -85,7 +85,7 @@ for (const dim of [128, 384]) {
         vector: Array.from({ length: dim }, () => prng.normal()),
       })),
     );
-    // Links of a row of 384 dimensions take 136 bytes.
+    // The edges of a row of 384 dimensions take 136 bytes.
     await until(async () => ((await memoryOf(server)).graph as number) > chunks * 100, 'the graph is not built');
     const need: Need = needOf({ ...PLAN, chunks, dim });
     const { vectors = 0, quantized_vectors: quantized = 0, graph = 0 } = await memoryOf(server);
@@ -98,7 +98,7 @@ test('texts: text index, metadata index with a value for each document, and disk
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
   const [chunks, words] = [12_000, 40];
   const prng = createPrng(7);
-  // As often as in a language: the word of rank r at a rate of 1/r (Zipf).
+  // Word frequencies as in a language: the word of rank r occurs at a rate of 1/r (Zipf).
   const known = new Set<string>();
   const word = (): string => {
     const next = `w${Math.floor(VOCABULARY ** prng.next()).toString(36)}`;

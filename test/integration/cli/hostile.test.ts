@@ -1,5 +1,5 @@
-// Every command with arguments that cannot be meant, and against a server that is none: a line that says what is wrong,
-// an exit code, and never a stack.
+// Every command with senseless arguments, and against something that is not a server: one line that says what is wrong,
+// an exit code, and never a stack trace.
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const VALUES = [
   ...['nothere', 'empty', 'loop', 'bin', 'bad.json'].map(at),
 ];
 
-/** `$` stands for the value. */
+/** `$` stands for the argument. */
 const COMMANDS = [
   'ingest $ --ndjson',
   `ingest ${at('empty')} --glob $`,
@@ -75,7 +75,7 @@ const COMMANDS = [
 
 async function checkRun(args: readonly string[], what: string): Promise<void> {
   const stdin = Object.assign(Readable.from(['a text']), { isTTY: false });
-  // Rejects where an error has no explanation: the program would show its stack.
+  // runInProcess rejects where an error has no explanation: the program would show its stack trace.
   const { code, stdout, stderr } = await runInProcess(args, { stdin }).catch((error: Error) =>
     assert.fail(`${what}: ${error.stack}`),
   );

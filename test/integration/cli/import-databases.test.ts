@@ -1,5 +1,6 @@
-// `sheaf import --from` against a server that speaks the protocols of Chroma and Qdrant as far as the import uses them:
-// what comes over, what is left out, and what is said where the other side fails. The real ones: test/system/cli.
+// `sheaf import --from` against a server that speaks as much of the protocols of Chroma and Qdrant as the import uses:
+// what is imported, what is left out, and what is said where the other side fails. test/system/cli imports from the
+// real databases.
 import assert from 'node:assert/strict';
 import { type TestContext, after, test } from 'node:test';
 import { type Ran, runInProcess } from '../../kit/cli.js';
@@ -22,7 +23,7 @@ interface Point {
 
 const vectorOf = (i: number): number[] => Array.from({ length: DIM }, (_, place) => ((i * 7 + place * 3) % 11) + 1);
 
-/** A collection of Qdrant: scrolls as Qdrant does, `next_page_offset` being the id of the next point. */
+/** A fake collection of Qdrant. It scrolls as Qdrant does: `next_page_offset` is the id of the next point. */
 function qdrant(
   t: TestContext,
   points: readonly Point[],
@@ -40,7 +41,7 @@ function qdrant(
     const { limit, offset } = JSON.parse(String(request.body)) as { limit: number; offset?: unknown };
     const from = offset === undefined ? 0 : points.findIndex(({ id }) => id === offset);
     const next = points[from + limit]?.id ?? null;
-    // Not by JSON.stringify alone: a number of this size is a string there.
+    // JSON.stringify cannot write a number of this size, so it is written as a string and unquoted afterwards.
     const text = JSON.stringify({ result: { points: points.slice(from, from + limit), next_page_offset: next } });
     return {
       text: text.replaceAll('"18446744073709551615"', '18446744073709551615'),

@@ -1,5 +1,5 @@
-// Results of commands that a script must be able to trust: a gate that checked nothing, options that would be left out,
-// a reader that goes away, a key that is refused. Against a real server, in the process of the test.
+// Results of commands that a script must be able to trust: a gate that checked nothing, options that would have no
+// effect, a reader that goes away, a key that is rejected. Against a real server, in the process of the test.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The client against the real server: every method whose endpoint is there, with answers as the types say.
+// The client against the real server: every method whose endpoint exists, with answers of the declared types.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient, SheafConflict, SheafNotFound } from '../../../src/client/client.js';
@@ -145,6 +145,6 @@ test('reindex jobs: started, seen, listed, controlled', async () => {
     client.reindex.cancel('acme', 'many', job_id),
     client.reindex.rollBack('acme', 'many'),
   ];
-  // All at once: whichever is refused first.
+  // All at once; the order in which they are rejected does not matter.
   await Promise.all(changes.map((change) => assert.rejects(change, SheafConflict)));
 });

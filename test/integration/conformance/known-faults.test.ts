@@ -1,5 +1,6 @@
-// What the existing server of this interface is known to get wrong: numbers that are none, empty texts, metadata that
-// comes back changed. (A wrong key before the body: rules-auth; Retry-After under load: rules-transport; leaks: leaks.)
+// Errors that the existing server of this API is known to make: numbers that are not finite, empty texts, metadata that
+// comes back changed. (rules-auth covers a wrong key before the body, rules-transport Retry-After under load, leaks
+// leaks.)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileForm, startTestServer } from '../../kit/server.js';
@@ -10,7 +11,7 @@ const vectors = `${base}/vectors`;
 await call('POST', vectors, { embedder_type: 'identity', embedder_config: { dim: 2 } });
 await call('POST', `${vectors}/documents`, { docid: 'V', vector: [1, 0] });
 
-/** JSON has no NaN and no infinity; numbers beyond the range of a float are the infinities that it can carry. */
+/** JSON has no NaN and no infinity; numbers beyond the range of a float become the infinities. */
 const NO_VECTORS = [
   '[0,0]',
   '[-0,0.0]',
@@ -103,7 +104,7 @@ test('a stretch of blanks inside a text makes no chunk of its own', async () => 
     assert.notEqual((await call('GET', `${base}/gaps/chunks/${rid}/content`)).text.trim(), '', rid);
 });
 
-/** As raw JSON, since JSON.stringify has its own mind about keys and numbers. */
+/** Written as raw JSON, since JSON.stringify changes some keys and numbers. */
 const METADATA = [
   `{"quote":"O'Brien -- x; y","drop":"'; DROP TABLE chunks; --","like":"100%_"}`,
   '{"__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":1}',

@@ -1,5 +1,5 @@
-// No answer to a bad request shows the inside of the server: no path of its machine, no library's words, no other
-// tenant. Every answer of a long row of bad requests is searched, headers too.
+// No answer to a bad request shows the server's inside: no path of its machine, no message of a library, no other
+// tenant. The test searches every answer to a long list of bad requests, headers included.
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';

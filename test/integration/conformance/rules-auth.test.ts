@@ -1,5 +1,4 @@
-// What the specification and contract.md say of keys: who is let in, who is not, and what the errors for the client
-// tell.
+// What the specification and contract.md say about keys: who may call what, and what the client errors say.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -118,7 +117,7 @@ test('a search of another tenant is 404 by its id, even with a key that may read
 test('an upload with a wrong key is refused before its body is read', async () => {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
-  // Only the head is sent: an answer can come only from a server that does not wait for the body.
+  // Only the request head is sent: a server that waits for the body cannot answer.
   socket.write(
     `POST ${acme}/docs/documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 400000000\r\nAuthorization: Bearer wrong\r\n\r\n`,
   );

@@ -1,4 +1,4 @@
-// What the prose of the specification and contract.md say of collections, a named test for each sentence.
+// What the prose of the specification and contract.md say about collections, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refused, startTestServer } from '../../kit/server.js';

@@ -1,4 +1,4 @@
-// What the prose of the specification and contract.md say of documents, chunks and batches, a named test for each
+// What the prose of the specification and contract.md say about documents, chunks and batches, a named test for each
 // sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the specification and contract.md say of the query log and of replay, a named test for each sentence.
+// What the specification and contract.md say about the query log and replay, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refused, startTestServer } from '../../kit/server.js';

@@ -1,4 +1,4 @@
-// What the prose of the specification and contract.md say of searches, a named test for each sentence.
+// What the prose of the specification and contract.md say about searches, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UUID_V7 } from '../../kit/conformance/shapes.js';

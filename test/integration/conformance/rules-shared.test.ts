@@ -1,5 +1,5 @@
-// What the specification and contract.md say of the shared scope and of include_common, with the common collection
-// enabled and without it.
+// What the specification and contract.md say about the shared scope and include_common, with the common collection
+// enabled and disabled.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';

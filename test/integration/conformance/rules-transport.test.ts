@@ -159,8 +159,8 @@ test('errors for the client under load carry Retry-After: a server with all its 
 });
 
 /**
- * Code of an error for the client while workers die, and whether it has Retry-After; asked again where the successor
- * was quicker.
+ * The code of a client error while workers are dead, and whether the reply has Retry-After. Repeated where the
+ * successor was ready before the requests.
  */
 async function refusedByDead(kill: () => Promise<void>, path: string): Promise<unknown[]> {
   for (let tries = 0; tries < 10; tries++) {

@@ -1,5 +1,5 @@
-// The tables of this suite are those of the specification: its endpoint rows, read from ../shared/spec.md where that is
-// there, against the rows of test/kit/conformance/endpoints and the ones put off.
+// The tables of the conformance tests are those of the specification: its endpoint rows, read from ../shared/spec.md
+// where that exists, are compared with the rows of test/kit/conformance/endpoints and with those that are postponed.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ interface Row {
   statuses: number[];
 }
 
-/** Rows of the endpoint tables: method, path, then cells of which one is the success and one the other statuses. */
+/** The rows of the endpoint tables: method, path, and cells that contain the success and the other statuses. */
 function rowsOf(page: string): Row[] {
   const rows = [...page.matchAll(/^\| (GET|POST|PUT|PATCH|DELETE) \| (\S+) \| (.+) \|$/gm)];
   return rows.map(([, method, path, cells = '']) => {

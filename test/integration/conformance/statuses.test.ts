@@ -1,6 +1,6 @@
-// Every endpoint of the specification gives every status the specification lists for it, over a real socket; each
-// answer has the body, the envelope and the headers it should have. The matrix of what was made to happen is printed at
-// the end.
+// Every endpoint of the specification gives every status that the specification lists for it, over a real socket, and
+// each answer has the body, the envelope and the headers that it should have. The coverage is printed as a table at the
+// end.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ENDPOINTS, Matrix, provoke, setStages, statusesOf } from '../../kit/conformance/statuses.js';
@@ -18,7 +18,7 @@ for (const endpoint of ENDPOINTS) {
         matrix.note(endpoint, status, 'missed');
         const reply = await provoke(stages, endpoint, status);
         assert.equal(reply.status, status, reply.text.slice(0, 300));
-        // A route that is not there would pass for a thing that is not there.
+        // A missing route would otherwise pass for a missing resource.
         assert.notEqual(reply.json.code, 'not_found', 'there is no such route');
         const complaints = replyComplaints(reply, endpoint.answer);
         assert.ok(complaints.length === 0, `${complaints.join('\n')}\n${reply.text.slice(0, 1000)}`);

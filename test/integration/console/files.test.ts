@@ -1,5 +1,5 @@
-// The console's files as the server hands them out: types, policy, caching, compression; what they weigh; and that they
-// compile.
+// The console's files as the server sends them: types, content security policy, caching, compression, their size; and
+// that they compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { startTestServer } from '../../kit/server.js';
 
 const FOLDER = 'dist/src/console/page';
-/** Of all files together, compressed. */
+/** The limit for all files together, compressed. */
 const BYTES_MAX = 150_000;
 
 const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
@@ -74,7 +74,7 @@ test('brotli where the browser takes it, the same bytes; else gzip or plain', as
   }
 });
 
-/** fetch undoes the coding: this does not. */
+/** A GET that keeps the content coding, which fetch would remove. */
 function rawGet(url: string, acceptEncoding: string): Promise<{ headers: Record<string, unknown>; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     request(url, { headers: { 'accept-encoding': acceptEncoding } }, (response) => {

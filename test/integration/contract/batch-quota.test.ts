@@ -1,5 +1,5 @@
-// A batch into a collection that may have so many chunks: what fits is stored, the rest is told, replacing is no
-// growth.
+// A batch into a collection with a limit of chunks: what fits is stored, the rest is reported, and replacing a document
+// is not growth.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';

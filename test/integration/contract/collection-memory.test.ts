@@ -1,4 +1,5 @@
-// `memory` of a collection's detail over a real socket: what vectors of each precision take, and what searches add.
+// `memory` in the detail of a collection over a real socket: what vectors of each precision take, and what searches
+// add.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -7,7 +8,10 @@ import { startTestServer } from '../../kit/server.js';
 
 const DIM = 128;
 const ROWS = 1000;
-/** A quarter of the newest blocks may stand empty in each of three shards, and rows are rounded up to lines. */
+/**
+ * The tolerance: a quarter of the newest blocks may be empty in each of three shards, and rows are rounded up to cache
+ * lines.
+ */
 const SLACK = 1.6;
 
 const { call } = await startTestServer();

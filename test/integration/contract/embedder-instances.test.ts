@@ -1,5 +1,5 @@
-// Configured embedder instances over a real socket, before local endpoints that speak OpenAI's protocol: who sees
-// which, which one works, what happens while they are down.
+// Configured embedder instances over a real socket, with local endpoints that speak OpenAI's protocol: which tenants
+// see which instance, which one is used, and what happens while they are down.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Result } from '../../kit/fake-server.js';
@@ -11,7 +11,7 @@ import { until } from '../../kit/until.js';
 const SECRET = 'sk-0123456789abcdef';
 const SPACE = 'openai:small:dim=4';
 
-/** An endpoint that can be told to fail, or what to wait for. */
+/** An endpoint that the test can make fail or wait. */
 interface Endpoint extends OpenAiServer {
   failure?: Result | Promise<undefined> | undefined;
 }
@@ -32,7 +32,7 @@ const instance = (key: string, { url }: Endpoint, others: object = {}): object =
   ...others,
 });
 
-/** No answer of it ever has the key of the endpoints in it. */
+/** A server whose answers are checked: none may contain the key of the endpoints. */
 async function serverOf(instances: object[], env: Record<string, string> = {}): Promise<TestServer> {
   const server = await startTestServer({ A_KEY: SECRET, SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances), ...env });
   const call: TestServer['call'] = async (...request) => {
@@ -143,8 +143,8 @@ test('instances of one space share its work; where one fails the others do it', 
     call('POST', '/v1/collections/acme/docs/documents', { docid: `D${n}`, text: `document number ${n}` });
   const search = (n: number): Promise<Answer> =>
     call('GET', `/v1/collections/acme/docs/search?q=document+number+${n}&k=1`);
-  // The first answers nobody before the second is asked: one document after the other would all be the first one's
-  // work.
+  // The first endpoint does not answer before the second has been called: otherwise the first could do all the work,
+  // one document after the other.
   eu.failure = until(() => us.calls.some(({ input }) => input.some((text) => text.startsWith('document')))).then(
     () => undefined,
   );

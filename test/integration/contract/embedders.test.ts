@@ -1,4 +1,4 @@
-// The embedder inventory over a real socket, in both forms; what it names can be asked for.
+// The inventory of embedders over a real socket, in both forms; collections can use what it names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';

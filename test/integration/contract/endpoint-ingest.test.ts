@@ -1,5 +1,6 @@
-// Ingest through an endpoint that speaks OpenAI's embeddings, over real HTTP on both sides: what it is asked for when
-// documents come again, whose failure a text is that it refuses, and what becomes of a document whose client has gone.
+// Ingest through an endpoint that speaks OpenAI's embeddings, over real HTTP on both sides: which texts it receives
+// when documents are ingested again, which document fails for a text that it rejects, and what happens to a document
+// whose client has disconnected.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { RawClient } from '../../kit/http/raw-client.js';
@@ -12,7 +13,7 @@ const textOf = (...chunks: string[]): string => chunks.map((chunk) => chunk.padE
 
 interface Started extends TestServer {
   endpoint: OpenAiServer;
-  /** Texts that the endpoint has been asked for since the last time. */
+  /** The texts that the endpoint has received since the last call. */
   asked: () => string[];
   ingest: (docid: string, ...chunks: string[]) => Promise<{ status: number; json: Record<string, any> }>;
   batch: (documents: object[], type?: string) => Promise<Record<string, any>[]>;
@@ -162,7 +163,7 @@ test('a client that goes away while the endpoint works: no further call is made 
   );
   await begun;
   client.destroy();
-  // Status 0: the server has seen that the client is gone.
+  // Status 0: the server has noticed that the client is gone.
   while (!/^sheaf_http_requests_total\{.*status="0"\} 1$/m.test((await call('GET', '/metrics')).text)) continue;
   release();
   assert.equal((await ingest('NEXT', 'next')).status, 201);

@@ -1,5 +1,5 @@
-// The events of a collection over a real connection: told as they happen, gone on with behind an id, and a reset where
-// that is too old.
+// The events of a collection over a real connection: sent as they happen, resumed after an id, and a reset where the id
+// is too old.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventHub } from '../../../src/service/events/event-hub.js';
@@ -18,7 +18,7 @@ interface Told {
   data: Record<string, any>;
 }
 
-/** Follows until `count` events are there. */
+/** Follows the events until `count` have come. */
 async function follow(
   count: number,
   headers: Record<string, string> = {},
@@ -43,7 +43,7 @@ async function follow(
   return told();
 }
 
-/** Each event fits the schema of the OpenAPI document, and its data the one of its kind. */
+/** Asserts that each event fits the schema of the OpenAPI document, and its data the schema of its kind. */
 async function checkSchema(told: readonly Told[]): Promise<void> {
   const judge = new SpecJudge((await call('GET', '/openapi.json')).json as Spec);
   const { operation, pointer } = judge.operation('collectionEvents');

@@ -1,4 +1,5 @@
-// Ids of files that are sent without one: the id of the name where it is free, a distinct one where another file has it.
+// The document ids of files that are sent without one: derived from the file name where that id is free, else made
+// distinct.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileForm, startTestServer, type TestServer } from '../../kit/server.js';
@@ -29,7 +30,7 @@ async function upload(
   return json as unknown as Stored;
 }
 
-/** Of each file the id, version and text of the one document that has its name. */
+/** The id, version and text of the one document of each file name. */
 async function found(collection: string, to = server): Promise<Record<string, [string, number, string]>> {
   const { documents } = (await to.call('GET', documentsOf(collection))).json as {
     documents: { docid: string; version: number; filename: string }[];
@@ -56,7 +57,7 @@ test('files whose names give one id are so many documents, one behind the other 
   for (const all of [inRow, atOnce])
     for (const [name, [, , text]] of Object.entries(all)) assert.equal(text, `What ${name} says.`);
   assert.ok(Object.values(atOnce).every(([, version]) => version === 3));
-  // The first of each id has it as it ever was, and the digest of a name is its own.
+  // The first file with an id keeps the plain id; the others get a digest of their name.
   assert.deepEqual([inRow['报告.txt']?.[0], inRow['a b.txt']?.[0]], ['TXT', 'A_B_TXT']);
   for (const [name, [docid]] of Object.entries(inRow))
     if (docid !== 'TXT' && docid !== 'A_B_TXT') assert.match(docid, /^(TXT|A_B_TXT)_[0-9A-F]{12}$/, name);
@@ -78,7 +79,7 @@ test('a file that comes again overwrites its own document, whatever became of th
   await server.call('DELETE', `${documentsOf('again')}/${a.docid}`);
   assert.equal((await upload('again', 'x-y.txt', { text: 'new' })).docid, b.docid);
   assert.deepEqual(await found('again'), { 'x-y.txt': [b.docid, 3, 'new'] });
-  // The id that is free again is the next one's, and a distinct one does not depend on who came when.
+  // An id that is free again goes to the next file, and a distinct id does not depend on the order of uploads.
   assert.equal((await upload('again', 'x_y.txt')).docid, a.docid);
   await upload('otherwise', 'x_y.txt');
   assert.equal((await upload('otherwise', 'x-y.txt')).docid, b.docid);
@@ -94,7 +95,7 @@ test('a document that is no file of this name is left alone', async () => {
   await server.call('POST', documentsOf('mixed'), { docid: 'NOTES_TXT', text: 'typed' });
   const stored = await upload('mixed', 'notes.txt');
   assert.deepEqual([stored.docid_taken, stored.docid === 'NOTES_TXT'], ['NOTES_TXT', false]);
-  // One may name a file as the id that another would be given.
+  // A file may be named like the distinct id that another file would get.
   await upload('meets', 'p q.txt');
   const { docid } = await upload('elsewhere', 'p q.txt').then(() => upload('elsewhere', 'p-q.txt'));
   await upload('meets', docid);

@@ -1,4 +1,4 @@
-// Files over a real socket: types, provenance, CSV parameters and codes, with a server that runs on.
+// Files over a real socket: types, provenance, CSV parameters and error codes, with a server that keeps running.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

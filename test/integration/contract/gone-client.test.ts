@@ -1,6 +1,6 @@
-// A client that goes away in the middle of an ingest, over a real socket that is destroyed: what was not embedded yet
-// is not stored, nothing is half there, nobody is told of a fault, and the embed workers are free for others. The
-// server is stopped, which waits for all that is under way, and started again before it is looked at.
+// A client that disconnects during an ingest, over a real socket that is destroyed: what was not embedded yet is not
+// stored, no document is stored in part, no internal error is logged, and the embed workers are free for others. The
+// test looks at the documents after a stop, which waits for all requests in flight, and a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../../kit/server.js';
@@ -8,7 +8,7 @@ import { RawClient } from '../../kit/http/raw-client.js';
 
 const docs = '/v1/collections/acme/docs';
 const TYPE = { 'Content-Type': 'application/json' };
-/** Half a second of work for the built-in embedder. */
+/** Takes the built-in embedder half a second. */
 const LONG = 'words to be embedded '.repeat(400_000);
 
 /** Resolves when documents are given to the embedder for the nth time. */
@@ -40,7 +40,7 @@ async function goAway(
   client.destroy();
 }
 
-/** The documents of the server when it has been stopped and started again. */
+/** The documents of the server after a stop and a restart. */
 async function documentsLater(server: TestServer): Promise<string[]> {
   await server.stop();
   assert.deepEqual(server.faults, []);

@@ -1,5 +1,5 @@
-// Listings over a real socket: whole without `limit`, in pages with it; the same whatever the number of shards; under
-// writes nothing shows twice.
+// Listings over a real socket: complete without `limit`, in pages with it, the same whatever the number of shards.
+// While documents are written, nothing is listed twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -12,7 +12,7 @@ const base = '/v1/collections/acme';
 
 type Record_ = { docid: string; rid: string; name: string };
 
-/** All records of a listing, by pages of `limit`; each page is checked. */
+/** All records of a listing, in pages of `limit`; each page is checked. */
 async function paged(
   path: string,
   field: string,

@@ -12,7 +12,7 @@ const ERRORS = ['sheaf_http_errors_total', 'sheaf_refusals_total'];
 
 const jsonOf = async (): Promise<Record<string, any>> => (await call('GET', '/health/metrics')).json;
 
-/** Values by name and labels, as they stand in the text. */
+/** The values of the text by name and labels. */
 async function samples(from: TestServer = server, headers = {}): Promise<Map<string, number>> {
   const { text } = await from.call('GET', '/metrics', undefined, headers);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -159,7 +159,7 @@ test('what all threads do is told: commits, queues, shards, memory, caches', asy
   for (const store of ['catalog', 'query-log'])
     assert.ok((found.get(`sheaf_store_commit_seconds_count{store="${store}"}`) ?? 0) > 0, store);
   const ofShards = [0, 1, 2].map((shard) => found.get(`sheaf_store_commit_seconds_count{store="shard-${shard}"}`) ?? 0);
-  // Three documents, and one deleted.
+  // Three documents, and a deleted one.
   assert.ok(ofShards.reduce((total, count) => total + count, 0) >= 4);
   assert.ok(
     sum('sheaf_store_used_bytes') > 0 && sum('sheaf_store_used_bytes') < (found.get('sheaf_store_map_bytes') ?? 0),

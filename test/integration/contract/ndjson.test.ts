@@ -1,4 +1,4 @@
-// NDJSON batch over a real socket: a result a line while the lines are still coming, then the summary.
+// NDJSON batches over a real socket: one result for each line while further lines are still arriving, then the summary.
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -47,7 +47,7 @@ test('no lines at all are a count of 0', async () => {
   assert.deepEqual([status, linesOf(text).map(({ count }) => count)], [201, [0]]);
 });
 
-/** A request whose body is written as the test goes on. */
+/** A request whose body the test writes piece by piece. */
 async function openRequest(
   name: string,
 ): Promise<{ send: (line: object) => void; end: () => void; answer: Promise<IncomingMessage>; cut: () => void }> {

@@ -1,4 +1,4 @@
-// The query log over a real socket: what an entry holds, listing, finding, replay, in the tenant's form and the
+// The query log over a real socket: the contents of an entry, listing, finding, replay, in the tenant's form and the
 // admin's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

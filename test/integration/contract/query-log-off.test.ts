@@ -1,4 +1,4 @@
-// Logging switched off: no ids, nothing new in the log; what was logged before can be read and replayed.
+// With logging disabled there are no query ids and no new entries; what was logged before can be read and replayed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';

@@ -1,5 +1,5 @@
-// Parameters of query strings that an operation does not have are refused, as unknown fields of bodies are: a search
-// whose `filters` were passed over found what they were to leave out.
+// Query parameters that an operation does not have are rejected, as unknown fields of bodies are: a search that ignored
+// its `filters` would find what they exclude.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';

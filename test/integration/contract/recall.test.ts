@@ -1,5 +1,5 @@
-// Recall of a collection over a real socket: against the test's own count from the very searches, from the log and from
-// stored vectors.
+// The measured recall of a collection over a real socket, compared with the test's own count for the same searches:
+// from the query log and from stored vectors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -8,7 +8,7 @@ import { startTestServer, type Answer } from '../../kit/server.js';
 
 const PATH = '/v1/collections/acme/docs';
 const DIM = 48;
-/** Enough for a graph in the one shard. */
+/** Enough rows for a graph in the only shard. */
 const ROWS = 6000;
 const QUERIES = 40;
 const K = 10;
@@ -27,7 +27,7 @@ for (let from = 0; from < ROWS; from += 1000) {
 
 const recall = (body?: object, path = PATH): Promise<Answer> => call('POST', `${path}/recall`, body);
 
-/** As the test counts it. */
+/** The recall as the test counts it. */
 async function recallOf(ef: object): Promise<number> {
   const searched = async (v: number[], how: object): Promise<string[]> =>
     (await call('POST', `${PATH}/search`, { v, k: K, ...how })).json.matches.map(({ id }: any) => id);
@@ -39,7 +39,10 @@ async function recallOf(ef: object): Promise<number> {
   return found / (QUERIES * K);
 }
 
-/** Until all rows are indexed a search finds more than its graph search would. */
+/**
+ * Waits until all rows are indexed: before that a search also scans unindexed rows, and finds more than its graph
+ * search.
+ */
 async function untilSettled(): Promise<void> {
   await recallOf({ ef: 1 });
   for (let tries = 0; tries < 300; tries++) {
@@ -68,8 +71,8 @@ test('without a word the log is used, the defaults are good, and a wider walk fi
   const { json } = await recall();
   assert.deepEqual([json.source, json.queries, json.k], ['log', QUERIES, 10]);
   assert.ok(json.recall >= 0.9, `recall ${json.recall}`);
-  // Where graph searches find too little in these vectors all of them are scanned, by their quantized vectors: an `ef`
-  // of 0.
+  // Where graph searches find too little in these vectors, all rows are scanned by their quantized vectors, which is an
+  // `ef` of 0.
   assert.ok(json.ef === 0 || json.ef >= 64, `ef ${json.ef}`);
   const named = await recall({ ef: json.ef || 32 });
   assert.ok(json.recall >= named.json.recall, `by default ${json.recall}, ef ${named.json.ef}: ${named.json.recall}`);

@@ -1,6 +1,6 @@
-// A reindex job that is cancelled in the very moment in which its run pauses, and one whose cancelling could not be
-// written: both end, and leave nothing but the record. Over a real socket; what shard 0 is told of the job is held up
-// or refused in front of it.
+// A reindex job that is cancelled at the moment in which its run pauses, and one whose cancellation could not be
+// written: both end, and leave only the record. Over a real socket; the test delays or rejects what shard 0 is asked to
+// save about the job.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
@@ -8,7 +8,7 @@ import { BASE, ingest, jobUntil, startHeld, startPaused, startReindexServer, sta
 import type { TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
-/** Runs `before` in front of each saving of the job in this status. */
+/** Runs `before` each time before the job is saved in this status. */
 function beforeSaved({ parts: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
   const ask = shards.request.bind(shards) as (...all: unknown[]) => Promise<unknown>;
   const asked = async (

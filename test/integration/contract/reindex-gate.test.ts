@@ -1,4 +1,4 @@
-// What a new space has to show before searches see it, and the way back from it.
+// The quality gate that a new vector space has to pass before searches use it, and the return to the previous space.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareRanks } from '../../../src/service/reindex/gate.js';

@@ -1,4 +1,5 @@
-// What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
+// What a reindex job guarantees when it switches: a vector space with its graph, and every write that was acknowledged
+// around the switch.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { type IndexingState } from '../../../src/api/collections.js';
@@ -8,7 +9,7 @@ import { download, upload } from '../../kit/archives.js';
 import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf } from '../../kit/reindex.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
-/** Enough for a graph in one shard. */
+/** Enough rows for a graph in one shard. */
 const ROWS = 5000;
 const DIM = 64;
 
@@ -23,7 +24,7 @@ async function fill({ call }: TestServer): Promise<void> {
   }
 }
 
-/** Shards whose graphs are half there, whatever they do, until it ends; what they say of them else is their own. */
+/** Makes the shards report half-built graphs until `end` is called; the rest of their reports is real. */
 function withHalfGraphs({ parts: { shards } }: TestServer): { end(): void } {
   const askAll = shards.requestAll.bind(shards) as (op: string, request: object) => Promise<IndexingState | null>[];
   const half = (state: IndexingState | null): IndexingState | null => state && { ...state, unindexed: state.rows / 2 };
@@ -87,10 +88,10 @@ test('a write that an archive holds at the gate while a job begins and ends is i
   let release = (): void => {};
   const holding = parts.shards.gate.exclusive(id, () => new Promise<void>((resolve) => (release = resolve)));
   const writing = call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) });
-  // It has come to the gate by then, and knows of no job.
+  // By then the write has reached the gate, and knows of no job.
   await new Promise((resolve) => setTimeout(resolve, 300));
   const { json: job } = await start(server, { compact: true });
-  // Time for a job that would not wait for it.
+  // Enough time for a job that did not wait for the gate.
   await new Promise((resolve) => setTimeout(resolve, 1000));
   release();
   await holding;

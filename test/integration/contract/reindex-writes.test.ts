@@ -1,5 +1,5 @@
-// Reindex jobs and everything else at the same time: other tenants go on, quotas hold. Random writes beside them are in
-// test/system.
+// Reindex jobs beside other work: other tenants are not affected, and quotas hold. test/system runs random writes
+// beside them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { download, upload } from '../../kit/archives.js';
@@ -50,7 +50,7 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   gate.open();
   const { json } = await batch;
   const codes = json.documents.map(({ code = 'stored' }: { code?: string }) => code);
-  // Which of the new ones is one too many is a matter of their shards.
+  // Which of the new documents exceeds the limit depends on their shards.
   assert.deepEqual(
     [codes[0], codes[1], codes.slice(2).sort()],
     ['reindex_conflict', 'stored', ['chunk_limit_reached', 'stored', 'stored']],

@@ -1,5 +1,5 @@
-// Reindex jobs over a real server and a real second embedder: a space is built beside the one that is searched, and
-// takes over at once.
+// Reindex jobs on a real server with a second embedder: a new vector space is built beside the one that is searched,
+// and replaces it at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

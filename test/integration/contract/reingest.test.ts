@@ -1,5 +1,5 @@
-// Documents that come again, through the real model: what has not changed is not embedded, by any of the doors, and
-// searches find what they would find had everything been embedded anew.
+// Documents that are ingested again, with the real model: unchanged chunks are not embedded, whichever endpoint is
+// used, and searches find what they would find had everything been embedded again.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -18,7 +18,7 @@ const SUBJECTS = [
   'whales under ice',
 ];
 
-/** A chunk of exactly the size of a chunk. */
+/** A text of exactly the size of a chunk. */
 const chunk = (i: number, revision = ''): string =>
   `${i}: ${SUBJECTS[i % SUBJECTS.length]} ${revision}`.padEnd(CHUNK, ' ~');
 const documentOf = (docid: string, chunks: readonly string[]): { docid: string; text: string } => ({
@@ -51,7 +51,10 @@ async function scores(name: string): Promise<Map<string, number>> {
   return new Map((await Promise.all(found)).flat().sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The texts of a run are padded to the longest: the last digits of a vector depend on its neighbours. */
+/**
+ * Scores are compared with a tolerance: the texts of a model run are padded to the longest one, so the last digits of a
+ * vector depend on the other texts.
+ */
 async function assertFindsTheSame(name: string, other: string): Promise<void> {
   const [found, expected] = await Promise.all([scores(name), scores(other)]);
   assert.deepEqual([...found.keys()], [...expected.keys()]);

@@ -1,5 +1,5 @@
-// `rerank` by an endpoint, over real sockets on both sides: its scores are the hits', its key is nobody's to see, and
-// while it does not answer searches say so.
+// `rerank` by an endpoint, over real sockets on both sides: hits get its scores, nobody sees its key, and searches
+// report when it does not answer.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startOpenAiServer, scoreOf, type OpenAiServer, type OpenAiServerOptions } from '../../kit/openai-server.js';

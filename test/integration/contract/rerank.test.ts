@@ -1,5 +1,5 @@
-// `rerank` over a real socket, by a tiny cross-encoder that counts common words: order, depth, priority, what it is
-// refused for, the query log and replay.
+// `rerank` over a real socket, by a tiny cross-encoder that counts common words: order, depth, priority, why it is
+// rejected, the query log and replay.
 import assert from 'node:assert/strict';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';

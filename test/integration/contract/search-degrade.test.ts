@@ -16,7 +16,7 @@ const Q = 'submarine captain';
 
 interface Setup {
   server: TestServer;
-  /** Texts that the endpoint was asked for. */
+  /** The texts that the endpoint has received. */
   asked: () => string[];
   goDown: () => void;
   /** Resolves when the server has noticed. */

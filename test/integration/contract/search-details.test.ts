@@ -1,6 +1,6 @@
-// `explain`, `relevance` and `highlight` over a real socket: that the parts add up to the score, in each mode and with
-// a priority, that relevances are told in every kind of search, that passages are those of the chunk, and that nothing
-// is told unasked.
+// `explain`, `relevance` and `highlight` over a real socket: the parts of an explanation add up to the score in each
+// mode and with a priority, every kind of search gives relevances, passages are those of the chunk, and nothing is
+// given unasked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
@@ -30,7 +30,7 @@ async function hits(body: object): Promise<any[]> {
 const close = (a: number, b: number, what: unknown): void =>
   assert.ok(Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b)), `${a}, not ${b}: ${JSON.stringify(what)}`);
 
-/** What the parts of an explanation come to, by the rules of the contract. */
+/** The score that follows from the parts of an explanation by the rules of the contract. */
 function fused({ vector, lexical, boost, fusion }: any): number {
   if (boost) return vector.cosine + boost.boost;
   if (!fusion) return vector.cosine;

@@ -1,5 +1,5 @@
-// `ef` and `exact` over a real socket: what they find in a collection that has a graph, what is refused, the query log
-// and a replay.
+// `ef` and `exact` over a real socket: what they find in a collection with a graph, which values are rejected, the
+// query log and a replay.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';
@@ -9,7 +9,7 @@ import { until } from '../../kit/until.js';
 
 const PATH = '/v1/collections/acme/docs';
 const DIM = 48;
-/** Enough for a graph in the one shard. */
+/** Enough rows for a graph in the only shard. */
 const ROWS = 6000;
 const QUERIES = 60;
 const SEED = 11;
@@ -41,7 +41,7 @@ async function found(ef: object): Promise<number> {
 test('exact finds the nearest always, a narrow graph search not always, a wide one nearly always', async () => {
   assert.equal(await found({ exact: true }), QUERIES);
   let narrow = QUERIES;
-  // Rows that are not linked yet are scanned, so the graph search is narrow only when linking has come far.
+  // Unindexed rows are scanned, so a small ef misses neighbours only once most rows are in the graph.
   await until(
     async () => (narrow = await found({ ef: 1 })) <= QUERIES / 2,
     () => `${narrow} of ${QUERIES} at ef 1`,

@@ -1,4 +1,4 @@
-// Filters and content filters over a real socket: which hits are left, that none is lost, what the hits tell, bad
+// Filters and content filters over a real socket: which hits remain, that none is lost, what the hits contain, bad
 // input; and the filters embedded in a key, which nothing in a request can undo.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

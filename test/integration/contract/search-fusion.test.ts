@@ -1,5 +1,6 @@
-// `fusion` over a real socket: what each method and weight makes of the halves, what is refused, the instance's
-// default, the log. That the scores are right for any data: test/integration/service/naive-search.test.ts.
+// `fusion` over a real socket: how each method and weight combines the vector and the lexical ranking, what is
+// rejected, the server's default, the query log. test/integration/service/naive-search.test.ts shows that the scores
+// are right for any data.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';

@@ -1,5 +1,5 @@
-// Modes boost and hybrid over a real socket: scores and reasons by hand, priorities, settings, errors for the client,
-// and that the words are right after writes, a restart and the death of a worker.
+// Modes boost and hybrid over a real socket: scores and reasons computed by hand, priorities, settings, client errors;
+// and that the terms are right after writes, a restart and the death of a worker.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ready, startTestServer } from '../../kit/server.js';

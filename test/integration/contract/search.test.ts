@@ -1,5 +1,5 @@
-// Search in mode vector over a real socket: hits, order, ties, priority, timing, bad input. Filters and the other modes
-// have files of their own beside this one.
+// Search in mode vector over a real socket: hits, order, ties, priority, timing, bad input. Other files of this folder
+// test filters and the other modes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';

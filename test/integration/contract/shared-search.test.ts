@@ -1,5 +1,5 @@
-// The shared scope over a real socket: /v1/search and include_common, enabled, disabled, with keys, and where it does
-// not fit.
+// The shared scope over a real socket: /v1/search and include_common, enabled, disabled, with keys, and where they
+// cannot be combined.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../../kit/server.js';
@@ -10,7 +10,7 @@ const OWN = '/v1/collections/acme/own';
 const server = await startTestServer({ SHEAF_COMMON__ENABLED: 'true' });
 const { call } = server;
 
-/** The collection is made right after the server is ready. */
+/** Waits for the common collection, which the server creates right after it is ready. */
 async function untilMade({ call: ask }: TestServer, path: string, headers: Record<string, string> = {}): Promise<void> {
   await until(
     async () => (await ask('GET', `${path}/detail`, undefined, headers)).status === 200,

@@ -1,5 +1,5 @@
-// The sample of stored vectors: true to what was stored, bounded, the same each time, and for those alone who may see
-// all documents.
+// The sample of stored vectors has the stored values, is bounded, is the same each time, and is only for callers that
+// may see all documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

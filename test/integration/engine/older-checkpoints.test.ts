@@ -1,5 +1,5 @@
-// The checkpoints of older builds are read: what was in memory then is there at once, is as the store has it, and is
-// written to and written out again like any other.
+// The checkpoints of older builds can be read: the memory is there at once, agrees with the store, and can be written
+// to and saved again like any other.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

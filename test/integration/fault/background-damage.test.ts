@@ -1,6 +1,6 @@
-// A damaged record that the background meets: in the text index that a first search has asked for, far behind what is
-// indexed at once. The searches of its collection are told, the shard's worker lives, and other collections of the
-// shard are written to all the while.
+// A damaged record that background work meets: in the text index that a first search needs, far beyond what is indexed
+// at once. The searches of its collection report it, the shard's worker lives on, and other collections of the shard
+// can be written all the time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { join } from 'node:path';

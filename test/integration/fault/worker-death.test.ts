@@ -1,5 +1,5 @@
 // A shard worker that dies is replaced, its shard comes back from LMDB with every acknowledged write, and until then
-// requests for it are refused with Retry-After: they never hang.
+// requests for it are rejected with Retry-After: they never hang.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,8 +14,8 @@ const { call } = server;
 const base = '/v1/collections/acme/docs';
 
 /**
- * Kills the shard's worker and asks at once; again where the machine was so slow that the successor was there before
- * all of them were answered.
+ * Kills the shard's worker and requests the paths at once. Repeated where the successor was ready before all of them
+ * were answered.
  */
 async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
   for (let tries = 1; ; tries++) {

@@ -1,5 +1,5 @@
-// Request bodies that come compressed: taken as if they had come plain, within the same limits, and refused as what they
-// are where they are no such thing.
+// Compressed request bodies: accepted as if they had come plain, within the same limits, and rejected where they are
+// invalid.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib, { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';

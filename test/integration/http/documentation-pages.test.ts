@@ -1,5 +1,5 @@
-// The pages of docs/ as the server hands them out below /docs: each page is there, its links lead somewhere, and it
-// carries the headers of a page that needs nothing from elsewhere.
+// The pages of docs/ as the server sends them below /docs: each page exists, its links lead somewhere, and it has the
+// headers of a page that needs nothing from other servers.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Requests of which two readers could disagree where they end, over a raw socket: each is refused, and what stands
-// behind it in the same segment is not executed, whatever it is.
+// Requests for which two readers could disagree about the end, over a raw socket: each is rejected, and whatever
+// follows it in the same TCP segment is not executed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawClient } from '../../kit/http/raw-client.js';
@@ -11,7 +11,9 @@ const HIDDEN = `DELETE ${victim} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const BODY = '{"q":"a"}';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** All that is answered before the connection is closed, or in the time that the hidden request would take. */
+/**
+ * Everything that is answered before the connection is closed, or within the time that the hidden request would take.
+ */
 async function answersTo(bytes: string): Promise<string> {
   await server.call('POST', victim, {});
   const client = await RawClient.open(server.port);
@@ -23,7 +25,7 @@ async function answersTo(bytes: string): Promise<string> {
   return received;
 }
 
-/** Several requests later the victim is still there. */
+/** Asserts that the victim still exists several requests later. */
 async function survives(): Promise<void> {
   for (let at = 0; at < 20; at++) assert.equal((await server.call('GET', `${victim}/detail`)).status, 200, 'executed');
 }
@@ -72,7 +74,7 @@ for (const [name, [headers, body]] of Object.entries(REFUSED))
     await survives();
   });
 
-/** What the library refuses by itself, and what it makes another thing of. */
+/** Requests that the HTTP library rejects by itself, or reads differently. */
 const DROPPED: Record<string, [string[], string]> = {
   'a coding beside a length': [['Transfer-Encoding: chunked', 'Content-Length: 5'], LAST_CHUNK],
   'a length beside a coding': [['Content-Length: 5', 'Transfer-Encoding: chunked'], LAST_CHUNK],

@@ -1,6 +1,6 @@
-// Bodies made to cost as much as they can, over a real socket: each is refused with an error of the envelope, short
-// and without what it was sent, and nothing of it is stored or logged. How long others wait meanwhile is measured by
-// `load http hostile`.
+// Bodies made to be as expensive as possible, over a real socket: each is rejected with an error of the envelope that
+// is short and does not repeat the body, and nothing of it is stored or logged. `load http hostile` measures how long
+// other clients wait meanwhile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';

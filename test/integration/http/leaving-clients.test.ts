@@ -1,5 +1,5 @@
-// Clients that leave at random moments, in every kind of request: each place, byte, file and stream that a request has
-// taken is given back, whatever it waited for. The seed is told where a round fails.
+// Clients that disconnect at random moments, in every kind of request: each place, byte, file and stream that a request
+// has taken is released, whatever the request was waiting for. A round that fails prints its seed.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ const KINDS: Record<string, Kind> = {
   metrics: { method: 'GET', path: '/metrics' },
 };
 
-/** Sends as much of a request as chance will have, in pieces, and leaves. */
+/** Sends a random part of a request in pieces, and disconnects. */
 async function leaveIn({ method, path, headers = {}, body = '' }: Kind, prng: Prng): Promise<void> {
   const client = await RawClient.open(server.port);
   const bytes = Buffer.from(body);
@@ -125,7 +125,7 @@ async function leaveIn({ method, path, headers = {}, body = '' }: Kind, prng: Pr
   }
   if (isChunked && sent === bytes.length) client.send('0\r\n\r\n');
   const stays = prng.int(4);
-  // Some leave once an answer has begun, where it begins soon.
+  // Some clients disconnect once an answer has begun, if it begins soon.
   if (stays === 0)
     await Promise.race([client.reply({ hasBody: false }), new Promise((resolve) => setTimeout(resolve, 50))]);
   else if (stays > 1) await new Promise((resolve) => setTimeout(resolve, prng.int(30)));
@@ -142,7 +142,7 @@ test('every place, byte, file and stream is given back when clients leave', asyn
     const { headers } = await server.call('GET', `${docs}/search?q=a`);
     const metric = (name: string): number => Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
     return {
-      // The request that asks is one.
+      // The request that reads the metrics counts too.
       requests: metric('sheaf_requests_under_way') - 1,
       bytes: metric('sheaf_request_bodies_bytes'),
       places: PLACES - 1 - Number(headers.get('x-ratelimit-remaining')),

@@ -1,5 +1,5 @@
-// The endpoint of the Model Context Protocol, by the client of its official SDK over a real socket: tools, what keys
-// see of them, errors for the client, limits.
+// The endpoint of the Model Context Protocol, used by the client of its official SDK over a real socket: tools, which
+// of them keys may use, client errors, limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -197,7 +197,7 @@ test('the schema of each tool stands by itself, and judges arguments as the tool
   };
   for (const { name, inputSchema } of tools) {
     assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref/, name);
-    // By itself, as an agent has it: a reference to what stands elsewhere would not compile.
+    // The schema alone, as an agent receives it: a reference to another document would not compile.
     const fits = new Ajv2020().compile(inputSchema);
     for (const [input, isFine] of [
       [fitting[name] ?? {}, true],
@@ -228,7 +228,7 @@ test('a collection that is not there is said not to be, with those there are', a
       /^There is no collection "dogs" of tenant "acme"\. Collections: docs, notes\. \(collection_not_found\)$/,
     );
   }
-  // Nobody learns names here that another tool would not tell.
+  // Errors name only collections that the key could list with another tool.
   const narrow = await call(await connect(server, 'narrow'), 'search', { collection: 'other', query: 'x' });
   assert.match(narrow.text, /^There is no collection "other" of tenant "acme"\. No collections are visible to you\. /);
   const filtered = await call(await connect(server, 'filtered'), 'search', { collection: 'dogs', query: 'x' });

@@ -1,5 +1,6 @@
-// A server without keys, and the pages of a browser on its machine: its own and those that are allowed may call, others
-// may not, and names that lead here from elsewhere are not answered. Clients that are no browsers notice nothing.
+// A server without keys, and web pages in a browser on the same machine: the server's own pages and allowed origins may
+// call it, others may not, and requests under other host names are not answered. Clients other than browsers are not
+// affected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawClient, type RawReply } from '../../kit/http/raw-client.js';

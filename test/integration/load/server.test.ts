@@ -1,4 +1,4 @@
-// The server that load programs start: what becomes of them when it does not start.
+// The server that load programs start: how they learn that it does not start.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spawnServer } from '../../../load/kit/server.js';

@@ -1,5 +1,5 @@
-// Without tracing the SDK of OpenTelemetry is not loaded: a server that does not trace pays nothing for it. (Its API,
-// types and no-ops, comes with the metrics library.)
+// Without tracing the SDK of OpenTelemetry is not loaded, so a server that does not trace pays nothing for it. (The
+// OpenTelemetry API, types and no-ops, comes with the metrics library.)
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';

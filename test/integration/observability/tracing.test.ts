@@ -1,5 +1,5 @@
-// Tracing over real HTTP: the server goes on with the caller's trace, tells the embedding endpoint of it, and sends its
-// spans to a local server that takes OTLP as JSON. Off by default.
+// Tracing over real HTTP: the server continues the caller's trace, passes it to the embedding endpoint, and sends its
+// spans to a local server that accepts OTLP as JSON. It is off by default.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,8 +31,8 @@ const spansIn = ({ requests }: FakeServer): OtlpSpan[] =>
     ),
   );
 /**
- * The `traceparent` of what the endpoint was asked for. The question whether it answers comes when it likes, of no
- * trace.
+ * The `traceparent` headers of the embedding calls. Health probes come at any time, outside any trace, and are left
+ * out.
  */
 const sentTo = ({ requests }: OpenAiServer): string[] =>
   requests.filter(({ body }) => !body.includes('"ready"')).map(({ headers }) => headers.traceparent as string);
@@ -42,7 +42,7 @@ const attributesOf = ({ attributes }: OtlpSpan): Record<string, unknown> =>
 interface Traced extends TestServer {
   collector: FakeServer;
   endpoint: OpenAiServer;
-  /** Stops the server, which sends what it still has. */
+  /** Stops the server, which then sends its remaining spans. */
   spans(): Promise<OtlpSpan[]>;
 }
 
@@ -145,7 +145,7 @@ test('what an agent asks for reaches the endpoint with the trace of its message'
     sentTo(server.endpoint).map((header) => header.split('-')[1]),
     [TRACE],
   );
-  // Before the collector is gone, for which it would wait.
+  // The server stops before the collector, for which it would otherwise wait.
   await server.stop();
 });
 

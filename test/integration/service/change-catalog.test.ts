@@ -1,5 +1,5 @@
-// Changes of the catalog that are committed together are shown in the order of their commits, however long whoever
-// asked for them waits.
+// Changes of the catalog that are committed together become visible in the order of their commits, however long their
+// callers wait.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';

@@ -1,5 +1,4 @@
-// The language of a collection: the instance's where none is named, and of records from the time before there were
-// languages.
+// The language of a collection: the server's default where none is named, and where the record is older than languages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionName } from '../../../src/api/ids.js';
@@ -10,7 +9,7 @@ import { collectionOf } from '../../kit/records.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-/** A record of the time before there were languages and precisions. */
+/** A record from before there were languages and precisions. */
 const { language: _language, precision: _precision, ...OLD } = collectionOf('acme', 'old');
 
 test('a record without a language has that of the instance, then and after a change; others keep theirs', () => {

@@ -1,5 +1,5 @@
-// NDJSON ingest behind the HTTP door: results come while the body is still coming, in order; the body is taken only as
-// fast as it is worked off; a body that breaks off stops it, and what was acknowledged stays.
+// NDJSON ingest below HTTP: results come in order while the body is still arriving; the body is read only as fast as it
+// is processed; a body that breaks off stops the ingest, and what was acknowledged stays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
@@ -105,7 +105,7 @@ test('while nobody reads the results, no more of the body is taken than a few sl
   }
   assert.ok(takenBytes < 4 * 1024 * 1024, `${takenBytes} bytes`);
   await results.return(undefined);
-  // What it was about to take when it was told.
+  // The reader finishes the piece that it was reading.
   await new Promise(setImmediate);
   const taken = takenBytes;
   await new Promise((resolve) => setTimeout(resolve, 300));

@@ -1,5 +1,5 @@
-// A collection beyond the size where the graph begins, through the whole server: found while it is being linked, after
-// it is linked, and after a part of it has been replaced and deleted.
+// A collection that is large enough for a graph, through the whole server: found while the graph is being built,
+// afterwards, and after some of it was replaced and deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../kit/server.js';
@@ -9,7 +9,7 @@ const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
 const { call } = server;
 const base = '/v1/collections/acme/large';
 
-/** Sixteen characters, and no two alike. */
+/** Sixteen characters, no two alike. */
 const word = (i: number, kind = 'w'): string =>
   `${kind}${String((i * 7919) % 1_000_003).padStart(7, '0')} ${String(i).padStart(6, '0')} `;
 const textOf = (from: number, to: number, kind?: string): string =>

@@ -1,6 +1,6 @@
-// Documents of thousands of chunks that are deleted and replaced: gone for every reader with the answer, while their
-// chunks still leave the store block by block and other writes go between; what is left is what a collection has that
-// never had them, also after the death of the owner and a restart on the way.
+// Documents of thousands of chunks that are deleted and replaced: once the answer is sent no reader sees the old
+// chunks, while these leave the store block by block with other writes in between. In the end the collection equals one
+// that never had them, also after the death of the owner and a restart half-way.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const SETTINGS = { chunking: { strategy: 'fixed', size: 16, overlap: 0 } };
 const dataDir = tempDirectory();
 const ENV = { SHEAF_STORAGE__PARTITIONS: '1', SHEAF_DATA_DIR: dataDir };
 
-/** Sixteen characters a chunk; every tenth has the word that all documents have. */
+/** Sixteen characters for each chunk; every tenth has the word that all documents have. */
 const textOf = (word: string, chunks: number): string =>
   Array.from({ length: chunks }, (_, i) => `${i % 10 === 0 ? 'common' : word} ${String(i).padStart(8, '0')}`)
     .map((chunk) => chunk.padEnd(16).slice(0, 16))
@@ -66,7 +66,7 @@ const idsOf = (answers: { id: string }[][]): string[][] => answers.map((hits) =>
 
 let reader: { from: TestServer; shard: ShardReader } | undefined;
 
-/** Chunks that are still to be removed, as the store has it. */
+/** The number of chunks that the store still has to remove. */
 function leavingChunks(): number {
   if (reader?.from !== server) reader = { from: server, shard: new ShardReader(join(server.dataDir, 'shard-0')) };
   const { txn, end } = reader.shard.snapshot(1);
@@ -80,7 +80,7 @@ function leavingChunks(): number {
 
 const untilGone = (): Promise<void> => until(async () => leavingChunks() === 0, 'chunks are still leaving');
 
-/** What a collection answers that has the small documents alone. */
+/** The answers of a collection that has only the small documents. */
 async function naive(): Promise<{ id: string; score: number }[][]> {
   await call('POST', '/v1/collections/acme/twin', SETTINGS);
   await call('POST', '/v1/collections/acme/twin/documents:batch', { documents: SMALL });

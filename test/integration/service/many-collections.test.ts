@@ -1,5 +1,6 @@
-// A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many
-// there are, nor on which was used before. Shown by what is sent; the times are in `load search collections`.
+// A hundred collections that are used in turn are as fast as ten: what a search asks of the workers does not depend on
+// how many collections there are, nor on which was used before. The test counts messages; `load search collections`
+// measures times.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';
@@ -11,7 +12,7 @@ const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' }, { recal
 const { call, parts } = server;
 const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
 
-/** Notes what is asked in every message to a shard worker and to a search worker, and sends it. */
+/** Records the operations of every message to a shard worker and to a search worker, and sends the message. */
 function tapped(): string[][] {
   const messages: string[][] = [];
   for (const workers of [...parts.shards['shards'].map(({ worker }) => worker), parts.searches['workers']]) {

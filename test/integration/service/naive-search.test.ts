@@ -1,6 +1,6 @@
 // The same data gives the same answer whatever the number of shards, in every mode, with and without filters, and it is
-// the one of a naive version that scores everything: over a random collection, after random replacements and deletions,
-// and after a worker has died.
+// the answer of a naive version that scores everything: over a random collection, after random replacements and
+// deletions, and after the death of a worker.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -91,7 +91,7 @@ const filters: SearchFilter[] = [
   ],
 ];
 
-/** Every chunk, with the cosine that the server gives it in a collection that knows no priorities. */
+/** Every chunk with its cosine, which the server computes in a collection without priorities. */
 async function chunksFor({ call }: TestServer, q: string): Promise<NaiveChunk[]> {
   const { json } = await call('POST', `${PLAIN}/search`, { q, k: 1000, mode: 'vector' });
   return json.matches.map(({ id, text, meta, score }: any): NaiveChunk => {
@@ -115,7 +115,7 @@ async function ask({ call }: TestServer, body: object): Promise<Answered[]> {
 
 async function assertLikeNaive(searches: number, when: string): Promise<void> {
   for (let i = 0; i < searches; i++) {
-    // The long ones have words that stand in them more than once.
+    // The long queries have words that occur in them more than once.
     const q = i % 10 === 0 ? '?!' : sentence(1 + prng.int(i % 4 === 0 ? 40 : 4));
     const [filter, fits] = pick(filters);
     const mode = pick(['vector', 'boost', 'hybrid', 'hybrid'] as const);

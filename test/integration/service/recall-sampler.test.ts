@@ -1,5 +1,5 @@
-// The checks of searches that were made: through a real server to its metrics; and when there are none, with a sampler
-// by itself.
+// The recall checks of searches: on a real server up to its metrics; and the sampler by itself, where there are none to
+// check.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';

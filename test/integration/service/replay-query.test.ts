@@ -1,4 +1,4 @@
-// A replay shows no more than the original might: the filters of the original's key apply, whoever replays.
+// A replay shows no more than the original could: the filters of the original's key apply, whoever replays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';

@@ -1,5 +1,5 @@
-// Which rows of a document that comes again need no embedding, behind the HTTP door of a real server: against a naive
-// version that remembers every text and its vector.
+// Which chunks of a document that is ingested again need no embedding, on a real server below HTTP: compared with a
+// naive version that remembers every text and its vector.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -24,7 +24,7 @@ async function ingest(name: string, docid: string, chunks: readonly string[]): P
   assert.equal(status, 201, text);
 }
 
-/** What is reused of texts, in a document of 16 characters a chunk. */
+/** Which texts of a document, with 16 characters to a chunk, reuse a stored vector. */
 async function reuse(
   name: string,
   docid: string,

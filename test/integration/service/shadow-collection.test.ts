@@ -1,5 +1,5 @@
-// A shadow collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the
-// versions go on; what nobody owns after a restart is removed.
+// A shadow collection on a real server: nobody sees it before the switch, nobody sees a mixture, the query log and the
+// versions continue; and one without a job after a restart is removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
@@ -38,7 +38,7 @@ async function startWithDocuments(): Promise<TestServer> {
 
 const live = ({ catalog }: CatalogContext) => catalog.get(asTenant('acme'), asCollectionName('docs'));
 
-/** A space beside the collection, with one document. */
+/** A shadow collection with one document. */
 async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): Promise<Shadow> {
   const { id, log_id: _, ...settings } = live(store);
   const shadow = await createShadow(store, {

@@ -1,5 +1,5 @@
-// Hybrid searches of a collection that is nothing but copies of a few texts: scores are equal by the hundred, and the
-// order is that of a naive version over all chunks, by score and by rank, with any weights, over any number of shards.
+// Hybrid searches of a collection that consists of copies of a few texts: hundreds of scores are equal, and the order
+// is that of a naive version over all chunks, by score and by rank, with any weights, over any number of shards.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -26,7 +26,7 @@ const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
 const chunkOf = (): string => pick(TEXTS).padEnd(SIZE, ' .');
 const documents = Array.from({ length: 40 }, (_, n) => ({
   docid: `${DOCIDS[n % DOCIDS.length]}${n < DOCIDS.length ? '' : n}`,
-  // More than ten chunks: chunk_10 stands behind chunk_9.
+  // Some documents have more than ten chunks: chunk_10 comes after chunk_9.
   text: Array.from({ length: 1 + prng.int(14) }, chunkOf).join(''),
   ...(prng.int(5) === 0 && { metadata: { prio_boost: pick([-1, -1, 0.5]) } }),
 }));
@@ -47,7 +47,7 @@ async function filled(partitions: string): Promise<TestServer> {
 
 const servers = await Promise.all(['1', '2', '5'].map(filled));
 
-/** Cosines are the server's, of all chunks without priorities. */
+/** Every chunk with its cosine, which the server computes in a collection without priorities. */
 async function chunksFor(q: string): Promise<NaiveChunk[]> {
   const { json } = await (servers[0] as TestServer).call('POST', `${PATH}-plain/search`, { q, k: 1000, exact: true });
   return json.matches.map(({ id, text, meta, score }: any): NaiveChunk => {

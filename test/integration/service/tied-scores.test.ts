@@ -1,6 +1,6 @@
-// Chunks of equal scores by the hundred stand by document id, by its UTF-8 bytes, and then by their order in the
-// document: in every mode, over any number of shards, with what threads remember of them and without, while documents
-// come, go and come again.
+// Hundreds of chunks with equal scores are ordered by document id, by its UTF-8 bytes, and then by their order in the
+// document: in every mode, over any number of shards, with and without the caches of threads, while documents are
+// added, removed and added again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -9,7 +9,7 @@ import { startTestServer } from '../../kit/server.js';
 const PATH = '/v1/collections/acme/ties';
 const SEED = 20_261_122;
 const ROUNDS = 6;
-/** Of each class all chunks are alike; those of the first are nearer to the query. */
+/** All chunks of a class are alike; those of the first class are nearer to the query. */
 const TEXTS = ['wind and waves', 'waves and more'] as const;
 const CHUNK = 16;
 
@@ -23,7 +23,7 @@ const docidOf = (n: number): string =>
   `${['a', 'B', 'z/long/prefix/of/many', '\u00e9', '\uffee', '\u{1f600}'][n % 6]}${(n * 7919) % 1000}`;
 const textOf = ({ about, chunks }: Document): string => (TEXTS[about] as string).padEnd(CHUNK, ' .').repeat(chunks);
 
-/** The k first ids of chunks, each as its document and its place there. */
+/** The first k chunks, each as its document and its position in the document. */
 function naive(documents: ReadonlyMap<string, Document>, k: number): [string, number][] {
   const ids = [...documents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const all = TEXTS.flatMap((_, about) => ids.filter((id) => documents.get(id)?.about === about)).flatMap((id) =>

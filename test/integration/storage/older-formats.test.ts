@@ -1,5 +1,6 @@
-// What older builds wrote opens and serves: data directories with their checkpoints, query logs, keys and archives.
-// test/kit/data/make-fixture.mjs makes the fixtures; a fixture stays for as long as its format is promised to be read.
+// Data that older builds wrote can be opened and served: data directories with their checkpoints, query logs, keys and
+// archives. test/kit/data/make-fixture.mjs makes the fixtures; a fixture is kept for as long as its format is promised
+// to be readable.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { ready, startTestServer, type TestServer } from '../../kit/server.js';
 
 interface Expected {
   adminKey: string;
-  /** Of tenant acme, with the scope `search`. */
+  /** A key of tenant acme with the scope `search`. */
   key: string;
   rows: number;
   answers: { collection: string; body: Record<string, unknown>; ids: string[]; scores: number[] }[];

@@ -1,4 +1,4 @@
-// Quotas over a real socket: collections and chunks of a tenant, configured and its own.
+// Quotas over a real socket: collections and chunks of a tenant, by configuration and by the tenant's own settings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';

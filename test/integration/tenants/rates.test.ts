@@ -1,5 +1,5 @@
-// Rate limits and places under way, over a real socket: headers, errors for the client, and that one tenant does not
-// block another.
+// Rate limits and limits of concurrent requests over a real socket: headers, client errors, and that one tenant does
+// not block another.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../../kit/server.js';
@@ -33,7 +33,7 @@ test('the admin is not limited, nor is a route that anybody may call', async () 
 test('over its rate a tenant is refused with the time to wait, and let in after it', async (t) => {
   await as('root', 'POST', '/v1/collections/slow/c');
   await as('root', 'PATCH', '/v1/admin/tenants/slow', { requests_per_second: 1, burst: 2 });
-  // The clock of the buckets stands still: however slow the machine is, nothing is given back between these three.
+  // The clock of the buckets stands still, so that a slow machine refills nothing between these three requests.
   let nowMs = performance.now();
   t.mock.method(performance, 'now', () => nowMs);
   const answers = [

@@ -1,4 +1,5 @@
-// Tenants and keys made at run time, over a real socket: every endpoint, what it refuses, and what a restart leaves.
+// Tenants and keys that are created at run time, over a real socket: every endpoint, what it rejects, and what survives
+// a restart.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -26,7 +27,7 @@ function assertError({ status, json }: Answer, wanted: number, code: string): vo
   assert.deepEqual([status, json.code], [wanted, code], JSON.stringify(json));
 }
 
-/** Without the fields that every answer has. */
+/** The record of an answer, without the fields that every answer has. */
 function recordOf({ json }: Answer): Record<string, unknown> {
   const { ok, latency_ms, request_id, ...record } = json;
   assert.deepEqual([ok, typeof latency_ms, typeof request_id], [true, 'number', 'string']);
@@ -322,7 +323,7 @@ test('from the first moment of a start a key made before is 503 or good, never 4
   const before = await startTestServer(env);
   const { key } = (await before.call('POST', '/v1/admin/tenants', { tenant: 'early' }, bearer('root'))).json;
   await before.stop();
-  // The first moment lasts till it has been seen: nothing is known of tenants before the catalog is open.
+  // The catalog is held until the test has seen a request before it is open: the server then knows no tenants.
   const giveBack = await holdStore(join(before.dataDir, 'catalog'));
   const again = await startServer(readConfig({ ...env, SHEAF_SERVER__PORT: '0' }), SILENT);
   const codes: string[] = [];

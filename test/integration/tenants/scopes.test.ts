@@ -1,4 +1,4 @@
-// What a key of each scope may do, endpoint by endpoint: asked over a real socket, and no endpoint is left out.
+// What a key of each scope may do, endpoint by endpoint, over a real socket; no endpoint is left out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCOPES, type Scope } from '../../../src/api/choices.js';
@@ -13,8 +13,8 @@ const server = await startTestServer({
 });
 
 /**
- * By operation, the one scope that opens it; `any`: each does; null: the admin alone. One that is not listed is opened by
- * the scope of its definition.
+ * By operation, the one scope that permits it; `any`: every scope does; null: only the admin key does. The scope in the
+ * route's definition applies where an operation is not listed.
  */
 const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   listCollections: 'search',
@@ -50,7 +50,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   rollBack: 'manage',
   collectionEvents: 'search',
   listEmbedders: 'search',
-  // What its tools do is asked of the routes behind them.
+  // The routes behind its tools check the scope.
   mcp: 'any',
   metrics: null,
   metricsJson: null,
@@ -81,7 +81,7 @@ for (const { operation, method, path, access, scope } of routes)
     }
   });
 
-/** Of an answer that may go on: events are followed until the connection ends. */
+/** The status of an answer that may not end: a stream of events is closed. */
 async function statusOf(method: string, address: string, scope: Scope): Promise<number> {
   const response = await fetch(server.url + address, {
     method,

@@ -1,6 +1,6 @@
-// A worker thread that is killed during a write transaction leaves an environment that its successor can open, with every
-// commit that it reported, and readers that continue. This is the behaviour of node-lmdb 0.10.1 that src/storage/lmdb.ts
-// works around.
+// A worker thread that is killed during a write transaction leaves an environment that its successor can open, with
+// every commit that it reported, and readers that continue. This is the behaviour of node-lmdb 0.10.1 that
+// src/storage/lmdb.ts works around.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// What hits have told before is told again of the very same version of a chunk, and of no other: the cache by itself,
-// and behind a server whose documents are replaced, removed and written again, against what was written last; with the
-// cache and without it.
+// A cached chunk payload is used for the same row version of a chunk only. Tests the cache by itself, and behind a
+// server whose documents are replaced, removed and written again, compared with what was written last; with and without
+// the cache.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';

@@ -1,5 +1,5 @@
-// The answers of a real server, judged by the OpenAPI document that it serves itself: each operation's success, and
-// errors for the client of every kind that can be had without load or faults.
+// The answers of a real server, checked against the OpenAPI document that it serves: the success of each operation, and
+// client errors of every kind that can occur without load or faults.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpecJudge, type Spec } from '../../../kit/openapi.js';
@@ -14,7 +14,7 @@ const server = await startTestServer({
 });
 const judge = new SpecJudge((await server.call('GET', '/openapi.json')).json as unknown as Spec);
 
-/** Makes the request and sees to it that status, media type and body are what the document says of the operation. */
+/** Makes the request and asserts that status, media type and body are what the document says about the operation. */
 async function judged(
   operation: string,
   status: number,
