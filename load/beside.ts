@@ -103,7 +103,7 @@ export async function ingest({ tiny, url: given, number }: LoadOptions): Promise
   await withServer(given, measure, settings);
 }
 
-/** Batches into another collection; all chunks have distinct texts. */
+/** Batch requests into another collection; all chunks have distinct texts. */
 function bulkOf(documents: readonly CranfieldDocument[]): CannonRequest[] {
   const items = Array.from({ length: INGEST_BATCHES * INGEST_BATCH }, (_, n) => {
     const { text } = documents[n % documents.length] as CranfieldDocument;
@@ -116,7 +116,7 @@ function bulkOf(documents: readonly CranfieldDocument[]): CannonRequest[] {
 
 type Search = (n: number) => Promise<void>;
 
-/** A searcher by vector that cycles through the queries. */
+/** Searches by vector, cycling through the queries. */
 function searcher(url: string): Search {
   const queries = vectorQueries().map((v) => JSON.stringify({ v, k: 10 }));
   return async (n) => {

@@ -43,9 +43,9 @@ export async function texts({ tiny, url: given, number }: LoadOptions): Promise<
 
 interface Way {
   readonly name: string;
-  /** So many of the vectors are sent. */
+  /** How many of the vectors are sent. */
   readonly count: number;
-  /** Behind the address of the documents. */
+  /** The path after the address of the documents. */
   readonly path?: string;
   readonly type?: string;
   readonly bodies: readonly string[];

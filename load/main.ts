@@ -5,9 +5,9 @@ import { type LoadOptions, loadOptions } from './kit/command.js';
 
 interface Kind {
   readonly about: string;
-  /** Flags as they are typed, with their meaning. */
+  /** Flags as the user types them, with their meaning. */
   readonly options?: Readonly<Record<string, string>>;
-  /** The arguments it accepts. */
+  /** Description of the arguments that the command accepts. */
   readonly names?: string;
   /** Runs for a given time, by a seed. */
   readonly isSeeded?: true;
@@ -345,7 +345,7 @@ function commandOf(name: string, { about, options = {}, names, run }: Kind): Com
     .action(() => run(loadOptions(optionsAsTyped(command), command.args)));
 }
 
-/** By the names of the flags, such as power-cut. */
+/** Options by the names of the flags as typed, such as power-cut. */
 const optionsAsTyped = (command: Command): Record<string, unknown> =>
   Object.fromEntries(
     command.options.map((option) => [option.long?.slice(2), command.getOptionValue(option.attributeName()) as unknown]),

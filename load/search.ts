@@ -35,7 +35,7 @@ import {
 const TENANT = 'load';
 const CONNECTIONS = 32;
 const K = 10;
-/** Two shards link at least so many vectors a second; what waits for its links is scanned by every search. */
+/** Two shards index at least this many vectors per second; every search scans the unindexed rows. */
 const INDEXED_PER_SECOND = 1500;
 
 /** Warm-up and measured duration of a loop. */
@@ -49,7 +49,7 @@ const timesOf = ({ tiny, number }: LoadOptions): Times => ({
   seconds: number('seconds', tiny ? 1 : 10),
 });
 
-/** Behind a run of the same that is not measured. */
+/** Runs a closed loop after a warm-up run that is not measured. */
 async function warmLoop(
   { warmUpSeconds, seconds }: Times,
   options: Omit<ClosedLoopOptions, 'seconds'>,
@@ -107,7 +107,7 @@ function vectorsOf(queries: readonly string[]): number[][] {
 
 const VECTORS = 'vectors';
 const BATCH = 500;
-/** The latest of the log. */
+/** Number of latest searches of the query log for which recall is measured. */
 const RECALL_SEARCHES = 200;
 const CLIENTS = [
   ['autocannon', closedLoop],
@@ -204,7 +204,7 @@ export async function model(options: LoadOptions): Promise<void> {
       const measured = (requests: CannonRequest[]): Promise<string[]> =>
         modelCells(times, { url, connections, requests });
       rows.push([String(connections), 'new', ...(await measured([unseen]))]);
-      // Each text once, so that the server has its vector.
+      // Every text is searched once, so that the server has its vector cached.
       for (const q of queries) await client.search(CRANFIELD_TARGET.tenant, CRANFIELD_TARGET.collection, { q, k: K });
       rows.push([String(connections), 'cached', ...(await measured(queries.map(post)))]);
     }
@@ -235,7 +235,7 @@ function hitRateOf(gained: Gained): number {
 const TEXTS = 'texts';
 const MODES = ['words alone', 'vector', 'hybrid', 'hybrid of scores'];
 const LENGTHS = [3, 20, 60];
-/** More than a cache of query vectors would make equal to each other. */
+/** Enough distinct questions that the cache of query vectors does not hold all of them. */
 const QUESTIONS = 5000;
 
 /**
@@ -282,7 +282,7 @@ async function lengthCells(
   return [...rateCells(result), requestCpuMs.toFixed(2)];
 }
 
-/** All collections in one; their ids are made to differ. */
+/** The documents of all judged collections, with ids made unique. */
 const judgedDocuments = (documentsMax: number): JudgedDocument[] =>
   JUDGED_COLLECTIONS.flatMap((name) => {
     const folder = dataFolder(name);
@@ -302,7 +302,7 @@ async function ingestAll(client: SheafClient, documents: readonly JudgedDocument
   return chunks;
 }
 
-/** The beginnings of texts that have so many words, evenly spread. */
+/** The first words of texts that have at least this many, evenly spread over the documents. */
 function questionsOf(documents: readonly JudgedDocument[], words: number): string[] {
   const long = documents.map(passageOf).filter((text) => text.trim().split(/\s+/).length >= words);
   const step = Math.max(1, long.length / QUESTIONS);
@@ -311,7 +311,9 @@ function questionsOf(documents: readonly JudgedDocument[], words: number): strin
   );
 }
 
-/** One after the other, made when it is sent: to make all of them for each connection would hold up the first. */
+/**
+ * Questions in sequence, each built when it is sent: building all of them for each connection would delay the first.
+ */
 function inTurn(questions: readonly string[], mode: string): CannonRequest {
   let asked = 0;
   const search = (q: string): CannonRequest => searchOf(TEXTS, { ...SEARCH_MODES[mode], q, k: K });
@@ -321,7 +323,7 @@ function inTurn(questions: readonly string[], mode: string): CannonRequest {
 const MANY = 100;
 const FEW = 10;
 
-/** Searches over ten collections in turn and over a hundred with equally many vectors, on 16 connections. */
+/** Searches over ten collections in turn, and over a hundred with equally many vectors, on 16 connections. */
 export async function collections({ tiny, url: given, number }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 1 : 5);
   const { source, items } = vectorItems(tiny ? 20 : 200);

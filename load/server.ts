@@ -67,11 +67,11 @@ export async function start({ tiny }: LoadOptions): Promise<void> {
   ]);
 }
 
-/** What the first two documents of an empty server take. */
+/** The times of the first two documents on an empty server. */
 const firstDocuments = (tiny: boolean): Promise<string[]> =>
   withFolder(async (folder) => {
     const server = await startServer(folder);
-    // A server that is ready goes on with what nothing waits for.
+    // A server that is ready still finishes startup work that no request waits for.
     await sleep(tiny ? 0 : 1000);
     const client = new SheafClient({ url: server.url });
     await client.createCollection(TENANT, 'docs');
@@ -85,7 +85,7 @@ const firstDocuments = (tiny: boolean): Promise<string[]> =>
 
 const NAME = 'vectors';
 const REPLACE_BATCH = 200;
-/** Replaced before the last kill. */
+/** Share of documents that are replaced before the last kill. */
 const CHANGED_SHARE = 0.01;
 
 interface RestartOptions {
@@ -93,11 +93,11 @@ interface RestartOptions {
   readonly rate: number;
   readonly seconds: number;
   readonly restCheckMs: number;
-  /** Without checkpoints but that of a stop; and with one a second. */
+  /** Settings without checkpoints except at a stop, and settings with a checkpoint every second. */
   readonly seldom: Settings;
   readonly often: Settings;
   readonly search: (url: string, n: number) => Promise<unknown>;
-  /** Documents that replace others: their vectors. */
+  /** Vectors of documents that replace others. */
   readonly replacements: readonly Float32Array[];
 }
 
@@ -160,7 +160,7 @@ export async function restart(options: LoadOptions): Promise<void> {
   });
 }
 
-/** Answers what it is filled with, and how long that took. */
+/** Fills the server; returns a description of the data and the time that it took. */
 async function fillForRestart(folder: string, { rows, seldom, restCheckMs }: RestartOptions): Promise<string> {
   const server = await startServer(folder, seldom);
   await createVectorCollection(new SheafClient({ url: server.url }), TENANT, NAME);
@@ -181,7 +181,7 @@ const emptyRow = (settings: Settings): Promise<string[]> =>
     return ['empty', seconds(server.readyMs), seconds(cpu * 1000), '', ''];
   });
 
-/** Starts it and asks; what it answers first comes from a process that has just begun. */
+/** Starts the server and searches; the process has just begun, so the first answers are cold. */
 async function restarted(
   folder: string,
   name: string,
@@ -210,7 +210,7 @@ async function replace(url: string, vectors: readonly Float32Array[], from: numb
   await post(`${url}/v1/collections/${TENANT}/${NAME}/documents:batch`, `{"documents":[${items.join(',')}]}`, 201);
 }
 
-/** Searches with a write a second beside them, so that there is always something for a checkpoint. */
+/** Searches beside one write per second, so that every checkpoint has something to write. */
 async function besideWrites(
   folder: string,
   settings: Settings,
@@ -228,9 +228,9 @@ async function besideWrites(
   return result;
 }
 
-/** Nothing is looked for, so nothing is kept beside. */
+/** Settings for idle servers: searches are not logged, and collections are evicted after ten idle seconds. */
 const IDLE_SETTINGS = { SHEAF_QUERY_LOG__ENABLED: 'false', SHEAF_COLLECTIONS__IDLE_SECONDS: '10' };
-/** Longer than what is idle for ten seconds takes to be evicted. */
+/** Longer than the server takes to evict collections that have been idle for ten seconds. */
 const EVICTED_MS = 60_000;
 
 /**
@@ -263,7 +263,7 @@ interface StartReading {
   bytes: number;
 }
 
-/** Of a server that is started, looked at, and ended. */
+/** Measurements of a server that is started, inspected and stopped. */
 async function startReading(folder: string): Promise<StartReading> {
   const { readyMs, pid, stop } = await startServer(folder, IDLE_SETTINGS);
   const reading = { readyMs, startCpuMs: cpuMs(pid)?.all ?? NaN, bytes: privateBytes(pid) };
@@ -271,7 +271,7 @@ async function startReading(folder: string): Promise<StartReading> {
   return reading;
 }
 
-/** What it is called, and the memory it has a minute later, when all of it is idle. */
+/** A description of the filled collections, and the memory a minute later, when all are idle. */
 async function filled(
   folder: string,
   collections: number,
@@ -366,13 +366,13 @@ const randomVector = (prng: Prng): number[] =>
 
 interface WithMemory {
   seconds: number;
-  /** Above what it was before. */
+  /** Peak memory beyond what it was before. */
   growthBytes: number;
-  /** Of searches beside it. */
+  /** p99 of the searches that ran beside it. */
   p99: string;
 }
 
-/** Runs `work` with searches beside it, one after the other. */
+/** Runs `work` beside sequential searches, and measures memory. */
 async function withMemory(client: SheafClient, work: () => Promise<unknown>): Promise<WithMemory> {
   const prng = createPrng(2);
   const before = childrenBytes();
@@ -393,7 +393,7 @@ async function withMemory(client: SheafClient, work: () => Promise<unknown>): Pr
   return { seconds: tookMs / 1000, growthBytes: peak - before, p99: `${latenciesOf(latenciesMs).p99Ms.toFixed(1)} ms` };
 }
 
-/** The own memory of this process's descendants. */
+/** Private memory of this process's descendants. */
 function childrenBytes(): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -401,7 +401,7 @@ function childrenBytes(): number {
     try {
       parents.set(Number(name), Number(readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]));
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   const isBelow = (pid: number | undefined): boolean =>

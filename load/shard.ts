@@ -31,7 +31,7 @@ import { VECTOR_DIM, clustered, windows, type VectorSet } from './kit/vector-set
 
 const CHUNKS_PER_DOCUMENT = 5;
 
-/** Real vectors where they are there. */
+/** Real vectors if they are present, else seeded ones. */
 const rowsFor = (count: number, tiny: boolean): VectorSet =>
   tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, VECTOR_DIM, 1));
 
@@ -126,7 +126,7 @@ const plainSearch = (collection: CollectionRef): CollectionSearch => ({
   boostWeight: 0,
 });
 
-/** `ask`: answers the milliseconds that making the bitmap took. */
+/** Costs of filtered searches. `ask` returns the milliseconds that building the bitmap took. */
 function filterCosts(queries: readonly Float32Array[], ask: (vector: Float32Array) => number | undefined): string[] {
   ask(queries[0] as Float32Array);
   const startedAt = ownCpuMs();
@@ -163,7 +163,7 @@ function* describedDocuments(
   }
 }
 
-/** A document's metadata: a field that one in so many documents has, and what metadata usually are. */
+/** A document's metadata: a field that one in so many documents has, and fields of usual metadata. */
 function metadataOf(prng: Prng, i: number): Record<string, unknown> {
   const one = (many: number): object => (prng.int(many) === 0 ? { [`in${many}`]: true } : {});
   return {
@@ -179,7 +179,7 @@ function metadataOf(prng: Prng, i: number): Record<string, unknown> {
   };
 }
 
-/** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */
+/** CPU time of building the metadata and text indexes, and their bytes per chunk. */
 function buildIndexes(shard: Shard, collection: CollectionRef, rows: number): string {
   const segment = shard.segments.of(collection.id)[0]!;
   prepare(shard, { op: 'prepare', collection, textIndex: true, fields: true });
@@ -265,7 +265,7 @@ function plainDocument(
   return { op: 'put', collection, document, vectors: Float32Array.from(own.flatMap((row) => [...row])) };
 }
 
-/** Milliseconds of the longest step, and of all. */
+/** Milliseconds of the longest step, and of all steps. */
 function compact(shard: Shard, segment: Segment): { longestMs: number; ms: number } {
   const startedAtMs = performance.now();
   let longestMs = 0;

@@ -24,7 +24,7 @@ import {
 } from './torture/run.js';
 import { counted, emptyTally, printViolations, withSpaces } from './torture/writer.js';
 
-/** What runs without an end of its own ends after a day. */
+/** Programs without an end of their own stop after a day. */
 const MINUTES_MAX = 24 * 60;
 
 const TORTURE_SETTINGS = {
@@ -35,9 +35,9 @@ const TORTURE_SETTINGS = {
 interface TortureOptions {
   readonly seed: number;
   readonly cycles: number;
-  /** It ends after the cycle in which this time is over. */
+  /** The run ends after the cycle in which this time is over. */
   readonly minutes: number;
-  /** The library of the power cuts; absent: the server is killed. */
+  /** The fault layer's library for power cuts; without it the server is only killed. */
   readonly shim: string | undefined;
 }
 
@@ -89,7 +89,7 @@ async function tortured({ seed, cycles, minutes, shim }: TortureOptions): Promis
   return all;
 }
 
-/** Until something is violated, or all is done. */
+/** Runs cycles until something is violated or all are done. */
 async function runAll(all: TortureRun, cycles: number, untilMs: number): Promise<TortureRun> {
   const { violations } = all.tally;
   for (; all.deaths < cycles && performance.now() < untilMs && violations.length === 0; all.deaths++)
@@ -173,7 +173,7 @@ export async function operations({ tiny, number }: LoadOptions): Promise<void> {
 const doneIn = ({ operations: done }: Work['tally']): number =>
   [...done.values()].reduce((sum, count) => sum + count, 0);
 
-/** One life of the server, in this process, until `isDone`. Jobs are ended in the last. */
+/** Runs one life of the server, in this process, until `isDone`. The last life ends all jobs. */
 async function operate(
   run: Omit<Work, 'url'>,
   folder: string,
@@ -213,7 +213,7 @@ async function operate(
     );
 }
 
-/** Each seed gets so long. */
+/** How long each seed runs. */
 const SEED_MS = 20_000;
 
 /**

@@ -25,11 +25,11 @@ import {
 } from './kit/text-sets.js';
 
 const TERMS = [2, 5, 9];
-/** A question of rare words leaves out those that more than one chunk in fifty has. */
+/** A query of rare words leaves out words that more than one chunk in fifty has. */
 const RARE_SHARE = 1 / 50;
 const K = 10;
 const BACKGROUND_MS = 2;
-/** Chunks between two turns of the background. */
+/** Chunks between two slices of background work. */
 const TURN = 256;
 
 /**
@@ -42,7 +42,7 @@ export async function peers({ tiny, number }: LoadOptions): Promise<void> {
   const { measureInPython, measureMiniSearch, measureOrama } = await import('./kit/text-peers.js');
   const questions = questionsOf(given, tiny ? 20 : 1000);
   const ours = measureOurs(given, questions);
-  // Words as ours are split.
+  // Words are split as Sheaf splits them.
   const split = given.windows.map((text) => tokensOf(text).join(' '));
   const python = (['tantivy', 'fts5'] as const).flatMap((peer) => measureInPython(peer, split, questions) ?? []);
   const others = [...python, measureMiniSearch(split, questions), await measureOrama(split, questions)];
@@ -96,7 +96,7 @@ function askAll(index: TextIndex, questions: Questions): Record<string, number> 
 
 const bytesOf = (index: TextIndex): number => Object.values(index.bytes()).reduce((sum, kind) => sum + kind, 0);
 
-/** As it stands after the adds, and merged into one segment, as an index that rests. */
+/** Measures the text index of Sheaf as it is after the adds, and when it is idle, merged into one run. */
 function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigures[] {
   fill(createKernel().createTextIndex(), windows.slice(0, 20_000), new Slices()); // Warms the compilers up.
   const index = createKernel().createTextIndex();
@@ -183,7 +183,7 @@ const ranked = (language: Language): Analysis => ({
   question: (text) => countedTerms(text, TERMS_MAX, language),
 });
 
-/** What the server does not do, for comparison. */
+/** Stemming without removing stop words, for comparison; the server does not do this. */
 function stemsOnly(): Analysis {
   const { stem } = loadLanguage('english');
   const terms = (text: string): string[] => tokensOf(text).map(stem);
@@ -210,7 +210,7 @@ function rowsOf(given: JudgedTexts, analyses: readonly Analysis[]): string[][] {
   });
 }
 
-/** Chunks a second of CPU time. */
+/** Chunks per second of CPU time. */
 function termRate(windows: readonly string[], language: Language): number {
   const round = (): number => {
     const startedAt = ownCpuMs();
@@ -221,8 +221,8 @@ function termRate(windows: readonly string[], language: Language): number {
 }
 
 /**
- * Manual pages of many languages are a test of search: the one line that says what a page is about has to find the rest
- * of the page. By the folder's name.
+ * Languages of manual pages, by folder. Manual pages are a test of search in many languages: the line that says what a
+ * page is about has to find the rest of the page.
  */
 const LANGUAGES: Readonly<Record<string, Language>> = {
   da: 'danish',
@@ -255,8 +255,8 @@ interface PageSet extends JudgedTexts {
 }
 
 /**
- * `folder`: the one with `de/man1` and its like in it. A line that several pages have is no query, as it has no one
- * answer.
+ * Reads manual pages; `folder` contains `de/man1` and so on. A line that several pages share is left out, because it
+ * has several right answers.
  */
 function readPageSets(folder: string): PageSet[] {
   return Object.entries(LANGUAGES).flatMap(([code, language]) => {
@@ -281,7 +281,7 @@ function readPages(folder: string): Page[] {
   return paths.flatMap((path) => pageOf(gunzipSync(readFileSync(path)).toString('utf8')));
 }
 
-/** Its second section is NAME, in whatever language: `ls - list directory contents`. */
+/** The description of a page: in every language its second section is NAME, such as `ls - list directory contents`. */
 function pageOf(source: string): Page[] {
   const [, name, ...rest] = source.split(/^\.S[Hh] .*$/m);
   const about = name === undefined ? undefined : / [-–—]+ (.*)$/.exec(plain(name))?.[1];

@@ -16,7 +16,7 @@ const NAME_AT = 32;
 export type FaultKind = (typeof KINDS)[number];
 
 export interface Fault {
-  /** Such as `EIO`; excludes `bytes`. */
+  /** The error that a call fails with, such as `EIO`; excludes `bytes`. */
   error?: keyof typeof constants.errno;
   /**
    * Kills the process instead of failing: before a file is synced, or after a write that is durable by itself. Syncs

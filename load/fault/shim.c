@@ -1,11 +1,13 @@
-/* A layer between a process and its files, preloaded (LD_PRELOAD): it makes calls fail, and keeps a journal of all that is written, from
- * which power-cut.ts makes the disk as a power cut would leave it. It sees files below FAULT_LAYER_ROOT alone. Compiled by shim.ts.
+/* A library between a process and its files, preloaded (LD_PRELOAD): it makes calls fail, and keeps a journal of everything
+ * that is written, from which power-cut.ts reconstructs the disk as a power cut would leave it. It only sees files below
+ * FAULT_LAYER_ROOT.
  *
- * FAULT_LAYER_CONTROL names a file of rules (see `struct rule`, written by faults.ts), mapped, so that rules change while the process runs.
- * FAULT_LAYER_JOURNAL names the journal: a record for each change, in the order in which they were made. One lock holds over a change and its
- * record. A process that is killed between the two has changed a file that the journal does not tell of: as if it had not been written.
- * With a journal nothing is synced really: what is on the disk is what the journal says, and a sync is a record in it. It takes as long as a disk
- * would: most deaths of a server that writes are then between a write and its sync. */
+ * FAULT_LAYER_CONTROL names a file of rules (see `struct rule`, written by fault-layer.ts). It is mapped into memory, so
+ * that rules change while the process runs. FAULT_LAYER_JOURNAL names the journal: one record for each change, in the
+ * order of the changes. One lock covers a change and its record. A process that is killed between the two has changed a
+ * file without a record: the journal then counts the change as not written. With a journal nothing is really synced: the
+ * journal says what is on the disk, and a sync is a record in it. A sync takes as long as on a disk, so that most deaths
+ * of a server that writes are between a write and its sync. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,9 +38,10 @@ struct record {
   uint64_t ino, offset;
 };
 
-/* A rule holds where `error` or `bytes` is not 0, for paths with `name` in them: it lets `skip` calls pass, then fires `times` times (0: for
- * ever). `bytes`: so many are read or written, and no more; else the call fails with `error`, or, where `dies` is not 0 and it is a sync, the process
- * is killed: before a file is synced, and after a write that is durable by itself. */
+/* A rule is active where `error` or `bytes` is not 0, for paths that contain `name`: it lets `skip` calls pass, then fires
+ * `times` times (0: for ever). With `bytes`, a call reads or writes at most that many. Otherwise the call fails with
+ * `error`; or, if `dies` is not 0 and the call is a sync, the process is killed: before a file is synced, or after a write
+ * that is durable by itself. */
 struct rule {
   uint32_t error, bytes, skip, times;
   uint32_t fired, dies, unused[2];
@@ -74,13 +77,13 @@ static int is_ours(const char *path) {
   return root && path && strncmp(path, root, root_bytes) == 0 && (path[root_bytes] == '/' || path[root_bytes] == 0);
 }
 
-/* Node closes files past the C library: the number may be that of a socket by now. */
+/* Node closes files without the C library, so a known descriptor may be that of a socket by now. */
 static int is_tracked(int fd) {
   struct stat now;
   return fd >= 0 && fd < FDS_MAX && files[fd].path && fstat(fd, &now) == 0 && now.st_ino == files[fd].ino && now.st_dev == files[fd].dev;
 }
 
-/* Requires the lock, as all that follows. */
+/* Requires the lock, like all functions below. */
 static void tell(int op, int flags, uint64_t ino, uint64_t offset, const char *path, const char *path2, const struct iovec *data, int pieces, size_t bytes) {
   if (journal < 0) return;
   struct record record = {0x4c4e524a, op, flags, path ? strlen(path) : 0, path2 ? strlen(path2) : 0, 0, bytes, ino, offset};
@@ -155,7 +158,7 @@ int close(int fd) {
   return REAL(close)(fd);
 }
 
-/* `at` < 0: where the file stands. */
+/* `at` < 0 means the current offset of the file. */
 static ssize_t change(int fd, const struct iovec *data, int pieces, off_t at) {
   off_t offset = at >= 0 ? at : lseek(fd, 0, SEEK_CUR);
   struct rule *rule = firing(ON_WRITE, files[fd].path);
@@ -238,7 +241,7 @@ int unlink(const char *path) { NAMES_BY(REAL(unlink)(path), UNLINK, path, NULL) 
 int mkdir(const char *path, mode_t mode) { NAMES_BY(REAL(mkdir)(path, mode), MKDIR, path, NULL) }
 int rmdir(const char *path) { NAMES_BY(REAL(rmdir)(path), RMDIR, path, NULL) }
 
-/* Of a read: how many bytes it may have; -1 where it fails. */
+/* How many bytes a read may return; -1 if it has to fail. */
 static ssize_t allowed(int fd, size_t bytes) {
   if (!is_tracked(fd)) return bytes;
   pthread_mutex_lock(&lock);

@@ -18,7 +18,7 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** By content type. */
+  /** Schemas of request bodies by content type. */
   readonly bodies: ReadonlyMap<string, Schema>;
   /**
    * What is wrong with an answer; undefined if it conforms. A status that the document does not list, or another
@@ -44,7 +44,7 @@ export interface Document {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** The messages of agents there have an envelope and statuses of their own protocol. */
+/** Paths with another protocol: MCP messages have their own envelope and statuses. */
 const OTHER_PROTOCOLS: readonly string[] = ['/mcp'];
 
 /** All operations of the document, except those of other protocols. */

@@ -64,7 +64,7 @@ const VALUES: readonly unknown[] = [
   Array.from({ length: 2000 }, () => 0),
 ];
 
-/** Percent-encoded, possibly incorrectly. */
+/** A path segment, percent-encoded, possibly incorrectly. */
 function damagedSegment(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.constantFrom(...SEGMENTS),
@@ -251,7 +251,7 @@ function bodyOf(document: Document, { bodies }: Operation, damage: Damage): fc.A
   });
 }
 
-/** Names in a body come out of the pools too. */
+/** The body with its `new_name`, if it has one, replaced by a name of the pools. */
 function withPools(given: unknown): unknown {
   if (typeof given !== 'object' || given === null || !('new_name' in given) || typeof given.new_name !== 'string')
     return given;

@@ -13,7 +13,7 @@ export interface RandomRequests {
 }
 
 export interface Sent {
-  /** Each with seed, number and request, so that it can be repeated. */
+  /** Failures, each with seed, number and request, so that it can be repeated. */
   readonly failures: string[];
   readonly byStatus: ReadonlyMap<number, number>;
   readonly operations: number;
@@ -31,7 +31,7 @@ const BATCH = 500;
 const FAILURES_MAX = 20;
 const QUERY_IDS_KEPT = 20;
 
-/** Stops after 20 failures. Throws if the server has no OpenAPI document. */
+/** Sends the requests; stops after 20 failures. Throws if the server has no OpenAPI document. */
 export async function sendRandomRequests({ url, seed, requests, connections }: RandomRequests): Promise<Sent> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const document = JSON.parse(

@@ -64,7 +64,7 @@ async function waitsSince(worker: Worker): Promise<Waits> {
   return answer;
 }
 
-/** Best and worst of the rounds. */
+/** The best and worst value of the rounds. */
 function span(values: readonly (number | undefined)[]): string {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? '' : `${Math.min(...known).toFixed(1)} to ${Math.max(...known).toFixed(1)}`;
@@ -83,7 +83,7 @@ const SEARCH = `${DOCS}/search`;
 const MCP_HEADERS = { accept: 'application/json, text/event-stream' };
 const NDJSON = 'application/x-ndjson';
 
-/** `scale` is 1 for sizes that were seen to block a server for seconds. */
+/** Hostile bodies. `scale` 1 gives sizes that were seen to block a server for seconds. */
 function hostileBodies(scale: number): Hostile[] {
   const many = (count: number): number => Math.max(1, Math.round(count * scale));
   const names = (count: number): string =>

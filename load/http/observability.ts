@@ -25,7 +25,10 @@ interface Sizes {
   readonly collections: number;
   readonly scrapes: number;
   readonly rounds: number;
-  /** Small, so that other work on the machine outlasts a round of turns and affects all alike. */
+  /**
+   * Searches per turn. Turns are short, so that other work on the machine lasts longer than a round and affects all
+   * servers alike.
+   */
   readonly turnSearches: number;
   readonly warmUpRounds: number;
   readonly counted: number;
@@ -176,7 +179,7 @@ function costCells(off: readonly Cost[], cost: readonly Cost[]): string[] {
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-/** Accepts everything. */
+/** An OpenTelemetry collector that accepts everything. */
 async function startCollector(): Promise<{ url: string; close(): void }> {
   const server = createServer(
     (message, response) => void message.resume().once('end', () => response.end('{}')),

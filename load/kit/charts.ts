@@ -21,7 +21,7 @@ const LEGEND_LINE_PX = 20;
 const TICKS = 7;
 /** Share of a label's space that its bars take, and share of a bar's space that the bar takes. */
 const [BARS_SHARE, BAR_SHARE] = [0.8, 0.9];
-/** More bars have no numbers above them. */
+/** Charts with more bars have no numbers above them. */
 const NUMBERED_BARS_MAX = 16;
 
 interface Series {

@@ -13,7 +13,7 @@ export interface Latencies {
   maxMs: number;
 }
 
-/** All NaN if there are no values. */
+/** Quantiles of latencies; all NaN if there are no values. */
 export function latenciesOf(valuesMs: Iterable<number>): Latencies {
   const sorted = Float64Array.from(valuesMs).sort();
   const quantile = (q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
@@ -37,7 +37,7 @@ export interface CannonRequest {
   setupRequest?: (request: CannonRequest) => CannonRequest;
 }
 
-/** `body`: as text where it is ready. */
+/** A POST of JSON; a `body` that is text is sent as it is. */
 export const jsonPost = (path: string, body: object | string): CannonRequest => ({
   method: 'POST',
   path,
@@ -57,7 +57,7 @@ export interface ClosedLoopOptions {
 
 /** Rate and latencies of 2xx answers. */
 export interface ClosedLoopResult extends Latencies {
-  /** Answered. */
+  /** Number of requests that were answered. */
   requests: number;
   requestsPerSecond: number;
   /** Requests with another status or without an answer; 0 unless `tolerant`. */
@@ -71,21 +71,21 @@ interface CannonOptions {
   url: string;
   connections: number;
   duration: number;
-  /** Seconds. */
+  /** In seconds. */
   timeout: number;
   requests: CannonRequest[];
   setupClient: (connection: { setRequests(requests: CannonRequest[]): void }) => void;
 }
 
 interface CannonResult {
-  /** Seconds. */
+  /** In seconds. */
   duration: number;
   errors: number;
   non2xx: number;
   '2xx': number;
 }
 
-/** A batch that a model embeds on a busy machine takes long. */
+/** Time limit of an answer: on a busy machine, a batch that a model embeds takes long. */
 const ANSWER_WITHIN_S = 120;
 
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
@@ -107,7 +107,7 @@ export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoop
   };
 }
 
-/** The same in a low-priority thread, so that it does not delay the measured work where cores are scarce. */
+/** Runs closedLoop in a low-priority thread, so that it does not delay the measured work where cores are scarce. */
 export async function closedLoopInThread(workerData: ClosedLoopOptions): Promise<ClosedLoopResult> {
   const worker = new Worker(new URL('./closed-loop-thread.js', import.meta.url), { workerData });
   const [result] = (await once(worker, 'message')) as [ClosedLoopResult];

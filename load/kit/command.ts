@@ -16,7 +16,7 @@ export interface LoadOptions {
   flag(name: string): boolean;
 }
 
-/** `values`: by the name of the option. */
+/** `values` are the options by name. */
 export function loadOptions(values: Readonly<Record<string, unknown>>, names: readonly string[] = []): LoadOptions {
   return {
     tiny: values['tiny'] === true,

@@ -7,16 +7,18 @@ import { dataFolder, readJudged } from './text-sets.js';
 import { cacheRows, cachedRows, startEmbedder } from './embedders.js';
 
 const QUERIES = 10_000;
-/** Words at the beginning of a text that are asked for and, as its title, not among the rows. */
+/** Number of words at the beginning of a text that become a query; like the title, they are left out of the rows. */
 const KEPT_OUT = 10;
 
 interface Recipe {
   readonly embedder: string;
   readonly collections: readonly string[];
-  /** Words of a window, and from the beginning of one to that of the next. */
+  /** Words of a window, and words from the beginning of a window to that of the next. */
   readonly words: number;
   readonly stride: number;
-  /** Where titles and beginnings are asked from: the collections themselves, or, as strangers ask, others. */
+  /**
+   * Collections whose titles and beginnings become queries: the set's own, or others for out-of-distribution queries.
+   */
   readonly asked: readonly string[];
 }
 
@@ -25,16 +27,16 @@ const PASSAGES = { collections: ['scifact'], words: 48, stride: 20 };
 const MODEL = 'minilm-int8';
 
 const RECIPES: Readonly<Record<string, Recipe>> = {
-  /** Tuned on. */
+  /** Used for tuning. */
   abstracts: { ...ABSTRACTS, embedder: MODEL, asked: ABSTRACTS.collections },
   'abstracts-far': { ...ABSTRACTS, embedder: MODEL, asked: PASSAGES.collections },
-  /** Kept aside: nothing is tuned on them. */
+  /** Held out: nothing is tuned on it. */
   passages: { ...PASSAGES, embedder: MODEL, asked: PASSAGES.collections },
   'passages-far': { ...PASSAGES, embedder: MODEL, asked: ABSTRACTS.collections },
   'passages-builtin': { ...PASSAGES, embedder: 'builtin', asked: PASSAGES.collections },
 };
 
-/** These and sets of other sources; each is undefined if its data is absent. */
+/** Real vector sets: those above and sets of other sources; each is undefined if its data is absent. */
 export const REAL_SETS: Readonly<Record<string, () => VectorSet | undefined | Promise<VectorSet | undefined>>> = {
   chunks: cranfieldChunks,
   glove,

@@ -25,13 +25,13 @@ const QUIET = {
 };
 
 export interface LoadEmbedder {
-  /** One row per text. `progress` is called with the number of finished texts. */
+  /** Vectors of passages, one row per text. `progress` is called with the number of finished texts. */
   passages(texts: readonly string[], progress?: (done: number) => void): Promise<Float32Array[]>;
   queries(texts: readonly string[]): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
 
-/** Undefined if the model is absent, which is reported once on standard output. */
+/** Starts an embedder by name. Undefined if the model is absent, which is reported once on standard output. */
 export async function startEmbedder(name: string, workers: number): Promise<LoadEmbedder | undefined> {
   const file = GRAPHS[name];
   if (file === undefined) return startPool({ key: name, type: 'builtin' }, workers);
@@ -41,7 +41,7 @@ export async function startEmbedder(name: string, workers: number): Promise<Load
     : startPool({ key: name, type: 'onnx', model: readModelFolder(name, { path, file }) }, workers);
 }
 
-/** `workers` is the number of threads for passages, which use one core each. */
+/** Starts an embed pool. `workers` is the number of threads for passages, which use one core each. */
 export function startPool(spec: EmbedderSpec, workers: number): LoadEmbedder {
   const pool = new EmbedPool({
     threads: { queries: 1, documents: workers, queryModel: workers, documentModel: 1 },

@@ -8,14 +8,14 @@ import { VECTOR_DIM, clustered, windows } from './vector-sets.js';
 const BASE_ROWS = 60_000;
 const BATCH = 200;
 const WRITERS = 4;
-/** Of the length of a vector. */
+/** Length of the noise, relative to the length of a vector. */
 const NOISE = 0.3;
 
 interface Place {
   readonly url: string;
   readonly tenant: string;
   readonly name: string;
-  /** Of every request, such as a key. */
+  /** Headers of every request, such as a key. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -89,7 +89,9 @@ export function itemOf(base: readonly Float32Array[], row: number): string {
   return `{"docid":"V${row}","vector":[${texts.join(',')}]}`;
 }
 
-/** Posts with retries, because on a busy machine a connection may be closed by a timeout. Throws for another status. */
+/**
+ * Posts a request, with retries because on a busy machine a timeout may close a connection. Throws for another status.
+ */
 export async function post(
   url: string,
   body: string,
@@ -112,7 +114,7 @@ export async function post(
 }
 
 const IDLE_CHECKS = 3;
-/** Of a core. */
+/** The CPU use, in shares of a core, below which a process is idle. */
 const IDLE_SHARE = 0.1;
 
 /**
@@ -138,7 +140,7 @@ export async function untilIdle(
   return true;
 }
 
-/** The same for a server, by its metrics. */
+/** untilIdle for a server, by its metrics. */
 export async function untilServerIdle(
   url: string,
   checkMs: number,

@@ -67,14 +67,14 @@ async function turn({ url, pid }: LoadServer, times: number, request: (url: stri
   return Object.fromEntries([us('frontUs', 'front'), us('allUs', 'all')]) as unknown as Cost;
 }
 
-/** A relative additional cost, such as .02: the median of the rounds with its confidence bounds. */
+/** The additional cost as a share, such as .02: the median of the rounds with its confidence bounds. */
 export interface More {
   median: number;
   low: number;
   high: number;
 }
 
-/** Standard deviations of the bounds: they contain the true median in 99 % of cases. */
+/** Half the width of the bounds in standard deviations: they contain the true median in 99 % of cases. */
 const BOUNDS_Z = 2.58;
 
 /**

@@ -5,14 +5,14 @@ import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
 
 const PAGES_MAX = 65_536;
-/** Rows that one step of the background links, or lists that it fills. */
+/** Rows that one step of background work adds to the graph, or neighbour lists that it densifies. */
 const STEP = 64;
 
 export const kernelWasm = (): NonSharedBuffer => readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url));
 
 export const createMemory = (): WebAssembly.Memory => createArenaMemory(1, PAGES_MAX);
 
-/** An empty one. */
+/** A kernel on empty, formatted memory. */
 export function createKernel(memory = createMemory()): Kernel {
   const kernel = new Kernel(new WebAssembly.Module(kernelWasm()), memory);
   kernel.format();

@@ -5,13 +5,13 @@ import { type Socket, connect } from 'node:net';
 import { type CannonRequest, type ClosedLoopOptions, type ClosedLoopResult, latenciesOf } from './closed-loop.js';
 
 const HEAD_END = '\r\n\r\n';
-/** Heads are shorter. */
+/** Response heads are shorter than this. */
 const HEAD_BYTES_MAX = 4096;
 
-/** One request at a time, until the time is over. */
+/** A connection that sends one request at a time until the time is over. */
 class Connection {
   private head = '';
-  /** Of the answer, still to come; undefined while its head is. */
+  /** Bytes of the answer that are still to come; undefined until its head is complete. */
   private owedBytes: number | undefined;
   private sentAtMs = 0;
   private failure: Error | undefined;
@@ -26,7 +26,7 @@ class Connection {
     socket.setNoDelay(true).on('data', (bytes) => this.take(bytes));
   }
 
-  /** Throws if an answer is not 2xx or does not come. */
+  /** Sends requests until the time is over. Throws if an answer is not 2xx or does not come. */
   async run(): Promise<void> {
     this.send();
     await once(this.socket, 'close');
@@ -50,7 +50,7 @@ class Connection {
     this.send();
   }
 
-  /** How much of the body is still to come; undefined where that is not known yet. */
+  /** Reads a response head; returns how much of the body is still to come, or undefined if the head is incomplete. */
   private takeHead(bytes: Buffer): number | undefined {
     const before = this.head.length;
     this.head += bytes.toString('latin1', 0, HEAD_BYTES_MAX);

@@ -49,7 +49,7 @@ function sweepAll(engines: readonly Swept[], truth: readonly ArrayLike<number>[]
   return points;
 }
 
-/** Of one pass through all queries, behind one that makes it ready. */
+/** Queries per second of one pass through all queries, after a pass for warming up. */
 function rateOf(search: Swept['search'], setting: Setting, queries: number): number {
   search(0, setting);
   const startedAt = ownCpuMs();
@@ -81,7 +81,7 @@ export function qpsAt(points: readonly CurvePoint[], recall: number): number {
   return rates.length > 0 ? Math.max(...rates) : NaN;
 }
 
-/** True when no other point lies between the two in recall: a line across one would flatter the curve or hide it. */
+/** True if no other point lies between the two in recall: interpolating across another point would be wrong. */
 function isNext(points: readonly CurvePoint[], below: CurvePoint, above: CurvePoint): boolean {
   return !points.some(({ recall }) => recall > below.recall && recall < above.recall);
 }

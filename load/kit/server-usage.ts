@@ -1,7 +1,7 @@
 // Resource usage: CPU time and memory of a process from Linux, and counters of a server from /metrics.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
-/** Linux tells such sums in hundredths of a second. */
+/** The resolution of Linux's sums: hundredths of a second. */
 const TICK_MS = 10;
 
 export interface CpuMs {
@@ -36,7 +36,7 @@ export function machineCpuMs(): number {
   return [user, nice, system, irq, softirq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? 0) * TICK_MS, 0);
 }
 
-/** 0 of a thread that has just ended. */
+/** CPU time of a thread; 0 if it has just ended. */
 function onCpuMs(task: string): number {
   try {
     return Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
@@ -63,7 +63,7 @@ export function questionRate(count: number, ask: () => void): number {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Values by name and labels, as they stand in the text. */
+/** The values of /metrics by name and labels. */
 async function readSamples(url: string, headers: Headers = {}): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`, { headers });
   if (!response.ok) throw new Error(`GET /metrics: ${response.status}`);
@@ -80,7 +80,7 @@ export const cpuSeconds = async (url: string, headers?: Headers): Promise<number
 /** The increase of a metric while `work` ran. */
 export type Gained = (name: string) => number;
 
-/** `samples` has the values afterwards. */
+/** Runs `work` and passes on how much each metric increased; `samples` has the values afterwards. */
 export async function withGains<T>(
   url: string,
   work: () => Promise<T>,

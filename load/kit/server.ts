@@ -14,7 +14,7 @@ import { type Profiling, samplerArguments } from './profile/profiled.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const READY_WITHIN_MS = 60_000;
-/** Longer than the server's own drain limit. */
+/** Time limit for stopping, which is longer than the server's own drain limit. */
 const STOPPED_WITHIN_MS = 40_000;
 const RECHECK_MS = 5;
 const STEP_MS_MAX = 1000;
@@ -24,9 +24,9 @@ export interface LoadServer {
   pid: number;
   /** Time from spawn until /health/ready succeeded. */
   readyMs: number;
-  /** SIGTERM: drains and closes. Throws if the exit code is not 0, or after 40 s. */
+  /** Stops the server by SIGTERM, so that it drains and closes. Throws if the exit code is not 0, or after 40 s. */
   stop(): Promise<void>;
-  /** SIGKILL. */
+  /** Kills the server by SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -42,7 +42,10 @@ export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
   ready(): Promise<number>;
 }
 
-/** `settings` are environment variables in addition to those that every load program needs. */
+/**
+ * Starts a server and waits until it is ready. `settings` are environment variables in addition to those that every
+ * load program needs.
+ */
 export async function startServer(
   dataDir: string,
   settings: Settings = {},
@@ -102,7 +105,7 @@ export function dieTogether(child: ChildProcess): void {
   child.once('exit', () => process.off('exit', kill).off('SIGINT', exit).off('SIGTERM', exit));
 }
 
-/** The last of what the process wrote, for messages. */
+/** Keeps the end of what the process writes, for messages. */
 function keepTail(child: ChildProcess): () => string {
   let written = '';
   for (const stream of [child.stdout, child.stderr])
@@ -110,7 +113,10 @@ function keepTail(child: ChildProcess): () => string {
   return () => written;
 }
 
-/** Time in which this process is stopped (SIGSTOP), with its server, does not count. */
+/**
+ * Waits until the server is ready. Time in which this process is stopped together with its server (SIGSTOP) does not
+ * count.
+ */
 async function untilReady(
   client: SheafClient,
   child: ChildProcess,
@@ -155,7 +161,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs `work` with a new temporary folder and removes it. */
+/** Runs `work` with a new temporary folder, and removes the folder afterwards. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-load-'));
   try {

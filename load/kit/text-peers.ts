@@ -23,10 +23,10 @@ export interface PeerFigures {
 type Ask = (kind: string, terms: readonly string[]) => unknown;
 
 const TOP = 10;
-/** The peers in JavaScript take milliseconds a question. */
+/** Number of queries for the peers in JavaScript, which take milliseconds for each. */
 const FEW = 10;
 
-/** MiniSearch has no phrases. */
+/** Measures MiniSearch, which has no phrase search. */
 export function measureMiniSearch(windows: readonly string[], questions: Questions): PeerFigures {
   const index = new MiniSearch({ fields: ['text'], tokenize: (text) => text.split(' '), processTerm: (term) => term });
   const startedAt = ownCpuMs();
@@ -42,7 +42,7 @@ export function measureMiniSearch(windows: readonly string[], questions: Questio
   };
 }
 
-/** Orama has no phrases either, and matches words by prefix. */
+/** Measures Orama, which has no phrase search either, and matches words by prefix. */
 export async function measureOrama(windows: readonly string[], questions: Questions): Promise<PeerFigures> {
   const index = create({
     schema: { text: 'string' } as const,
@@ -80,7 +80,7 @@ function ratesOf(questions: Questions, ask: Ask): PeerFigures['questions'] {
   return Object.fromEntries(rates) as PeerFigures['questions'];
 }
 
-/** `peer` is tantivy or fts5. Undefined, with a message on standard output, if no Python has it. */
+/** Measures `peer`, which is tantivy or fts5. Undefined, with a message on standard output, if no Python has it. */
 export function measureInPython(
   peer: 'tantivy' | 'fts5',
   windows: readonly string[],

@@ -25,7 +25,7 @@ export interface Analysis {
 interface WordQuality {
   ndcg: number;
   recall: number;
-  /** Of the index, for each text. */
+  /** Bytes of the text index for each text. */
   bytes: number;
 }
 

@@ -12,7 +12,7 @@ import type { Settings } from './server.js';
 
 /** Real corpora with queries and relevance judgements. */
 export const JUDGED_COLLECTIONS: readonly string[] = ['cranfield', 'scifact', 'npl-vaswani'];
-/** Of nDCG. */
+/** The depth of nDCG. */
 const DEPTH = 10;
 
 /** The folder of a data set. Undefined, with one message on standard output, if it is absent. */
@@ -103,7 +103,7 @@ function gainOf(grades: readonly number[]): number {
   return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
 }
 
-/** Of a short text made of a collection. */
+/** Number of words in a window, a short text cut out of a collection. */
 export const WINDOW_WORDS = 22;
 
 export interface WordWindows {
@@ -167,7 +167,7 @@ export function drawPrefixes(questions: readonly (readonly string[])[], count: n
 export const firstWords = (text: string, count: number): string =>
   count === Infinity ? text : text.trim().split(/\s+/).slice(0, count).join(' ');
 
-/** 1,400 abstracts, two of them empty, and 225 queries. */
+/** The folder of Cranfield: 1,400 abstracts, two of them empty, and 225 queries. */
 const CRANFIELD = '../shared/data/cranfield';
 export const CRANFIELD_TARGET = { tenant: 'load', collection: 'cranfield' };
 

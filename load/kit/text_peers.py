@@ -1,7 +1,8 @@
-# The peers of `load text peers` that Python has, on the same windows and questions, one thread: `tantivy` (PyPI) and `fts5` (SQLite's).
-# python words_peer.py PEER FILE: reads JSON {windows, questions: {kind: [[term, ...], ...]}} and prints JSON: documents a second, bytes
-# a document, and by kind questions a second (the median of five rounds), by CPU time, the ten best each. Kinds: `phrase` is the
-# terms next to each other, `prefix` every word that begins with the term, any other one any of the terms.
+# The peers of `load text peers` that Python has, on the same windows and queries, one thread: `tantivy` (PyPI) and `fts5`
+# (SQLite's). `python text_peers.py PEER FILE` reads JSON {windows, questions: {kind: [[term, ...], ...]}} and prints JSON:
+# documents per second, bytes per document, and for each kind queries per second (the median of five rounds), by CPU time,
+# the ten best hits each. Kinds: `phrase` is the terms next to each other, `prefix` every word that begins with the term,
+# and any other kind matches any of the terms.
 import json
 import os
 import sqlite3
@@ -24,7 +25,7 @@ def rate_of(ask, questions):
 
 
 def report(name, seconds, size, ask, query_of, given, most=None):
-    # Questions are made before the clock starts.
+    # The queries are built before the clock starts.
     rates = {kind: rate_of(ask, [query_of(kind, terms) for terms in asked[:most]]) for kind, asked in given["questions"].items()}
     count = len(given["windows"])
     print(json.dumps({"name": name, "rate": count / seconds, "bytes": size / count, "questions": rates}))

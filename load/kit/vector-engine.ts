@@ -36,7 +36,7 @@ export function cacheBuild(key: string, bytes: Uint8Array, figures: unknown): vo
   cacheFigures(key, figures);
 }
 
-/** The figures are written last, so that a file without them is recognized as incomplete. */
+/** Caches the figures of a build. They are written last, so that a file without them is recognized as incomplete. */
 export function cacheFigures(key: string, figures: unknown): void {
   writeFileSync(`${cachePath(key)}.json`, JSON.stringify(figures));
 }
@@ -47,10 +47,10 @@ export function cachedFigures(key: string): unknown {
 }
 
 export const K = 10;
-/** Of the engines that walk a graph. */
+/** Values of ef for engines with a graph. */
 export const EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384] as const;
 
-/** Normalizes to length 1, so that inner product and distance rank like cosine. */
+/** The row scaled to length 1, so that inner product and distance rank like cosine. */
 export function unitRow(row: Float32Array): Float32Array {
   const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)) || 1;
   return row.map((value) => value / length);
@@ -61,7 +61,7 @@ export interface VectorEngine {
   /** Vectors per second of CPU time; NaN if nothing is built. */
   readonly buildRate: number;
   readonly bytesAVector: number;
-  /** From fast to thorough; their meaning depends on the engine. */
+  /** Settings from fast to thorough; their meaning depends on the engine. */
   readonly settings: readonly Setting[];
   /** The K nearest of query number `query`. */
   search(query: number, setting: Setting): ArrayLike<number>;
@@ -79,7 +79,7 @@ export interface BuiltIndex {
   readonly precision: Precision;
 }
 
-/** Stands for a search without `ef`. */
+/** The setting for a search without `ef`. */
 export const DEFAULT_EF = 0;
 
 const PAGE_BYTES = 65_536;
@@ -129,7 +129,7 @@ export function scanEngine({ queries }: VectorSet, { index, precision }: BuiltIn
 
 const NEIGHBORS = '../shared/data/minilm-windows-60k/neighbors.npy';
 const NEIGHBORS_ROWS = 60_000;
-/** Rounding to 16 bits moves none of the K nearest beyond this rank. */
+/** How many rows of an exact scan are rescored: rounding to 16 bits moves none of the K nearest beyond this rank. */
 const DEPTH = 5 * K;
 
 /**

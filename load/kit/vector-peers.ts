@@ -11,7 +11,7 @@ import type { VectorSet } from './vector-sets.js';
 
 export const PYTHON_PEERS = ['hnswlib', 'faiss', 'symphonyqg'] as const;
 const PYTHON_EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256];
-/** Curves are a few kilobytes. */
+/** Limit for the output of Python; curves take a few kilobytes. */
 const OUTPUT_BYTES_MAX = 1 << 20;
 
 type Line = Curve | { readonly skipped: string; readonly reason: string };
@@ -53,7 +53,7 @@ export function pythonCurves(
   }
 }
 
-/** A library that ends its process takes those behind it along. */
+/** The curves in the output. A library that crashes its process loses the curves of those after it. */
 function curvesIn(output: string): Curve[] {
   const lines = output
     .split('\n')

@@ -106,7 +106,7 @@ const GLOVE = '../shared/data/glove-10k-50d/vectors.npy';
 const SIFT = '../shared/data/siftsmall';
 const MNIST = '../shared/data/mnist-t10k/t10k-images-idx3-ubyte.gz';
 const MNIST_PIXELS = 784;
-/** Of sets that come without queries, so many of the last rows are kept out as such. */
+/** Sets that come without queries hold out this many of the last rows as queries. */
 const KEPT_OUT = 200;
 
 /** 50-dimensional word vectors with a flat spectrum. */
@@ -129,7 +129,7 @@ export function sift(): VectorSet | undefined {
   };
 }
 
-/** Handwritten digits of 784 pixels. */
+/** 784-dimensional images of handwritten digits. */
 export function mnist(): VectorSet | undefined {
   if (!existsSync(MNIST)) return undefined;
   const pixels = gunzipSync(readFileSync(MNIST)).subarray(16);
@@ -139,7 +139,7 @@ export function mnist(): VectorSet | undefined {
   return { name: 'mnist-t10k', rows: all.slice(0, -KEPT_OUT), queries: all.slice(-KEPT_OUT) };
 }
 
-/** Each row behind its length, little-endian. */
+/** Reads an .fvecs file: each row follows its length, little-endian. */
 function readFvecs(path: string): Float32Array[] {
   const bytes = readFileSync(path);
   const dim = bytes.readInt32LE(0);

@@ -1,5 +1,5 @@
-# Peers of the index of vectors that live in Python: hnswlib and faiss-cpu, built for this processor, and SymphonyQG (rabitqlib).
-# Run by vector-peers.ts with the path of a JSON file; one thread, one query a call, CPU time. Writes a line of JSON for each peer.
+# Other vector libraries that Python has: hnswlib and faiss-cpu, built for this processor, and SymphonyQG (rabitqlib). The
+# argument is the path of a JSON file. One thread, one query per call, CPU time. Writes a line of JSON for each library.
 import json
 import os
 import sys

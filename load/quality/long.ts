@@ -57,7 +57,7 @@ export async function long({ tiny, names }: LoadOptions): Promise<void> {
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** At each length; none where the collection is absent. */
+/** The collection with its questions at each length; empty where it is absent. */
 function readAsked(name: string, tiny: boolean): Asked[] {
   const folder = dataFolder(name);
   const judged = folder && readJudgedTexts(name, tiny ? 300 : Infinity, Infinity);
@@ -72,7 +72,10 @@ function readAsked(name: string, tiny: boolean): Asked[] {
   }));
 }
 
-/** A grade is the best that two documents share. Those without a neighbour, or without a word, ask nothing. */
+/**
+ * The questions of a collection. The grade of two documents is the best that they share with any query. Documents
+ * without a neighbour or without words are no questions.
+ */
 function neighboursOf({ texts, queries }: JudgedTexts): Asked['queries'] {
   const near = new Map<number, Map<number, number>>();
   for (const { grades } of queries) {
@@ -96,7 +99,7 @@ function plainNdcg({ texts, queries }: Asked): number {
   return mean(queries.map(({ text, grades, itself }) => ndcgOf(plain.best(text, K, itself), grades)));
 }
 
-/** Milliseconds of CPU a search. */
+/** Milliseconds of CPU per search. */
 function searchMs({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): number {
   const index = createKernel().createTextIndex();
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
@@ -138,7 +141,7 @@ function measureWords(all: readonly Asked[]): void {
   ]);
 }
 
-/** By mode. The collection is there. */
+/** nDCG@10 by mode for a collection that has been ingested. */
 async function ndcgsOf(client: SheafClient, { name, documents, queries }: Asked): Promise<number[]> {
   const placeOf = new Map(documents.map(({ _id }, place) => [_id, place]));
   const ndcgs: number[] = [];
@@ -209,7 +212,7 @@ class PlainBm25 {
     this.meanLength = this.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, texts.length);
   }
 
-  /** Places of the k best without `itself`, best first. */
+  /** Indexes of the k best texts without `itself`, best first. */
   best(question: string, k: number, itself?: number): number[] {
     const scores = new Map<number, number>();
     const { terms, counts } = termsOf(question);
@@ -242,5 +245,5 @@ class PlainBm25 {
   }
 }
 
-/** Stems without stop words, of documents and questions alike. */
+/** Stems without stop words, for documents and questions alike. */
 const termsOf = (text: string) => countedTerms(text, Infinity, 'english');

@@ -67,7 +67,7 @@ async function examplesOf(collection: string, embedder: string, folder: string, 
   };
 }
 
-/** The best of a question, with their features. */
+/** The best hits of a query, with their features. */
 function ofQuery(
   { text, grades }: JudgedQuery,
   ids: readonly string[],
@@ -92,7 +92,7 @@ function ofQuery(
   }));
 }
 
-/** Of rows evenly spread, as a shard takes them. */
+/** The mean cosine of rows that are evenly spread, as a shard samples them. */
 function sampleMean(cosines: readonly number[]): number {
   const step = Math.max(1, Math.floor(cosines.length / SAMPLE));
   const sample = cosines.filter((_, i) => i % step === 0);
@@ -180,7 +180,7 @@ function addExample(
   });
 }
 
-/** Gauss-Jordan elimination of a positive definite matrix. */
+/** Solves a linear system with a positive definite matrix by Gauss-Jordan elimination. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
   const rows = matrix.map((row, i) => [...row, right[i]!]);
   rows.forEach((pivot, i) => {

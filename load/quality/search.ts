@@ -17,10 +17,10 @@ import {
   recallOf,
 } from '../kit/text-sets.js';
 
-/** Of the server. */
+/** Embedders of the measured server. */
 const SEARCH_EMBEDDERS = ['builtin', 'minilm'];
 
-/** nDCG@10 in the order of JUDGED_COLLECTIONS. */
+/** nDCG@10 of external references, in the order of JUDGED_COLLECTIONS. */
 const REFERENCES: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>> = {
   builtin: {
     'words alone': [0.528, 0.679, 0.436],
@@ -97,7 +97,7 @@ async function rowsOf(client: SheafClient, embedder: string, judged: Judged, tin
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** nDCG@10. */
+/** Published nDCG@10. */
 const PUBLISHED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   builtin: { cranfield: 0.46, scifact: 0.538, 'npl-vaswani': 0.325 },
   minilm: { cranfield: 0.5056, scifact: 0.6451, 'npl-vaswani': 0.4335 },

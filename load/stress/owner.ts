@@ -36,7 +36,7 @@ class HeldSegment {
   /** Versions by ordinal. */
   readonly live = new Map<number, number>();
 
-  /** Throws ArenaFull. */
+  /** Makes an empty segment. Throws ArenaFull. */
   constructor(
     private readonly kernel: Kernel,
     private readonly contents: Contents,
@@ -133,7 +133,7 @@ class StressOwner {
     this.kernel.open();
   }
 
-  /** Ends when it is told to, or when its log is full. */
+  /** Works until it is told to stop, or until its log is full. */
   async run(): Promise<void> {
     for (let step = 1; this.world.get(STOP) === 0 && !this.world.isFull; step++) {
       this.operate();
@@ -164,7 +164,7 @@ class StressOwner {
     this.held[place] = new HeldSegment(this.kernel, this.contents, this.world.createId(place));
   }
 
-  /** Drops the collection and makes another. */
+  /** Drops the collection and makes another in its place. */
   private replace(place: number): void {
     const { live } = this.held[place] as HeldSegment;
     for (const put of live.values()) this.world.mark(put, DIED_BEGIN);
@@ -173,7 +173,7 @@ class StressOwner {
     this.create(place);
   }
 
-  /** One batch: some rows come, some go. */
+  /** Writes one batch that adds some rows and removes others. */
   private write(place: number, adds: number, removes: number): void {
     const held = this.held[place] as HeldSegment;
     const { segment, live } = held;

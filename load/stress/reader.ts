@@ -27,13 +27,13 @@ import {
   randomWord,
 } from './world.js';
 
-/** One search: where, and between which moments. */
+/** One search: its collection, and the moments between which it ran. */
 interface Search {
   place: number;
   collection: number;
   before: number;
   after: number;
-  /** Nothing was written from its beginning to its end. */
+  /** Whether nothing was written from its beginning to its end. */
   isQuiet: boolean;
   what: string;
 }
@@ -52,14 +52,14 @@ interface ScoredHit {
 class Checks {
   readonly faults: string[] = [];
 
-  /** `isThorough`: also looks for what is missing, which takes longer than a search. */
+  /** `isThorough` also checks that nothing is missing, which takes longer than the search. */
   constructor(
     private readonly world: World,
     private readonly contents: Contents,
     private readonly isThorough: boolean,
   ) {}
 
-  /** The versions that were there throughout, by ordinal. */
+  /** The versions that existed throughout the search, by ordinal. */
   steady({ place, collection, before, after }: Search): Map<number, Version> {
     const found = new Map<number, Version>();
     for (let ordinal = 0; ordinal < ORDINALS; ordinal++) {
@@ -69,7 +69,7 @@ class Checks {
     return found;
   }
 
-  /** Whether a version of the row that fits may have been seen. */
+  /** Whether the search may have seen a version of the row that fits. */
   mayHave({ place, collection, before, after }: Search, ordinal: number, fits: (put: number) => boolean): boolean {
     for (const version of this.world.versionsOf(place, ordinal, before)) {
       if (version.collection === collection && version.bornBegin <= after && fits(version.put)) return true;
@@ -77,7 +77,7 @@ class Checks {
     return false;
   }
 
-  /** The version that a hit says it is; undefined, and a fault, where that cannot be. */
+  /** The version that the hit's row version names; undefined, with a fault reported, where that is impossible. */
   versionOf(search: Search, { ordinal, rowVersion }: ScoredHit): Version | undefined {
     const version = (rowVersion & 1) === 1 ? this.world.version(this.world.putOf(rowVersion)) : undefined;
     if (version?.collection !== search.collection || version.ordinal !== ordinal)
@@ -87,8 +87,9 @@ class Checks {
   }
 
   /**
-   * `hits` are the k best of the steady versions for which `scoreOf` is not undefined, and of others. Scores are within
-   * `slack`; `isWhole`: all that were there throughout were looked at.
+   * Checks a ranking: `hits` are the k best among the steady versions for which `scoreOf` is not undefined, and others
+   * that came or went. Scores may differ by `slack`; `isWhole` says that the search covered everything that existed
+   * throughout.
    */
   ranking(
     search: Search,
@@ -119,7 +120,10 @@ class Checks {
     }
   }
 
-  /** The bitmap has each steady version that fits, no other steady one, and otherwise rows that may have fitted. */
+  /**
+   * Checks a bitmap: it has each steady version that fits, no other steady version, and otherwise only rows that may
+   * have fitted.
+   */
   bitmap(search: Search, has: (ordinal: number) => boolean, fits: (put: number) => boolean): void {
     const steady = this.isThorough ? this.steady(search) : new Map<number, Version>();
     for (let ordinal = 0; ordinal < ORDINALS; ordinal++) {
@@ -179,7 +183,7 @@ function searchVectors({ index }: SegmentView, prng: Prng, contents: Contents): 
   };
 }
 
-/** Priorities of rows that were there throughout. */
+/** Checks the priorities of rows that existed throughout. */
 function searchPriorities({ priorities }: SegmentView, contents: Contents): Asked {
   const bitmap = priorities.bitmap();
   const values = Array.from({ length: ORDINALS }, (_, ordinal) => priorities.of(ordinal as Ordinal));
@@ -219,7 +223,7 @@ function rank({ index }: SegmentView, textIndex: TextIndex, published: number, p
       score: scores[i] as number,
     }),
   );
-  // Others came or went meanwhile: whoever asks drops them, and asks again.
+  // Hits of rows that came or went meanwhile are dropped, as a search does before it runs again.
   const kept = hits.filter(({ rowVersion }) => (rowVersion & 1) === 1 && ((rowVersion - published) | 0) <= 0);
   const scoreOf = (put: number): number | undefined => bm25(terms, statistics, contents.terms(put));
   const check = (checks: Checks, search: Search): void => {
@@ -231,7 +235,9 @@ function rank({ index }: SegmentView, textIndex: TextIndex, published: number, p
   return { what: `rank ${terms.join(' ')} k ${k}`, check };
 }
 
-/** As the kernel computes it, operation by operation in float32; undefined for a chunk without any of the terms. */
+/**
+ * The BM25 score as the kernel computes it, step by step in float32; undefined for a chunk without any of the terms.
+ */
 function bm25(terms: readonly string[], statistics: LexicalStatistics, chunk: readonly string[]): number | undefined {
   const { factors, norm, normPerToken, scale } = bm25Of(statistics);
   const { fround } = Math;
@@ -301,7 +307,7 @@ function findersOfPieces(textIndex: TextIndex, one: string): Finder[] {
     ],
     ['prefix', () => textIndex.phrase([start], true), (chunk) => chunk.some((term) => term.startsWith(start))],
     ['containing', () => textIndex.containing(piece), (chunk) => chunk.some((term) => term.includes(piece))],
-    // Their number alone is limited: that none is missing is what the suite's own tests show.
+    // Only their number is limited here; the unit tests show that none is missing.
     ['prefix terms', () => (textIndex.prefixTerms(start, 5), textIndex.every()), () => true],
   ];
 }
@@ -312,12 +318,12 @@ const contents = new Contents();
 const kernel = new Kernel(module, memory);
 const prng = createPrng(seed);
 const pause = new Int32Array(new SharedArrayBuffer(4));
-/** In one epoch. */
+/** Questions per epoch. */
 const QUESTIONS = 8;
 kernel.joinReaders();
 parentPort?.postMessage({ joined: true });
 
-/** One search; the check that comes after it, for when its moments are known. */
+/** Runs one search; returns the check for afterwards, when the moments of the search are known. */
 function ask(view: SegmentView, published: number): Asked {
   const kind = prng.int(10);
   if (kind < 4) return searchVectors(view, prng, contents);
@@ -325,7 +331,7 @@ function ask(view: SegmentView, published: number): Asked {
   return searchTerms(view, published, prng, contents);
 }
 
-/** undefined where memory has no room for what the question takes. */
+/** Runs one search; undefined where the arena lacks the memory that it needs. */
 function searchUnlessFull(view: SegmentView): Asked | undefined {
   try {
     return ask(view, kernel.publishedRowVersion());
@@ -340,7 +346,7 @@ interface Answered {
   asked: Asked;
 }
 
-/** Asks some questions of a segment, now and then after a pause in which much happens. */
+/** Asks some questions about a segment, sometimes after a pause in which much is written. */
 function searchSome(): { answered: Answered[]; incarnation: number } {
   const place = prng.int(PLACES);
   const collection = world.idAt(place);
@@ -348,13 +354,13 @@ function searchSome(): { answered: Answered[]; incarnation: number } {
   const incarnation = kernel.read((incarnation) => {
     const quiet = world.get(QUIET);
     const before = world.get(CLOCK);
-    // It goes on showing a collection that is dropped meanwhile, hence all moments are from here on.
+    // A view keeps showing a collection that is dropped meanwhile, so the moments are counted from here on.
     const view = kernel.view(collection);
     if (view && prng.int(4) === 0) Atomics.wait(pause, 0, 0, 4 * prng.next());
     for (let i = 0; view && i < QUESTIONS; i++) {
       const asked = searchUnlessFull(view);
       if (!asked) break;
-      // In this order: a time that was quiet until then has not gone on.
+      // The clock is read before the quiet flag: if the flag is unchanged, nothing was written up to this moment.
       const after = world.get(CLOCK);
       const isQuiet = quiet !== 0 && world.get(QUIET) === quiet;
       answered.push({ search: { place, collection, before, after, isQuiet, what: asked.what }, asked });
@@ -364,7 +370,7 @@ function searchSome(): { answered: Answered[]; incarnation: number } {
   return { answered, incarnation: incarnation ?? 0 };
 }
 
-/** What cannot be in the answers. One of them is looked at thoroughly. */
+/** What is impossible in the answers. One of them is checked thoroughly. */
 function check(answered: readonly Answered[]): string[] {
   const thorough = prng.int(QUESTIONS);
   return answered.flatMap(({ asked, search }, i) => {
@@ -378,7 +384,7 @@ while (world.get(STOP_READERS) === 0) {
   const { answered, incarnation } = searchSome();
   const faults = check(answered);
   Atomics.add(shared.control, SEARCHES, answered.length);
-  // The log may have been begun anew meanwhile.
+  // The owner may have restarted the log meanwhile.
   if (faults.length > 0 && world.get(INCARNATION) === incarnation)
     parentPort?.postMessage({ faults: faults.slice(0, 3) });
 }

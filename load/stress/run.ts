@@ -78,7 +78,7 @@ class StressRun {
     return new Worker(file, { workerData: { ...this.start, seed: this.prng.int(2 ** 31) } satisfies OwnerStart });
   }
 
-  /** One owner, from taking over to its end. */
+  /** Runs one owner, from its start to its end. */
   private async round(until: number): Promise<void> {
     this.world.set(STOP, 0);
     const owner = this.startThread(new URL('./owner.js', import.meta.url));
@@ -107,7 +107,9 @@ class StressRun {
     else if (end) this.report.faults.push(`an owner died: ${end}`);
   }
 
-  /** However slow the machine is, there have been a put and a search when the first owner's time begins. */
+  /**
+   * Waits until there has been a put and a search before the first owner's time begins, however slow the machine is.
+   */
   private async begun(ended: Promise<boolean>): Promise<void> {
     const hasBegun = (): boolean => this.world.get(PUTS) > 0 && this.world.get(SEARCHES) > 0;
     while (!hasBegun() && !(await Promise.race([ended, sleep(5, false)])));

@@ -22,7 +22,7 @@ export function createShared(): SharedWorld {
   return { control: words(64), log: words(PUTS_MAX * VERSION_WORDS), newest: words(PLACES * ORDINALS) };
 }
 
-/** Words of `control`. */
+/** Indexes of the fields of `control`. */
 export const CLOCK = 0;
 export const STOP = 1;
 /** Non-zero while nothing is written. */
@@ -68,7 +68,7 @@ export class World {
     return this.get(IDS + place) as CollectionId;
   }
 
-  /** The version that a row version names. */
+  /** The number of the version that a row version names. */
   putOf(rowVersion: number): number {
     return ((rowVersion - this.get(BASE_ROW_VERSION)) >>> 1) - 1;
   }
@@ -87,7 +87,7 @@ export class World {
     };
   }
 
-  /** Versions of a row, the newest first, until one that was gone before `since`. */
+  /** The versions of a row, newest first, until one that was gone before `since`. */
   *versionsOf(place: number, ordinal: number, since: number): Generator<Version> {
     let number = Atomics.load(this.shared.newest, place * ORDINALS + ordinal);
     for (; number > 0; number = Atomics.load(this.shared.log, (number - 1) * VERSION_WORDS + 6)) {
@@ -97,7 +97,10 @@ export class World {
     }
   }
 
-  /** The version of a row that was there from `before` to `after`, or -1. Asked of every row, so it makes nothing. */
+  /**
+   * The version of a row that existed from `before` to `after`, or -1. It is called for every row, so it allocates
+   * nothing.
+   */
   steadyAt(place: number, collection: number, ordinal: number, before: number, after: number): number {
     const { log, newest } = this.shared;
     for (let number = Atomics.load(newest, place * ORDINALS + ordinal); number > 0; ) {
@@ -136,7 +139,7 @@ export class World {
     return id as CollectionId;
   }
 
-  /** Notes a version that is about to be published; the one before it on its row is gone. */
+  /** Records a version that is about to be published, and the end of the previous version of its row. */
   addVersion(place: number, collection: CollectionId, ordinal: number): number {
     const put = this.get(PUTS);
     const newest = place * ORDINALS + ordinal;

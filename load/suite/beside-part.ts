@@ -12,7 +12,7 @@ import type { Target } from './target.js';
 import type { Beside } from './workload.js';
 
 const CONNECTIONS = 16;
-/** It is under way before the loop begins. */
+/** The concurrent work starts this long before the loop. */
 const LEAD_MS = 500;
 const HAMMER = new URL('../kit/closed-loop-thread.js', import.meta.url);
 
@@ -55,13 +55,13 @@ export async function besideOne(
     const loaded = await loop();
     return { name: one.name, loaded, done: await stop() };
   } catch (error) {
-    // Else jobs would follow each other on the server for as long as this process lives.
+    // Otherwise jobs would follow each other on the server for as long as this process lives.
     await stop().catch(() => undefined);
     throw error;
   }
 }
 
-/** It ends by itself; the loop must not share its thread. */
+/** Traffic that ends by itself. It runs in its own thread, so that it does not delay the loop. */
 function hammering(
   { url, headers }: Target,
   { traffic = [], connections = CONNECTIONS }: Beside,
@@ -77,7 +77,7 @@ function hammering(
   };
   const worker = new Worker(HAMMER, { workerData });
   const message = once(worker, 'message') as Promise<[ClosedLoopResult]>;
-  // Told when it is waited for, as below.
+  // A failure is reported when the result is awaited.
   message.catch(() => undefined);
   return async () => {
     const [{ requestsPerSecond, failed }] = await message;
@@ -94,7 +94,7 @@ function working(target: Target, { kind, collection }: Beside, filled: readonly 
   const done = (async () => {
     for (; !isOver; times++) await work();
   })();
-  // Told when it is waited for: the loop is not to end in the middle.
+  // A failure is reported when the result is awaited, so that it does not interrupt the loop.
   done.catch(() => undefined);
   return async () => {
     isOver = true;

@@ -41,7 +41,7 @@ export async function suite(args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    // What its user can mend, in a line or two, and the rest as it is.
+    // Errors that the user can fix are printed as a line or two, others in full.
     console.error(error instanceof UsageError ? error.message : error);
     process.exitCode = 1;
   }
@@ -71,7 +71,7 @@ function runCommand(): Command {
     .action(run);
 }
 
-/** What it does not know itself is for the comparison. */
+/** Passes options that it does not know to the comparison. */
 function peersCommand(): Command {
   return new Command('peers')
     .description('the same searches against the vector databases that are there; README.md tells the options')
@@ -102,7 +102,7 @@ async function run(names: readonly string[], options: RunOptions): Promise<void>
   );
 }
 
-/** The command line, without the key in it. */
+/** The command line as typed, without the key. */
 function typed(): string {
   const words = process.argv
     .slice(process.argv.indexOf('suite') + 1)
@@ -110,7 +110,7 @@ function typed(): string {
   return ['npm run load', ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
 }
 
-/** Writes it, and prints its tables. */
+/** Writes the report, and prints its tables. */
 function keep(
   report: LoadReport,
   { out = join('load-reports', report.startedAt.slice(0, 19).replaceAll(':', '-')), report: markdown }: Outputs,
@@ -128,7 +128,7 @@ function keep(
   );
 }
 
-/** Files of one's own alone, where no names are given. */
+/** The workloads by name; where no names are given, only the user's own files. */
 function chosen(names: readonly string[], files: readonly string[]): Workload[] {
   const own = ownWorkloads();
   const unknown = names.find((name) => !own.some((workload) => workload.name === name));

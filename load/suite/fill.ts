@@ -44,7 +44,7 @@ function vectorSource(documents: number, dim: number): Source {
   };
 }
 
-/** Beyond the texts there are they come again, in documents of their own. */
+/** Texts as documents. Beyond the number of texts they repeat in further documents. */
 function textSource(documents: number): Source {
   const { name, texts, questions } = realTexts() ?? madeTexts(documents);
   return {
@@ -76,7 +76,7 @@ function realTexts(): Texts | undefined {
   };
 }
 
-/** Made-up words, as often as those of a language: the nth about 1/n times as often as the first. */
+/** Made-up words with frequencies as in a language: the nth word is about 1/n times as frequent as the first. */
 function madeTexts(count: number): Texts {
   const prng = createPrng(1);
   const syllable = (): string => 'bdfgklmnprstvz'.charAt(prng.int(14)) + 'aeiou'.charAt(prng.int(5));
@@ -98,7 +98,7 @@ export interface Filled {
   readonly source: Source;
   readonly collections: readonly CollectionName[];
   readonly seconds: number;
-  /** Of one document; undefined where the server does not tell. */
+  /** Cost of one document; undefined where the server does not report it. */
   readonly spent: Spent | undefined;
 }
 
@@ -109,7 +109,7 @@ function collectionsOf(workload: string, { name, tenant, collections = 1 }: Fill
   }));
 }
 
-/** Replaces the data of an earlier run. */
+/** Fills a collection, replacing the data of an earlier run. */
 export async function fillOne(target: Target, workload: string, fill: Fill): Promise<Filled> {
   const { documents } = fill;
   const source = sourceOf(fill);
@@ -132,7 +132,7 @@ export async function dropAll(target: Target, { name: workload, fill }: Workload
     await target.client.deleteCollection(tenant, name).catch(() => undefined);
 }
 
-/** `filled` has all collections of the workload. */
+/** The report of filling; `filled` has all collections of the workload. */
 export function fillPart(filled: readonly Filled[]): Part {
   const rate = (one: Filled): number => stored(one) / one.seconds;
   const figures: Figure[] = filled.map((one) => ({

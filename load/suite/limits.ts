@@ -13,22 +13,22 @@ import type { Target } from './target.js';
 import type { Fill, Pace, Workload } from './workload.js';
 
 export interface Observed {
-  /** Of the load. */
+  /** Name of the load. */
   name: string;
   seconds: number;
   cores: number;
-  /** Of all that ran on the machine. */
+  /** CPU time of everything that ran on the machine. */
   machineMs: number;
   generatorMs: number;
-  /** Of the server. */
+  /** CPU time of the server's threads. */
   threads: readonly ThreadUse[];
-  /** In queues for worker threads, by pool and queue. */
+  /** Waits in queues for worker threads, by pool and queue. */
   waits: readonly Times[];
-  /** Of transactions with their sync, by store. */
+  /** Transactions with their sync, by store. */
   commits: readonly Times[];
 }
 
-/** What has taken some time so often. */
+/** A count of events, and the time that they took. */
 interface Times {
   name: string;
   count: number;
@@ -66,7 +66,7 @@ async function timing(
   };
 }
 
-/** The labels of a histogram that have counted something. */
+/** Counts and times of a histogram's labels that increased. */
 export function timesOf(family: string, names: readonly string[], gained: Gained): Times[] {
   const sums = names.filter((name) => name.startsWith(`${family}_sum{`));
   const all = sums.map((sum) => ({
@@ -86,13 +86,16 @@ export function timesOf(family: string, names: readonly string[], gained: Gained
 /** Title of the table, and of its row in the summary. */
 export const LIMITS_TITLE = 'What limits it';
 
-/** Of the time. Of what is busier, more load gets longer queues and hardly more done. */
+/**
+ * The share of time from which a resource counts as saturated: beyond it, more load makes queues longer and adds little
+ * throughput.
+ */
 const FULL = 0.8;
 
 interface Limit {
-  /** What is full, or that nothing is. */
+  /** The saturated resource, or that there is none. */
   limit: string;
-  /** Of the time, from 0 to 1: of that, else of what was busiest. */
+  /** Busy share of the time, from 0 to 1, of the saturated resource, or else of the busiest one. */
   busy: number;
   share: string;
 }
@@ -102,14 +105,14 @@ interface User {
   role: string;
   threads: number;
   cpuMs: number;
-  /** Shares of its time. */
+  /** Shares of its time by function. */
   within: readonly (readonly [string, number])[];
 }
 
 const GENERATOR = 'load generator';
 const OTHERS = 'other processes';
 
-/** The most first. */
+/** All users of the CPU, the largest first. */
 export function usersOf({ threads, generatorMs, machineMs }: Observed): User[] {
   const users = [...new Set(threads.map(({ role }) => role))].map((role) =>
     userOf(
@@ -169,7 +172,7 @@ function resourcesOf(seen: Observed): Limit[] {
   return [processors, ...single, ...stores, generator];
 }
 
-/** Behind what is not of the measurement, also who has most of the rest. */
+/** The largest user; where that is not part of the measurement, also the largest one that is. */
 function mostOf(users: readonly User[], ofAll: number): string {
   const told = ({ role, cpuMs, within }: User): string =>
     `${role} ${percent(cpuMs / Math.max(1, ofAll))}${firstOf(within)}`;
@@ -181,16 +184,16 @@ const firstOf = ([first]: User['within']): string => (first ? `: ${first[0]} ${p
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** Of what is filled again. */
+/** At most this many documents are filled again. */
 const DOCUMENTS_MAX = 5000;
 const FUNCTIONS = 3;
-/** Smaller ones are left out. */
+/** Users with a smaller share are left out. */
 const SHARE_MIN = 0.02;
 
 interface Measured {
   readonly asked: readonly Asked[];
   readonly filled: readonly Filled[];
-  /** Of the open loop. */
+  /** Rate of the open loop. */
   readonly rate: number | undefined;
 }
 
@@ -245,7 +248,7 @@ export const againOf = ({ traffic, fill }: Workload): Fill[] =>
     ? []
     : fill.map((one) => ({ ...one, name: `${one.name}-again`, documents: Math.min(one.documents, DOCUMENTS_MAX) }));
 
-/** From the new process until it is ready; its metrics begin with it. */
+/** Observes a start, from the new process until it is ready; the metrics of the process begin with it. */
 async function start(target: Target): Promise<Observed> {
   let readySeconds = 0;
   const { seconds: _, ...spent } = await timing(async () => ({ readySeconds } = await target.restart('SIGKILL', true)));

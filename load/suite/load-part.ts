@@ -21,7 +21,7 @@ import type { Workload } from './workload.js';
 export interface Load {
   /** Such as 'at 50 %'; part of the figures' names. */
   when: string;
-  /** In tables. */
+  /** Name of the loop in tables. */
   name: string;
   loaded: Loaded;
   seconds: number;
@@ -205,7 +205,7 @@ interface Restarted {
   name: string;
   stopSeconds: number;
   readySeconds: number;
-  /** Of the first request, from when the server is ready, and of the tenth. */
+  /** Time of the first request after the server is ready, and of the tenth. */
   firstMs: number;
   tenthMs: number;
 }
@@ -254,7 +254,10 @@ export async function restartPart(target: Target, asked: readonly Asked[], say: 
   };
 }
 
-/** One after the other. As in the loops, an answer is one that is 2xx: without it there is nothing to tell. */
+/**
+ * Times of the first requests, sent in sequence. As in the loops, only 2xx answers count; others have no time to
+ * report.
+ */
 async function firstAnswers(target: Target, asked: readonly Asked[]): Promise<{ firstMs: number; tenthMs: number }> {
   const sender = new HttpSender(target.url);
   const times: number[] = [];

@@ -8,14 +8,13 @@ import type { Target } from './target.js';
 import type { RequestKind } from './workload.js';
 
 /**
- * After so many the traffic begins again, or after so many documents: each connection holds them all, with their
- * vectors.
+ * Number of requests or documents after which traffic repeats: each connection holds all of them with their vectors.
  */
 const ROUND = 500;
 const ROUND_DOCUMENTS = 1000;
 
 export interface Asked extends SentRequest {
-  /** Of the kind, in the report. */
+  /** Name of the kind in the report. */
   readonly name: string;
   headers: Record<string, string>;
 }
@@ -97,7 +96,7 @@ export async function saturated(
   return { ...latencies, perSecond: requestsPerSecond, requests: requests + failed, failed, byKind: new Map() };
 }
 
-/** 2xx answers; latency counts from when a request was due. */
+/** Runs the open loop. Only 2xx answers count; latency counts from when a request was due. */
 export async function scheduled(
   target: Target,
   asked: readonly Asked[],

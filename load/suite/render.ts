@@ -13,7 +13,7 @@ interface Compared {
   unit: string;
   a: number | undefined;
   b: number | undefined;
-  /** b of a. */
+  /** b divided by a. */
   ratio: number;
   verdict: 'better' | 'worse' | 'same' | 'only in A' | 'only in B';
 }
@@ -43,7 +43,7 @@ export function compareReports(a: LoadReport, b: LoadReport, threshold: number):
   };
 }
 
-/** Room and sync time of a disk differ from run to run. */
+/** The value without the free space and the sync time of a disk, which differ from run to run. */
 const steady = (value: string | undefined): string | undefined => value?.replace(/, \d+ GB free.*$/, '');
 
 function compareFigures(
@@ -86,9 +86,12 @@ export function comparisonTable({ figures }: Comparison): Table {
   return { title: 'A beside B', columns: ['workload', 'figure', 'unit', 'A', 'B', 'B/A', 'B is'], rows };
 }
 
-/** Of the summary. */
+/** Limit for the figures of the summary. */
 const FIGURES_MAX = 8;
-/** Beside the median and the 99th hundredth they say little more, and of a closed loop the throughput says it. */
+/**
+ * Figures left out of the summary: beside the median and p99 they add little, and for a closed loop the throughput says
+ * the same.
+ */
 const DETAIL = /^p90|^p99\.9|closed loop$/;
 
 /**
@@ -110,7 +113,7 @@ function markdownOf(report: LoadReport, chartPath: (workload: WorkloadReport, ch
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** Of each workload what it names first; failures where there are any. */
+/** The summary: the first figures of each workload, and failures if there are any. */
 function summaryOf(workloads: readonly WorkloadReport[]): Table {
   const main = ({ figures }: WorkloadReport): readonly Figure[] =>
     figures
@@ -162,10 +165,7 @@ caption { text-align: left; font-weight: 600; padding: .3rem 0; } th, td { paddi
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; border-radius: 6px; background: #fff; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: #8882; border-radius: 6px; }`;
 
-/**
- * A report as one HTML file that wants nothing else: no script, no request, charts as SVG within. `svgOf`: a chart's
- * picture.
- */
+/** A report as one self-contained HTML file: no script, no requests, charts as inline SVG. `svgOf` draws a chart. */
 function htmlOf(
   { startedAt, seconds, command, machine, workloads }: LoadReport,
   svgOf: (workload: WorkloadReport, chart: number) => string,

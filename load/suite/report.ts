@@ -61,7 +61,7 @@ export function joined(parts: readonly Part[]): Part {
   };
 }
 
-/** Three significant digits; whole numbers are complete. */
+/** A number with three significant digits; whole numbers are complete. */
 export function told(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '-';
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));
@@ -72,7 +72,7 @@ export const LATENCY_COLUMNS = ['mean ms', 'p50', 'p90', 'p99', 'p99.9', 'max'];
 export const latencyCells = ({ meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[] =>
   [meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(told);
 
-/** The largest is one request's, and says nothing from one run to the next. */
+/** Figures of latencies, without the maximum: it is the latency of one request and differs from run to run. */
 export function latencyFigures(latencies: Latencies, when: string): Figure[] {
   const { p50Ms, p90Ms, p99Ms, p999Ms } = latencies;
   return Object.entries({ p50: p50Ms, p90: p90Ms, p99: p99Ms, 'p99.9': p999Ms }).flatMap(([name, value]) =>

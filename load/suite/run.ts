@@ -12,8 +12,8 @@ import { Target, machineOf } from './target.js';
 import { type Pace, type Wishes, type Workload, fitted, paceOf } from './workload.js';
 
 /**
- * Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
- * has. Answers undefined where it cannot be run against this server, and says why.
+ * Runs one workload against a server: fills, waits until the server is idle, and measures each part of the workload.
+ * Returns undefined and prints the reason if the workload cannot run against this server.
  */
 async function runWorkload(
   workload: Workload,
@@ -28,7 +28,7 @@ async function runWorkload(
   try {
     return await fillAndMeasure(workload, target, pace, say);
   } finally {
-    // A server that is not the suite's own is left as it was, whatever has failed.
+    // An external server is left as it was, even after a failure.
     await dropAll(target, { ...workload, fill: [...workload.fill, ...againOf(workload)] });
   }
 }
@@ -116,8 +116,8 @@ export async function reportOf(
 }
 
 /**
- * A figure that could not be told, such as a mean of no answers, is left out: JSON has no word for it, and the report
- * could not be read back.
+ * Drops figures that are not numbers, such as a mean of no answers: JSON cannot express them, and the report could not
+ * be read back.
  */
 function finite(report: WorkloadReport): WorkloadReport {
   const points = (series: Chart['series'][number]): Chart['series'][number] => ({

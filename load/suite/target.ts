@@ -13,7 +13,7 @@ import { type ThreadUse, endProfile, profiled } from '../kit/profile/profiled.js
 import { type Gained, withGains } from '../kit/server-usage.js';
 import { type LoadServer, type Settings, startServer } from '../kit/server.js';
 
-/** All collections of the suite are those of tenants whose names begin so. */
+/** Prefix of the tenants of all collections of the suite. */
 const TENANT_PREFIX = 'sheaf-load';
 
 export interface CollectionName {
@@ -55,7 +55,7 @@ export class Target {
     return new Target(options, options.url === undefined ? await started(options) : undefined);
   }
 
-  /** Changes with each restart. */
+  /** The server's address, which changes with each restart. */
   get url(): string {
     return (this.server?.url ?? this.options.url ?? '').replace(/\/$/, '');
   }
@@ -113,11 +113,14 @@ export class Target {
 export interface Spent {
   serverCpuMs: number;
   loadCpuMs: number;
-  /** Resident, afterwards. */
+  /** Resident memory after the work. */
   serverMemoryBytes: number;
   /** Searches or ingests that the server counted; 0 where it had none. */
   count: number;
-  /** Of one of them, in the server: from the head of its request to the end of the reply; itself; each phase of it. */
+  /**
+   * Mean times of a search or ingest in the server: from its request head to the end of the reply; the operation
+   * itself; and each of its phases.
+   */
   httpMs: number;
   wholeMs: number;
   phases: readonly Phase[];
@@ -217,7 +220,7 @@ async function diskOf(folder: string): Promise<string> {
   return `${mountOf(folder)}, ${Math.round((bavail * bsize) / 1e9)} GB free, a sync of 4 kB takes ${(await medianSyncMs(folder)).toFixed(1)} ms`;
 }
 
-/** File system and device, where Linux tells: fields 5, 9 and 10 of a line of mountinfo (proc(5)). */
+/** File system and device, if Linux reports them: fields 5, 9 and 10 of a line of mountinfo (proc(5)). */
 function mountOf(folder: string): string {
   try {
     const mounts = readFileSync('/proc/self/mountinfo', 'utf8')

@@ -36,28 +36,28 @@ export interface Workload {
 }
 
 export interface Fill {
-  /** Of the collection; several get a number behind it. */
+  /** Name of the collection; several collections get a number appended. */
   name: Slug;
   of: 'vectors' | 'texts';
   documents: Whole<1>;
-  /** Of vectors; 384 where it is not given. Only these can be real ones. */
+  /** Dimension of vectors; 384 by default. Real vectors have only the default dimension. */
   dim?: Whole<2>;
   collections?: Whole<1>;
-  /** Collections of one tenant share its turn in the server's queues. */
+  /** Tenant of the collection. Collections of one tenant share its turn in the server's queues. */
   tenant?: Slug;
 }
 
 export interface RequestKind {
   kind: 'search' | 'ingest' | 'read' | 'health';
-  /** In the report. */
+  /** Name in the report. */
   name?: string;
-  /** Of all requests, by weight; 1 where it is not given. */
+  /** Weight among all requests; 1 by default. */
   share?: number & tags.ExclusiveMinimum<0>;
-  /** Of `fill`; its first where it is not given. */
+  /** Collection in `fill`; the first one by default. */
   collection?: Slug;
-  /** Of a search, beside its `q` or `v`: k, mode, filters and so on. */
+  /** Fields of a search besides `q` or `v`: k, mode, filters and so on. */
   body?: Record<string, unknown>;
-  /** Of an ingest: how many documents it replaces at once. */
+  /** Ingest: how many documents one request replaces. */
   documents?: Whole<1>;
 }
 
@@ -67,11 +67,11 @@ export interface Beside {
   kind: 'traffic' | 'reindex' | 'archive';
   traffic?: RequestKind[] & tags.MinItems<1>;
   connections?: Whole<1>;
-  /** What is reindexed or archived; the first of `fill` where it is not given. */
+  /** Collection to reindex or archive; the first one of `fill` by default. */
   collection?: Slug;
 }
 
-/** Beside the sources, as dist has only what is compiled. */
+/** The folder beside the sources, because dist has only compiled files. */
 const OWN_FOLDER = fileURLToPath(new URL('../../../load/suite/workloads/', import.meta.url));
 const validate = typia.createValidateEquals<Workload>();
 
@@ -83,13 +83,13 @@ export function ownWorkloads(): Workload[] {
   return files.map((file) => readWorkload(`${OWN_FOLDER}${file}`));
 }
 
-/** Throws UsageError with a line per error. */
+/** Reads a workload file. Throws UsageError with a line per error. */
 export function readWorkload(path: string): Workload {
   if (!existsSync(path)) throw new UsageError(`${path}: there is no such file`);
   return parseWorkload(readFileSync(path, 'utf8'), path);
 }
 
-/** `path` is for messages. JSON is accepted too, being YAML. */
+/** Parses a workload; `path` is for messages. JSON is accepted too, since it is YAML. */
 export function parseWorkload(text: string, path: string): Workload {
   let found: unknown;
   try {
@@ -112,7 +112,7 @@ function worded({ path, expected, value }: IValidation.IError): string {
   return `${where}: wants ${wordsFor(expected)}, found ${told}`;
 }
 
-/** typia's type text without its notation. */
+/** The text of typia's type in plain words. */
 function wordsFor(expected: string): string {
   const type = expected.replace(/[()]/g, '').replace(/ \| undefined$/, '');
   if (type.includes('Pattern<')) return 'small letters, digits and hyphens, a letter first, 40 at most';
@@ -129,7 +129,7 @@ function wordsFor(expected: string): string {
     .replace(/__type|[A-Z]\w+/g, 'a map');
 }
 
-/** What fits the form and makes no sense. */
+/** Settings that fit the schema but contradict each other. */
 function contradictions({
   fill,
   traffic,
@@ -175,19 +175,19 @@ function misplaced({ kind, body, documents }: RequestKind, where: string): strin
 
 export interface Wishes {
   tiny: boolean;
-  /** Of each loop. */
+  /** Seconds of each loop. */
   seconds?: number;
-  /** Of the open loop, in place of the workload's rates or shares. */
+  /** Rate of the open loop, which replaces the workload's rates or shares. */
   rate?: number;
-  /** Of the closed loop. */
+  /** Connections of the closed loop. */
   connections?: number;
 }
 
 export interface Pace {
-  /** How often it is asked whether the server rests, and how long that may take. */
+  /** How often to check whether the server is idle, and how long to wait for it. */
   restCheckMs: number;
   restWithinMs: number;
-  /** Of the loads that are made again to see what limits them: how many, and how long each. */
+  /** How many loads are repeated for sampling, and for how long each. */
   sampledLoadsMax: number;
   sampledSeconds: number;
 }

@@ -24,7 +24,7 @@ type Match = SearchAnswer['matches'][number];
 const ALL = 1000;
 const SCORE_ERROR_MAX = 2e-4;
 const MODES = ['vector', 'boost', 'hybrid'];
-/** So many scores do not agree by chance. */
+/** This many scores do not agree by chance. */
 const AGREEING_MIN = 4;
 
 interface Question {
@@ -64,8 +64,8 @@ function questionFor({ slot, prng }: Worker): Question {
 }
 
 /**
- * Scores are those of brute force in the one space that the slot is in; while a job is at work in either, but never in
- * both.
+ * Checks that scores are those of brute force in the slot's vector space. While a job is running it may be either of
+ * two spaces, but not a mixture.
  */
 function scoreComplaint(
   { slot, seed }: Worker,
@@ -98,7 +98,7 @@ interface Chunk {
   vector?: number[];
 }
 
-/** By chunk id. */
+/** The expected chunks by chunk id. */
 function expectedChunks(kind: Slot['kind'], documents: Documents, seed: number): Map<string, Chunk> {
   const chunks = new Map<string, Chunk>();
   for (const [docid, { revision }] of documents) {
@@ -143,8 +143,7 @@ async function find({ client, slot }: Worker): Promise<Found> {
 }
 
 /**
- * Revisions are looked up where a change was under way or a version is not what it was; of other documents a search
- * tells them.
+ * Looks up revisions where a change was in flight or a version has changed; for other documents a search shows them.
  */
 async function findDocuments(
   { client, slot }: Pick<Worker, 'client' | 'slot'>,
@@ -171,7 +170,7 @@ async function checkCounts({ client, slot, seed, tally }: Worker, when: string):
   );
 }
 
-/** A few documents by every other way of reading them. */
+/** Reads a few documents in every other way. */
 async function checkSome({ client, slot, prng, seed, tally }: Worker, when: string): Promise<void> {
   const docids = [...slot.documents.keys()];
   for (let n = 0; n < Math.min(LOOKED_INTO, docids.length); n++) {
@@ -194,7 +193,7 @@ async function checkSome({ client, slot, prng, seed, tally }: Worker, when: stri
   }
 }
 
-/** undefined where it has none. */
+/** The content of a document; undefined where it has none. */
 async function contentOf(
   { client, slot }: { client: Worker['client']; slot: Slot },
   id: string,

@@ -28,7 +28,7 @@ export interface Left {
   collections: StoredCollection[];
   staged: ShadowRecord[];
   jobs: StoredJob[];
-  /** Of every collection, whether it is one still or not. */
+  /** Documents of every collection, including those that have been dropped. */
   documents: ReadonlyMap<CollectionId, Documents>;
 }
 
@@ -59,10 +59,10 @@ function documentsIn(dataDir: string, shards: number): Map<CollectionId, Documen
 }
 
 interface Kept {
-  /** Of the program: names the copy. */
+  /** Name of the program, which becomes part of the copy's name. */
   program: string;
   seed: number;
-  /** The copy is of `folder`; in it the data directory is at `data`. */
+  /** The folder that is copied; the data directory in it is `data`. */
   folder: string;
   data: string;
   shards: number;
@@ -161,7 +161,10 @@ export async function checkLeft(
   }
 }
 
-/** Whatever a job has built so far is as the collection has it. */
+/**
+ * Documents of shadow collections that differ from the collection's, though a job has only built what the collection
+ * has.
+ */
 function strayIn(
   built: Documents = new Map(),
   source: Documents = new Map(),

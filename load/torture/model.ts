@@ -7,7 +7,7 @@ export interface KnownJob {
   id: string | undefined;
   /** Id of the previous job. */
   after: string | undefined;
-  /** As of the last look. */
+  /** Status when it was last read. */
   status: ReindexStatus;
   /** Key of the target vector space. */
   to: string;
@@ -33,7 +33,7 @@ export interface Reindexing {
   wayBack: string | null | undefined;
 }
 
-/** What the server says. */
+/** Jobs and vector space as the server reports them. */
 export interface FoundJobs {
   space: string;
   /** Newest first. */
@@ -70,7 +70,7 @@ export const withJob = (reindexing: Reindexing, status: ReindexStatus): Reindexi
   job: reindexing.job && { ...reindexing.job, status },
 });
 
-/** Once the collection is another, with the same log. */
+/** The state after the collection was replaced by another one with the same query log. */
 export const replaced = ({ job }: Reindexing, space: string | undefined): Reindexing => ({
   space,
   wayBack: null,
@@ -120,7 +120,7 @@ interface Step {
 export class Trail {
   private readonly steps: Step[] = [];
 
-  /** The answer is noted by calling what is answered. */
+  /** Records a request; the returned function records its answer. */
   asked(what: string, atMs = Date.now()): (answer: string, answeredMs?: number) => void {
     const step: Step = { atMs, what };
     this.steps.push(step);
@@ -128,7 +128,7 @@ export class Trail {
     return (answer, answeredMs = Date.now()) => void Object.assign(step, { answer, answeredMs });
   }
 
-  /** The oldest first. */
+  /** The lines, oldest first. */
   lines(): string[] {
     return this.steps.map(
       ({ atMs, what, answer = 'not answered', answeredMs }) =>
@@ -139,16 +139,16 @@ export class Trail {
 
 /** A revision of a document. */
 export interface Revision {
-  /** By which its content is made; never used twice in a slot. */
+  /** Number of the revision, from which its content is made; never reused within a slot. */
   revision: number;
-  /** As the server counts: from 1 in a new document. */
+  /** Version as the server counts it: from 1 for a new document. */
   version: number;
 }
 
 export type Documents = ReadonlyMap<string, Revision>;
 
 export interface State {
-  /** Of the collection; null where there is none. */
+  /** Name of the collection; null if there is none. */
   name: string | null;
   documents: Documents;
   reindexing: Reindexing;
@@ -164,7 +164,7 @@ export type Pending = { documents: ReadonlyMap<string, Revision | null> } | { st
 export interface KeptArchive {
   bytes: Blob;
   documents: Documents;
-  /** Undefined where a job was at work. */
+  /** Undefined if a job was running. */
   space: string | undefined;
 }
 
@@ -179,7 +179,7 @@ export class Slot {
 
   constructor(
     readonly tenant: string,
-    /** What all names of its collections begin with. */
+    /** Prefix of the names of the slot's collections. */
     readonly prefix: string,
     readonly kind: 'text' | 'vectors',
   ) {}
@@ -192,12 +192,12 @@ export class Slot {
     return this.state.documents;
   }
 
-  /** What a document becomes with the next put. */
+  /** The revision that a document gets with the next put. */
   next(docid: string): Revision {
     return { revision: ++this.lastRevision, version: (this.documents.get(docid)?.version ?? 0) + 1 };
   }
 
-  /** The change under way has happened; of documents those that `happened` names, or all. */
+  /** Applies the pending change; of a batch, only the documents that `happened` accepts. */
   settle(happened: (docid: string) => boolean = () => true): void {
     const { pending } = this;
     this.pending = undefined;
@@ -206,17 +206,17 @@ export class Slot {
     else this.state = { ...this.state, documents: changed(this.documents, pending.documents, happened) };
   }
 
-  /** The change under way has not happened. */
+  /** Drops the pending change, which has not happened. */
   forget(): void {
     this.pending = undefined;
   }
 
-  /** The documents that the change under way may change, each by itself. */
+  /** The documents that the pending change may change, each by itself. */
   get sent(): ReadonlyMap<string, Revision | null> {
     return this.pending && 'documents' in this.pending ? this.pending.documents : new Map();
   }
 
-  /** Every state that the slot may be found in, but for documents that were sent. */
+  /** Every state in which the slot may be found, apart from the documents of a pending batch. */
   get states(): State[] {
     return this.pending && 'state' in this.pending ? [this.state, this.pending.state] : [this.state];
   }
@@ -250,16 +250,16 @@ export interface FoundDocument {
 }
 
 export interface Found extends FoundJobs {
-  /** Of all collections of the slot. */
+  /** Names of all collections of the slot. */
   names: readonly string[];
   documents: ReadonlyMap<string, FoundDocument>;
 }
 
-/** What is found and cannot be; and whether the change under way, or a part of it, has happened. */
+/** What is found but impossible; and whether the pending change, or a part of it, has happened. */
 interface Judgement {
   complaints: string[];
   happened: boolean;
-  /** It may as well not have happened: nothing tells. */
+  /** Whether it remains unknown if the change has happened. */
   isOpen: boolean;
 }
 
@@ -282,7 +282,7 @@ export function settle(slot: Slot, found: Found, { happened, isOpen }: Judgement
   slot.settle((docid) => isSame(found.documents.get(docid), sent.get(docid) ?? null));
   if (slot.name === null) return;
   const reindexing = seen(slot.state.reindexing, found);
-  // What the change would have ended may be there still.
+  // The job that the change would have ended may still exist.
   slot.state = {
     ...slot.state,
     reindexing: isOpen

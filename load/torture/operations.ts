@@ -46,7 +46,10 @@ type Control = 'pause' | 'resume' | 'cancel';
 const KEPT_SECONDS = 3600;
 const STATES: Readonly<Record<Control, ReindexStatus>> = { pause: 'pausing', resume: 'queued', cancel: 'cancelling' };
 
-/** Into the other space, or into memory and graph that are new. Requires that no job is at work. */
+/**
+ * Starts a reindex into the other vector space, or into the same one with new memory and graph. Requires that no job is
+ * running.
+ */
 async function reindex(worker: Worker): Promise<void> {
   const { client, slot, prng } = worker;
   const { reindexing } = slot.state;
@@ -78,7 +81,7 @@ async function reindex(worker: Worker): Promise<void> {
   setReindexing(worker, { ...reindexing, job: { ...job, id: (started as ReindexJob).job_id } });
 }
 
-/** Pauses what goes, resumes what pauses, cancels either; or only looks. Requires a job. */
+/** Pauses a running job, resumes a paused one, cancels either, or only reads it. Requires a job. */
 async function steer(worker: Worker): Promise<void> {
   const { client, slot, prng } = worker;
   const { reindexing } = slot.state;
@@ -89,7 +92,7 @@ async function steer(worker: Worker): Promise<void> {
     undefined,
   ][prng.int(4)] as Control | undefined;
   const { id, isIdle } = reindexing.job as KnownJob;
-  // It may be in a state by now in which it cannot be.
+  // By now the job may be in a state in which this is not possible.
   if (wish !== undefined && !isIdle)
     await unlessRefused(worker, ['reindex_state_conflict'], () =>
       changeState(worker, { reindexing: withJob(reindexing, STATES[wish]) }, () =>
@@ -99,7 +102,7 @@ async function steer(worker: Worker): Promise<void> {
   await look(worker);
 }
 
-/** Back to the space before. Requires that no job is at work. */
+/** Rolls back to the previous vector space. Requires that no job is running. */
 async function rollBack(worker: Worker): Promise<void> {
   const { client, slot } = worker;
   const { wayBack, job } = slot.state.reindexing;
@@ -115,7 +118,7 @@ async function rollBack(worker: Worker): Promise<void> {
   await look(worker);
 }
 
-/** Takes over what has become of the latest job. */
+/** Reads the latest job and updates the model. */
 async function look({ client, slot, tally }: Worker): Promise<void> {
   const { tenant, name, state } = slot;
   const found = await findJobs(client, tenant, name as string);
@@ -165,14 +168,14 @@ function rename(worker: Worker): Promise<void> {
 const drop = (worker: Worker): Promise<void> =>
   changeState(worker, NOTHING, () => worker.client.deleteCollection(worker.slot.tenant, worker.slot.name as string));
 
-/** Kept by the program, with what was acknowledged when it was asked for: nobody writes to the slot meanwhile. */
+/** Downloads an archive and keeps it with the acknowledged state; nobody else writes to the slot meanwhile. */
 async function archive({ client, slot }: Worker): Promise<void> {
   const { documents, reindexing } = slot.state;
   const { bytes } = await client.archives.dumpCollection(slot.tenant, slot.name as string);
   slot.archive = { bytes: await whole(bytes), documents, space: isLive(reindexing) ? undefined : reindexing.space };
 }
 
-/** A death in the midst ends the stream with an error of the transport. */
+/** The complete stream. If the server dies meanwhile, it ends with a transport error. */
 async function whole(bytes: ReadableStream<Uint8Array>): Promise<Blob> {
   try {
     return await new Response(bytes).blob();
@@ -181,7 +184,9 @@ async function whole(bytes: ReadableStream<Uint8Array>): Promise<Blob> {
   }
 }
 
-/** In place of what is there, or as a new collection. Refused where a job switches spaces meanwhile. */
+/**
+ * Restores an archive in place of the collection, or as a new one. The server rejects it while a job switches spaces.
+ */
 async function restore(worker: Worker): Promise<void> {
   const { client, slot, prng } = worker;
   const { bytes, documents, space } = slot.archive as KeptArchive;
@@ -209,7 +214,7 @@ async function put(worker: Worker): Promise<void> {
   );
 }
 
-/** Each document of a batch is whole or not at all; the batch is not. */
+/** Puts a batch. Each document of a batch is stored completely or not at all; the batch may be stored in part. */
 async function putBatch(worker: Worker): Promise<void> {
   const { client, slot, prng } = worker;
   const documents = new Map(

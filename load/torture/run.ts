@@ -23,7 +23,7 @@ export interface Work {
   tally: Tally;
 }
 
-/** Each writer draws from a generator of its own: what it does depends on nothing but the seed and the answers. */
+/** Workers with a random generator each, so that what a writer does depends only on the seed and the answers. */
 function workersOf({ url, slots, prng, seed, tally }: Work): Worker[] {
   const client = new SheafClient({ url });
   return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
@@ -114,7 +114,10 @@ const DEATH_DELAY_MS = 8;
 const CUTS_A_DEATH = 10;
 export const SHARDS = 2;
 const KILLED_START_SHARE = 0.25;
-/** Up to a little later than the start before took: it may be ready, and at work on its jobs. */
+/**
+ * A start is killed after up to this multiple of the previous start's time: by then it may be ready, and running its
+ * jobs.
+ */
 const KILLED_START_LENGTH = 1.2;
 
 export interface TortureRun extends Omit<Work, 'url'> {
@@ -176,7 +179,7 @@ async function untilDeath({ prng, tally }: TortureRun): Promise<void> {
   await sleep(delayMs);
 }
 
-/** Starts the server, and ends it by kill -9 where `work` has not. */
+/** Starts the server, and kills it (kill -9) if `work` has not done so. */
 async function withProcess(run: TortureRun, work: (server: ServerProcess) => Promise<void>): Promise<void> {
   const { folder, shim } = run;
   const data = join(folder, 'data');
@@ -194,7 +197,7 @@ async function withProcess(run: TortureRun, work: (server: ServerProcess) => Pro
   }
 }
 
-/** Many ways in which the power may have gone; the server goes on with the last. */
+/** Simulates many power cuts of the same death; the server continues with the last of them. */
 async function cut(run: TortureRun, disk: Disk, data: string, journal: string): Promise<void> {
   disk.replay(journal);
   const left = join(run.folder, 'left');

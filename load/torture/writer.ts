@@ -85,8 +85,8 @@ export const changeState = (worker: Worker, wanted: Partial<State>, ask: () => P
   change(worker, { state: { ...worker.slot.state, ...wanted } }, ask);
 
 /**
- * The same if the server may reject with one of these codes, which have no effect. Resolves to whether the change has
- * happened.
+ * `change` for requests that the server may reject with one of these codes, without an effect. Resolves to whether the
+ * change has happened.
  */
 export async function unlessRefused(
   worker: Worker,
@@ -169,7 +169,7 @@ export function partsOf(seed: number, docid: string, revision: number): string[]
   });
 }
 
-/** The vector of a document that is ingested as one. */
+/** The vector of a document that is ingested as a vector. */
 export function vectorOf(seed: number, docid: string, revision: number): number[] {
   const prng = createPrng(seed * 37 + Number(docid.slice(1)) * 2003 + revision * 7_368_787);
   return Array.from({ length: VECTOR_DIM }, () => Math.fround(prng.normal()));
@@ -180,7 +180,9 @@ export function vectorOf(seed: number, docid: string, revision: number): number[
 
 const FAR_DIM = 16;
 const FAR_MODEL = 'far';
-/** A text takes so long at most; a page of them keeps a job at work while it is killed. */
+/**
+ * The longest time that the endpoint takes for a text; a page of texts keeps a job running while the server is killed.
+ */
 const TEXT_MS_MAX = 4;
 
 export const NEAR = BUILTIN.space.vector_space_key;

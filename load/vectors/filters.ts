@@ -12,9 +12,9 @@ import { VECTOR_DIM, clustered, moreRows, windows } from '../kit/vector-sets.js'
 const K = 10;
 const SHARES = [0.5, 0.1, 0.045, 0.01, 0.001, 0.0001];
 const QUERIES = 200;
-/** The best of them counts: the machine may be doing other things. */
+/** The best of this many passes counts, because other work may slow the machine. */
 const PASSES = 3;
-/** Filters of each kind: more than one where they differ much. */
+/** Number of filters of each kind; more than one where they differ much. */
 const CASES = 4;
 const CLUSTERS = 50;
 const KINDS = ['random', 'cluster, near queries', 'cluster, far queries', '50 clusters'] as const;
@@ -90,7 +90,7 @@ function createIndex(rows: readonly Float32Array[]): VectorIndex {
   return index;
 }
 
-/** Searches a second. */
+/** Searches per second. */
 function rateOf(cases: readonly FilterCase[], search: (query: Float32Array, allowed: Uint32Array) => unknown): number {
   const times = Array.from({ length: PASSES }, () => {
     const startedAt = ownCpuMs();
@@ -112,7 +112,7 @@ function recallOf(index: VectorIndex, cases: readonly FilterCase[]): number {
   return found / wanted;
 }
 
-/** The rows of the table, one for each kind of filter and share. */
+/** The rows of the table, one per kind of filter and share. */
 function measure(index: VectorIndex, rows: readonly Float32Array[], queries: readonly Float32Array[]): string[][] {
   const all = [{ queries, allowed: new Uint32Array(Math.ceil(rows.length / 32)).fill(0xffffffff) }];
   index.search(queries[0] as Float32Array, K);

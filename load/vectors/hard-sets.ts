@@ -13,7 +13,7 @@ import { hnswlibEngine, pythonCurves } from '../kit/vector-peers.js';
 import { clustered, windows, type VectorSet } from '../kit/vector-sets.js';
 
 const DIMS = [24, 64, 96, 128, 256, 384, 768];
-/** Rows of 16-bit numbers tell scores apart that differ by more. */
+/** Scores that differ by less are equal to rows of 16-bit numbers. */
 const NEARLY = 2e-5;
 
 type Maker = (prng: Prng, rows: number, dim: number) => Float32Array[];
@@ -28,7 +28,7 @@ const unitNoise = (prng: Prng, dim: number): Float32Array => unitRow(noise(prng,
 const around = (prng: Prng, centre: Float32Array, spread: number): Float32Array =>
   plus(centre, times(unitNoise(prng, centre.length), spread));
 
-/** Rows in clusters whose sizes are as `weights`. */
+/** Rows in clusters of sizes proportional to `weights`. */
 function clusters(prng: Prng, rows: number, dim: number, weights: readonly number[], spread: number): Float32Array[] {
   const centres = weights.map(() => unitNoise(prng, dim));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -123,7 +123,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   },
 };
 
-/** Variances that fall by a power of the axis' number, along random axes. */
+/** Rows whose variances fall with a power of the component's number, along random directions. */
 function spectrum(prng: Prng, rows: number, dim: number, power: number): Float32Array[] {
   const factors = Array.from({ length: dim }, (_, i) => (i + 1) ** -power);
   return Array.from({ length: rows }, () => noise(prng, dim).map((value, i) => value * factors[i]!));
@@ -135,7 +135,9 @@ const ASKERS: Readonly<Record<string, Asker>> = {
   elsewhere: (prng, rows) => unitNoise(prng, rows[0]!.length),
 };
 
-/** Which rows a filter admits for a question: `share` of all, at random, or those farthest from it or nearest to it. */
+/**
+ * Which rows a filter admits for a query: a `share` of all rows, at random, or those farthest from or nearest to it.
+ */
 const FILTERS: readonly { readonly share: number; readonly kind: 'random' | 'far' | 'near' }[] = [
   { share: 0.9, kind: 'far' },
   { share: 0.75, kind: 'far' },
@@ -151,7 +153,7 @@ function scoresOf(rows: readonly Float32Array[], query: Float32Array): Float64Ar
   return Float64Array.from(rows, (row) => dot(row, unit));
 }
 
-/** The share of the K nearest that were found; as near as the last of them is near enough. */
+/** The share of the K nearest that were found; rows as near as the Kth count as found. */
 function recallOf(scores: Float64Array, admitted: readonly number[] | undefined, found: ArrayLike<number>): number {
   const all = admitted ? Float64Array.from(admitted, (row) => scores[row]!) : scores.slice();
   const kth = all.sort()[Math.max(0, all.length - K)]!;
@@ -194,9 +196,9 @@ interface ShapeOptions {
 }
 
 interface Shape {
-  /** The first cells of its row: what it is, how large, and how wide the graph is searched. */
+  /** The first cells of the row: name, size, and ef of the graph search. */
   readonly cells: readonly string[];
-  /** The share found of each question, by who was asked. */
+  /** The share found for each query, by kind of query. */
   readonly recalls: Readonly<Record<string, number[]>>;
 }
 
@@ -267,7 +269,7 @@ const nearest = (scores: Float64Array): number[] =>
     .sort((a, b) => scores[b]! - scores[a]!)
     .slice(0, K);
 
-/** Scores of the same rows are the same; others as near as this are as good. */
+/** The same row always has the same score; rows whose scores differ by less than this are equally good. */
 const TIE = 1e-6;
 
 /**
@@ -313,7 +315,7 @@ export async function worst({ tiny, number, text }: LoadOptions): Promise<void> 
   ]);
 }
 
-/** Cells from the `ef` to the time of a query. */
+/** Cells of the table from `ef` to the time per query. */
 function foundOf({ queries }: VectorSet, index: VectorIndex, kth: Float32Array, ef: number | undefined): string[] {
   const startedAt = ownCpuMs();
   const found = queries.map((query, i) => {
@@ -341,7 +343,7 @@ function tunedEf(index: VectorIndex): string {
   return `${index['instance'].word(index.root + ROOT_EF)}, trusted from ${trusted.join(', ')}`;
 }
 
-/** The score of the last of the `K` nearest to each query: the same whatever the order of the rows. */
+/** The score of the Kth nearest row of each query, which does not depend on the order of the rows. */
 function kthScores({ name, rows, queries }: VectorSet, index: VectorIndex): Float32Array {
   const about = createHash('sha256')
     .update(`${name} ${rows.length} ${queries.length}`)

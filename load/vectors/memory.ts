@@ -19,11 +19,11 @@ import { createKernel, createMemory, finishBackgroundWork } from '../kit/kernel.
 import { K, buildIndex, truthOf } from '../kit/vector-engine.js';
 import { VECTOR_DIM, clustered, moreRows, windows, type VectorSet } from '../kit/vector-sets.js';
 
-/** Of 16 nodes of a level one is of the next. */
+/** Lists on upper levels per node: of 16 nodes of a level, one is also on the next. */
 const UPPER_LISTS = 1 / 15;
 const EDGE_BYTES = 4;
 
-/** What one row takes by the layout: everything that there is of each. */
+/** Bytes that one row takes by the layout, including everything that belongs to it. */
 function bytesPerRow(index: VectorIndex, word: (at: number) => number): number[] {
   const quantizer = word(index.root + ROOT_QUANTIZER);
   return [
@@ -87,7 +87,7 @@ function bytesAtSizes(precision: Precision, rows: readonly Float32Array[], sizes
   });
 }
 
-/** Of the rows, in each round. */
+/** Share of the rows that are replaced in each round. */
 const CHURNED_SHARE = 0.1;
 const CHURN_EFS = [undefined, 32, 64, 128, 256];
 
@@ -98,7 +98,7 @@ export async function churn({ tiny, number }: LoadOptions): Promise<void> {
   const set = (tiny ? undefined : windows(rows)) ?? clustered(rows, tiny ? 32 : VECTOR_DIM, 1);
   const { index } = buildIndex(set, true);
   const truth = truthOf(set, index);
-  /** Which vector stands in a row. */
+  /** Which vector is in a row. */
   const vectorAt = Uint32Array.from(set.rows.keys());
   const prng = createPrng(1);
   const table = [
@@ -115,7 +115,7 @@ export async function churn({ tiny, number }: LoadOptions): Promise<void> {
   );
 }
 
-/** Deletes a tenth, lets the graph mend itself, and adds the same vectors again, each in the place of another one. */
+/** Deletes a tenth of the rows, lets the graph repair itself, and adds the same vectors again in other rows. */
 function replaceSome(prng: Prng, rows: readonly Float32Array[], index: VectorIndex, vectorAt: Uint32Array): void {
   const places = vectorAt.map((_, row) => row).filter(() => prng.next() < CHURNED_SHARE);
   for (const place of places) index.remove(place);

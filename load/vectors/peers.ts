@@ -24,13 +24,13 @@ import { VECTOR_DIM, clustered, cranfield, cranfieldChunks, windows, type Vector
 
 const WINDOWS_ROWS = 60_000;
 const CLUSTERED_ROWS = 100_000;
-/** A scan takes milliseconds. */
+/** Number of queries of an exact scan, which takes milliseconds for each. */
 const SCANNED_QUERIES = 50;
-/** It builds 300 rows a second and answers 300 queries: beyond so many rows it is measured only when it is named. */
+/** hnswlib-wasm builds 300 rows and answers 300 queries per second: for larger sets it is measured only when named. */
 const HNSWLIB_WASM_ROWS_MAX = 10_000;
-/** Of sets with more the first are asked; `vectors worst` asks all. */
+/** At most this many queries are used; `vectors worst` uses all. */
 const QUERIES_MAX = 1000;
-/** Its rates stand in the columns of ratios. */
+/** The engine that the ratio columns refer to. */
 const BASE = 'hnswlib-node';
 
 /** Engines take turns on each set; charts go to a folder. Graphs are cached between runs. */
@@ -120,7 +120,7 @@ function printCurves(curves: readonly Curve[], title: string): void {
 const orDash = (rate: number): string => (Number.isNaN(rate) ? '-' : whole(rate));
 
 const EF_VALUES = [16, 32, 64, 128, 256, 512];
-/** Each time is the best of this many passes over the queries: the machine may be doing other things. */
+/** Each time is the best of this many passes over the queries, because other work may slow the machine. */
 const PASSES = 3;
 
 interface Answers {
@@ -152,8 +152,8 @@ function compareWithScan(set: VectorSet): void {
 }
 
 /**
- * The last column is how many rows a scan scores in the time of the graph search, for each one of ef: WALK_ROWS_PER_EF
- * in layout.ts.
+ * Prints a table with a row for each ef. Its last column is how many rows a scan scores in the time of the graph
+ * search, divided by ef.
  */
 function printEfs(index: VectorIndex, { rows, queries }: VectorSet, truth: Answers): void {
   console.log('  ef     recall@10   us a query   scanned rows per ef');
@@ -211,7 +211,7 @@ export async function partitions({ tiny, number }: LoadOptions): Promise<void> {
   );
 }
 
-/** Row i stands in partition i mod count. */
+/** Partitions of the set: row i is in partition i mod count. */
 function partitionsOf(set: VectorSet, count: number, fresh: boolean): BuiltIndex[] {
   return Array.from({ length: count }, (_, partition) => {
     const name = count === 1 ? set.name : `${set.name} ${partition} of ${count}`;
@@ -241,7 +241,7 @@ function rowOf(built: readonly BuiltIndex[], set: VectorSet, truth: readonly Arr
   ];
 }
 
-/** At the default `ef` each partition is searched for its share. */
+/** Searches all partitions and merges. At the default `ef` each partition is searched for its share of the hits. */
 function searchAll(built: readonly BuiltIndex[], query: Float32Array, ef: number): number[] {
   const hits: { ordinal: number; score: number }[] = [];
   built.forEach(({ index }, partitionIndex) => {

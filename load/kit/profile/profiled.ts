@@ -14,10 +14,13 @@ export interface ThreadUse {
   within: readonly (readonly [string, number])[];
 }
 
-/** The threads that Node makes first: those that compile and collect for V8 (`--v8-pool-size`), and its clock. */
+/**
+ * The number of threads that Node starts first: those that compile and collect garbage for V8 (`--v8-pool-size`), and
+ * its timer thread.
+ */
 const V8_THREADS = 5;
 const STEP_MS = 50;
-/** A thread that answers no signal in this time is left out. */
+/** A thread that does not answer the signal within this many steps is left out. */
 const ANSWER_STEPS_MAX = 200;
 
 export async function profiled<T>(
@@ -28,7 +31,7 @@ export async function profiled<T>(
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
   process.kill(pid, 'SIGUSR2');
   await until(() => count(folder, '.begun') > 0);
-  // The other threads begin in the same moment, unless they are busy.
+  // All threads start sampling at the same moment, unless they are busy.
   await sleep(STEP_MS);
   const before = threadsCpuMs(pid);
   const result = await work();
@@ -82,7 +85,7 @@ export interface Profiling {
 
 const THREAD = new URL('./thread.js', import.meta.url);
 
-/** Arguments of Node, which worker threads inherit. */
+/** Arguments for Node, which worker threads inherit. */
 export function samplerArguments(profiling: Profiling | undefined): string[] {
   return profiling
     ? [

@@ -32,7 +32,7 @@ export function selfTimes({ nodes, samples = [] }: Pick<Profiler.Profile, 'nodes
   return { samples: samples.length, idle, within: [...within].sort(([, a], [, b]) => b - a) };
 }
 
-/** A bundle goes by its name without the digest. */
+/** The name of a function with its file; a bundle is named without its digest. */
 function labelOf(functionName: string, url: string): string {
   if (url.startsWith('wasm:')) return 'kernel (WebAssembly)';
   const file = url.replace(/^.*\/(dist|node_modules)\//, '').replace(/(-[A-Z0-9]{8})?\.js$/, '');

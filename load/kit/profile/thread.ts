@@ -7,12 +7,12 @@ import { basename, join } from 'node:path';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import { selfTimes, type ThreadProfile } from './self-times.js';
 
-/** Microseconds; a sample takes some tens. */
+/** Sampling interval in microseconds; taking a sample costs some tens. */
 const INTERVAL_US = 2000;
 
 const { searchParams } = new URL(import.meta.url);
 const folder = searchParams.get('folder') as string;
-/** As Linux knows it. */
+/** The thread's id in Linux. */
 const tid = basename(readlinkSync('/proc/thread-self'));
 const channel = new BroadcastChannel('sheaf-load-profile');
 let session: Session | undefined;
@@ -37,7 +37,7 @@ async function end(ended: Session): Promise<void> {
   renameSync(join(folder, `${tid}.part`), join(folder, `${tid}.json`));
 }
 
-/** Workers go by the folder of the program that they run. */
+/** The role of a thread: a worker is named by the folder of the program that it runs. */
 function roleOf(scripts: readonly string[]): string {
   if (isMainThread) return 'front';
   return scripts.flatMap((url) => /\/dist\/workers\/(\w+)\//.exec(url)?.[1] ?? [])[0] ?? 'another thread';

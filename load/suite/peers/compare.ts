@@ -37,16 +37,16 @@ interface PeersOptions {
   readonly vectors: number;
   readonly texts: number;
   readonly connections: number;
-  /** Of each measurement. */
+  /** Duration of each measurement. */
   readonly seconds: number;
-  /** In each, every database has its turn at every workload. */
+  /** Number of rounds; in each, every database has a turn at every workload. */
   readonly rounds: number;
-  /** Queries over which recall is taken. */
+  /** Number of queries for which recall is measured. */
   readonly judged: number;
-  /** A database that has not taken all rows by then is left out. */
+  /** A database that has not stored all rows within this time is excluded. */
   readonly fillSeconds: number;
   readonly install: boolean;
-  /** Names in lower case; all where there are none. */
+  /** Lower-case names of the databases to compare; empty for all. */
   readonly only: readonly string[];
 }
 
@@ -98,14 +98,14 @@ function parsed(args: readonly string[], options: NonNullable<ParseArgsConfig['o
 
 interface Result {
   readonly measured: Measured;
-  /** Absent where it was not judged. */
+  /** Absent if recall was not measured. */
   readonly recall?: number;
-  /** Absent where nothing was written beside. */
+  /** Absent if nothing was written meanwhile. */
   readonly rowsPerSecond?: number;
 }
 
 type Words = Pick<Workload, 'name' | 'title' | 'about'>;
-/** Whom the others are compared with. */
+/** The database that the others are compared with. */
 const BASE = 'Sheaf';
 const HEAD = [
   'database',
@@ -280,7 +280,7 @@ async function fillAll(
   return [...results('vectors', vectors), ...results('texts', written)];
 }
 
-/** Says, once it is done, how it went: a comparison takes minutes. */
+/** Prints how the work went when it is done, because a comparison takes minutes. */
 function told<T>(
   what: string,
   work: (contestant: Contestant) => Promise<T>,
@@ -320,7 +320,7 @@ async function runWorkload(
       ),
     );
   }
-  // Who failed in a round is out of the last one too.
+  // Databases that failed in an earlier round are missing in the last one too.
   const results = [...measured.at(-1)!.keys()].map((name): [string, Result] => [
     name,
     { measured: meanOf(measured.map((round) => round.get(name)!)), ...(recalls && { recall: recalls.get(name)! }) },
@@ -328,7 +328,7 @@ async function runWorkload(
   return searchReport(workload, new Map(results));
 }
 
-/** Rows are replaced by themselves, so that the answers stay. */
+/** Measures searches beside writes. Rows are replaced by the same rows, so the right answers stay the same. */
 async function runBesideWrites(
   field: Field,
   set: RowSet,
@@ -362,7 +362,7 @@ async function runBesideWrites(
   );
 }
 
-/** Right is what Sheaf finds by an exact scan, where it takes part. */
+/** Measures text searches. The right answers come from an exact scan by Sheaf, if it takes part. */
 async function runTexts(field: Field, texts: readonly string[], options: PeersOptions): Promise<WorkloadReport> {
   const asked = questions(options.judged);
   const judges = await field.each(

@@ -1,7 +1,7 @@
 // What a vector database must support to be compared: storing rows, and searches over HTTP. Drivers for each database.
 import type { CannonRequest } from '../../kit/closed-loop.js';
 
-/** Metadata by which searches are filtered: one row in ten, and one in a hundred, has the value that is asked for. */
+/** Metadata for filtered searches: one row in ten, or one in a hundred, has the value that a filter asks for. */
 interface Groups {
   readonly tenth: string;
   readonly hundredth: string;
@@ -28,7 +28,7 @@ export interface Hit {
 /** One database at one address. Every call throws with the answer if it is not as documented. */
 export interface Driver {
   readonly name: string;
-  /** As reported by the server. */
+  /** The version that the server reports. */
   version(): Promise<string>;
   /** Creates a collection for vectors of this dimension by cosine, with all other defaults. */
   create(dim: number): Promise<void>;
@@ -58,7 +58,7 @@ interface TextDriver {
   hits(answer: string): Hit[];
 }
 
-/** JSON as databases of HTTP want it. */
+/** A POST of JSON. */
 export function post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): CannonRequest {
   return {
     method: 'POST',
@@ -91,7 +91,7 @@ interface Match {
 interface PaveInterface {
   readonly name: string;
   readonly url: string;
-  /** Of a server with keys. */
+  /** The key, if the server has keys. */
   readonly key?: string;
   /** Whether its default embedder is the model that all databases share. */
   readonly embeds: boolean;
@@ -158,7 +158,7 @@ const hits = (answer: string): Hit[] =>
 
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
 
-/** A list for each query of a request. */
+/** The ids and fields of hits, one list per query of a request. */
 interface Answer {
   ids: string[][];
   documents: (string | null)[][];

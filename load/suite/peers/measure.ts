@@ -13,7 +13,7 @@ export const K = 10;
 export const TENTH: Filter = { field: 'tenth', value: 'g3' };
 export const HUNDREDTH: Filter = { field: 'hundredth', value: 'g37' };
 
-/** Of 7 digits, so that all of them get, and the exact answers are of, the same numbers. */
+/** A vector as numbers of 7 digits, so that all databases and the exact answers use the same numbers. */
 const digits = (vector: Float32Array): number[] => Array.from(vector, (value) => Number(value.toPrecision(7)));
 
 export interface RowSet {
@@ -42,8 +42,8 @@ export function rowSet(count: number): RowSet {
 }
 
 /**
- * Words alone: PaveDB rewrites quotation marks, semicolons and dashes in metadata, and hits are compared with what was
- * stored.
+ * Only the words of a text: PaveDB rewrites quotation marks, semicolons and dashes in metadata, and hits are compared
+ * with what was stored.
  */
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 
@@ -70,7 +70,7 @@ export function nearest({ rows, queries }: RowSet, count: number, filter?: Filte
   const units = fitting.map(({ vector }) => unit(vector));
   return queries.slice(0, count).map((query) => {
     const scores = units.map((row) => dot(row, query));
-    // Only what is above the tenth of a sample can be among the ten.
+    // Only scores that reach the Kth best of a sample can be among the K best.
     const floor = scores.slice(0, 1000).sort((a, b) => b - a)[K - 1] ?? -Infinity;
     const above = scores.flatMap((score, i) => (score >= floor ? [{ score, row: fitting[i]!.row }] : []));
     return above
@@ -85,7 +85,7 @@ function unit(vector: readonly number[]): Float64Array {
   return Float64Array.from(vector, (value) => value / length);
 }
 
-/** JavaScript is compiled meanwhile, Python is not. */
+/** Warm-up lets JavaScript be compiled; Python is not compiled. */
 const WARM_UP_SECONDS = 3;
 const JUDGED_AT_ONCE = 4;
 
@@ -128,7 +128,7 @@ export async function measure(
 }
 
 /**
- * One after the other over all connections: for each connection to make all of them ready takes seconds, in which
+ * The requests in sequence over all connections: preparing all of them for each connection would take seconds in which
  * nothing is sent.
  */
 function inTurn(requests: CannonRequest[]): CannonRequest[] {
@@ -185,7 +185,7 @@ interface Writes {
   readonly rowsPerSecond: number;
 }
 
-/** The same beside one connection that writes batches without a pause. */
+/** Measures searches beside one connection that writes batches without a pause. */
 export async function measureBesideWrites(
   contestant: Contestant,
   load: Load,
@@ -197,7 +197,8 @@ export async function measureBesideWrites(
   const writing = (async () => {
     while (!isOver) written += await write();
   })();
-  // Told when it is waited for: until then it would end the process, and with it the others' turns.
+  // A failure is reported when the result is awaited. Until then it would end the process, and with it the turns of
+  // other databases.
   writing.catch(() => undefined);
   try {
     const searches = await measure(contestant, load);
@@ -212,13 +213,13 @@ export async function measureBesideWrites(
 
 /** The searches of all databases: by vector, with filters, by text; each with its requests and correct answers. */
 export interface Workload {
-  /** In words of the command line. */
+  /** Name in words of the command line. */
   readonly name: string;
   readonly title: string;
   readonly about: string;
   readonly takesPart: (contestant: Contestant) => boolean;
   readonly requests: (contestant: Contestant) => CannonRequest[];
-  /** Absent where nobody knows the right answers. */
+  /** Absent if the right answers are not known. */
   readonly judged?: (contestant: Contestant) => Judged;
 }
 
@@ -379,7 +380,7 @@ async function fill<T>(
   };
 }
 
-/** Until it says so and, where it is ours, does hardly anything any more. */
+/** Waits until the database reports that all rows are indexed and, if its process is local, is nearly idle. */
 async function untilIndexed({ driver, process }: Contestant, limitMs: number): Promise<void> {
   const isIdle = await untilIdle(
     () => process?.cpuMs() ?? 0,

