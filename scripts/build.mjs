@@ -168,8 +168,8 @@ async function transpile(root, paths) {
 }
 
 /**
- * Compiles a native addon. The only one, for huge pages, speeds up graph building by a third and searches by a
- * twentieth; where there is no compiler, the server runs without it.
+ * Compiles a native addon. The only one is for the pages of arenas: huge pages speed up graph building by a third and
+ * searches by a twentieth. Where there is no compiler, the server runs without it.
  */
 async function buildAddon(root, path, say) {
   const addon = join(root, 'dist', path.replace(/\.cc$/, '.node'));

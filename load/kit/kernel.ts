@@ -1,6 +1,6 @@
 // The kernel of a shard in this process, without a server: its module, a memory, and the background work of an index.
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../../src/base/huge-pages.js';
+import { createArenaMemory } from '../../src/base/arena-memory.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Collection } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
+import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
 import { SharedMeters } from '../base/meters.js';
 import type { Config } from '../config/config.js';
@@ -108,6 +109,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
   const metrics = new Metrics(config.metrics.tenantLabels);
   const poolMetrics = new PoolMetrics();
   const shared = createSharedShards(shardCount, path, config);
+  spreadOverNodes(shared.memories.flat(), shared.arenaPagesMax * PAGE_BYTES, log);
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };
   const shards = new ShardPool({

@@ -6,7 +6,7 @@ import type { CollectionId } from '../../api/ids.js';
 import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
 import { nowSeconds } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
-import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
+import { PAGE_BYTES, giveBack } from '../../base/arena-memory.js';
 import { GRAPH_MIN, QUANTIZED_MIN, VectorIndex } from '../hnsw/vector-index.js';
 import { TextIndex } from '../postings/text-index.js';
 import { SegmentDirectory } from '../segments/directory.js';

@@ -1,6 +1,6 @@
 // An instance of the WebAssembly kernel on the memory of an arena: its exported functions, its scratch memory, and the
 // typed views through which this thread reads and writes the shared memory. Every thread has instances of its own.
-import { PAGE_BYTES } from '../../base/huge-pages.js';
+import { PAGE_BYTES } from '../../base/arena-memory.js';
 import { FULL, HOLDER, NONE, OWNER, SCRATCH_OUTPUT } from './layout.js';
 
 /**

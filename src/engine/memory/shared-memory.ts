@@ -1,7 +1,7 @@
 // Creates what shard workers and search workers share: the compiled kernel, the memories of all shards, and the
 // directory of their stores. A worker that replaces a dead one gets the same memories. Main thread only.
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../../base/huge-pages.js';
+import { createArenaMemory } from '../../base/arena-memory.js';
 import { ReadGate } from '../../base/read-gate.js';
 import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../../api/limits.js';
 import type { SharedShards } from '../write/commands.js';

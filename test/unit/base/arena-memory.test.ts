@@ -1,11 +1,14 @@
-// The memory of arenas is shared, grows, and is advised to be on huge pages where the addon was built.
+// The memory of arenas is shared, grows, is advised to be on huge pages, and lies on all memory nodes, where the addon was
+// built.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { createArenaMemory } from '../../../src/base/huge-pages.js';
+import { createArenaMemory, spreadOverNodes } from '../../../src/base/arena-memory.js';
 
 const SMAPS = '/proc/self/smaps';
-const isBuilt = existsSync(new URL('../../../src/base/native/arena-pages.node', import.meta.url));
+const ADDON = new URL('../../../src/base/native/arena-pages.node', import.meta.url);
+const isBuilt = existsSync(ADDON);
 const skip = (!isBuilt && 'the addon was not built') || (!existsSync(SMAPS) && 'there is no smaps');
 
 test('an arena is shared memory that grows to its maximum', () => {
@@ -31,4 +34,45 @@ test('an arena is advised to be on huge pages, with all it may grow to', { skip 
   assert.equal(advisedBytes() - before, 2 ** 32);
   memory.grow(1000);
   assert.equal(advisedBytes() - before, 2 ** 32);
+});
+
+interface Placing {
+  placement(view: Uint8Array): number;
+}
+
+/** Numbers of <linux/mempolicy.h>, and what the addon answers where the system does not tell. */
+const POLICY = { unknown: -1, system: 0, interleaved: 3 };
+
+test('memory is spread over the nodes of a machine that has several, with all it may grow to', { skip }, (t) => {
+  const { placement } = createRequire(import.meta.url)(ADDON.pathname) as Placing;
+  const policyOf = ({ buffer }: WebAssembly.Memory, at = 0): number => placement(new Uint8Array(buffer, at));
+  const lines: [string, Record<string, unknown>, string][] = [];
+  const line =
+    (level: string) =>
+    (fields: Record<string, unknown>, message: string): void =>
+      void lines.push([level, fields, message]);
+  const log = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+  const [alone, ...several] = [createArenaMemory(1, 100), createArenaMemory(1, 100), createArenaMemory(1, 100)] as [
+    WebAssembly.Memory,
+    ...WebAssembly.Memory[],
+  ];
+  if (policyOf(alone) === POLICY.unknown) return t.skip('the system does not tell of policies');
+
+  spreadOverNodes([alone], 100 * 65_536, log, 1);
+  assert.equal(policyOf(alone), POLICY.system);
+  assert.equal(lines.length, 0);
+
+  // The nodes of this machine are taken for two, so that the call is made on any.
+  spreadOverNodes(several, 100 * 65_536, log, 2);
+  for (const memory of several) {
+    memory.grow(99);
+    assert.deepEqual([policyOf(memory), policyOf(memory, 99 * 65_536)], [POLICY.interleaved, POLICY.interleaved]);
+  }
+  assert.deepEqual(lines, [['info', { nodes: 2 }, 'the memory of the shards is spread over all memory nodes']]);
+
+  spreadOverNodes([createArenaMemory(1, 1), createArenaMemory(1, 1)], 2 ** 62, log, 2);
+  assert.deepEqual(
+    lines.slice(1).map(([level, { nodes }]) => [level, nodes]),
+    [['warn', 2]],
+  );
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createArenaMemory } from '../../../src/base/huge-pages.js';
+import { createArenaMemory } from '../../../src/base/arena-memory.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
