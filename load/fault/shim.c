@@ -1,13 +1,13 @@
-/* A library between a process and its files, preloaded (LD_PRELOAD): it makes calls fail, and keeps a journal of everything
- * that is written, from which power-cut.ts reconstructs the disk as a power cut would leave it. It only sees files below
- * FAULT_LAYER_ROOT.
+/* A library between a process and its files, preloaded (LD_PRELOAD): it makes calls fail, and keeps a journal of
+ * everything that is written, from which power-cut.ts reconstructs the disk as a power cut would leave it. It only
+ * sees files below FAULT_LAYER_ROOT.
  *
- * FAULT_LAYER_CONTROL names a file of rules (see `struct rule`, written by fault-layer.ts). It is mapped into memory, so
- * that rules change while the process runs. FAULT_LAYER_JOURNAL names the journal: one record for each change, in the
- * order of the changes. One lock covers a change and its record. A process that is killed between the two has changed a
- * file without a record: the journal then counts the change as not written. With a journal nothing is really synced: the
- * journal says what is on the disk, and a sync is a record in it. A sync takes as long as on a disk, so that most deaths
- * of a server that writes are between a write and its sync. */
+ * FAULT_LAYER_CONTROL names a file of rules (see `struct rule`, written by fault-layer.ts). It is mapped into
+ * memory, so that rules change while the process runs. FAULT_LAYER_JOURNAL names the journal: one record for each
+ * change, in the order of the changes. One lock covers a change and its record. A process that is killed between the
+ * two has changed a file without a record: the journal then counts the change as not written. With a journal nothing
+ * is really synced: the journal says what is on the disk, and a sync is a record in it. A sync takes as long as on a
+ * disk, so that most deaths of a server that writes are between a write and its sync. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,10 +38,10 @@ struct record {
   uint64_t ino, offset;
 };
 
-/* A rule is active where `error` or `bytes` is not 0, for paths that contain `name`: it lets `skip` calls pass, then fires
- * `times` times (0: for ever). With `bytes`, a call reads or writes at most that many. Otherwise the call fails with
- * `error`; or, if `dies` is not 0 and the call is a sync, the process is killed: before a file is synced, or after a write
- * that is durable by itself. */
+/* A rule is active where `error` or `bytes` is not 0, for paths that contain `name`: it lets `skip` calls pass, then
+ * fires `times` times (0: for ever). With `bytes`, a call reads or writes at most that many. Otherwise the call
+ * fails with `error`; or, if `dies` is not 0 and the call is a sync, the process is killed: before a file is synced,
+ * or after a write that is durable by itself. */
 struct rule {
   uint32_t error, bytes, skip, times;
   uint32_t fired, dies, unused[2];

@@ -1,8 +1,8 @@
-# The peers of `load text peers` that Python has, on the same windows and queries, one thread: `tantivy` (PyPI) and `fts5`
-# (SQLite's). `python text_peers.py PEER FILE` reads JSON {windows, questions: {kind: [[term, ...], ...]}} and prints JSON:
-# documents per second, bytes per document, and for each kind queries per second (the median of five rounds), by CPU time,
-# the ten best hits each. Kinds: `phrase` is the terms next to each other, `prefix` every word that begins with the term,
-# and any other kind matches any of the terms.
+# The peers of `load text peers` that Python has, on the same windows and queries, one thread: `tantivy` (PyPI) and
+# `fts5` (SQLite's). `python text_peers.py PEER FILE` reads JSON {windows, questions: {kind: [[term, ...], ...]}} and
+# prints JSON: documents per second, bytes per document, and for each kind queries per second (the median of five
+# rounds), by CPU time, the ten best hits each. Kinds: `phrase` is the terms next to each other, `prefix` every word
+# that begins with the term, and any other kind matches any of the terms.
 import json
 import os
 import sqlite3

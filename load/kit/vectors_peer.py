@@ -1,5 +1,6 @@
-# Other vector libraries that Python has: hnswlib and faiss-cpu, built for this processor, and SymphonyQG (rabitqlib). The
-# argument is the path of a JSON file. One thread, one query per call, CPU time. Writes a line of JSON for each library.
+# Other vector libraries that Python has: hnswlib and faiss-cpu, built for this processor, and SymphonyQG (rabitqlib).
+# The argument is the path of a JSON file. One thread, one query per call, CPU time. Writes a line of JSON for each
+# library.
 import json
 import os
 import sys
