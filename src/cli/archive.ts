@@ -84,6 +84,7 @@ interface ImportOptions extends TargetFlags {
   vector?: string;
   embedder?: string;
   embed?: true;
+  resume?: true;
   replace?: true;
 }
 
@@ -105,6 +106,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
       'the embedder of the server that made the vectors; default for PaveDB: type:model, as PaveDB names it',
     )
     .option('--embed', 'embed the texts of Chroma or Qdrant on the server; their vectors are not imported')
+    .option('--resume', 'with --embed: skip records that the server already has')
     .option('--replace', 'replace an existing collection')
     .addHelpText(
       'after',
@@ -127,6 +129,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
         name: `${collection} at ${source}`,
         embedder,
         embeds: flags.embed === true,
+        resume: flags.resume === true,
         replace,
       };
       ended(await importDatabase(target, request, output));
@@ -135,7 +138,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
 
 /** Throws UsageError for options that contradict each other or do not apply to this source. */
 function checkImport(flags: ImportOptions): void {
-  const { from, embed, embedder, replace, fromCollection, fromKey, fromDatabase, textField, vector } = flags;
+  const { from, embed, embedder, resume, replace, fromCollection, fromKey, fromDatabase, textField, vector } = flags;
   const meaningless = [
     ...(from === 'pavedb' ? [embed && '--embed', fromCollection && '--from-collection', fromKey && '--from-key'] : []),
     from !== 'chroma' && fromDatabase && '--from-database',
@@ -147,6 +150,8 @@ function checkImport(flags: ImportOptions): void {
     throw new UsageError(
       'Use --embedder to keep the vectors, or --embed to embed the texts with the embedder of the collection.',
     );
+  if (resume && !embed)
+    throw new UsageError('--resume goes with --embed. Without it nothing is stored until all is: repeat the command.');
   if (embed && replace) throw new UsageError('--embed adds to the collection. To replace it, delete it first.');
 }
 

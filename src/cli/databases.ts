@@ -1,6 +1,7 @@
 // Readers for other databases over their HTTP APIs, page by page. They write nothing there and hold one page at a time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withLongNumbersQuoted } from '../base/json.js';
+import { causeOf, retryWaitMs } from '../client/transport.js';
 import { LocalFailure, UsageError } from './errors.js';
 
 /** A record of the source: a point of Qdrant, or a record of Chroma. */
@@ -29,8 +30,7 @@ export interface SourceAddress {
 }
 
 const RECORDS_A_PAGE = 256;
-const TRIES_MAX = 4;
-const WAIT_FIRST_MS = 500;
+const RETRIES_MAX = 4;
 const TIMEOUT_MS = 60_000;
 const REASON_CHARACTERS_MAX = 200;
 
@@ -51,20 +51,20 @@ class JsonServer {
 
   /** Undefined for 404. Throws LocalFailure with the server's message. */
   async ask(path: string, body?: object, signal?: AbortSignal): Promise<Json | undefined> {
-    for (let tries = 1; ; tries++) {
-      const { status, text } = await this.exchange(path, body, signal).catch((error: unknown) => {
+    for (let attempt = 0; ; attempt++) {
+      const { status, text, retryAfter } = await this.exchange(path, body, signal).catch((error: unknown) => {
         signal?.throwIfAborted();
-        if (tries >= TRIES_MAX)
+        if (attempt >= RETRIES_MAX)
           throw new LocalFailure(
             `No server answers at ${this.base} (${causeOf(error)}). Start it, or give another address.`,
           );
-        return { status: 503, text: '' };
+        return { status: 503, text: '', retryAfter: null };
       });
       if (status === 404) return undefined;
       if (status === 200) return parsed(text, this.base);
       const mayPass = status === 429 || status >= 500;
-      if (!mayPass || tries >= TRIES_MAX) throw refused(status, text, this.base);
-      await sleep(WAIT_FIRST_MS * 2 ** (tries - 1), undefined, { signal });
+      if (!mayPass || attempt >= RETRIES_MAX) throw refused(status, text, this.base);
+      await sleep(retryWaitMs(attempt, retryAfter, Date.now(), Math.random()), undefined, { signal });
     }
   }
 
@@ -72,7 +72,7 @@ class JsonServer {
     path: string,
     body: object | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<{ status: number; text: string }> {
+  ): Promise<{ status: number; text: string; retryAfter: string | null }> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(this.base + path, {
       method: body ? 'POST' : 'GET',
@@ -80,7 +80,8 @@ class JsonServer {
       ...(body && { body: JSON.stringify(body) }),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
-    return { status: response.status, text: await response.text() };
+    const retryAfter = response.headers.get('retry-after');
+    return { status: response.status, text: await response.text(), retryAfter };
   }
 }
 
@@ -100,11 +101,6 @@ function refused(status: number, text: string, base: string): LocalFailure {
   const remedy = status === 401 || status === 403 ? ' Give its key with --from-key.' : '';
   return new LocalFailure(`${base} answers with HTTP ${status}: ${text.slice(0, REASON_CHARACTERS_MAX)}.${remedy}`);
 }
-
-const causeOf = (error: unknown): string => {
-  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  return cause?.code ?? cause?.message ?? message;
-};
 
 const DEFAULT_TENANT = 'default_tenant';
 const DEFAULT_DATABASE = 'default_database';

@@ -24,8 +24,9 @@ import type { SheafClient } from '../client/client.js';
 import { priorityOf } from '../ranking/scores.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
 import type { SourceCollection, SourceRecord } from './databases.js';
-import { UsageError } from './errors.js';
+import { UsageError, explainError } from './errors.js';
 import { readableFile } from './files.js';
+import { type StoredDocuments, storedDocuments } from './ingest-ndjson.js';
 import { type Output, count, duration, line, oneLine } from './output.js';
 import { type Progress, startProgress } from './progress.js';
 
@@ -178,6 +179,8 @@ export interface DatabaseImport {
   embedder: string | undefined;
   /** Whether the server embeds the texts; the vectors of the source are then not imported. */
   embeds: boolean;
+  /** Whether records that the server has are skipped; only if it embeds the texts. */
+  resume: boolean;
   replace: boolean;
 }
 
@@ -196,7 +199,7 @@ export async function importDatabase(target: Target, request: DatabaseImport, ou
       if (!first) throw new UsageError(`${request.name} has no records.`);
       const all = resumed(first, records);
       const stored = request.embeds
-        ? await embedRecords(target, all, tally, signal)
+        ? await embedRecords(target, all, { tally, resume: request.resume, signal })
         : await restoreRecords(target, request, { first, all, tally, signal });
       tally.stop();
       const { source, name } = request;
@@ -206,10 +209,11 @@ export async function importDatabase(target: Target, request: DatabaseImport, ou
           `${name} uses the metric ${source.metric}, Sheaf uses cosine: hits may have a different order.`,
         );
       const { tenant, collection } = target;
+      const skipped = tally.skipped > 0 ? `, ${tally.skipped.toLocaleString('en-US')} already stored` : '';
       const others = tally.leftOut > 0 ? `, ${count(tally.leftOut, 'record')} left out` : '';
       line(
         output.stdout,
-        `${tenant}/${collection} imported from ${name}: ${count(stored, 'document')}${others}, ${duration((performance.now() - startedAtMs) / 1000)}.`,
+        `${tenant}/${collection} imported from ${name}: ${count(stored, 'document')}${skipped}${others}, ${duration((performance.now() - startedAtMs) / 1000)}.`,
       );
       return tally.leftOut > 0 ? EXIT.failed : EXIT.done;
     } catch (error) {
@@ -228,6 +232,8 @@ const LEFT_OUT_TOLD_MAX = 20;
 /** Counts the records so far. */
 class RecordTally {
   leftOut = 0;
+  /** Records that the server has from an earlier import. */
+  skipped = 0;
   /** Whether all vectors have length 1, in which case all metrics give the same order. */
   areUnit = true;
   private done = 0;
@@ -258,26 +264,42 @@ async function* resumed<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, 
   yield* rest;
 }
 
-/** Ingests the texts and resolves to the number of stored documents. */
+/** Ingests the texts and resolves to the number of documents stored. */
 async function embedRecords(
-  { client, tenant, collection }: Target,
+  target: Target,
   records: AsyncIterable<SourceRecord>,
-  tally: RecordTally,
-  signal: AbortSignal,
+  { tally, resume, signal }: { tally: RecordTally; resume: boolean; signal: AbortSignal },
 ): Promise<number> {
-  let stored = 0;
+  const { client, tenant, collection } = target;
+  const before: StoredDocuments = resume ? await storedDocuments(target) : new Map();
+  let [sent, stored] = [0, 0];
   const documents = async function* (): AsyncGenerator<IngestBody, void> {
     for await (const { id, text, metadata } of records) {
       tally.read();
-      if (text === undefined) tally.leave(id, 'it has no text.');
-      else yield { docid: id, text, metadata: metadataHere(metadata, id) };
+      if (before.has(id)) tally.skipped++;
+      else if (text === undefined) tally.leave(id, 'it has no text.');
+      else {
+        sent++;
+        yield { docid: id, text, metadata: metadataHere(metadata, id) };
+      }
     }
   };
-  for await (const { ok, docid, error, code } of client.ingestStream(tenant, collection, documents(), { signal })) {
-    if (ok) stored++;
-    else tally.leave(docid ?? 'a record', `${error} (${code})`);
+  try {
+    for await (const { ok, docid, error, code } of client.ingestStream(tenant, collection, documents(), { signal })) {
+      if (ok) stored++;
+      else tally.leave(docid ?? 'a record', `${error} (${code})`);
+    }
+  } catch (error) {
+    throw sent > 0 ? withResumeHint(error) : error;
   }
   return stored;
+}
+
+/** Adds to an error that the import can go on. How much is stored is not known: results may be on their way. */
+function withResumeHint(error: unknown): unknown {
+  if (explainError(error) === undefined) return error;
+  const message = `${(error as Error).message} (the same command with --resume continues after what is stored)`;
+  return Object.assign(error as Error, { message });
 }
 
 /** Restores texts and vectors unchanged by an archive, and resolves to the number of documents. */

@@ -4,9 +4,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, after, test } from 'node:test';
 import { type Ran, runInProcess } from '../../kit/cli.js';
-import { type Answer, type FakeServer, closedPort, startFakeServer } from '../../kit/fake-server.js';
+import {
+  type Answer,
+  type FakeRequest,
+  type FakeServer,
+  type Result,
+  closedPort,
+  startFakeServer,
+} from '../../kit/fake-server.js';
 import { startOpenAiServer } from '../../kit/openai-server.js';
 import { startTestServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const DIM = 8;
 const embeddings = await startOpenAiServer({ after }, { dim: DIM });
@@ -23,16 +31,20 @@ interface Point {
 
 const vectorOf = (i: number): number[] => Array.from({ length: DIM }, (_, place) => ((i * 7 + place * 3) % 11) + 1);
 
-/** A fake collection of Qdrant. It scrolls as Qdrant does: `next_page_offset` is the id of the next point. */
+/**
+ * A fake collection of Qdrant. It scrolls as Qdrant does: `next_page_offset` is the id of the next point. `first` answers
+ * the first request and `instead` any later one, unless they return undefined.
+ */
 function qdrant(
   t: TestContext,
   points: readonly Point[],
   vectors: object = { size: DIM, distance: 'Cosine' },
   first?: Answer,
+  instead?: (request: FakeRequest) => Promise<Result | undefined>,
 ): Promise<FakeServer> {
   let asked = 0;
   return startFakeServer(t, async (request) => {
-    const early = asked++ === 0 ? await first?.(request) : undefined;
+    const early = asked++ === 0 ? await first?.(request) : await instead?.(request);
     if (early !== undefined) return early;
     if (request.path === '/collections/notes')
       return { json: { result: { points_count: points.length, config: { params: { vectors } } }, status: 'ok' } };
@@ -172,6 +184,7 @@ test("a choice that is the user's is asked for, and contradictions are named", a
   const cases: [string[], RegExp][] = [
     [from(url), /The records have texts\. Use --embedder SELECTOR .* or --embed /],
     [from(url, '--embedder', 'tiny', '--embed'), /Use --embedder to keep the vectors, or --embed/],
+    [from(url, '--resume'), /--resume goes with --embed\./],
     [from(url, '--embed', '--replace'), /--embed adds to the collection/],
     [from(url, '--from-database', 'a/b'), /--from qdrant does not take --from-database/],
     [['docs.zip', '--embed'], /--from pavedb does not take --embed/],
@@ -222,6 +235,50 @@ test('what passes is tried again; what does not is told in a line', async (t) =>
     absent.stderr,
     /No server answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)\. Start it, or give another address\.\n$/,
   );
+});
+
+test('a source that asks for a wait is asked again after it', async (t) => {
+  const times: number[] = [];
+  const { url } = await qdrant(t, many.slice(0, 2), undefined, () => {
+    times.push(performance.now());
+    return { status: 429, text: 'slower', headers: { 'retry-after': '1' } };
+  });
+  const { code, stderr } = await sheaf(
+    url,
+    '--from',
+    'qdrant',
+    '--from-collection',
+    'notes',
+    '-c',
+    'slower',
+    '--embed',
+  );
+  assert.equal(code, 0, stderr);
+  assert.ok(performance.now() - times[0]! >= 1000);
+});
+
+test('an import with --embed that ended in the middle continues with --resume, and embeds nothing twice', async (t) => {
+  const base = '/v1/collections/default/resumed';
+  const countStored = async (): Promise<number> => (await server.call('GET', `${base}/detail`)).json.doc_count ?? 0;
+  const third = many[512]!.id;
+  let isBroken = true;
+  const { url } = await qdrant(t, many, undefined, undefined, async ({ body }) => {
+    if (!isBroken || !String(body).includes(`"offset":${third}`)) return undefined;
+    await until(async () => (await countStored()) > 0, 'nothing is stored');
+    return { status: 400, text: 'gone' };
+  });
+  const args = [url, '--from', 'qdrant', '--from-collection', 'notes', '-c', 'resumed', '--embed', '--resume'];
+  const broken = await sheaf(...args);
+  assert.equal(broken.code, 1);
+  assert.match(broken.stderr, /HTTP 400: gone\. \(the same command with --resume continues after what is stored\)/);
+  isBroken = false;
+  const { code, stdout, stderr } = await sheaf(...args);
+  assert.equal(code, 0, stderr);
+  // The server may go on storing what it has received after the command has ended.
+  const [sent, stored] = (/: (\d+) documents, (\d+) already stored, /.exec(stdout) ?? []).slice(1).map(Number);
+  assert.ok(sent! >= many.length - 512 && stored! > 0 && sent! + stored! === many.length, stdout);
+  assert.equal(await countStored(), many.length);
+  assert.equal((await server.call('GET', `${base}/documents/1`)).json.version, 1);
 });
 
 test('Chroma: records page by page, with tenant, database and key', async (t) => {
