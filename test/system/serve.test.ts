@@ -29,7 +29,7 @@ async function isListening(port: number): Promise<boolean> {
   return answer;
 }
 
-test('prints where it serves, where the data lies, which embedder it uses and a command to try', async () => {
+test('serve prints its address, its data directory, its embedder and a command to try', async () => {
   const dataDir = tempDirectory();
   const server = spawnServe({ SHEAF_DATA_DIR: dataDir });
   const url = await untilReady(server);

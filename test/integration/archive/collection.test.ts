@@ -173,4 +173,4 @@ test('a restore without a file is refused', async () => {
   assert.deepEqual([refused, json.code], [400, 'missing_archive_file']);
 });
 
-test('no fault of ours was met', () => assert.deepEqual([server.faults, other.faults], [[], []]));
+test('no internal error was logged', () => assert.deepEqual([server.faults, other.faults], [[], []]));

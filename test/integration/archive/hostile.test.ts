@@ -172,6 +172,6 @@ test('an archive over the limit of a tenant', async () => {
   assert.equal((await upload(small, 'POST', '/v1/admin/collections/acme/docs/archive', good)).status, 200);
 });
 
-test('no fault of ours was met, and no temporary file is left', async () => {
+test('no internal error was logged, and no temporary file is left', async () => {
   assert.deepEqual(server.faults, []);
 });

@@ -19,7 +19,7 @@ function unindexed({ parts }: TestServer): Promise<number | undefined> {
   return parts.shards.request(0, 'indexing', { collection: refOf(collection) }).then((state) => state?.unindexed);
 }
 
-test('in place of a collection, and of everything: what is switched to is linked', async () => {
+test('a restore in place of a collection, or of everything, switches to collections whose graphs are complete', async () => {
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
   const prng = createPrng(11);
   assert.equal(

@@ -110,4 +110,4 @@ test('a client that goes away in the midst leaves nothing behind, and the next a
   assert.deepEqual((await manifestOf(bytes)).left_out, []);
 });
 
-test('no fault of ours was met', () => assert.deepEqual(server.faults, []));
+test('no internal error was logged', () => assert.deepEqual(server.faults, []));

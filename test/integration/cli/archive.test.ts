@@ -220,4 +220,4 @@ test('a collection of texts of PaveDB comes over with settings and log, and noth
   );
 });
 
-test('no fault of ours was met', () => assert.deepEqual(server.faults, []));
+test('no internal error was logged', () => assert.deepEqual(server.faults, []));

@@ -97,7 +97,7 @@ for (const command of COMMANDS) {
   });
 }
 
-test('addresses that are none', async () => {
+test('invalid addresses are rejected', async () => {
   for (const value of VALUES)
     for (const command of [
       ['search', 'x'],
@@ -114,7 +114,7 @@ test('no document goes where one of those named cannot be', async () => {
   assert.equal((await server.call('GET', '/v1/collections/default/docs/documents/kept')).status, 200);
 });
 
-test('a server that is another program', async (t) => {
+test('a server that is another program is recognized', async (t) => {
   const bodies = ['<html>', '', 'null', '[]', '{}', '"x"', '{"matches":5,"documents":null}'];
   for (const body of bodies) {
     const { url } = await startFakeServer(t, () => ({ text: body }));
@@ -127,4 +127,4 @@ test('a server that is another program', async (t) => {
   }
 });
 
-test('no fault of ours was met', () => assert.deepEqual(server.faults, []));
+test('no internal error was logged', () => assert.deepEqual(server.faults, []));

@@ -75,4 +75,4 @@ test('a new tenant keeps no key that nobody has, even where the wanted one is re
   );
 });
 
-test('no fault of ours was met', () => assert.deepEqual(server.faults, []));
+test('no internal error was logged', () => assert.deepEqual(server.faults, []));

@@ -150,4 +150,4 @@ test('metadata that a file brings along as a form field comes back as it was giv
   }
 });
 
-test('nothing of this was a fault of the server', () => assert.deepEqual(faults, []));
+test('none of this was logged as an internal error', () => assert.deepEqual(faults, []));

@@ -195,7 +195,7 @@ test('the query-string forms take no filters', async () => {
   assert.ok(status === 422 || (status === 200 && json.matches[0].meta.lang === 'en'), JSON.stringify(json));
 });
 
-test('a content filter narrows the results: exact, phrase, prefix, contains', async () => {
+test('a content filter restricts the results: exact, phrase, prefix, contains', async () => {
   const sorted = async (op: string, value: string, more: object = {}): Promise<string[]> =>
     docids(await search({ q: 'captain', k: 10, content_filter: { op, value }, ...more })).sort();
   assert.deepEqual(await sorted('exact', 'Captain Ahab hunts the white whale'), ['AHAB']);

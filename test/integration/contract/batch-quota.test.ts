@@ -27,6 +27,6 @@ test('a full collection takes new revisions of what it has', async () => {
   assert.deepEqual([json.succeeded, json.failed, json.documents.at(-1).code], [MAX, 1, 'chunk_limit_reached']);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

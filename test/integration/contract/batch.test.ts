@@ -192,6 +192,6 @@ test('metadata nested beyond reason is refused, not a fault', async () => {
   );
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

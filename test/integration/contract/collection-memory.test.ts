@@ -23,7 +23,7 @@ for (const [precision, bytes] of [
   ['int16', 2],
   ['int8', 1],
 ] as const) {
-  test(`vectors of ${precision}`, async () => {
+  test(`vectors of ${precision} take the bytes of their numbers, and no text index`, async () => {
     await call('POST', `/v1/collections/acme/${precision}`, {
       embedder_type: 'identity',
       embedder_config: { dim: DIM },
@@ -53,7 +53,7 @@ for (const [precision, bytes] of [
   });
 }
 
-test('words and metadata count from the first search that wants them', async () => {
+test('text and metadata indexes count from the first search that needs them', async () => {
   const path = '/v1/collections/acme/words';
   await call('POST', `${path}/documents`, { docid: 'A', text: 'whale boat', metadata: { sea: 'north' } });
   const before = await memoryOf('words');

@@ -283,6 +283,6 @@ test('slugs differ by case', async () => {
   assertError(await call('GET', '/v1/collections/acme/case/detail'), 404, 'collection_not_found');
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -253,7 +253,7 @@ test('chunking none: one chunk, and too long a text is refused', async () => {
   await refused(call('POST', `${path}/documents`, { text: 'x'.repeat(32_769) }), 400, 'chunk_too_large');
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });
 

@@ -175,6 +175,6 @@ for (const [file, result] of sample) {
   });
 }
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

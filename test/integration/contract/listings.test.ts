@@ -204,6 +204,6 @@ test('a collection that is deleted while it is listed ends the listing', async (
   assert.equal(found.length, 50);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

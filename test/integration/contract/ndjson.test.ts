@@ -99,6 +99,6 @@ test('a client that goes away stops it; what had a result is there', async () =>
   assert.equal((await call('POST', path('gone'), '{"docid":"next","text":"next"}', ndjson)).status, 201);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -67,7 +67,7 @@ test('the vectors of logged searches: the recall is that of these searches', asy
   }
 });
 
-test('without a word the log is used, the defaults are good, and a wider walk finds more', async () => {
+test('by default the query log is used and recall is good, and a larger ef finds more', async () => {
   const { json } = await recall();
   assert.deepEqual([json.source, json.queries, json.k], ['log', QUERIES, 10]);
   assert.ok(json.recall >= 0.9, `recall ${json.recall}`);
@@ -124,7 +124,7 @@ test('an empty collection has no recall, a missing one is 404, a third measureme
   assert.ok(answers.filter((answer) => answer.status === 200).length >= 2);
 });
 
-test('the client has it', async () => {
+test('the client measures recall too', async () => {
   const client = new SheafClient({ url: server.url });
   const { recall: share, queries: compared } = await client.recall('acme', 'docs', { sample: 5 });
   assert.deepEqual([typeof share, compared], ['number', 5]);

@@ -133,7 +133,7 @@ test('a document that is deleted, and a collection that is made anew, give nothi
   assert.equal(reused(), before);
 });
 
-test('the counter is in the Prometheus text; no fault of ours on the way', { skip }, async () => {
+test('the counter is in the Prometheus text, and no internal error was logged', { skip }, async () => {
   const { text } = await server.call('GET', '/metrics');
   assert.match(text, new RegExp(`^sheaf_chunks_reused_total ${reused()}$`, 'm'));
   assert.deepEqual(server.faults, []);

@@ -235,6 +235,6 @@ test('with string operators on, strings are operators in a body and literal in a
   assert.deepEqual(hits, []);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -191,6 +191,6 @@ test('a vectors-only collection takes no text query', async () => {
   await refused(call('GET', '/v1/collections/acme/v/search?q=x'), 422, 'vectors_only');
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -158,6 +158,6 @@ test('any valid key may search it, none may not', async () => {
   );
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -31,7 +31,7 @@ async function fill({ call }: TestServer): Promise<void> {
 
 const search = ({ call }: TestServer) => call('GET', '/v1/collections/acme/victim/search?q=word77&mode=hybrid&k=1');
 
-test('damage that is met while words are indexed in the background', async () => {
+test("damage that background indexing meets is reported to the collection's searches only", async () => {
   const settings = { SHEAF_STORAGE__PARTITIONS: '1', SHEAF_DATA_DIR: join(tempDirectory(), 'data') };
   const whole = await startTestServer(settings);
   await fill(whole);

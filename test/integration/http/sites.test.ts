@@ -56,7 +56,7 @@ test('pages of other sites change nothing and read nothing', async () => {
   assert.equal((await server.call('GET', '/v1/collections/acme')).json.count, 0);
 });
 
-test('a form that another page sends is no visit, a link to the console is', async () => {
+test('a form that another site sends is rejected, a link to the console is followed', async () => {
   const visit = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' };
   assert.deepEqual(await ask(server, 'POST', `${docs}/documents`, { ...PLAIN, ...visit }), FORBIDDEN);
   assert.deepEqual(await ask(server, 'GET', '/ui', visit), [200, undefined]);

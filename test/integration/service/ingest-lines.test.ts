@@ -131,6 +131,6 @@ test('a body that breaks off ends it with that error; what had a result is there
   assert.equal((await call('GET', '/v1/collections/acme/broken/documents/kept')).status, 200);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -42,7 +42,7 @@ test('a search in any of a hundred collections sends what one in the first of te
   }
 });
 
-test('a thousand asks of the server itself before one of a tenant: that one is in the next message to the shard', async () => {
+test("a tenant's request after a thousand of the server itself is in the next message to the shard", async () => {
   const messages = tapped();
   const [ref] = parts.catalog.refs();
   assert.ok(ref);
@@ -55,6 +55,6 @@ test('a thousand asks of the server itself before one of a tenant: that one is i
   assert.ok(messages.length > 60, `${messages.length} messages`);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -83,7 +83,7 @@ test('the depth is bounded, and one search is kept at a time', async () => {
   sampler.close();
 });
 
-test('none while others search, none when switched off, none once closed; one that fails is no fault', async () => {
+test('nothing is checked while others search, when switched off, or once closed; a check that fails is no internal error', async () => {
   let isBusy = true;
   const busy = createSampler({ isBusy: () => isBusy });
   busy.sampler.offer({} as Collection, search);

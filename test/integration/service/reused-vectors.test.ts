@@ -109,6 +109,6 @@ test('nothing is reused of a missing collection, another space, another document
   );
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -80,7 +80,7 @@ test('a limit below what is there lets documents shrink and go', async () => {
   assert.equal((await call('DELETE', '/v1/collections/shrunk/c/documents/A')).json.chunks_deleted, 14);
 });
 
-test('a shard that dies takes no quota with it', async () => {
+test('the death of a shard leaves the quota as it was', async () => {
   await make('dying', 'c');
   await put('dying', 'A', 8);
   for (let shard = 0; shard < server.parts.shards.size; shard++) await server.parts.shards.kill(shard);

@@ -56,7 +56,9 @@ test(`the real ${CHROMA}: texts, vectors and metadata come over, and the nearest
   await checkEmbedded(await startTestServer(), url, 'chroma');
 });
 
-test(`Qdrant's interface over ${QDRANT_CLIENT}: the same`, { skip: qdrantClient.skip }, async (t) => {
+test(`Qdrant's interface over ${QDRANT_CLIENT}: texts, vectors and metadata come over`, {
+  skip: qdrantClient.skip,
+}, async (t) => {
   const child = spawn(qdrantClient.python, ['test/system/cli/qdrant_server.py'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -67,7 +69,9 @@ test(`Qdrant's interface over ${QDRANT_CLIENT}: the same`, { skip: qdrantClient.
   await checkQdrant(t, output.trim());
 });
 
-test('the real Qdrant: the same', { skip: !qdrant && 'the program qdrant is not installed' }, async (t) => {
+test('the real Qdrant: texts, vectors and metadata come over', {
+  skip: !qdrant && 'the program qdrant is not installed',
+}, async (t) => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const folder = tempDirectory();

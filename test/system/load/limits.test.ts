@@ -59,7 +59,7 @@ test('processors that are full are the limit, and who had most of them is named 
   assert.equal(limitOf(seen({ machineMs: 19_000 })).share, 'other processes 89 %, then load generator 11 %');
 });
 
-test('one thread that is full is, though processors are free', () => {
+test('a saturated thread is the limit although CPUs are idle', () => {
   const front = { role: 'front', cpuMs: 9500, within: [['postMessage (native)', 0.4]] } as const;
   assert.deepEqual(limitOf(seen({ machineMs: 12_000, threads: [front] })), {
     limit: 'one thread, front',
@@ -69,7 +69,7 @@ test('one thread that is full is, though processors are free', () => {
   assert.equal(limitOf(seen({ machineMs: 12_000, generatorMs: 9900 })).limit, 'one thread, load generator');
 });
 
-test('so are the commits of a store that follow each other without a pause', () => {
+test('commits of a store that follow each other without a pause are the limit', () => {
   assert.deepEqual(
     limitOf(
       seen({
@@ -83,7 +83,7 @@ test('so are the commits of a store that follow each other without a pause', () 
   );
 });
 
-test('where nothing is full, that is said', () => {
+test('the report says so where nothing is saturated', () => {
   assert.deepEqual(limitOf(seen({ machineMs: 8000, threads: [search] })), {
     limit: 'nothing is full; busiest: one thread, search',
     busy: 0.6,
@@ -91,7 +91,7 @@ test('where nothing is full, that is said', () => {
   });
 });
 
-test('samples: the idle ones apart, the kernel as one, the others by function and file', () => {
+test('samples are counted by function and file, with idle samples apart and the kernel as one', () => {
   const node = (id: number, functionName: string, url: string) => ({
     id,
     callFrame: { functionName, scriptId: '0', url, lineNumber: 0, columnNumber: 0 },

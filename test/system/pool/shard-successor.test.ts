@@ -21,7 +21,7 @@ test('the successor of a worker that died while its shard was opened is not ende
   await pool.close();
 });
 
-test('nor is it where the failure was told before the death', async () => {
+test('the successor is not ended where the failure was reported before the death', async () => {
   let fails = true;
   const { pool, openings } = createPool(async () => {
     if (fails) throw new Error('of the test');

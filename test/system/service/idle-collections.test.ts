@@ -127,6 +127,6 @@ test('after the death of a worker everything is there, and in memory when it is 
   assert.equal(partsOf(server, 6), 0);
 });
 
-test('no fault of ours on the way', () => {
+test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });

@@ -20,7 +20,7 @@ async function heldBytes(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-test('entries that are out are let go', async () => {
+test('entries that have been read are released from memory', async () => {
   const writer = new ArchiveWriter(new Date());
   let takenBytes = 0;
   const take = (piece: Buffer, _: string, next: () => void): void => {

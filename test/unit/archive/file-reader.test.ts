@@ -24,7 +24,7 @@ const read = (file: FileReader, position: number, length: number): Promise<Buffe
     );
   });
 
-test('pieces and streams are what is there, up to the end', async () => {
+test('pieces and streams have the bytes of the file, up to its end', async () => {
   const { file } = await opened();
   assert.equal(file.size, BYTES);
   assert.deepEqual(await read(file, 1000, 70_000), content.subarray(1000, 71_000));
@@ -33,7 +33,7 @@ test('pieces and streams are what is there, up to the end', async () => {
   assert.deepEqual(Buffer.concat(pieces as Buffer[]), content.subarray(10));
 });
 
-test('a file that has become shorter is the fault of the disk', async () => {
+test('a file that has become shorter is an error of the disk', async () => {
   const { file, path } = await opened();
   truncateSync(path, 1000);
   await assert.rejects(read(file, 500, 1000), { code: 'storage_failed' });

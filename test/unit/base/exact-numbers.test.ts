@@ -1,5 +1,5 @@
-// Which numbers of a JSON text lose digits in a double and are kept as they were written: named cases, and a comparison
-// with integers of any length.
+// Finds the numbers of a JSON text that a reader would not print as they were written, and quotes long ones: named cases,
+// and a comparison with integers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changedNumber, withLongNumbersQuoted } from '../../../src/base/json.js';
@@ -37,7 +37,7 @@ const changed = [
   `1${'0'.repeat(200_000)}1`,
 ];
 
-test('numbers by hand, bare, nested and beside strings that look like them', () => {
+test('named cases: numbers bare, nested and beside strings that look like them', () => {
   const around = [(n: string) => n, (n: string) => `{"a":[1,{"b":${n}}]}`, (n: string) => ` [ "\\"1e999", ${n} ] `];
   for (const wrap of around) {
     for (const number of kept) assert.equal(changedNumber(wrap(number)), undefined, number);
@@ -45,7 +45,7 @@ test('numbers by hand, bare, nested and beside strings that look like them', () 
   }
 });
 
-test('below names alone', () => {
+test('where names are given, only numbers below them are checked', () => {
   const names = new Set(['metadata', 'filters']);
   const told = (json: string): string | undefined => changedNumber(json, names);
   for (const json of [
@@ -66,7 +66,7 @@ test('below names alone', () => {
     assert.equal(told(json), '9007199254740993', json);
 });
 
-test('whole numbers at random: kept are those that a reader tells in the same digits', () => {
+test('a random integer is reported unless a reader prints it with the same digits', () => {
   const seed = 7;
   const prng = createPrng(seed);
   for (let round = 0; round < 20_000; round++) {
@@ -82,7 +82,7 @@ test('whole numbers at random: kept are those that a reader tells in the same di
   }
 });
 
-test('made strings, all others as they were', () => {
+test('long numbers become strings, and all others stay as they were', () => {
   const json = '{"a": 9007199254740993, "b":[1e400,1.50,"9007199254740993"], "c":-18446744073709551615}';
   assert.equal(
     withLongNumbersQuoted(json),

@@ -33,7 +33,7 @@ function startWorker(stuck: boolean): { worker: Worker; memory: SharedArrayBuffe
   return { worker: new Worker(WORKER, { eval: true, workerData: data }), memory, cells: new Int32Array(told), data };
 }
 
-test('nothing is done while it is held, by several too, and it goes on afterwards', async () => {
+test('the worker pauses while the gate is held, by one or several holders, and continues afterwards', async () => {
   const { worker, memory, cells } = startWorker(false);
   const gate = ReadGate.at(memory, 1);
   const hold = (): Promise<void> =>
@@ -55,7 +55,7 @@ test('nothing is done while it is held, by several too, and it goes on afterward
   await worker.terminate();
 });
 
-test('of a worker that died at work the next one frees the place; till then whoever does not want it any more goes on', async () => {
+test('the successor of a worker that died inside the gate frees it; until then a holder that stops waiting continues', async () => {
   const { worker, memory, data } = startWorker(true);
   await once(worker, 'message');
   await worker.terminate();

@@ -16,7 +16,7 @@ test('cells are added to, set and read, each by itself', () => {
   );
 });
 
-test('what threads add at the same time is all there', async () => {
+test('nothing is lost when threads add at the same time', async () => {
   const cells = SharedCells.create(1);
   const source =
     'const { workerData } = require("node:worker_threads"); const cells = new BigInt64Array(workerData); for (let n = 0; n < 10000; n++) Atomics.add(cells, 0, 1n);';

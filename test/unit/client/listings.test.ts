@@ -47,7 +47,7 @@ test('every iterator gives all entries of all pages', async (t) => {
   assert.match(requests.at(-1)?.path ?? '', /queries\?limit=500&cursor=4$/);
 });
 
-test('who stops early asks for no further page, and who has a cursor begins there', async (t) => {
+test('a caller that stops early fetches no further page, and one with a cursor starts there', async (t) => {
   const { url, requests } = await startListing(t);
   const client = new SheafClient({ url });
   for await (const { docid } of client.eachDocument('acme', 'docs')) if (docid === 'b') break;

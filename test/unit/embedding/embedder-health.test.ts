@@ -39,7 +39,7 @@ const failTimes = async (
   for (let i = 0; i < times; i++) await assert.rejects(instance.call(1, () => Promise.reject(error()), signal));
 };
 
-test('it is usable once it has answered, and then never asked for its own sake', async () => {
+test('an instance is usable once it has answered, and is not probed from then on', async () => {
   const embedder: Embedder = { asked: 0 };
   const instance = await watched(embedder);
   for (let i = 0; i < 3; i++) await instance.call(1, async () => 'fine');
@@ -77,7 +77,7 @@ test('failures in a row break it; it is probed, and comes back by itself', async
   assert.deepEqual(told, ['an embedder does not answer; it will be probed until it does', 'an embedder answers']);
 });
 
-test('what is not its fault does not break it', async () => {
+test("errors that are not the instance's do not open its breaker", async () => {
   const instance = await watched({ asked: 0 });
   const gone = new AbortController();
   gone.abort();
@@ -113,7 +113,7 @@ test('bytes under way are counted, also where the work fails', async () => {
   assert.equal(instance.inFlight, 0);
 });
 
-test('a closed one is not asked any more', async () => {
+test('a closed instance is not called any more', async () => {
   const embedder: Embedder = { asked: 0, error: down() };
   const instance = await watched(embedder);
   await until(() => embedder.asked >= 1);

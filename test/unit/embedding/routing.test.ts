@@ -41,7 +41,7 @@ function naiveOrder(kinds: readonly Kind[], loads: readonly number[]): number[] 
   );
 }
 
-test('least under way first, untried ones last, broken ones never, each once, until one has done it', async () => {
+test('instances are tried by least load, untried ones last, broken ones never, each once, until one succeeds', async () => {
   const seed = 5;
   const prng = createPrng(seed);
   for (let round = 0; round < 300; round++) {

@@ -71,7 +71,7 @@ test('a full arena says so, and keeps and finds all it has', () => {
   assertExact(index, naive, query, 20, index.search(query, 20), 'replaced in a full arena');
 });
 
-test('where no edge can be made rows stay unlinked and are found', () => {
+test('rows for which memory has no room for edges stay unindexed and are found', () => {
   const index = createKernel(createMemory(PAGES_FEW)).createIndex(DIM, { graphMin: 1 });
   const naive = new NaiveIndex();
   const rows = fill(index, naive);
@@ -88,7 +88,7 @@ test('where no edge can be made rows stay unlinked and are found', () => {
   assertSound(index, naive, query, 20, index.search(query, 20, { ef: 50 }), 'walk');
 });
 
-test('no room for an index', () => {
+test('a full arena rejects a new index', () => {
   const kernel = createKernel(createMemory(PAGES_FEW));
   const made: VectorIndex[] = [];
   assert.throws(() => {
@@ -115,7 +115,7 @@ test('small blocks freed in any order make room for large ones', () => {
   assert.equal(large.liveCount, 12);
 });
 
-test('format empties the arena and row versions go on', () => {
+test('format empties the arena, and row versions continue', () => {
   const kernel = createKernel();
   const vector = Float32Array.of(1, 2);
   const before = kernel.createIndex(2);
@@ -133,7 +133,7 @@ test('memory that was never formatted is refused', () => {
   assert.throws(() => kernel.createIndex(4), AssertionFailed);
 });
 
-test('the areas of a scratch grow by half, not at every step', () => {
+test('the areas of the scratch memory grow by half, not at every step', () => {
   const memory = createMemory();
   createKernel(memory);
   const instance = new Instance(new WebAssembly.Module(readKernelBytes()), memory);

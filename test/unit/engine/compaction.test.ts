@@ -165,7 +165,7 @@ function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
 const segmentOf = ({ shard }: OwnedShard): Segment => defined(shard.segments.of(ref.id)[0], 'the part');
 
 for (const seed of [1, 2]) {
-  test(`nine in ten are removed: memory comes back, and searches are right all the while (seed ${seed})`, () => {
+  test(`after nine in ten documents are removed, memory is freed while all searches stay right (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const { owned, naive, store, fullBytes } = withDeleted(prng);
     for (let step = 0; compactSome(owned.shard, segmentOf(owned)); step++) {

@@ -15,7 +15,7 @@ const ORDINALS = 1500;
 const K = 10;
 const SEED = 21;
 
-test(`a reader beside a writer, seed ${SEED}`, async () => {
+test(`a reader beside a writer gets right answers, seed ${SEED}`, async () => {
   const module = new WebAssembly.Module(readKernelBytes());
   const memory = createMemory();
   const kernel = new Kernel(module, memory);

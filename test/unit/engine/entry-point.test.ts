@@ -15,7 +15,7 @@ const DIM = 8;
 const ROWS = 12_000;
 const SEED = 31;
 
-test(`a reader beside a writer who takes the entry point out, seed ${SEED}`, async () => {
+test(`searches find their rows while a writer keeps replacing the entry point, seed ${SEED}`, async () => {
   const module = new WebAssembly.Module(readKernelBytes());
   const memory = createMemory();
   const kernel = new Kernel(module, memory);

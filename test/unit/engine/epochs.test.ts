@@ -50,7 +50,7 @@ test('a reader enters while the memory is open, and each format is another incar
   owner.format();
 });
 
-test('what is dropped is freed when those who may see it have left, and at once where there are none', () => {
+test('dropped memory is freed once the readers that may see it have left, or at once where there are none', () => {
   const { owner, reader } = createPair();
   const index = fill(owner);
   const naive = fill(owner);
@@ -88,7 +88,7 @@ test('a full arena frees what has been retired before it says so', () => {
   assert.ok(putBytes > 10 * 65_536 * pages, `${putBytes} bytes have gone through`);
 });
 
-test('a reader that died inside holds memory back until its place is cleared, and its scratch is used again', () => {
+test('a reader that died while reading holds memory back until its slot is cleared, and its scratch memory is reused', () => {
   const { owner, reader, memory } = createPair();
   const index = fill(owner);
   reader.read(() => reader.attach(index.root).search(randomVector(createPrng(2), 16), 10));
@@ -138,7 +138,7 @@ test('a reader does not wait for the lock of an owner that is gone, once the mem
   );
 });
 
-test('the directory finds what was entered last, as a map does', () => {
+test('the directory returns the latest entry of a collection, as a map does', () => {
   const { owner, reader } = createPair();
   const prng = createPrng(3);
   const naive = new Map<number, object>();

@@ -45,7 +45,7 @@ function clusteredPair(prng: Prng): { pair: Pair; next: () => Float32Array } {
   return { pair: build(next), next };
 }
 
-test('filters that have nothing to do with the vectors', () => {
+test('filters that are independent of the vectors', () => {
   const prng = createPrng(31);
   const { pair, next } = clusteredPair(prng);
   for (const share of [0.9, 0.6, 0.4, 0.2, 0.1, 0.05])
@@ -63,7 +63,7 @@ test('filters that keep one region, for queries in it and far from it', () => {
   }
 });
 
-test('filters over copies of few vectors, removed rows and rows that wait', () => {
+test('filters over duplicate vectors, removed rows and unindexed rows', () => {
   const prng = createPrng(33);
   const { pair, next } = clusteredPair(prng);
   const few = Array.from({ length: 20 }, next);

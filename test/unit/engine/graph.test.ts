@@ -40,7 +40,7 @@ test('a graph whose rows have all been replaced is as good as one built at once,
   assert(churned >= fresh - 0.01, `recall@10 ${churned} after ${fresh}`);
 });
 
-test('new rows among removed ones are linked so that they are found', () => {
+test('new rows among removed ones get edges by which they are found', () => {
   const prng = createPrng(17);
   const next = clusteredVectors(prng, DIM, 40, 0.7);
   const pair = build(next);
@@ -67,7 +67,7 @@ test('a neighbourhood of removed rows does not starve a search', () => {
   assertRecall(pair, next, 'beside removed rows');
 });
 
-test('when removed rows outnumber the live the graph is made anew', () => {
+test('the graph is built anew when removed rows outnumber the live ones', () => {
   const next = clusteredVectors(createPrng(12), DIM, 40, 0.7);
   const pair = build(next);
   for (let ordinal = 0; ordinal < ROWS * 0.6; ordinal++) {
@@ -93,7 +93,7 @@ test('more rows put again than the queue holds are found at once', () => {
   assertRecall(pair, next, 'queue full');
 });
 
-test('an index below its graph minimum has nothing to link', () => {
+test('an index below its graph minimum builds no graph', () => {
   const index = createKernel().createIndex(DIM, { graphMin: 100 });
   const next = clusteredVectors(createPrng(14), DIM, 4, 0.5);
   for (let ordinal = 0; ordinal < 99; ordinal++) index.put(ordinal, next());

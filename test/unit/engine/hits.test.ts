@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { createKernel, randomVector } from '../../kit/engine/arena.js';
 
-test('equal scores are ordered by ordinal, scanned or walked', () => {
+test('equal scores are ordered by ordinal, in a scan and in a graph search', () => {
   const index = createKernel().createIndex(2, { graphMin: 1 });
   for (const ordinal of [7, 3, 9, 1, 5]) index.put(ordinal, Float32Array.of(3, 4));
   index.put(2, Float32Array.of(-3, 4));
@@ -50,7 +50,7 @@ test('an empty index answers nothing', () => {
   assert.deepEqual([...index.scoresOf(Float32Array.of(1, 2, 3, 4), Uint32Array.of(0, 2 ** 31))], [NaN, NaN]);
 });
 
-test('hits are copies', () => {
+test('hits do not change when the index does', () => {
   const index = createKernel().createIndex(2);
   index.put(4, Float32Array.of(1, 1));
   const hits = index.search(Float32Array.of(1, 1), 1);

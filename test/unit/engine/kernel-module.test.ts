@@ -43,7 +43,7 @@ test('the kernel imports nothing but a memory', () => {
   assert.deepEqual(WebAssembly.Module.imports(module), [{ module: 'env', name: 'memory', kind: 'memory' }]);
 });
 
-test('a row is written behind a fence, and a search looks at row versions behind one', () => {
+test('a fence precedes the write of a row and the check of row versions in a search', () => {
   const instance = new Instance(new WebAssembly.Module(readKernelBytes()), createMemory());
   instance.calls.format();
   const index = new VectorIndex(instance, instance.calls.createIndex(2, GRAPH_MIN, false) >>> 0);

@@ -258,7 +258,7 @@ function faultsOf(
   return faults;
 }
 
-test('no two fields of a record overlap, and its free bytes are those that its comment names', () => {
+test('no two fields of a struct overlap, and its free bytes are those that its comment names', () => {
   const sections = sectionsOf(SOURCE);
   for (const [name, record] of Object.entries(RECORDS))
     assert.deepEqual(faultsOf(record, { ...layout }, sections.get(name)), [], name);
@@ -266,7 +266,7 @@ test('no two fields of a record overlap, and its free bytes are those that its c
   assert.deepEqual(described.sort(), Object.keys(RECORDS).sort());
 });
 
-test('a field in the place of another, behind the end, or that nobody described is found', () => {
+test('a field that overlaps another, lies beyond the end, or is not described is found', () => {
   const record: LayoutRecord = { bytes: 16, words: ['A', 'B'], arrays: { TABLE: 8 }, others: ['SIZE'] };
   const section: Section = { names: ['A', 'B', 'SIZE', 'TABLE'], free: 'none' };
   const offsets = { A: 0, B: 4, TABLE: 8 };
@@ -286,7 +286,7 @@ test('a field in the place of another, behind the end, or that nobody described 
   );
 });
 
-test('the table of readers stands between the header and what the arena gives out', () => {
+test('the table of readers lies between the header and the memory that the arena allocates', () => {
   assert.equal(READERS_AT + layout.READERS_MAX * READER_BYTES, layout.ARENA_START);
   assert.equal(layout.ARENA_START % LINE_BYTES, 0);
 });
@@ -307,7 +307,7 @@ function classesOfKernel(): string[] {
     .sort();
 }
 
-test('a checkpoint with the present version of the layout has its records as they are', () => {
+test('the structs of the layout are those of the current LAYOUT_VERSION, as checkpoints have them', () => {
   const offsets: Readonly<Record<string, number>> = { ...layout };
   const records = Object.entries(RECORDS)
     .filter(([name]) => !PASSING_RECORDS.includes(name))

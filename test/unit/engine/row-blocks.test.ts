@@ -45,7 +45,7 @@ test('blocks follow each other without a gap, up to the last ordinal', () => {
   assert.equal(first, ORDINALS_MAX);
 });
 
-test('of 16 neighbours of a level one is of the next', () => {
+test('one in 16 nodes of a level is also on the next', () => {
   const counts = [0, 0, 0, 0];
   for (let ordinal = 65536 - FIRST_ROWS; ordinal < 2 * 65536 - FIRST_ROWS; ordinal++)
     for (let level = 0; level <= levelOf(ordinal); level++) counts[level]!++;
@@ -105,7 +105,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test('a memory that ends while an index grows leaves it whole', () => {
+test('an index stays whole when memory runs out while it grows', () => {
   const prng = createPrng(9);
   for (const pages of [18, 19, 20, 24]) {
     const owner = createKernel(createMemory(pages));

@@ -25,7 +25,7 @@ const sampleOf = (shard: Shard, places: number[], collection = ref) =>
     'a sample',
   );
 
-test('at random, with deleted documents: every id has its vector, and all that are live can come', () => {
+test('every sampled id has its vector, and every live row can be sampled, at random with deleted documents', () => {
   for (const seed of SEEDS) {
     const prng = createPrng(seed);
     const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
@@ -52,7 +52,7 @@ test('at random, with deleted documents: every id has its vector, and all that a
   }
 });
 
-test('a zero vector asks nothing; a collection that is not there, or empty, has none', () => {
+test('a sample has each row at most once; a missing or empty collection has none', () => {
   const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
   applyWrites(shard, [put('A', [1, 2, 3])]);
   assert.deepEqual(sampleOf(shard, [0, 0.5, 0.999]), { ids: ['A::chunk_0'], vectors: Float32Array.of(1, 2, 3) });

@@ -61,7 +61,7 @@ function allPages(shard: Shard, ordinals: Uint32Array): [string, number[]][] {
   return rows;
 }
 
-test('at random, with replaced and deleted documents: each text of the asked documents with its vector, in order', () => {
+test('each text of the requested documents comes with its vector, in order, at random with replaced and deleted documents', () => {
   for (const seed of SEEDS) {
     const prng = createPrng(seed);
     const shard = openShard();
@@ -109,7 +109,7 @@ test('a text has the digest of its bytes, however it is given', () => {
   assert.equal(textDigest('').length, DIGEST_BYTES);
 });
 
-test('of a missing or dropped collection, of ordinals that nobody has any more, and of another generation: nothing', () => {
+test('a missing or dropped collection, freed ordinals and another generation give nothing', () => {
   const shard = openShard();
   assert.deepEqual(
     [ordinalsOf(shard, 'A'), pageOf(shard, Uint32Array.of(0, 1))],

@@ -47,7 +47,7 @@ function removeWhere({ index, naive }: Trimmed, isRemoved: (ordinal: number) => 
 }
 
 for (const seed of SEEDS) {
-  test(`the end of an index goes and comes again, beside a reader (seed ${seed})`, () => {
+  test(`the last rows of an index are trimmed and added again beside a reader (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const memory = createMemory();
     const reader = new Kernel(new WebAssembly.Module(readKernelBytes()), memory);

@@ -93,7 +93,7 @@ const SHAPES: Readonly<Record<string, (prng: Prng) => Float32Array[]>> = {
 const SEEDS: Readonly<Record<string, number>> = { 'tight clusters': 24, 'a curve in order': 23 };
 
 for (const [name, make] of Object.entries(SHAPES)) {
-  test(`${name}: questions from near, from between and from elsewhere`, () => {
+  test(`${name}: queries near rows, between rows and elsewhere`, () => {
     const prng = createPrng(SEEDS[name] ?? 11);
     const rows = make(prng);
     const index = settled(rows);
@@ -108,7 +108,7 @@ for (const [name, make] of Object.entries(SHAPES)) {
   });
 }
 
-test('filters that admit all but what lies around the question', () => {
+test('filters that exclude only the neighbourhood of the query', () => {
   const prng = createPrng(12);
   const centres = Array.from({ length: 40 }, () => unitVector(prng));
   const rows = Array.from({ length: ROWS }, () => around(prng, centres[prng.int(40)]!, 0.7));
@@ -141,7 +141,7 @@ test('until its recall has been checked an index is scanned', () => {
   assert(recallsOf(index, questions).mean >= 0.97);
 });
 
-test('a scan of the quantized vectors finds all rows, linked or not, and none that has been removed', () => {
+test('a scan of the quantized vectors finds all rows, in the graph or not, and none that has been removed', () => {
   const prng = createPrng(14);
   const rows = Array.from({ length: 2000 }, () => around(prng, unitVector(prng), 0.1));
   const index = settled(rows);

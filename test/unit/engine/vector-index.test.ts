@@ -77,7 +77,7 @@ describe('an index agrees with its naive version', () => {
     });
   }
 
-  test('one row at a high ordinal, and a dimension at the limit', () => {
+  test('an index holds a row at a high ordinal, and vectors of the largest dimension', () => {
     const prng = createPrng(5);
     for (const [dim, ordinal] of [
       [8, 100_000],
@@ -93,7 +93,7 @@ describe('an index agrees with its naive version', () => {
     }
   });
 
-  test('k above ten thousand', () => {
+  test('a search may have a k above ten thousand', () => {
     const prng = createPrng(6);
     const pair = createPair(createKernel(), 4, 1);
     for (let ordinal = 0; ordinal < 12_000; ordinal++) {

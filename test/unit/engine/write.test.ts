@@ -119,7 +119,7 @@ test('a commit that fails changes nothing, and the next one works', () => {
   assert.deepEqual(found(opened), ['C 0', 'B 0']);
 });
 
-test('a shard filled again from its store answers as before', () => {
+test('a shard that is loaded again from its store gives the same hits', () => {
   const opened = openShard();
   applyWrites(opened.shard, [
     put('A', [

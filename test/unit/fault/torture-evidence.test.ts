@@ -35,7 +35,7 @@ function slotWith(documents: Documents): Slot {
   return slot;
 }
 
-test('of a document that is not as acknowledged it is told which collections have it, and in which revision', () => {
+test('the evidence names the collections and revisions of a document that differs from what was acknowledged', () => {
   const slot = slotWith(new Map(OLD).set('d1', at(9, 2)));
   const other = new Map([['d1', at(9, 2)]]);
   assert.deepEqual(evidenceOf(slot, leftWith({ 5: OLD, 6: other })), [

@@ -65,7 +65,7 @@ test('what was acknowledged has to be there, in its version, and nothing else', 
   for (const names of [[], ['s0-b'], ['s0-a', 's0-b']]) assert.equal(complaints(slot, found(DOCUMENTS, { names })), 1);
 });
 
-test('of a batch each document may have come or not; what is found is taken over', () => {
+test('each document of an interrupted batch may be stored or not; the model adopts what is found', () => {
   const slot = slotWith();
   slot.pending = {
     documents: new Map([

@@ -5,7 +5,7 @@ import { afterwardsOf, type Announced } from '../../../src/http/connection-polic
 
 const KIB_64 = 64 * 1024;
 
-test('the connection after a reply', () => {
+test('the connection is kept, asked to close or closed by what is left of the body', () => {
   const cases: [Announced | 'unclear', [boolean, number] | undefined, boolean, ReturnType<typeof afterwardsOf>][] = [
     // no body, or all of it here
     [0, undefined, false, 'keep'],

@@ -197,7 +197,7 @@ test('a client that goes away keeps its permit until its handler is done', async
   await eventually(() => seen.free === 2);
 });
 
-test('every refusal for a time tells when to come back', async (t) => {
+test('every temporary rejection says when to retry', async (t) => {
   const codes = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) =>
     [429, 503].includes(ERROR_CODES[code].status),
   );

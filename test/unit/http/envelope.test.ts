@@ -56,7 +56,7 @@ test('bytes go out as they are', () => {
   assert.deepEqual([textOf(answer), answer.contentType], ['plain', 'text/plain']);
 });
 
-test('the error envelope', () => {
+test('an error has the fields of the envelope', () => {
   const { answer, json } = error(
     new AppError('collection_not_found', 'No collection x.', { details: { collection: 'x' } }),
   );

@@ -18,7 +18,7 @@ test('only waiting counts, and only until enough has come', () => {
   assert.equal(clock.stalledMs(20_000), 0);
 });
 
-test('who is excused begins anew', () => {
+test('an excused body starts anew', () => {
   const clock = new StallTimer();
   clock.begin(0);
   clock.count(1, 900);

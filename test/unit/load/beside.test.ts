@@ -23,7 +23,7 @@ test('a write that is refused while searches go on fails the turn, and not the p
   );
 });
 
-test('writes end with a measurement that fails', async () => {
+test('writes stop when the measurement fails', async () => {
   let writes = 0;
   const write = (): Promise<number> => new Promise((resolve) => setTimeout(() => resolve(++writes), 5));
   await assert.rejects(measureBesideWrites({ ...contestant, url: 'http://127.0.0.1:9' }, load, write));

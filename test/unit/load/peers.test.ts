@@ -90,14 +90,14 @@ for (const { name, absent, start } of candidates()) {
   });
 }
 
-test('the stand-in is exercised as the others are', async (t) => {
+test('the stand-in passes the checks of the real databases', async (t) => {
   const { driver, url, stop } = await standIn(t).start('');
   await exercise(driver, url);
   await stop();
   await assert.rejects(async () => driver.hits(await send(url, driver.byVector(set.queries[0]!, K))));
 });
 
-test('who is not there is named, and who answers wrongly is left out', async (t) => {
+test('an absent database is named, and one that answers wrongly is left out', async (t) => {
   const said: string[] = [];
   const field = new Field((line) => said.push(line));
   const broken: Candidate = { name: 'Broken', start: () => Promise.reject(new Error('it does not start')) };

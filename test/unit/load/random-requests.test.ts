@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { sendRandomRequests } from '../../../load/fuzz/run.js';
 import { startFakeServer } from '../../kit/fake-server.js';
 
-test('a server that breaks its own document is found out', async (t) => {
+test('a server that violates its own document is reported', async (t) => {
   const answers = {
     '200': {
       description: 'ok',

@@ -20,7 +20,7 @@ test('a file that takes more memory than it may is ended; what waits is done by 
   assert.deepEqual((await behind).map(textOf), ['a: 1', 'a: 2']);
 });
 
-test('a file is not ended for what others take while it is read', async () => {
+test('a parser is not stopped for memory that others take meanwhile', async () => {
   const pool = open({ timeoutMs: 8000, memoryBytesMax: 2 ** 24 });
   const reading = assert.rejects(pool.prepare(file('slow.pdf', slow())), {
     code: 'file_unreadable',
@@ -66,6 +66,6 @@ test('too many that wait are shed at once; those that wait when the pool is clos
   assert.equal(codes.filter((code) => code === 'overloaded').length, 1030);
 });
 
-test('deaths were met, not logged as internal errors', () => {
+test('deaths of parsers are handled, and not logged as internal errors', () => {
   assert.deepEqual(faults, []);
 });

@@ -19,7 +19,7 @@ test('tenants of equal cost are served one each in turn, each in its own order',
   assert.equal(queue.size, 0);
 });
 
-test('one who comes late waits for one of each, not for the lines before it', () => {
+test('a tenant that comes late waits for one request of each other tenant, not for all of theirs', () => {
   const queue = new FairQueue<string>(1);
   for (let i = 0; i < 1000; i++) queue.push('a', `a${i}`, 1);
   for (let i = 0; i < 10; i++) queue.shift();
@@ -67,7 +67,7 @@ test('nothing is lost, doubled or overtaken within a tenant, whatever comes and 
   assert.deepEqual([rest.length, queue.size, queue.shift()], [size, 0, undefined]);
 });
 
-test('what is removed is not served and not counted, at random, against a plain list a line', () => {
+test('removed requests are neither served nor counted, at random, compared with a plain list for each tenant', () => {
   for (const seed of [1, 2, 3]) {
     const prng = createPrng(seed);
     const queue = new FairQueue<number>(3);

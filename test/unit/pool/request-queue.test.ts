@@ -37,7 +37,7 @@ test('requests of one turn travel in one message, and each gets its answer', asy
   assert.deepEqual(await answers, [10, 20, 30]);
 });
 
-test('more than a message holds go in several', async () => {
+test('more requests than fit into a message go in several', async () => {
   const { sent, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: Infinity }, send);
   for (const n of [1, 2, 3, 4, 5]) void queue.request(n);
@@ -61,7 +61,7 @@ test('a queue with one message at a time gathers what comes meanwhile', async ()
   assert.deepEqual(sent, [[1], [2, 3, 4]]);
 });
 
-test('what waits can be refused at once', async () => {
+test('all pending requests can be rejected at once', async () => {
   const { send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
   const waiting = queue.request(1);
@@ -69,7 +69,7 @@ test('what waits can be refused at once', async () => {
   await assert.rejects(waiting, /gone/);
 });
 
-test('with a held worker, a thousand asks of one tenant and then one of another: that one is in the next message', async () => {
+test('behind a busy worker, a request after a thousand of another tenant is in the next message', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 16, messagesInFlightMax: 2 }, send);
   for (let n = 0; n < 1000; n++) void queue.request(n, 'noisy');
@@ -83,7 +83,7 @@ test('with a held worker, a thousand asks of one tenant and then one of another:
   assert.ok(sent[2]?.includes(-1), 'the late one is served in the next message');
 });
 
-test('a message ends with the request that brings it to its cost', async () => {
+test('a message ends with the request that brings it to its cost limit', async () => {
   const { sent, send } = recorder();
   const queue = new RequestQueue(
     { requestsMax: 10, messagesInFlightMax: Infinity, costOf: (n: number) => n, costMax: 5 },
@@ -94,7 +94,7 @@ test('a message ends with the request that brings it to its cost', async () => {
   assert.deepEqual(sent, [[1, 3, 2], [9], [1]]);
 });
 
-test('more than may wait is refused at once, with a time to try again; one tenant alone cannot take all places', async () => {
+test('requests beyond the limit are rejected at once, with a time to retry; one tenant alone cannot take all places', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
   const answers = [queue.request(1, 'a')];
@@ -113,7 +113,7 @@ test('more than may wait is refused at once, with a time to try again; one tenan
   assert.deepEqual(sent, [[1], [2], [5], [6], [3]]);
 });
 
-test('an ask that is aborted while it waits leaves at once, is never sent, and makes room', async () => {
+test('a pending request that is cancelled is removed at once, is never sent, and frees its place', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
   const answers = [queue.request(1)];
@@ -139,7 +139,7 @@ test('an ask that is aborted while it waits leaves at once, is never sent, and m
   );
 });
 
-test('an ask that has been sent gets its answer, whatever becomes of its signal', async () => {
+test('a request that has been sent gets its answer, even if it is cancelled', async () => {
   const { release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
   const controller = new AbortController();
@@ -150,7 +150,7 @@ test('an ask that has been sent gets its answer, whatever becomes of its signal'
   assert.equal(await answer, 10);
 });
 
-test('a tenant pays nothing for what it has given up', async () => {
+test('a cancelled request costs its tenant nothing', async () => {
   const { sent, release, send } = recorder();
   const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, costOf: () => 10, quantum: 1 }, send);
   void queue.request(0, 'other');
@@ -169,7 +169,7 @@ test('a tenant pays nothing for what it has given up', async () => {
   assert.deepEqual(sent, [[0], [101], [201], [202]]);
 });
 
-test('its meter has what waits, and the wait and the size of each message, whatever becomes of an ask', async () => {
+test('the meter counts pending requests, waits and message sizes, however requests end', async () => {
   const { release, send } = recorder();
   const meter = new QueueMetrics('shard', 'reads');
   const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: 1, metrics: meter }, send);

@@ -8,7 +8,7 @@ import { takesOver } from '../../../src/base/thread.js';
 import { createPool } from '../../kit/pools.js';
 import { until } from '../../kit/until.js';
 
-test('what fails once a shard takes commands is tried again, by another worker', async () => {
+test('a step that fails after a shard has opened is tried again, by another worker', async () => {
   const { pool, openings, told } = createPool(async (before) => {
     if (before === 0) throw new Error('of the test');
   });
@@ -17,7 +17,7 @@ test('what fails once a shard takes commands is tried again, by another worker',
   await pool.close();
 });
 
-test('a worker that breaks while nothing is asked of it has a successor', async () => {
+test('a worker that dies while idle has a successor', async () => {
   const { pool, openings, told } = createPool(() => Promise.resolve());
   await until(() => pool.readyCount === 1, 'the shard is not opened');
   const worker = pool['shards'][0]?.worker;
@@ -28,7 +28,7 @@ test('a worker that breaks while nothing is asked of it has a successor', async 
   await pool.close();
 });
 
-test('a write that has waited at the gate is refused where the shard is not open any more', async () => {
+test('a write that has waited at the gate is rejected if the shard is no longer open', async () => {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
   const { pool, openings, told } = createPool(
@@ -64,7 +64,7 @@ test('workers that die in one tick have successors for their own shards, who kno
   await pool.close();
 });
 
-test('whoever comes first takes nothing over; whoever comes later does', () => {
+test('the first worker of a shard takes nothing over, later ones do', () => {
   const starts = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   assert.deepEqual(
     [1, 1, 0, 1].map((place) => takesOver(starts, place)),

@@ -19,7 +19,7 @@ export const run = (levels) => {
 parentPort.postMessage({ loaded: threadId });
 `;
 
-test('an answer nested deeper than this thread can read', async () => {
+test('an answer nested deeper than this thread can read fails its request, and the pool goes on', async () => {
   const program = join(tempDirectory(), 'worker.mjs');
   writeFileSync(program, WORKER);
   const pool = new WorkerPool({

@@ -19,7 +19,7 @@ const open = (created: () => void = () => {}): WorkerPool =>
 const split = (pool: WorkerPool): Promise<unknown> =>
   pool.run({ bytes: Buffer.from('{"documents":[]}'), itemsMax: 10 }, { name: 'splitBatch' });
 
-test('there are none before the first task, and all from then on', async () => {
+test('a lazy pool has no threads before its first task, and all of them from then on', async () => {
   let created = 0;
   const pool = open(() => created++);
   assert.deepEqual([pool.threads.length, created], [0, 0]);
@@ -29,14 +29,14 @@ test('there are none before the first task, and all from then on', async () => {
   assert.equal(pool.threads.length, 0);
 });
 
-test('those that were never asked are ended at once, and asked for nothing afterwards', async () => {
+test('a pool without tasks ends at once, and rejects tasks afterwards', async () => {
   const pool = open();
   await pool.end();
   await assert.rejects(split(pool), /has ended/);
   assert.equal(pool.threads.length, 0);
 });
 
-test('one that dies is replaced', async () => {
+test('a thread that dies is replaced', async () => {
   const pool = open();
   await split(pool);
   await pool.kill();

@@ -37,7 +37,7 @@ test('a write that waited for one holder does not fall behind one that came whil
   assert.equal(passed.includes('third'), true);
 });
 
-test('who holds has waited for the writes that passed before, and none passes till it is over', async () => {
+test('a holder of the gate waits for earlier writes, and no write passes until it is done', async () => {
   const gate = new WriteGate();
   const [write, hold] = [deferred(), deferred()];
   const told: string[] = [];

@@ -17,11 +17,11 @@ test('it grows with either number, and stays between 0 and 1', () => {
   }
 });
 
-test('nothing is told where nothing is known', () => assert.equal(relevanceOf(undefined, undefined), undefined));
+test('there is no estimate where nothing is known', () => assert.equal(relevanceOf(undefined, undefined), undefined));
 
 test('cosines that a model crowds together near 1 are as far apart as others', () => {
   for (const cosine of [0.1, 0.5, 0.9])
     assert.ok(Math.abs(nearnessOf(cosine, 0.1) - nearnessOf(0.7 + 0.3 * cosine, 0.7 + 0.3 * 0.1)) < 1e-12);
 });
 
-test('copies of one chunk alone are no division by zero', () => assert.equal(nearnessOf(1, 1), 0));
+test('a collection of copies of one chunk does not divide by zero', () => assert.equal(nearnessOf(1, 1), 0));

@@ -78,7 +78,7 @@ test('fusion of scores adds the cosine and the share of the best BM25, each by i
   assert.equal(fusedScore(scores, { cosine: -0.5 }), -0.25);
 });
 
-test('what a search leaves out of its fusion is that of the instance where the method is the same, else the default', () => {
+test("fusion fields that a search leaves out come from the server's setting where the method is the same, else from the defaults", () => {
   const [rank, score] = [
     fusionSettings({ method: 'rank', k: 5, weights: { vector: 3, lexical: 4 } }),
     fusionSettings({ method: 'score' }),

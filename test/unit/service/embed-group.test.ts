@@ -43,7 +43,7 @@ function packed(members: readonly Member[]): PreparedGroup {
 
 const errorOf = (document: number): WireError => ({ code: 'embedder_unavailable', message: `document ${document}` });
 
-test('the others are packed as if the failed ones had never been there, and each has its own outcome', () => {
+test('the others are packed as if the failed documents had never been there, and each has its own result', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const prng = createPrng(seed);
     const members = randomMembers(prng, 1 + prng.int(5));
@@ -60,7 +60,7 @@ test('the others are packed as if the failed ones had never been there, and each
   }
 });
 
-test('a group of which nothing is embedded fails whole, be its buffers gone', () => {
+test('a group of which nothing was embedded fails as a whole, even if its buffers were transferred', () => {
   const group = packed(randomMembers(createPrng(5), 3));
   structuredClone(group, { transfer: [group.documents.buffer as ArrayBuffer, group.vectors.buffer as ArrayBuffer] });
   const { group: rest, failures } = nothingOf(group, errorOf(0));

@@ -20,14 +20,14 @@ const change = (ordinal: number, text: string | null = null): SegmentChange => (
 const commit = (store: ShardStore, ...changes: SegmentChange[]): void =>
   store.write((txn) => void txn.segmentChanges.push(...changes));
 
-test('nothing is kept before it has begun', () => {
+test('nothing is recorded before the log has been started', () => {
   const store = ShardStore.open(tempDirectory(), false);
   commit(store, change(1));
   assert.deepEqual(store.changes.after(0), []);
   assert.equal(store.changes.state.id, undefined);
 });
 
-test('changes are told in order, in this process and the next', () => {
+test('changes are returned in order, in this process and the next', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.changes.begin();
@@ -61,7 +61,7 @@ test('a transaction that is aborted, or changes nothing, has no record', () => {
   assert.deepEqual([store.changes.state.last, store.changes.after(0)], [0, []]);
 });
 
-test('what stands in a checkpoint is trimmed by later commits, and numbers go on', () => {
+test('later commits trim what a checkpoint covers, and numbers continue', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.changes.begin();
@@ -78,7 +78,7 @@ test('what stands in a checkpoint is trimmed by later commits, and numbers go on
   assert.equal(ShardStore.open(directory, false).changes.state.last, 60);
 });
 
-test('it ends rather than grow beyond its bound, and one that begins later is another', () => {
+test('a log ends rather than grow beyond its limit, and the next log is another one', () => {
   const store = ShardStore.open(tempDirectory(), false);
   store.changes.begin();
   const { id } = store.changes.state;
@@ -93,7 +93,7 @@ test('it ends rather than grow beyond its bound, and one that begins later is an
   assert.deepEqual(store.changes.after(last), [change(2)]);
 });
 
-test('one that has just begun goes on from its number after a restart', () => {
+test('a log that has just been started continues from its number after a restart', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.changes.begin();
@@ -105,7 +105,7 @@ test('one that has just begun goes on from its number after a restart', () => {
   assert.deepEqual([state.last, ShardStore.open(directory, false).changes.state.last], [1, 1]);
 });
 
-test('one whose head is damaged is none, and the next one begins anew', () => {
+test('a log with a damaged header counts as none, and the next one starts anew', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.changes.begin();

@@ -78,7 +78,7 @@ function writeSome(txn: ShardWriteTxn, int: (below: number) => number): void {
   }
 }
 
-test('after random transactions, some of them aborted, and after reopening', () => {
+test('counts are right after random transactions, some of them aborted, and after reopening', () => {
   const seed = 5;
   const prng = createPrng(seed);
   const directory = tempDirectory();
@@ -114,7 +114,7 @@ const writer = (directory: string, seed: number): string => `
   }
 `;
 
-test('after every kill of the writing process', async () => {
+test('counts are right after every kill of the writing process', async () => {
   const directory = tempDirectory();
   let written = 0;
   for (let kill = 0; kill < KILLS; kill++) {
@@ -135,7 +135,7 @@ test('after every kill of the writing process', async () => {
   assert.ok(written > 0);
 });
 
-test('documents of before there were counts are counted when the store is opened', () => {
+test('documents from before there were counts are counted when the store is opened', () => {
   const directory = tempDirectory();
   const old = Environment.open(directory, SHARD_TABLES, false);
   old.write((tables) => {
@@ -173,7 +173,7 @@ test('a collection that is being removed has its counts until nothing else is le
   store.close();
 });
 
-test('a record that was cut off is damage', () => {
+test('a truncated record is damage', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.write((txn) => txn.putDocument(ref(1), stored('A', 1)));

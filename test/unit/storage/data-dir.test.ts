@@ -78,7 +78,7 @@ test('a folder of somebody else is refused, and nothing in it is touched', async
   assert.deepEqual(everythingIn(path), before);
 });
 
-test('a data directory that has lost its identity is refused, and none is made for who only looks', async () => {
+test('a data directory without its identity file is rejected, and a command that only reads creates none', async () => {
   const path = tempDirectory();
   for (const folder of ['catalog', 'shard-0', 'shard-1']) mkdirSync(join(path, folder));
   await assert.rejects(openDataDirectory(path, 2), {
@@ -95,7 +95,7 @@ test('a data directory that has lost its identity is refused, and none is made f
   assert.deepEqual([readdirSync(empty), existsSync(absent)], [[], false]);
 });
 
-test('what an operator, a file system or a start cut short has left is no hindrance', async () => {
+test('files that an operator, a file system or an interrupted start has left are no hindrance', async () => {
   const path = tempDirectory();
   for (const name of ['admin.key', 'sheaf.json.new', '.probe-17']) writeFileSync(join(path, name), 'x');
   mkdirSync(join(path, 'lost+found'));

@@ -25,7 +25,7 @@ const texts = (store: QueryLogStore, collection: CollectionId, oldestMs = 0): st
 const numbered = (collection: CollectionId, count: number): LogEntry[] =>
   Array.from({ length: count }, (_, i) => entry(collection, String(i)));
 
-test('collections are apart, and each is newest first', () => {
+test('each collection has its own entries, newest first', () => {
   const store = open();
   store.append([entry(A, 'a1'), entry(B, 'b1'), entry(A, 'a2')], UNBOUNDED);
   store.append([entry(A, 'a3')], UNBOUNDED);
@@ -51,7 +51,7 @@ test('an entry that comes twice is there once', () => {
   store.close();
 });
 
-test('over the count, an append pushes the oldest out', () => {
+test('an append beyond the count limit removes the oldest entry', () => {
   const store = open();
   for (const one of numbered(A, 20)) store.append([one], { entriesMax: 5, bytesMax: Infinity });
   assert.deepEqual(texts(store, A), ['19', '18', '17', '16', '15']);
@@ -59,7 +59,7 @@ test('over the count, an append pushes the oldest out', () => {
   store.close();
 });
 
-test('over the bytes too; the size follows', () => {
+test('an append beyond the byte limit removes the oldest entries, and the size follows', () => {
   const store = open();
   const entries = numbered(A, 30);
   const each = entries[29]?.record.length ?? 0;
@@ -69,7 +69,7 @@ test('over the bytes too; the size follows', () => {
   store.close();
 });
 
-test('a bound that is lowered is reached in bounded steps', () => {
+test('a lowered limit is reached in bounded steps', () => {
   const store = open();
   store.append(numbered(A, 1000), UNBOUNDED);
   const bounds = { entriesMax: 10, bytesMax: Infinity };
@@ -82,7 +82,7 @@ test('a bound that is lowered is reached in bounded steps', () => {
   store.close();
 });
 
-test('what is too old is not seen, and goes with a trim, its place too', () => {
+test('entries that are too old are hidden, and a trim removes them and their space', () => {
   const store = open();
   store.append([entry(A, 'old', 2000), entry(A, 'new', 3000)], UNBOUNDED);
   const [found] = store.list(A, { offset: 1, limit: 1, oldestMs: 0 });

@@ -33,7 +33,7 @@ const query: LoggedQuery = {
   },
 };
 
-test('round trips, with and without a vector', () => {
+test('records are the same after encoding and decoding, with and without a vector', () => {
   assert.deepEqual(decodeQuery(encodeQuery(query)), query);
   const byVector = { ...query, vector: Float32Array.of(1.5, -2, 3e-38) };
   assert.deepEqual(decodeQuery(encodeQuery(byVector)), byVector);

@@ -23,7 +23,7 @@ const document = {
   chunkCount: 2,
 };
 
-test('round trips', () => {
+test('records are the same after encoding and decoding', () => {
   assert.deepEqual(decodeDocument(encodeDocument(document)), document);
   const members = { ordinals: [0, 7, 4_000_000_000], paths: ['chunk_0', 'chunk_1', 'chunk_2'] };
   assert.deepEqual(decodeMembers(encodeMembers(members)), members);

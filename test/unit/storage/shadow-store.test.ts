@@ -47,7 +47,7 @@ class Steps {
   }
 }
 
-test('a shadow collection has an id of its own and no name until the switch, which leaves the old one for the way back', () => {
+test('a shadow collection has an id of its own and no name until the switch, which keeps the old collection for a rollback', () => {
   const steps = new Steps();
   const live = steps.create();
   const naive = steps.stage(live.id);
@@ -78,7 +78,7 @@ test('a switch is refused, and changes nothing, where the name does not stand fo
   assert.deepEqual(steps.state(), before);
 });
 
-test('what is restored as new takes a name that is free, with its own settings and log', () => {
+test('a collection that is restored as a new one takes a free name, with its own settings and query log', () => {
   const steps = new Steps();
   const naive = steps.stage(null, 'restore');
   const made = steps.switchTo(naive.id, null);
@@ -87,7 +87,7 @@ test('what is restored as new takes a name that is free, with its own settings a
   assert.deepEqual(steps.switchTo(again.id, made.id), { ...spaceOf(NAME, 'new', 2), id: again.id });
 });
 
-test('a new name goes to what is built beside a collection, and to nothing else', () => {
+test('a rename also renames the shadow collection of a reindex, and no other', () => {
   const steps = new Steps();
   const live = steps.create();
   const [naive, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
@@ -103,7 +103,7 @@ test('a new name goes to what is built beside a collection, and to nothing else'
   assert.deepEqual([after.name, after.display_name, after.vector_space_key], ['other', 'Other', 'new']);
 });
 
-test('what is built beside a collection goes with it, and with its tenant; a restore stands for itself', () => {
+test('the shadow collection of a reindex is dropped with its collection and tenant; that of a restore is not', () => {
   const steps = new Steps();
   const [live, other] = [steps.create(), steps.create('other' as CollectionName)];
   const restore = steps.stage(live.id, 'restore');
@@ -117,7 +117,7 @@ test('what is built beside a collection goes with it, and with its tenant; a res
   assert.deepEqual(steps.state(), { named: [], shadow: [restore] });
 });
 
-test('a switch drops what else was built beside the old space', () => {
+test('a switch drops the other shadow collections of the replaced collection', () => {
   const steps = new Steps();
   const live = steps.create();
   const [reindex, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
@@ -134,7 +134,7 @@ test('a switch drops what else was built beside the old space', () => {
   );
 });
 
-test('what was given up is gone, and its id is not given again', () => {
+test('a dropped shadow collection is gone, and its id is not used again', () => {
   const steps = new Steps();
   const naive = steps.stage(null);
   for (let time = 0; time < 2; time++) steps.do((store) => store.shadow.dropShadow(naive.id));

@@ -67,7 +67,7 @@ test('a transaction that throws leaves nothing', () => {
   store.close();
 });
 
-test('collections are apart, and removing one leaves the next', () => {
+test('removing a collection leaves the next one as it was', () => {
   const store = ShardStore.open(tempDirectory(), false);
   store.write((txn) => {
     for (const id of [1, 2, 300])

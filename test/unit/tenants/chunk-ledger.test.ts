@@ -72,7 +72,7 @@ test('many at once never pass the limit, are sent in order, and are refused only
   }
 });
 
-test('far from the limit it is counted once', async () => {
+test('far from the limit the collection is counted only once', async () => {
   const [ledger, collection] = [new ChunkLedger(), new NaiveCollection()];
   for (let i = 0; i < 100; i++)
     await ledger.add(ID, {
@@ -84,7 +84,7 @@ test('far from the limit it is counted once', async () => {
   assert.equal(collection.counts, 1);
 });
 
-test('what was deleted makes room again', async () => {
+test('deleted documents free their chunks', async () => {
   const [ledger, collection] = [new ChunkLedger(), new NaiveCollection()];
   const add = (docid: string): Promise<boolean> =>
     ledger.add(ID, {

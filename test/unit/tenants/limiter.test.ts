@@ -173,7 +173,7 @@ test('quotas: null inherits, -1 is no limit, 0 is none', () => {
   assert.equal(limitsUnder({ ...INHERIT, requests_per_second: 2.5 }, configured).burst, 5);
 });
 
-test('a rate of none lets nobody in, and says so as long as it can', () => {
+test('a rate of 0 admits nobody, and Retry-After is the longest that there is', () => {
   const none = limitsUnder({ ...INHERIT, requests_per_second: 0 }, configuredLimits(OPEN));
   const limiter = new TenantLimiter(
     () => none,

@@ -179,7 +179,7 @@ test('each code point between letters, with marks and without', () => {
   }
 });
 
-test('what is looked for', () => {
+test('named cases of values and their pieces', () => {
   const shown = (value: string): string[] =>
     piecesOf(value).map(
       ({ tokens, isOpenAtStart, isOpenAtEnd }) =>

@@ -7,7 +7,7 @@ import { kindOfFile } from '../../../src/extract/file-kind.js';
 const kind = (name: string, type: string, head: string | Uint8Array): string | undefined =>
   kindOfFile(name, type, Buffer.from(head as string));
 
-test('the extension goes before the declared type, that before the looks', () => {
+test('the extension comes before the declared type, and that before the contents', () => {
   assert.equal(kind('a.csv', 'text/html', 'x'), 'csv');
   assert.equal(kind('A.HTM', '', 'x'), 'html');
   assert.equal(kind('a.dat', 'Text/HTML; charset=utf-8', 'x'), 'html');
@@ -17,14 +17,14 @@ test('the extension goes before the declared type, that before the looks', () =>
   assert.equal(kind('', '', ''), 'text');
 });
 
-test('what the bytes prove rules over any name', () => {
+test('a signature in the bytes overrides any name', () => {
   assert.equal(kind('a.txt', 'text/plain', '%PDF-1.4\n'), 'pdf');
   assert.equal(kind('a.pdf', '', 'junk\n%PDF-1.4\n1 0 obj'), 'pdf');
   assert.equal(kind('a.html', '', 'PK\x03\x04....'), 'package');
   assert.equal(kind('a.docx', '', Buffer.from('d0cf11e0a1b11ae1', 'hex')), 'ole');
 });
 
-test('a text that tells of PDF is a text', () => {
+test('a text that mentions PDF is a text', () => {
   assert.equal(kind('a.txt', '', 'The header is %PDF-1.4\n and 1 0 obj follows'), 'text');
   assert.equal(kind('a.md', '', '# Notes\n%PDF-1.4\n1 0 obj'), 'markdown');
 });
@@ -42,7 +42,7 @@ test('binary bytes and foreign formats are no type', () => {
   }
 });
 
-test('a name that promises a format with a grammar is believed', () => {
+test('a name with the extension of a structured format is believed', () => {
   assert.equal(kind('a.pdf', '', 'text'), 'pdf');
   assert.equal(kind('a.xlsx', '', 'a,b'), 'package');
   assert.equal(kind('a.json', '', '{"a":\0}'), 'json');

@@ -42,10 +42,10 @@ test('an ASCII text has the same terms beside other letters', () => {
   );
 });
 
-test('a long word beside a joint takes no time by its square', () => {
+test('a long word beside a hyphen does not take quadratic time', () => {
   for (const letter of ['a', 'д']) assert.equal(chunkTerms(`${letter.repeat(32_000)} x-y`, 'none').length, 4);
 });
 
-test('a question is bounded', () => {
+test('the number of terms of a query is bounded', () => {
   assert.deepEqual(questionTerms('one two-three four', 3, 'none'), ['one', 'two', 'three']);
 });

@@ -12,14 +12,14 @@ const finds = (question: string, text: string, language: Language): boolean => {
   return questionTerms(question, 100, language).some((term) => terms.has(term));
 };
 
-test('a question finds other forms of its words, in its language alone', () => {
+test('a query finds other forms of its words, in its language only', () => {
   assert.ok(finds('connected flows', 'the connection of a flow', 'english'));
   assert.ok(!finds('connected flows', 'the connection of a flow', 'none'));
   assert.ok(finds('Häuser', 'ein Haus am See', 'german'));
   assert.ok(finds('hauser', 'viele Häuser', 'german'), 'typed without its diacritics');
 });
 
-test('stop words are asked for where there is nothing else', () => {
+test('stop words count where a query has nothing else', () => {
   assert.ok(!finds('the connection', 'the end', 'english'));
   for (const question of ['the who', 'to be or not to be'])
     assert.deepEqual(questionTerms(question, 100, 'english'), [...new Set(tokensOf(question))]);

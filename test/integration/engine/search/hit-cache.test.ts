@@ -23,7 +23,7 @@ const version = (rowVersion: number, ordinal = 1, collection = 1, memory = 0): R
   collection: collection as CollectionId,
 });
 
-test('a chunk is told again of its memory, collection, ordinal and row version alone', () => {
+test('a cached chunk is returned only for its memory, collection, ordinal and row version', () => {
   const cache = new HitCache(1_000_000);
   const told = chunk('a');
   cache.keep(version(7), told);
@@ -32,7 +32,7 @@ test('a chunk is told again of its memory, collection, ordinal and row version a
     assert.equal(cache.get(other), undefined);
 });
 
-test('bytes are bounded, and none are kept of 0', () => {
+test('the cache keeps at most its bytes, and nothing if they are 0', () => {
   const [some, none] = [new HitCache(10_000), new HitCache(0)];
   const rowVersions = Array.from({ length: 1000 }, (_, i) => 2 * i + 1);
   for (const cache of [some, none])
@@ -43,7 +43,7 @@ test('bytes are bounded, and none are kept of 0', () => {
   assert.ok(rowVersions.every((rowVersion) => none.get(version(rowVersion)) === undefined));
 });
 
-test('all is forgotten before a row version can come again', () => {
+test('the cache is emptied before a row version can repeat', () => {
   const cache = new HitCache(1_000_000);
   const start = 0xffff_fff1;
   cache.reach(0, start);
@@ -84,7 +84,7 @@ async function check(
 }
 
 for (const megabytes of [0, 1]) {
-  test(`hits tell what was written last, with ${megabytes} MB for what they told before`, async () => {
+  test(`hits have what was written last, with a cache of ${megabytes} MB`, async () => {
     const env = { SHEAF_DATA_DIR: tempDirectory() };
     const tuning = { hitCacheBytes: megabytes * 2 ** 20 };
     let server = await startTestServer(env, tuning);

@@ -44,7 +44,7 @@ function bench(
   };
 }
 
-test('so many calls at a time; queries go first, and passages leave them a place', async (t) => {
+test('the number of parallel calls is limited; queries go first, and passages leave them a place', async (t) => {
   const { gate, events, ask, pass } = bench(t, { callsMax: 2 });
   ask('passage', 'p1');
   ask('passage', 'p2');

@@ -25,7 +25,7 @@ for (const seed of SEEDS.slice(0, 2)) {
   test(`random writes, background work, checkpoints and restarts (seed ${seed})`, () => writeAndRestart(seed));
 }
 
-test('what has not changed is there at once, with its graph and its indexes of terms', async () => {
+test('unchanged collections are there at once, with their graphs and text indexes', async () => {
   const world = new World(createPrng(1), [LARGE, SMALL]);
   fill(world, 2400);
   const before = world.shard.segments.of(LARGE.id)[0];
@@ -44,7 +44,7 @@ test('what has not changed is there at once, with its graph and its indexes of t
   world.check('after the restart');
 });
 
-test('indexes of terms survive rows that go and come: what was in them is in the log', async () => {
+test('text indexes survive the removal and addition of rows, which the change log replays', async () => {
   const world = new World(createPrng(2), [LARGE, SMALL]);
   fill(world, 600);
   assert.ok(await world.checkpoint());
@@ -57,7 +57,7 @@ test('indexes of terms survive rows that go and come: what was in them is in the
   );
 });
 
-test('an index of terms that was not there when rows went is made again', async () => {
+test('a text index that did not exist when rows were removed is built again', async () => {
   const world = new World(createPrng(3), [LARGE, SMALL]);
   fill(world, 600);
   assert.ok(await world.checkpoint());
@@ -75,7 +75,7 @@ test('an index of terms that was not there when rows went is made again', async 
   world.check('with words again');
 });
 
-test('collections that were dropped, came, or changed their kind since are as the catalog has them', async () => {
+test('collections that were dropped, created or changed since the checkpoint are as the catalog has them', async () => {
   const world = new World(createPrng(4), [LARGE, SMALL]);
   fill(world, 600);
   assert.ok(await world.checkpoint());
@@ -93,7 +93,7 @@ test('collections that were dropped, came, or changed their kind since are as th
   assert.equal(world.shard.segments.of(LARGE.id)[0]?.ref.precision ?? 'int8', 'int8');
 });
 
-test('words of another language are made again', async () => {
+test('the text index is built again when the language has changed', async () => {
   const world = new World(createPrng(5), [LARGE]);
   fillOnly(world, LARGE);
   assert.ok(await world.checkpoint());
@@ -111,7 +111,7 @@ function fillOnly(world: World, ref: CollectionRef): void {
   world.indexTerms(ref);
 }
 
-test('writers that never rest are held up by the last pass, and the checkpoint is whole', async () => {
+test('the last pass blocks writers that never pause, and the checkpoint is consistent', async () => {
   const world = new World(createPrng(6), [LARGE, SMALL]);
   fill(world, 1200);
   let isWriting = true as boolean;
@@ -126,7 +126,7 @@ test('writers that never rest are held up by the last pass, and the checkpoint i
   world.check('after the restart');
 });
 
-test('memory of threads that are gone, of retired blocks and of rows that had been hidden comes back', async () => {
+test('memory of dead threads, of retired blocks and of hidden rows is freed', async () => {
   const world = new World(createPrng(7), [LARGE, SMALL]);
   fill(world, 1200);
   const empty = bytesLeft(new World(createPrng(7), [LARGE, SMALL]));
@@ -158,7 +158,7 @@ function readerOf(world: World): () => void {
   return search;
 }
 
-test('a checkpoint that is given up leaves the one before', async () => {
+test('a checkpoint that is cancelled leaves the previous one', async () => {
   const world = new World(createPrng(8), [LARGE, SMALL]);
   fill(world, 600);
   assert.ok(await world.checkpoint());

@@ -34,7 +34,7 @@ function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpo
   };
 }
 
-test('one is written after each interval in which something has changed', async () => {
+test('a checkpoint is written after each interval in which something has changed', async () => {
   const world = filled();
   const { checkpoints, told } = checkpointsOf(world, 20);
   await until(() => told.length === 1);
@@ -58,7 +58,7 @@ test('a clean stop writes what has changed since the start, and nothing where no
   assert.deepEqual(second.told, []);
 });
 
-test('a text index that is still being made is left out at a stop', async () => {
+test('a text index that is still being built is left out at a stop', async () => {
   const world = filled();
   const segment = world.shard.segments.of(REF.id)[0];
   assert.ok(segment && !prepareTextIndex(world.shard, segment, -Infinity));
@@ -70,14 +70,14 @@ test('a text index that is still being made is left out at a stop', async () => 
   world.check('after the restart');
 });
 
-test('parts that are read from the store as fast have none', async () => {
+test('segments so small that the store loads them as fast have no checkpoint', async () => {
   const world = filled();
   const { checkpoints, told } = checkpointsOf(world, SELDOM_MS, 100_000);
   await checkpoints.finish();
   assert.deepEqual([told, existsSync(world.files.directory)], [[], false]);
 });
 
-test('one that cannot be written is told, and the server stops all the same', async () => {
+test('a checkpoint that cannot be written is reported, and the server stops all the same', async () => {
   const world = filled();
   writeFileSync(`${world.directory}/checkpoints`, '');
   const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);

@@ -132,7 +132,7 @@ for (const [name, damage, told] of DAMAGES) {
   });
 }
 
-test('after one that was of no use the next one is as good as any', async () => {
+test('the checkpoint after an unusable one is good', async () => {
   const { world, image } = written();
   flip(image, HEADER_BYTES + 9000);
   world.restart();
@@ -144,7 +144,7 @@ test('after one that was of no use the next one is as good as any', async () => 
   world.check('after the next one');
 });
 
-test('a manifest that is missing is no checkpoint, and what was left of it goes', async () => {
+test('files without a manifest are no checkpoint, and are removed', async () => {
   const { world, manifest } = written();
   rmSync(manifest);
   world.restart();
@@ -165,7 +165,7 @@ test('an older checkpoint that was put back is noticed when the log has been tri
   world.check('from the store');
 });
 
-test('what a checkpoint that was cut off has left goes with the next start', async () => {
+test('what an interrupted checkpoint has left is removed at the next start', async () => {
   const { world } = written();
   writeFileSync(world.files.pathOf('arena-0-12345678.image'), 'half');
   writeFileSync(world.files.pathOf(`${MANIFEST}.tmp`), 'half');

@@ -325,7 +325,7 @@ for (const seed of [1, 2, 3, 4]) {
   });
 }
 
-test('what stands behind the words that a chunk is indexed with is found in its text', () => {
+test('a content filter finds words beyond those with which a chunk is indexed', () => {
   const pair = new Pair(createPrng(6));
   // Each of these characters normalizes to several katakana, so the texts get far longer.
   applyWrites(pair.shard, [

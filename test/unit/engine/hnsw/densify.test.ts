@@ -31,7 +31,7 @@ function assertWhole({ memory, index }: Pair): number {
   return edges;
 }
 
-test('lists are filled when all rows are indexed, and again when half as many have come', () => {
+test('lists are densified when all rows are indexed, and again when half as many have been added', () => {
   const next = clusteredVectors(createPrng(31), DIM, 40, 0.7);
   const pair = build(next);
   const isDensifyDue = (): boolean => pair.index.isDensifyDue;
@@ -47,7 +47,7 @@ test('lists are filled when all rows are indexed, and again when half as many ha
   assert.equal(pair.index.liveCount, 1.5 * ROWS + 1);
 });
 
-test('filled lists are all but full, their edges mutual, and graph searches find more', () => {
+test('densified lists are nearly full, their edges mutual, and graph searches find more', () => {
   const next = clusteredVectors(createPrng(32), DIM, 40, 0.7);
   const pair = build(next);
   const before = {
@@ -61,7 +61,7 @@ test('filled lists are all but full, their edges mutual, and graph searches find
   assert(share > before.recall, `recall@10 ${before.recall} at ef 16, then ${share}`);
 });
 
-test('rows that come, go and are put again while lists are filled leave a whole graph', () => {
+test('the graph stays whole when rows are added, removed and put again while lists are densified', () => {
   const prng = createPrng(34);
   const next = clusteredVectors(prng, DIM, 40, 0.7);
   const pair = build(next);

@@ -47,7 +47,7 @@ test('duplicates of one vector in thousands of rows hide neither themselves nor 
   checkDuplicates(() => duplicate, 16);
 });
 
-test('nor do rows that differ by rounding alone', () => {
+test('rows that differ only by rounding do not hide each other', () => {
   const prng = createPrng(19);
   const duplicate = randomVector(prng, DIM);
   checkDuplicates(() => duplicate.map((value) => value * (1 + 1e-6 * prng.next())), 19);

@@ -43,7 +43,7 @@ function assertLikeTexts(textIndex: SegmentTerms<string>, texts: ReadonlyMap<num
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`random writes, while it is built and after (seed ${seed})`, () => {
+  test(`the index agrees with the stored texts under random writes, while it is built and afterwards (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const texts = new Map(Array.from({ length: 80 }, (_, i): [number, string] => [2 * i, randomText(prng)]));
     const textIndex = new SegmentTerms(createKernel().createTextIndex(), MAKER);
@@ -67,7 +67,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-test('without room it is lost, gives its memory back, and says so', () => {
+test('an index for which memory has no room is dropped, frees its memory, and reports it', () => {
   const kernel = createKernel(createMemory(48));
   const texts = new Map(
     Array.from({ length: 2000 }, (_, i): [number, string] => [

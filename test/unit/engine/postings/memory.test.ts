@@ -77,7 +77,7 @@ for (const merging of [false, true]) {
   });
 }
 
-test('merging purges what is dead', () => {
+test('merging removes dead postings', () => {
   const index = createKernel().createTextIndex();
   const word = createVocabulary(createPrng(3), 500);
   const chunks = Array.from({ length: 3000 }, () => Array.from({ length: 30 }, word));
@@ -138,7 +138,7 @@ test('terms of any form: empty, of one byte, equal in their first eight or hundr
   }
 });
 
-test('the naive version itself ranks by BM25', () => {
+test('the naive version ranks by BM25', () => {
   const naive = new NaiveRanking();
   naive.chunks.set(0, ['a', 'b']).set(1, ['a', 'a', 'c']).set(2, ['c', 'c', 'c', 'c']);
   const [best, next] = naive.rank(['a'], naive.statistics(['a']));

@@ -73,7 +73,7 @@ test('a phrase is found at the very end of a chunk and does not reach into the n
   }
 });
 
-test('a term far more frequent than there is room for its places is sifted in several rounds', () => {
+test('a term with more positions than fit into the buffer is searched in several rounds', () => {
   const index = createKernel().createTextIndex();
   const many = Array.from({ length: 30_000 }, () => 'a');
   for (let ordinal = 0; ordinal < 12; ordinal++)

@@ -72,7 +72,7 @@ function countedWords(word: () => string, count: number): { terms: string[]; cou
 }
 
 for (const seed of SEEDS) {
-  test(`questions of 60 words and more, some of them several times (seed ${seed})`, () => {
+  test(`queries of 60 words and more, some of them repeated (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const word = createVocabulary(prng, 2000);
     const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
@@ -94,7 +94,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test('an index without chunks, and questions without terms, have no answers', () => {
+test('an index without chunks, and queries without terms, have no hits', () => {
   const index = createKernel().createTextIndex();
   const none = { chunks: 0, tokens: 0, frequencies: [0] };
   assert.deepEqual(index.statistics(['a']), none);

@@ -30,7 +30,7 @@ function build(rows: readonly Float32Array[], options: IndexOptions = {}): Built
 }
 
 for (const seed of SEEDS) {
-  test(`the components hold as much of the variance as the principal ones, seed ${seed}`, () => {
+  test(`the components cover as much of the variance as the true principal components, seed ${seed}`, () => {
     const rows = falling(seed, 300, 600).map((row) => row.subarray(0, 80));
     const { memory, index } = build(rows);
     const { components, varianceShare } = readQuantizer(memory, index)!;
@@ -67,7 +67,7 @@ for (const precision of PRECISIONS) {
   }
 }
 
-test('removed rows are passed and not answered, and copies are answered beside their node', () => {
+test('graph searches pass through removed rows without returning them, and return duplicates together with their node', () => {
   const rows = falling(7, 64, ROWS);
   for (let duplicate = 1; duplicate < 4; duplicate++) rows[ROWS - duplicate] = rows[5]!;
   const { index } = build(rows);
@@ -79,13 +79,13 @@ test('removed rows are passed and not answered, and copies are answered beside t
   assert(!found().includes(5) && !found().includes(ROWS - 2));
 });
 
-test('rows that are all the same, and fewer dimensions than components, do no harm', () => {
+test('identical rows, and fewer dimensions than components, do no harm', () => {
   const { index } = build(Array.from({ length: 40 }, () => new Float32Array(40).fill(2)));
   assert.equal(index.search(new Float32Array(40).fill(1), 10, { ef: 16 }).count, 10);
 });
 
 for (const seed of SEEDS.slice(0, 2)) {
-  test(`rows written while components are learned, and learned again, are found by their quantized vectors, seed ${seed}`, () => {
+  test(`rows written while components are trained, and trained again, are found by their quantized vectors, seed ${seed}`, () => {
     const prng = createPrng(seed);
     const memory = createMemory();
     const index = createKernel(memory).createIndex(64, { graphMin: 100, quantizedMin: 300 });

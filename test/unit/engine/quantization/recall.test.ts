@@ -21,14 +21,14 @@ function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes:
   return { ef, bytes: readQuantizer(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
 }
 
-test('a falling spectrum needs no more than the narrowest walk and one line', () => {
+test('a falling spectrum needs only the smallest ef and one cache line per quantized vector', () => {
   const { ef, bytes, recall } = build(falling(1, 384, 3000), 384);
   assert.deepEqual([ef, bytes], [EF_MIN, 64]);
   assert(recall >= 0.97, `recall@10 ${recall}`);
 });
 
 for (const dim of [20, 40, 100, 300]) {
-  test(`vectors that lie evenly in ${dim} dimensions`, () => {
+  test(`searches find 97 % among vectors that are evenly spread in ${dim} dimensions`, () => {
     const prng = createPrng(dim);
     const { ef, bytes, recall } = build(
       Array.from({ length: 2000 }, () => randomVector(prng, dim)),

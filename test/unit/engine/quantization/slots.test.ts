@@ -17,7 +17,7 @@ function bitsOf({ slots4, slots2 }: SlotPlan, component: number): number {
   );
 }
 
-test('a plan fills the code, in whole blocks, and refines only what stands before', () => {
+test('a plan uses all bits of the quantized vector in whole blocks, and a slot refines only an earlier one', () => {
   const prng = createPrng(5);
   for (const bytes of [32, 64, 128]) {
     for (const components of [evenly(64 * (bytes / 32)), falling(300, 0.3), falling(300, 1), falling(200, 3)]) {
@@ -47,7 +47,7 @@ test('a component of more variance has no fewer bits', () => {
   assert(bits[0]! >= 6 && bits.at(-1) === 0, bits.join(' '));
 });
 
-test('the mean of the rows counts for what it adds to every score', () => {
+test('a component with a larger mean gets more bits, since the mean adds to every score', () => {
   const components = evenly(128);
   const means = [0, 0.2, 0.7].map((mean) => bitsOf(planSlots([{ variance: 0.002, mean }, ...components], 64), 0));
   assert.deepEqual(

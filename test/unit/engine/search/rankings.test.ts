@@ -56,7 +56,7 @@ function naive(
 }
 
 for (const share of [0, 0.05, 0.6]) {
-  test(`as if every chunk were scored, with ${share * 100} % of the documents prioritized`, () => {
+  test(`the ranking is as if every chunk were scored, with ${share * 100} % of the documents prioritized`, () => {
     const prng = createPrng(7);
     const [kernel, directory] = [createKernel(), tempDirectory()];
     const shard = shardOn(ShardStore.open(directory, false), [kernel]);

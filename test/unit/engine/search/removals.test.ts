@@ -45,16 +45,16 @@ function searched(between: DocumentWrite[]): [string[], boolean] {
   }
 }
 
-test('what is added while a search is at work changes nothing for it', () => {
+test('rows that are added during a search change nothing for it', () => {
   assert.deepEqual(searched([put('far', FAR)]), [['near::c'], false]);
 });
 
-test('where rows went and none of the hits is one of them, the search runs again', () => {
+test('a search runs again where rows were removed meanwhile, although none of its hits is one of them', () => {
   assert.deepEqual(searched([put('near', FAR)]), [['next::c'], true]);
   assert.deepEqual(searched([removalOf(ref, 'near')]), [['next::c'], true]);
 });
 
-test('vectors that are ranked anew are those of now; what rows had at first stays, so that their going is noticed', () => {
+test('rescoring uses the current vectors, but the first row versions, so that removals are noticed', () => {
   const [kernel, directory] = [createKernel(), tempDirectory()];
   const shard = shardOn(ShardStore.open(directory, false), [kernel]);
   try {

@@ -123,7 +123,7 @@ function countedIn(shard: Shard): ShardCounts {
 }
 
 for (const seed of SEEDS) {
-  test(`random writes, searches, departures and restarts (seed ${seed})`, () => {
+  test(`random writes, searches, evictions and restarts (seed ${seed})`, () => {
     const prng = createPrng(seed);
     const directory = tempDirectory();
     const store = ShardStore.open(directory, false);
@@ -183,7 +183,7 @@ function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: Collec
   return { ...openShard(directory, store, [ref], pagesMax), ref, rows };
 }
 
-test('a large segment comes by itself in slices; until it is whole nobody finds it', () => {
+test('a large segment loads by itself in slices, and no search sees it before it is complete', () => {
   const owned = withLarge();
   const { shard, ref, rows } = owned;
   let slices = 0;
@@ -199,7 +199,7 @@ test('a large segment comes by itself in slices; until it is whole nobody finds 
   shard.close();
 });
 
-test('a write to a segment that is being loaded comes after it', async () => {
+test('a write to a segment that is being loaded waits until it is loaded', async () => {
   const owned = withLarge();
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
@@ -244,7 +244,7 @@ test('a collection that is dropped while it is being loaded is gone, with its me
   shard.close();
 });
 
-test('a part for which memory has no room is refused, and everything else goes on', () => {
+test('a segment that does not fit into memory is rejected, and everything else works', () => {
   const owned = withLarge(12_000, 12);
   const { shard, ref } = owned;
   const ask = (): unknown => until(shard, () => ranked(owned, ref, { vector: new Float32Array(DIM).fill(1), k: 5 }));
@@ -266,7 +266,7 @@ test('a part for which memory has no room is refused, and everything else goes o
   shard.close();
 });
 
-test('where memory is full, those used longest ago leave, and come back', () => {
+test('when memory is full, the least recently used segments are evicted, and load again', () => {
   const prng = createPrng(3);
   const directory = tempDirectory();
   const owned = openShard(directory, ShardStore.open(directory, false), [], 24);
@@ -287,7 +287,7 @@ test('where memory is full, those used longest ago leave, and come back', () => 
   shard.close();
 });
 
-test('where memory is full, what a write has brought stays until it is done, whatever its naive versions want', () => {
+test('when memory is full, a segment that a write has loaded stays until the write is done, whatever its dual writes need', () => {
   const prng = createPrng(5);
   const rows = (count: number): Float32Array[] => Array.from({ length: count }, () => randomVector(prng, DIM));
   const directory = tempDirectory();
@@ -319,7 +319,7 @@ test('where memory is full, what a write has brought stays until it is done, wha
   store.close();
 });
 
-test('a damaged part is told to whoever asks for it, and harms no other', () => {
+test('a damaged segment is reported to each request for it, and harms no other segment', () => {
   const { shard, ref } = withLarge();
   const other = { ...ref, dim: DIM / 2 };
   shard.loads.work(NOW, false);

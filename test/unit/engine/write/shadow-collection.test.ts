@@ -74,7 +74,7 @@ function contents(shard: Shard, ref: CollectionRef): string[] {
   );
 }
 
-test('a write goes to the collection and its naive version, with one version', () => {
+test('a dual write goes to the collection and its shadow collection, with one version', () => {
   const shard = openShard();
   applyWrites(shard, [
     put('a', { text: 'x' }),
@@ -88,7 +88,7 @@ test('a write goes to the collection and its naive version, with one version', (
   assert.deepEqual([contents(shard, LIVE), contents(shard, SHADOW)], [['b 1: z 0'], []]);
 });
 
-test('a write without vectors for the naive version takes the document out of it, to be copied later', () => {
+test('a dual write without vectors removes the document from the shadow collection, to be copied later', () => {
   const shard = openShard();
   applyWrites(shard, [
     put('a', { text: 'x' }, [inShadow({ text: 'x' })]),
@@ -107,7 +107,7 @@ test('a write without vectors for the naive version takes the document out of it
   );
 });
 
-test('a copy goes where the source still has its version and the naive version has none as new', () => {
+test('a copy is stored only where the source still has its version and the shadow collection has none that is newer', () => {
   const shard = openShard();
   applyWrites(shard, [put('a', { text: 'x' }), put('b', { text: 'x' }), put('c', { text: 'x' })]);
   applyWrites(shard, [
@@ -127,7 +127,7 @@ test('a copy goes where the source still has its version and the naive version h
   assert.deepEqual(contents(shard, SHADOW), ['a 1: x 0', 'b 2: y 0']);
 });
 
-test('a document that was deleted and comes again under its first version is not written over by its old copy', () => {
+test('an old copy does not overwrite a document that was deleted and put again as version 1', () => {
   const shard = openShard();
   applyWrites(shard, [
     put('a', { text: 'old' }),
@@ -138,14 +138,14 @@ test('a document that was deleted and comes again under its first version is not
   assert.deepEqual(contents(shard, SHADOW), ['a 1: new 0']);
 });
 
-test('what is restored keeps its versions, and a batch that comes again changes nothing', () => {
+test('restored documents keep their versions, and repeating a batch changes nothing', () => {
   const shard = openShard();
   for (let time = 0; time < 2; time++)
     applyWrites(shard, [staged('a', 7, { text: 'x' }), staged('b', 3, { text: 'y' })]);
   assert.deepEqual(contents(shard, SHADOW), ['a 7: x 0', 'b 3: y 0']);
 });
 
-test('a naive version that was given up does not hinder a write', () => {
+test('a shadow collection that was dropped does not hinder a write', () => {
   const shard = openShard();
   shard.drop(SHADOW.id);
   assert.deepEqual(applyWrites(shard, [put('a', { text: 'x' }, [inShadow({ text: 'x' })])]), [
@@ -160,7 +160,7 @@ function copyAll(shard: Shard, between: () => void): void {
 }
 
 for (const seed of SEEDS) {
-  test(`a copy with writes between its pages ends as the source, seed ${seed}`, () => {
+  test(`a copy with writes between its pages ends equal to its source, seed ${seed}`, () => {
     const shard = openShard();
     const prng = createPrng(seed);
     const write = (dualWrites: DualWrite[]): DocumentWrite => {
