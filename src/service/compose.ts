@@ -20,10 +20,11 @@ import { Quarantine } from '../pool/quarantine.js';
 import { SearchPool } from '../pool/search-pool.js';
 import { ShardPool } from '../pool/shard-pool.js';
 import { logIdOf } from '../storage/catalog-commands.js';
-import { Catalog } from './collections/catalog.js';
+import type { Catalog } from './collections/catalog.js';
 import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js';
+import { CatalogState } from './collections/catalog-state.js';
 import type { CollectionsContext } from './collections/collections.js';
-import { ShadowCollections } from './collections/shadow-collections.js';
+import type { ShadowCollections } from './collections/shadow-collections.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -39,10 +40,12 @@ import type { SearchContext } from './search/search.js';
 import type { Services } from './services.js';
 import { KeyRing, keptAdminKey } from './tenants/keys.js';
 import { ChunkLedger, configuredLimits } from './tenants/limits.js';
-import { TenantRegistry } from './tenants/registry.js';
+import type { TenantRegistry } from './tenants/registry.js';
 
 /** Objects that are built once and live as long as the server. Tests use them to reach internals. */
 interface Parts {
+  /** The state of which `catalog`, `shadows` and `tenants` are parts. */
+  readonly state: CatalogState;
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
   readonly jobs: ReindexJobs;
@@ -81,7 +84,8 @@ export function createService(config: Config, log: Log, path: string, shardCount
   });
   const services = createServices(parts, config, log);
   const { collections, reindex, archive } = services;
-  const startup: StartupContext = { store: collections.store, tenants: parts.tenants, collections, reindex, archive };
+  const { store } = collections;
+  const startup: StartupContext = { store, collections, reindex, archive, orphans: new Set() };
   return { parts, services };
 }
 
@@ -104,8 +108,8 @@ interface UseCases extends Pick<RecallSamplerOptions, 'compare'> {
 }
 
 function createParts(config: Config, log: Log, path: string, shardCount: number, useCases: UseCases): Parts {
-  const catalog = new Catalog(config.search.language);
-  const shadows = new ShadowCollections(catalog);
+  const state = createCatalogState(config, path);
+  const { catalog, shadows, tenants } = state;
   const metrics = new Metrics(config.metrics.tenantLabels);
   const poolMetrics = new PoolMetrics();
   const shared = createSharedShards(shardCount, path, config);
@@ -120,11 +124,12 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
   });
   const searchesUnderWay = new UnderWay();
   return {
+    state,
     catalog,
     shadows,
     jobs: new ReindexJobs(),
     events: new EventHub(Date.now()),
-    tenants: createRegistry(config, path),
+    tenants,
     quarantine,
     shards,
     searches: new SearchPool({
@@ -161,9 +166,10 @@ function createQuarantine(catalog: Catalog, log: Log): Quarantine {
 }
 
 /** With auth mode `none` there is no admin key, and none is read or created. */
-function createRegistry({ auth, tenantLimits }: Config, path: string): TenantRegistry {
+function createCatalogState({ auth, search, tenantLimits }: Config, path: string): CatalogState {
   const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(path);
-  return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
+  const ring = new KeyRing(adminKey, auth.keys);
+  return new CatalogState({ language: search.language, limits: configuredLimits(tenantLimits), ring });
 }
 
 function createEmbedders(
@@ -217,12 +223,13 @@ function createQueryLog(
 }
 
 function createServices(parts: Parts, { chunking, limits, search: settings, common }: Config, log: Log): Services {
-  const { catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
+  const { state, catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
   const { queryLog, queryCache, searchesUnderWay, shared } = parts;
   const { metadataBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
   const nowMs = Date.now;
   const lifecycle = createLifecycle(parts, (logId) => endJobsOf(reindex, logId));
-  const store: CatalogContext = { catalog, shadows, shards, events, lifecycle, log, nowMs };
+  const toDrop = new Set<CollectionId>();
+  const store: CatalogContext = { state, catalog, shadows, shards, events, lifecycle, log, nowMs, toDrop };
   const defaults = { chunking, modes: settings.modes, language: settings.language };
   const collections: CollectionsContext = { store, embedders, tenants, quarantine, metrics, defaults, common };
   const search: SearchContext = {

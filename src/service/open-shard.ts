@@ -1,22 +1,24 @@
 // Opens a shard with its new worker, at the start and after a crash of a worker: shard 0 loads the catalog, then each
 // shard opens its segments of the collections. Runs on the front thread.
 import type { Collection, CollectionGroup } from '../api/collections.js';
+import type { CollectionId } from '../api/ids.js';
+import type { ShadowRecord, StoredJob } from '../storage/catalog-commands.js';
 import { decodeCollections } from '../storage/catalog-records.js';
 import type { ArchiveContext } from './archive/archive.js';
 import { releaseHeld } from './archive/fill.js';
-import type { CatalogContext } from './collections/catalog-changes.js';
+import { type CatalogContext, changeCatalog } from './collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from './collections/collections.js';
 import type { ReindexContext } from './reindex/jobs.js';
 import { resumeJobs } from './reindex/run-job.js';
-import type { TenantRegistry } from './tenants/registry.js';
 
 /** What opening a shard needs. */
 export interface StartupContext {
   readonly store: CatalogContext;
-  readonly tenants: Pick<TenantRegistry, 'load'>;
   readonly collections: CollectionsContext;
   readonly reindex: ReindexContext;
   readonly archive: ArchiveContext;
+  /** Shadow collections without an owner, to be removed from the store. */
+  readonly orphans: Set<CollectionId>;
 }
 
 /**
@@ -35,10 +37,7 @@ function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {
 }
 
 export async function openShard(context: StartupContext, shard: number): Promise<void> {
-  const { store, tenants } = context;
-  const { catalog, shadows, shards } = store;
-  // Tenants are loaded first: no request is answered before the catalog is loaded.
-  if (shard === 0) tenants.load(await shards.request(0, 'loadTenants', {}));
+  const { catalog, shadows, shards } = context.store;
   if (shard === 0) await loadCatalog(context);
   await catalog.whenLoaded;
   const besides = Array.from(shadows.all(), ({ collection }) => collection);
@@ -48,9 +47,10 @@ export async function openShard(context: StartupContext, shard: number): Promise
   });
 }
 
-async function loadCatalog({ store, reindex }: StartupContext): Promise<void> {
-  const { catalog, shadows, shards, log } = store;
-  const [records, { damaged, ...packed }, jobs] = await Promise.all([
+async function loadCatalog({ store, reindex, orphans }: StartupContext): Promise<void> {
+  const { catalog, state, shards, log } = store;
+  const [{ tenants, keys }, records, { damaged, ...packed }, jobs] = await Promise.all([
+    shards.request(0, 'loadTenants', {}),
     shards.request(0, 'loadShadows', {}),
     shards.request(0, 'loadCatalog', {}),
     shards.request(0, 'loadJobs', {}),
@@ -60,17 +60,28 @@ async function loadCatalog({ store, reindex }: StartupContext): Promise<void> {
       { collection: key.replace('\0', '/') },
       'the catalog record of a collection is damaged, and the collection is not served; stop the server, and run sheaf check and sheaf repair',
     );
-  shadows.load(records, jobs);
+  if (!catalog.loaded) for (const id of orphansAmong(records, jobs)) orphans.add(id);
   reindex.jobs.load(jobs);
-  catalog.load(decodeCollections(packed), damaged);
+  const shadows = records.filter(({ id }) => !orphans.has(id));
+  const answer = { collections: decodeCollections(packed), damaged, shadows, tenants, keys };
+  state.apply({ op: 'load', request: {}, answer });
+}
+
+/**
+ * At the first load, shadow collections of restores and those that no job builds are orphans, because the process that
+ * built them is gone.
+ */
+function orphansAmong(records: readonly ShadowRecord[], jobs: readonly StoredJob[]): CollectionId[] {
+  const built = new Set(jobs.map(({ staged_id: id }) => id));
+  return records.filter(({ id, purpose }) => purpose !== 'previous' && !built.has(id)).map(({ id }) => id);
 }
 
 /** Runs once a shard accepts all commands. */
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
-  const { store, collections, archive, reindex } = context;
+  const { store, collections, archive, reindex, orphans } = context;
   await dropAgain(store, shard);
   if (shard === 0) {
-    await removeOrphans(store);
+    await removeOrphans(store, orphans);
     await ensureCommonCollection(collections);
     await releaseHeld(archive);
   }
@@ -78,14 +89,17 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
 }
 
 /** Drops again what was dropped while the shard was not available. */
-async function dropAgain({ catalog, shards }: CatalogContext, shard: number): Promise<void> {
-  for (const collection of catalog.toDrop) await shards.request(shard, 'dropCollection', { collection });
+async function dropAgain({ toDrop, shards }: CatalogContext, shard: number): Promise<void> {
+  for (const collection of toDrop) await shards.request(shard, 'dropCollection', { collection });
 }
 
 /**
  * Removes shadow collections without an owner. The shards were not told of them when they opened, and therefore delete
  * their data.
  */
-async function removeOrphans({ shards, shadows }: CatalogContext): Promise<void> {
-  for (const id of shadows.orphans.splice(0)) await shards.request(0, 'dropShadow', { shadow: id });
+async function removeOrphans(store: CatalogContext, orphans: Set<CollectionId>): Promise<void> {
+  for (const id of orphans) {
+    await changeCatalog(store, 'dropShadow', { shadow: id }, () => undefined);
+    orphans.delete(id);
+  }
 }

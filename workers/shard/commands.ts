@@ -47,7 +47,7 @@ import { ShardStore } from '../../src/storage/shard-store.js';
 type CatalogHandlers = { [O in keyof CatalogCommands]: (request: ShardRequest<O>) => CatalogCommands[O]['answer'] };
 
 /** Handlers of the catalog commands; `catalog` opens the store on first use. */
-const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
+export const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
   loadCatalog: () => catalog().packed(),
   createCollection: ({ collection, collectionsMax }) => catalog().create(collection, collectionsMax),
   updateCollection: ({ collection, change }) => catalog().update(collection, change),

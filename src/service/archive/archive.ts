@@ -16,7 +16,7 @@ export interface ArchiveContext {
   readonly archives: ArchivePool;
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
-  readonly tenants: Pick<TenantRegistry, 'limitsOf' | 'load'>;
+  readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly queryLog: Pick<QueryLog, 'list' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
 }

@@ -21,6 +21,7 @@ import {
   giveUpShadow,
   switchCollection,
 } from '../collections/catalog-changes.js';
+import { goesWith } from '../collections/catalog-state.js';
 import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
 import { chunkingOf, displayName } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
@@ -327,32 +328,22 @@ async function restoreAll(
   for (const { id } of shadow) await releaseQueries(context, id);
 }
 
-/** Replaces the stored catalog first, then the catalog and tenants in memory, synchronously. */
+/** Replaces the whole catalog, and removes from the shards what has left it. */
 async function replaceAll(
   context: ArchiveContext,
   ids: CollectionId[],
   { tenants: archived }: VerifiedArchive,
 ): Promise<void> {
-  const { store, tenants } = context;
-  const { catalog, shadows } = store;
-  const stored = archived ?? { tenants: [], keys: [] };
-  const forgetting = await changeCatalog(
-    store,
-    'replaceDataset',
-    { shadow: ids, tenants: stored },
-    ({ collections, gone, dropped }) => {
-      const forgotten = [
-        ...gone.map((collection) => forgetCollection(store, collection)),
-        ...dropped.map(({ id }) => forgetShadow(store, id)),
-      ];
-      for (const collection of collections) {
-        shadows.remove(collection.id);
-        catalog.put(collection);
-      }
-      tenants.load(stored);
-      return forgotten;
-    },
-  );
+  const { store } = context;
+  const tenants = archived ?? { tenants: [], keys: [] };
+  const request = { shadow: ids, tenants };
+  const forgetting = await changeCatalog(store, 'replaceDataset', request, ({ gone, dropped }, applied) => {
+    const alone = dropped.filter((shadow) => !gone.some(({ id }) => goesWith(shadow, id)));
+    return [
+      ...gone.map((collection) => forgetCollection(store, collection, applied)),
+      ...alone.map(({ id }) => forgetShadow(store, id, applied)),
+    ];
+  });
   await Promise.all(forgetting);
   await ensureCommonCollection(context.collections);
 }

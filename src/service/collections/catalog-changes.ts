@@ -1,13 +1,14 @@
-// Changes of the catalog. The owner of shard 0 commits each change; it is then applied to the catalog in memory, in the
-// order of the commits. Shadow collections are created, dropped and switched in here; their documents are stored by the
-// shard command `putShadow` under the id of the shadow collection. Runs on the front thread.
+// Changes of the catalog. The owner of shard 0 commits each change; as an event it is then applied to the catalog in
+// memory, in the order of the commits; then follows what else it brings, such as drops in the shards. Shadow collections
+// are created, dropped and switched in here; their documents are stored by the shard command `putShadow` under the id of
+// the shadow collection. Runs on the front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
-import type { ShardAnswer, ShardCommands, ShardOp } from '../../engine/write/commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import {
+  type CatalogCommands,
   type CollectionKey,
   type NewShadow,
   type StoredCollection,
@@ -16,9 +17,12 @@ import {
 } from '../../storage/catalog-commands.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Catalog } from './catalog.js';
+import { type Applied, type CatalogEvent, type CatalogOp, type CatalogState, goesWith } from './catalog-state.js';
 import type { Shadow, ShadowCollections } from './shadow-collections.js';
 
 export interface CatalogContext {
+  /** The state that `catalog` and `shadows` are part of. */
+  readonly state: Pick<CatalogState, 'apply'>;
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
   readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size' | 'openCount' | 'gate'>;
@@ -26,6 +30,8 @@ export interface CatalogContext {
   readonly lifecycle: Lifecycle;
   readonly log: Log;
   readonly nowMs: () => number;
+  /** Ids that were dropped while a shard could not be told; the shard is told when it opens. */
+  readonly toDrop: Set<CollectionId>;
 }
 
 type Forgotten = CollectionKey & Pick<StoredCollection, 'log_id'>;
@@ -43,20 +49,23 @@ export interface Lifecycle {
 }
 
 /**
- * Commits a change and resolves to the result of `show`, which applies it in memory. Two commits may be answered in one
- * message, and then the order in which promises resolve depends on the number of awaits. `show` is therefore called as
- * soon as the answer arrives, and must apply the change before its first await. Rejects as the request does; in that
- * case nothing is applied.
+ * Commits a change, applies it in memory, and resolves to the result of `then`, which does what else the change brings.
+ * Two commits may be answered in one message, and then the order in which promises resolve depends on the number of
+ * awaits. The change is therefore applied, and `then` called, as soon as the answer arrives. Rejects as the request
+ * does; in that case nothing is applied.
  */
-export async function changeCatalog<O extends ShardOp, T>(
-  { shards }: Pick<CatalogContext, 'shards'>,
+export async function changeCatalog<O extends CatalogOp, T>(
+  { shards, state }: Pick<CatalogContext, 'shards' | 'state'>,
   op: O,
-  request: ShardCommands[O]['request'],
-  show: (answer: ShardAnswer<O>) => T | Promise<T>,
+  request: CatalogCommands[O]['request'],
+  then: (answer: CatalogCommands[O]['answer'], applied: Applied) => T | Promise<T>,
 ): Promise<T> {
-  let shown: T | Promise<T> | undefined;
-  await shards.request(0, op, request, (answer) => void (shown = show(answer)));
-  return shown as T;
+  let done: T | Promise<T> | undefined;
+  await shards.request(0, op, request, (answer) => {
+    const applied = state.apply({ op, request, answer } as CatalogEvent);
+    done = then(answer, applied);
+  });
+  return done as T;
 }
 
 /** 503: another collection, or another vector space of the collection, has the name now. */
@@ -85,17 +94,19 @@ export async function asOfNow<T>(
 }
 
 /**
- * Removes a collection that has left the stored catalog, and its shadow collections, from memory at once and then from
- * the shards. Never rejects.
+ * Removes a collection that has left the catalog, and the shadow collections that have gone with it, from the shards,
+ * and ends what belongs to it. Never rejects.
  */
-export async function forgetCollection(context: CatalogContext, collection: Forgotten): Promise<void> {
-  const { catalog, shadows, lifecycle } = context;
-  const besides = shadows.beside(collection.id).filter(({ purpose }) => purpose !== 'restore');
-  for (const { id } of besides) shadows.remove(id);
-  catalog.remove(collection);
+export async function forgetCollection(
+  context: CatalogContext,
+  collection: Forgotten,
+  { gone }: Pick<Applied, 'gone'>,
+): Promise<void> {
+  const { lifecycle } = context;
+  const beside = gone.filter((shadow) => goesWith(shadow, collection.id));
   lifecycle.logAbandoned(logIdOf(collection));
   lifecycle.collectionDeleted(collection);
-  await Promise.all([collection, ...besides].map(({ id }) => dropFromShards(context, id)));
+  await Promise.all([collection, ...beside].map(({ id }) => dropFromShards(context, id)));
   await lifecycle.endJobs(logIdOf(collection));
 }
 
@@ -103,12 +114,12 @@ export async function forgetCollection(context: CatalogContext, collection: Forg
  * Each shard forgets the id at once, with its damage marks, and deletes the data in the background. A shard that cannot
  * be told now is told when it opens. Never rejects.
  */
-async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContext, id: CollectionId): Promise<void> {
+async function dropFromShards({ toDrop, lifecycle, shards, log }: CatalogContext, id: CollectionId): Promise<void> {
   lifecycle.idDropped(id);
   const told = shards.requestAll('dropCollection', { collection: id });
   for (const result of await Promise.allSettled(told)) {
     if (result.status === 'fulfilled') continue;
-    catalog.toDrop.add(id);
+    toDrop.add(id);
     if (!(result.reason instanceof AppError))
       log.error({ reason: String(result.reason) }, 'a shard could not be told to drop a collection');
   }
@@ -120,12 +131,12 @@ async function dropFromShards({ catalog, lifecycle, shards, log }: CatalogContex
  */
 export function createShadow(context: CatalogContext, wanted: Omit<NewShadow, 'created_at'>): Promise<Shadow> {
   const shadow = { ...wanted, created_at: nowIso(context) };
-  return changeCatalog(context, 'createShadow', { shadow }, (record) => context.shadows.put(record));
+  return changeCatalog(context, 'createShadow', { shadow }, ({ id }) => context.shadows.find(id) as Shadow);
 }
 
 /** Drops a shadow collection. The shards delete its documents in the background. */
 export async function giveUpShadow(context: CatalogContext, id: CollectionId): Promise<void> {
-  await changeCatalog(context, 'dropShadow', { shadow: id }, () => forgetShadow(context, id));
+  await changeCatalog(context, 'dropShadow', { shadow: id }, (_, applied) => forgetShadow(context, id, applied));
 }
 
 interface Switch {
@@ -146,37 +157,31 @@ export async function switchCollection(
   id: CollectionId,
   { expect, keptUntilMs = 0, job, ended }: Switch,
 ): Promise<Collection> {
-  const { catalog, shadows, events } = context;
+  const { catalog, events } = context;
   const request = { id, expect, nowIso: nowIso(context), keptUntilMs, ...(job && { job }) };
-  const { live, dropped } = await changeCatalog(
-    context,
-    'switchCollection',
-    request,
-    ({ collection, previous, dropped: gone }) => {
-      shadows.remove(id);
-      if (previous) {
-        shadows.put(previous);
-        catalog.remove(previous.collection);
-      }
-      ended?.();
-      return { live: catalog.put(collection), dropped: gone };
-    },
-  );
+  const { live, dropped, applied } = await changeCatalog(context, 'switchCollection', request, (switched, changed) => {
+    ended?.();
+    const current = catalog.findById(switched.collection.id) as Collection;
+    return { live: current, dropped: switched.dropped, applied: changed };
+  });
   const { tenant, name, vector_space_key } = live;
   events.publish(logIdOf(live), 'collection', { change: 'switched', tenant, collection: name, vector_space_key });
-  await Promise.all(dropped.map((other) => forgetShadow(context, other.id)));
+  await Promise.all(dropped.map((other) => forgetShadow(context, other.id, applied)));
   return live;
 }
 
 /**
- * Removes a shadow collection that has left the stored catalog from memory and from the shards, and its query log if no
- * other collection uses it. Never rejects.
+ * Removes a shadow collection that has left the catalog from the shards, and its query log if no other collection uses
+ * it. Never rejects.
  */
-export async function forgetShadow(context: CatalogContext, id: CollectionId): Promise<void> {
+export async function forgetShadow(
+  context: CatalogContext,
+  id: CollectionId,
+  { gone }: Pick<Applied, 'gone'>,
+): Promise<void> {
   const { catalog, shadows, lifecycle } = context;
-  const gone = shadows.find(id);
-  shadows.remove(id);
-  const logId = gone && logIdOf(gone.collection);
+  const shadow = gone.find((left) => left.id === id);
+  const logId = shadow && logIdOf(shadow.collection);
   const isKept = [...shadows.all()].some(({ collection }) => logIdOf(collection) === logId);
   if (logId !== undefined && !isKept && !catalog.findByLog(logId)) lifecycle.logAbandoned(logId);
   await dropFromShards(context, id);

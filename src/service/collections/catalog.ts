@@ -1,5 +1,5 @@
 // The in-memory catalog: the collections by tenant and name, by id and by the id of their query log. The owner of shard
-// 0 has the original; a change is committed there first and then applied here. Runs on the front thread.
+// 0 has the original; a change is committed there first and then applied here, by CatalogState alone. One thread each.
 import type { Collection, CollectionRef } from '../../api/collections.js';
 import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
@@ -68,7 +68,7 @@ function placeBehind(names: readonly string[], name: string): number {
   return low;
 }
 
-export class Catalog {
+export class MutableCatalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
   private readonly kept: KeptCollections;
   private readonly byIds = new Map<CollectionId, Collection>();
@@ -79,8 +79,6 @@ export class Catalog {
   private markLoaded: () => void = () => {};
   /** Resolves when the catalog has been loaded from the store for the first time. */
   readonly whenLoaded = new Promise<void>((resolve) => (this.markLoaded = resolve));
-  /** Ids that were dropped while a shard could not be told; the shard is told when it opens. */
-  readonly toDrop = new Set<CollectionId>();
 
   /** Collections whose record is damaged, as tenant, zero byte and name. */
   private damaged: ReadonlySet<string> = new Set();
@@ -93,7 +91,7 @@ export class Catalog {
   /**
    * Replaces the content by that of the store. Called whenever shard 0 opens, so again after each crash of its worker.
    */
-  load(collections: readonly StoredCollection[], damaged: readonly string[] = []): void {
+  load(collections: readonly StoredCollection[], damaged: readonly string[]): void {
     this.tenants = new Map();
     this.damaged = new Set(damaged);
     this.byIds.clear();
@@ -177,8 +175,7 @@ export class Catalog {
     return [...this.opened().values()].flatMap((collections) => [...collections.values()].map(refOf));
   }
 
-  /** Returns the collection as it stands in the catalog. */
-  put(stored: StoredCollection): Collection {
+  put(stored: StoredCollection): void {
     const collection = this.kept.keep(stored);
     const tenants = this.opened();
     const collections = tenants.get(collection.tenant) ?? new Map<CollectionName, Collection>();
@@ -187,7 +184,6 @@ export class Catalog {
     tenants.set(collection.tenant, collections.set(collection.name, collection));
     this.byIds.set(collection.id, collection);
     if (collection.log_id !== undefined) this.logs.set(collection.log_id, collection.id);
-    return collection;
   }
 
   remove({ tenant, name, id }: CollectionKey): void {
@@ -208,3 +204,6 @@ export class Catalog {
     return this.tenants;
   }
 }
+
+/** The catalog as all but CatalogState see it. */
+export type Catalog = Omit<MutableCatalog, 'load' | 'put' | 'remove'>;

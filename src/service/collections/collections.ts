@@ -2,7 +2,7 @@
 // Documents are stored under the id of their collection, so each of these changes is a single write to the catalog.
 // Runs on the front thread.
 import type { COLLECTION_ROUTES, Collection, CollectionDetail, CreatedCollection } from '../../api/collections.js';
-import { type CollectionChange, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import { type CollectionChange, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
@@ -165,13 +165,12 @@ async function storeCollection(context: CollectionsContext, planned: Omit<Collec
   const { catalog } = store;
   const { tenant, name } = planned;
   const { collectionsMax } = tenants.limitsOf(tenant);
-  const show = (stored: StoredCollection): Collection => {
-    if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
-    return catalog.put(stored);
-  };
   return (
     catalog.find(tenant, name) ??
-    changeCatalog(store, 'createCollection', { collection: planned, collectionsMax }, show)
+    changeCatalog(store, 'createCollection', { collection: planned, collectionsMax }, ({ id }, { isNew }) => {
+      if (isNew) metrics.count('collectionsCreated');
+      return catalog.findById(id) as Collection;
+    })
   );
 }
 
@@ -202,13 +201,14 @@ export async function renameCollection(
 }
 
 async function change(store: CatalogContext, found: Collection, wanted: CollectionChange): Promise<Collection> {
-  const { catalog, shadows, events } = store;
+  const { catalog, events } = store;
   const changed = await asOfNow(store, found, (collection) =>
-    changeCatalog(store, 'updateCollection', { collection, change: wanted }, (stored) => {
-      catalog.remove(collection);
-      shadows.rename(stored.id, stored);
-      return catalog.put(stored);
-    }),
+    changeCatalog(
+      store,
+      'updateCollection',
+      { collection, change: wanted },
+      ({ id }) => catalog.findById(id) as Collection,
+    ),
   );
   const { tenant, name, display_name } = changed;
   events.publish(logIdOf(changed), 'collection', { change: 'settings', tenant, collection: name, display_name });
@@ -225,7 +225,9 @@ export async function deleteCollection(
   name: CollectionName,
 ): Promise<void> {
   await asOfNow(store, store.catalog.get(tenant, name), (collection) =>
-    changeCatalog(store, 'deleteCollection', { collection }, () => forgetCollection(store, collection)),
+    changeCatalog(store, 'deleteCollection', { collection }, (_, applied) =>
+      forgetCollection(store, collection, applied),
+    ),
   );
 }
 

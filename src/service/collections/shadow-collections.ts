@@ -1,9 +1,9 @@
 // The shadow collections in memory: collections that are being built beside a live one, and replaced ones that are kept
-// for a while. The owner of shard 0 has the original; a change is committed there first and then applied here. Runs on
-// the front thread.
+// for a while. The owner of shard 0 has the original; a change is committed there first and then applied here, by
+// CatalogState alone. One thread each.
 import type { CollectionId } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
-import type { ShadowPurpose, ShadowRecord, StoredJob } from '../../storage/catalog-commands.js';
+import type { ShadowPurpose, ShadowRecord } from '../../storage/catalog-commands.js';
 import type { Catalog } from './catalog.js';
 
 /**
@@ -25,28 +25,17 @@ export interface Shadow extends Omit<ShadowRecord, 'collection'> {
   collection: Collection;
 }
 
-export class ShadowCollections {
+export class MutableShadows {
   private readonly byIds = new Map<CollectionId, Shadow>();
-  /** Explicitly set modes; the others follow from the purpose. */
+  /** Explicitly set modes; the others follow from the purpose. Known only to the thread that runs the jobs. */
   private readonly modes = new Map<CollectionId, DualWriteMode>();
-  private isLoaded = false;
-  /** Shadow collections without an owner, to be removed from the store. */
-  readonly orphans: CollectionId[] = [];
 
   constructor(private readonly catalog: Pick<Catalog, 'keep'>) {}
 
-  /**
-   * Replaces the content by that of the store; called when shard 0 opens. At the first load, shadow collections of
-   * restores and those that no job builds are orphans, because the process that built them is gone.
-   */
-  load(records: readonly ShadowRecord[], jobs: readonly Pick<StoredJob, 'staged_id'>[]): void {
-    const built = new Set(jobs.map(({ staged_id: id }) => id));
-    const isOwned = ({ id, purpose }: ShadowRecord): boolean =>
-      this.isLoaded || purpose === 'previous' || built.has(id);
-    if (!this.isLoaded) this.orphans.push(...records.filter((record) => !isOwned(record)).map(({ id }) => id));
+  /** Replaces the content by that of the store. */
+  load(records: readonly ShadowRecord[]): void {
     this.byIds.clear();
-    for (const record of records.filter(isOwned)) this.put(record);
-    this.isLoaded = true;
+    for (const record of records) this.put(record);
   }
 
   find(id: CollectionId): Shadow | undefined {
@@ -90,10 +79,8 @@ export class ShadowCollections {
       }));
   }
 
-  put(record: ShadowRecord): Shadow {
-    const shadow = { ...record, collection: this.catalog.keep(record.collection) };
-    this.byIds.set(record.id, shadow);
-    return shadow;
+  put(record: ShadowRecord): void {
+    this.byIds.set(record.id, { ...record, collection: this.catalog.keep(record.collection) });
   }
 
   /** Applies a renaming of the live collection to its shadow collections, except those of a restore. */
@@ -107,3 +94,6 @@ export class ShadowCollections {
     this.byIds.delete(id);
   }
 }
+
+/** The shadow collections as all but CatalogState see them. */
+export type ShadowCollections = Omit<MutableShadows, 'load' | 'put' | 'rename' | 'remove'>;

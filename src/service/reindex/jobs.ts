@@ -7,7 +7,7 @@ import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
 import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
-import { type CatalogContext, forgetShadow, nowIso } from '../collections/catalog-changes.js';
+import { type CatalogContext, changeCatalog, forgetShadow, nowIso } from '../collections/catalog-changes.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { SearchContext } from '../search/search.js';
@@ -223,7 +223,8 @@ const isTransient = (error: unknown): boolean =>
 
 /**
  * Changes the record of a job: in memory and in an event at once, then on disk. Concurrent changes are written in their
- * latest state. Resolves when the record is on disk. Rejects if shard 0 stays unavailable.
+ * latest state. Resolves when the record is on disk and the shards have forgotten the shadow collections that are
+ * dropped with it. Rejects if shard 0 stays unavailable.
  */
 export async function saveJob(
   context: ReindexContext,
@@ -233,9 +234,14 @@ export async function saveJob(
 ): Promise<StoredJob> {
   const job = showJob(context, id, patch);
   // Reads the record when it is sent, so that of two concurrent saves neither undoes the other's change.
-  await retrying(async () =>
-    context.store.shards.request(0, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }),
+  const { store } = context;
+  const { dropShadow = [] } = others;
+  const forgetting = await retrying(() =>
+    changeCatalog(store, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }, (_, applied) =>
+      dropShadow.map((shadow) => forgetShadow(store, shadow, applied)),
+    ),
   );
+  await Promise.all(forgetting);
   return job;
 }
 
@@ -302,7 +308,6 @@ export async function cancelled(context: ReindexContext, id: string): Promise<vo
     showJob(context, id, { status: 'cancelling', staged_id: shadowId, finished_at: finishedAt });
     throw error;
   }
-  if (shadowId !== null) await forgetShadow(context.store, shadowId);
 }
 
 /**

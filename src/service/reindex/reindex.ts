@@ -167,11 +167,10 @@ async function createJob(context: ReindexContext, live: Collection, space: Space
     forget,
     shadow: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection },
   };
-  const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made) => {
+  const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made, applied) => {
     for (const failed of jobs.ofCollection(job.log_id)) jobs.put({ ...failed, staged_id: null });
     jobs.forget(forget);
-    const forgotten = dropShadow.map((id) => forgetShadow(store, id));
-    shadows.put(made.shadow);
+    const forgotten = dropShadow.map((id) => forgetShadow(store, id, applied));
     return { created: jobs.put(made.job), forgetting: forgotten };
   });
   await Promise.all(forgetting);

@@ -156,7 +156,7 @@ export interface Guarded {
 export type Authenticate = (request: Credentials, route: Guarded) => Actor | Promise<Actor>;
 
 interface Known {
-  readonly keys: KeyRing;
+  readonly keys: Pick<KeyRing, 'find'>;
   /** Absent if tokens are not accepted. */
   readonly tokens?: TokenVerifier;
   /** Whether the stored keys have been loaded; before that, an unknown key may be valid. */

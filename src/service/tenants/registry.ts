@@ -1,6 +1,6 @@
 // The tenants and keys that were created at run time, in memory. The owner of shard 0 has the original; a change is
-// committed there first and then applied here. The registry adds the keys to the key ring and knows the limits of each
-// tenant. Runs on the front thread.
+// committed there first and then applied here, by CatalogState alone. The registry adds the keys to the key ring and
+// knows the limits of each tenant. One thread each.
 import type { Tenant } from '../../api/ids.js';
 import type { KeyRecord, StoredTenants, TenantRecord } from '../../api/tenants.js';
 import type { TenantLimits } from '../../config/config.js';
@@ -15,7 +15,7 @@ interface Entry {
   readonly keys: Map<string, KeyRecord>;
 }
 
-export class TenantRegistry {
+export class MutableTenants {
   private readonly entries = new Map<string, Entry>();
   private isLoaded = false;
 
@@ -84,3 +84,8 @@ export class TenantRegistry {
     this.entries.get(tenant)?.keys.delete(keyId);
   }
 }
+
+/** The tenants as all but CatalogState see them. */
+export type TenantRegistry = Omit<MutableTenants, 'ring' | 'load' | 'put' | 'remove' | 'putKey' | 'removeKey'> & {
+  readonly ring: Pick<KeyRing, 'find'>;
+};

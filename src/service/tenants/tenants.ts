@@ -65,10 +65,7 @@ function tenantNames({ store: { catalog }, tenants }: TenantsContext): Tenant[] 
 async function createTenant(context: TenantsContext, tenant: Tenant, options: TenantOptions): Promise<CreatedTenant> {
   const record = { ...newRecord(context, tenant), ...changeOf(options) };
   const { plaintext, key } = keyRecord(context, tenant, {});
-  await changeCatalog(context.store, 'createTenant', { tenant: record, key }, () => {
-    context.tenants.put(record);
-    context.tenants.putKey(key);
-  });
+  await changeCatalog(context.store, 'createTenant', { tenant: record, key }, () => undefined);
   return { ...tenantProfile(context, tenant), key_id: key.key_id, label: key.label, key: plaintext };
 }
 
@@ -87,12 +84,8 @@ function tenantProfile(context: TenantsContext, tenant: Tenant): TenantProfile {
 
 /** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
 async function updateTenant(context: TenantsContext, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
-  await changeCatalog(
-    context.store,
-    'updateTenant',
-    { tenant: newRecord(context, tenant), change: changeOf(options) },
-    (record) => context.tenants.put(record),
-  );
+  const request = { tenant: newRecord(context, tenant), change: changeOf(options) };
+  await changeCatalog(context.store, 'updateTenant', request, () => undefined);
   return tenantProfile(context, tenant);
 }
 
@@ -101,10 +94,9 @@ async function updateTenant(context: TenantsContext, tenant: Tenant, options: Te
  * `tenant_not_empty` if it has collections and `force` is false.
  */
 async function deleteTenant(context: TenantsContext, tenant: Tenant, force: boolean): Promise<DeletedTenant> {
-  const forgetting = await changeCatalog(context.store, 'deleteTenant', { tenant, force }, (collections) => {
-    context.tenants.remove(tenant);
-    return collections.map((collection) => forgetCollection(context.store, collection));
-  });
+  const forgetting = await changeCatalog(context.store, 'deleteTenant', { tenant, force }, (collections, applied) =>
+    collections.map((collection) => forgetCollection(context.store, collection, applied)),
+  );
   await Promise.all(forgetting);
   return { tenant, deleted: tenant, collections_deleted: forgetting.length };
 }
@@ -155,12 +147,7 @@ interface MadeKey {
 async function createKey(context: TenantsContext, tenant: Tenant, options: CreateKeyBody): Promise<CreatedKey> {
   const { key, plaintext } = keyRecord(context, tenant, options);
   const record = newRecord(context, tenant);
-  const { tenants } = context;
-  await changeCatalog(context.store, 'createKey', { tenant: record, key }, (gone) => {
-    if (!tenants.find(tenant)) tenants.put(record);
-    if (gone) tenants.removeKey(gone);
-    tenants.putKey(key);
-  });
+  await changeCatalog(context.store, 'createKey', { tenant: record, key }, () => undefined);
   return { tenant, ...publicKey(key), key: plaintext };
 }
 
@@ -177,10 +164,7 @@ function listKeys({ store: { catalog }, tenants }: TenantsContext, tenant: Tenan
  */
 async function revokeKey(context: TenantsContext, tenant: Tenant, keyId: string): Promise<RevokedKey> {
   const revokedAt = nowIso(context.store);
-  const key = await changeCatalog(context.store, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
-    context.tenants.putKey(revoked);
-    return revoked;
-  });
+  const key = await changeCatalog(context.store, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => revoked);
   return { tenant, ...publicKey(key) };
 }
 

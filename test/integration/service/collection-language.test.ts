@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionName } from '../../../src/api/ids.js';
-import { refOf } from '../../../src/storage/catalog-commands.js';
-import { Catalog } from '../../../src/service/collections/catalog.js';
+import { MutableCatalog } from '../../../src/service/collections/catalog.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { collectionOf } from '../../kit/records.js';
 import { startTestServer } from '../../kit/server.js';
@@ -16,8 +15,8 @@ test('a record without a language has that of the instance, then and after a cha
   const store = CatalogStore.open(tempDirectory(), false);
   const old = store.create(OLD);
   store.create({ ...OLD, name: 'new' as CollectionName, language: 'german' });
-  const catalog = new Catalog('french');
-  catalog.load(store.all());
+  const catalog = new MutableCatalog('french');
+  catalog.load(store.all(), []);
   assert.deepEqual(
     catalog
       .refs()
@@ -28,7 +27,8 @@ test('a record without a language has that of the instance, then and after a cha
       [2, 'german'],
     ],
   );
-  assert.equal(refOf(catalog.put(store.update(old, { display_name: 'Old' }))).language, 'french');
+  catalog.put(store.update(old, { display_name: 'Old' }));
+  assert.equal(catalog.findById(old.id)?.language, 'french');
 });
 
 test('a collection that names none gets that of the instance, through an ingest too', async () => {
