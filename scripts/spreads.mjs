@@ -1,7 +1,7 @@
-// Holds spreads in object literals to the type that is expected of the object: `npm run check -- spreads`. The TypeScript
-// compiler refuses a property that the type lacks where it is written out, but not where a spread adds it: in
-// `put({ text, ...(copy && { copy }) })` the property `copy` goes nowhere once `put` calls it `shadow`. A spread of a
-// variable or of a property is not held to this: it copies an object that may well have more.
+// Checks that spreads in object literals add no property that the expected type lacks: `npm run check -- spreads`. The
+// TypeScript compiler rejects such a property where it is written out, but not where a spread adds it: in
+// `put({ text, ...(copy && { copy }) })` the property `copy` has no effect once `put` calls it `shadow`. A spread of a
+// variable or of a property is exempt: it copies an object that may have more properties.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,7 @@ function fail({ messageText }) {
   throw new Error(ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
 
-/** The spreads of a file that are held to a type, and of them those that break it, as messages. */
+/** How many spreads of a file are checked, and messages about those that add too much. */
 function readSpreads(source, checker) {
   const seen = { held: 0, broken: [] };
   const visit = (node) => {

@@ -71,14 +71,14 @@ interface CannonOptions {
   url: string;
   connections: number;
   duration: number;
-  /** In seconds. */
+  /** Seconds to wait for an answer. */
   timeout: number;
   requests: CannonRequest[];
   setupClient: (connection: { setRequests(requests: CannonRequest[]): void }) => void;
 }
 
 interface CannonResult {
-  /** In seconds. */
+  /** Duration in seconds. */
   duration: number;
   errors: number;
   non2xx: number;

@@ -17,7 +17,7 @@ export interface LoadReport {
 }
 
 export interface WorkloadReport {
-  /** In words of the command line, such as 'search-vectors'. */
+  /** The name that the command line uses, such as 'search-vectors'. */
   name: string;
   title: string;
   /** A description of the workload in a sentence or two. */

@@ -27,7 +27,7 @@ export const tenantOf = (name: string | undefined): string =>
 interface TargetOptions {
   url?: string;
   apiKey?: string;
-  /** For the suite's own server. */
+  /** Data folder of the suite's own server. */
   folder: string;
   settings?: Settings;
 }

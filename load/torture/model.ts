@@ -259,7 +259,7 @@ export interface Found extends FoundJobs {
 interface Judgement {
   complaints: string[];
   happened: boolean;
-  /** Whether it remains unknown if the change has happened. */
+  /** Whether what was found does not tell if the change has happened. */
   isOpen: boolean;
 }
 

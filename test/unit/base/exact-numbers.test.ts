@@ -1,5 +1,5 @@
-// Finds the numbers of a JSON text that a reader would not print as they were written, and quotes long ones: named cases,
-// and a comparison with integers of any length.
+// Finds the numbers of a JSON text that a reader would not print as they were written, and quotes long ones: named
+// cases, and a comparison with integers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changedNumber, withLongNumbersQuoted } from '../../../src/base/json.js';

@@ -1,5 +1,6 @@
-// Read transactions are kept from one snapshot to the next: each snapshot shows the newest commit, none that has ended
-// keeps pages from being used again, and there are places for many readers, also in environments of older versions.
+// Read transactions are kept open from one snapshot to the next: each snapshot shows the newest commit, one that has
+// ended does not keep pages from being reused, and there are reader slots for many, also in environments of older
+// versions.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,7 @@ import { holdStore } from '../../kit/held-store.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const KEY = Buffer.from('n');
-/** As many as the library gives where it is not told. */
+/** The number of reader slots that LMDB allocates by default. */
 const OLD_READERS = 126;
 
 type Env = Environment<'t'>;
@@ -47,7 +48,7 @@ test('each snapshot shows what had been committed when it was taken, also beside
   owner.close();
 });
 
-/** Bytes that the file grows by while one large value is replaced again and again. */
+/** By how many bytes the file grows while one large value is replaced repeatedly. */
 function growthBytes(owner: Env, directory: string): number {
   const file = join(directory, 'data.mdb');
   const replace = (round: number): void => owner.write(({ t }) => t.put(KEY, Buffer.alloc(100_000, round)));
@@ -69,7 +70,7 @@ test('a snapshot that has ended keeps no pages', () => {
   owner.close();
 });
 
-/** An environment as versions before this one made them. */
+/** An environment as older versions made it. */
 function oldEnvironment(): string {
   const directory = join(tempDirectory(), 'old');
   mkdirSync(directory);
@@ -104,7 +105,7 @@ test('who finds an environment open reads with the places that are there', async
   await release();
 });
 
-/** How many readers of this process have a place in the lock file. */
+/** How many reader slots of the lock file this process takes. */
 function placesTaken(directory: string): number {
   const bytes = readFileSync(join(directory, 'lock.mdb'));
   let taken = 0;
