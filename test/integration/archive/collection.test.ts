@@ -61,7 +61,7 @@ test('an archive is a zip with a manifest that vouches for each entry', async ()
   }
 });
 
-test('restored as a new collection it holds what the first one holds, versions, times, vectors and searches too', async () => {
+test('a collection restored as a new one equals the first one, with versions, times, vectors and searches', async () => {
   const restored = await upload(server, 'POST', '/v1/collections/acme/copy/archive', archive);
   assert.deepEqual(
     [restored.status, restored.json.ok, restored.json.tenant, restored.json.collection],
@@ -86,13 +86,13 @@ test('restored as a new collection it holds what the first one holds, versions, 
   assert.equal((await call('GET', '/v1/collections/acme/copy/documents/D1')).json.version, 3);
 });
 
-test('on another server, with another number of shards, it is the same, and its searches keep their ids', async () => {
+test('restored on a server with another number of shards, the collection is the same, and its searches keep their ids', async () => {
   const restored = await upload(other, 'POST', '/v1/collections/acme/docs/archive', archive);
   assert.equal(restored.status, 200, restored.text);
   assert.deepEqual(await contentsOf(other, 'acme', 'docs'), original);
 });
 
-test('an archive replaces a collection whole, and the log stays', async () => {
+test('an archive replaces a collection completely, and the query log stays', async () => {
   const path = '/v1/collections/acme/target';
   await call('POST', `${path}/documents`, { docid: 'OLD', text: 'What was there before.' });
   const { query_id: own } = (await call('POST', `${path}/search`, { q: 'before' })).json;
@@ -108,7 +108,7 @@ test('an archive replaces a collection whole, and the log stays', async () => {
   assert.equal((await call('GET', `${path}/queries`)).json.queries.length, 3);
 });
 
-test('create refuses a collection that is there, replace one that is not', async () => {
+test('creating rejects a name that exists, and replacing one that does not', async () => {
   const exists = await upload(server, 'POST', `${SOURCE}/archive`, archive);
   assert.deepEqual([exists.status, exists.json.code], [409, 'collection_exists']);
   const missing = await upload(server, 'PUT', '/v1/collections/acme/missing/archive', archive);
@@ -149,7 +149,7 @@ test('a second archive right after the first is another archive', async () => {
     assert.deepEqual([each, (await manifestOf(bytes)).counts.documents], [200, 20]);
 });
 
-test('an empty archive is told as that: no body, no byte in a chunk, a file of no bytes', async () => {
+test('an empty archive is reported as empty: no body, no byte in a chunk, a file of no bytes', async () => {
   const target = '/v1/collections/acme/none/archive';
   const type = { 'content-type': 'multipart/form-data; boundary=b' };
   const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n\r\n--b--\r\n`;

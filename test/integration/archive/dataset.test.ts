@@ -36,7 +36,7 @@ const COLLECTIONS = [
 ] as const;
 const before = await Promise.all(COLLECTIONS.map(([tenant, name]) => contentsOf(admin, tenant, name)));
 
-test('it has every collection, and says that nothing is missing', async () => {
+test('an archive of everything has every collection, and says that nothing is missing', async () => {
   assert.deepEqual(
     [status, headers.get('content-type'), headers.get('x-service-skipped-collections')],
     [200, 'application/zip', null],
@@ -52,14 +52,14 @@ test('it has every collection, and says that nothing is missing', async () => {
   );
 });
 
-test('only the admin may have it, or put it back: a key is checked before the body is read', async () => {
+test('only the admin may download or restore everything, and the key is checked before the body is read', async () => {
   const key = { authorization: `Bearer ${acme.key}` };
   assert.equal((await download(server, '/v1/admin/archive', key)).status, 403);
   assert.equal((await upload(server, 'PUT', '/v1/admin/archive', archive, key)).status, 403);
   assert.equal((await upload(server, 'PUT', '/v1/admin/archive', archive)).status, 401);
 });
 
-test('restored on another server it is that dataset, keys and searches too', async () => {
+test('a restore on another server gives the same dataset, including keys and searches', async () => {
   const other = await startTestServer({ ...STATIC, SHEAF_STORAGE__PARTITIONS: '2' });
   const otherAdmin = asAdmin(other);
   await otherAdmin.call('POST', '/v1/collections/initech/gone/documents', { text: 'What was there before.' });
@@ -96,7 +96,7 @@ test('restored on another server it is that dataset, keys and searches too', asy
   assert.deepEqual([other.faults, again.faults], [[], []]);
 });
 
-test('restored where it came from it undoes what was written since', async () => {
+test('a restore on the same server undoes what was written since', async () => {
   await admin.call('POST', '/v1/collections/acme/docs/documents', { docid: 'LATER', text: 'written later' });
   await admin.call('DELETE', '/v1/collections/globex/docs');
   const { status: restored, text } = await upload(server, 'PUT', '/v1/admin/archive', archive, ADMIN);

@@ -38,7 +38,7 @@ function renamed(archive: Uint8Array, from: string, to: string): Uint8Array {
   return new Uint8Array(Buffer.from(Buffer.from(archive).toString('latin1').replaceAll(from, to), 'latin1'));
 }
 
-test('what is put together again by another library is taken', async () => {
+test('an archive that another library has packed again is accepted', async () => {
   const { status, text: answer } = await upload(
     server,
     'POST',

@@ -24,7 +24,7 @@ async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<s
   return new Map(json.documents.map(({ docid, version }: { docid: string; version: number }) => [docid, version]));
 }
 
-test('of writes that follow each other an archive has all up to one, and none behind it', async () => {
+test('an archive has all of a sequence of writes up to one of them, and none after it', async () => {
   let isOver = false as boolean;
   let [written, acknowledged] = [0, 0];
   // Each document is written after the previous one was acknowledged, so the writes are ordered although they go to

@@ -73,7 +73,7 @@ test('a collection is restored under another name, from another tenant by the ad
   assert.equal((await upload(server, 'PUT', path, everything, ROOT)).status, 200);
 });
 
-test('what is not in it, and what is no name, is said so', async () => {
+test('a missing collection and an invalid name each have an error', async () => {
   const path = '/v1/collections/acme/new/archive';
   for (const query of ['', '?from=nobody', '?from=initech/docs']) {
     const { status, json } = await upload(server, 'POST', path + query, everything, OWN);
@@ -117,7 +117,7 @@ test('damage elsewhere in the archive does not matter, damage of the collection 
   assert.equal((await asRoot.call('GET', '/v1/collections/acme/saved-notes/detail')).status, 404);
 });
 
-test('by the command line, with a remedy where it is not there', async () => {
+test('the command line restores one collection, and names a remedy where the archive does not have it', async () => {
   const sheaf = (...args: string[]) => runInProcess([...args, '--url', server.url, '--key', 'root']);
   const dry = await sheaf('restore', file, '-t', 'acme', '-c', 'docs', '--replace', '--dry-run');
   assert.match(dry.stdout, /^acme\/docs can be restored from .*: 5 documents, 5 chunks, 1 logged search/, dry.stderr);
@@ -133,7 +133,7 @@ test('by the command line, with a remedy where it is not there', async () => {
   assert.deepEqual([whole.code, /--collection/.test(whole.stderr)], [2, true]);
 });
 
-test('by the multipart form of any client, within the limit of a tenant', async () => {
+test('a multipart form restores one collection, within the limits of a tenant', async () => {
   const small = await startTestServer({ ...auth, SHEAF_LIMITS__MAX_ARCHIVE_BYTES: '2048' });
   const refused = await small.call('POST', '/v1/collections/acme/docs/archive', fileForm('all.zip', everything), OWN);
   assert.deepEqual([refused.status, refused.json.code], [413, 'archive_too_large']);

@@ -67,7 +67,7 @@ test('settings that no collection can have are refused', async () => {
     await assertRefused(await withManifest(good, ({ collection }) => (collection[field] = value)), 'settings_invalid');
 });
 
-test('of a manifest nothing is taken that is not a setting: not the log of another collection, nor its id', async () => {
+test('a restore takes only settings from a manifest: not the query log of another collection, nor its id', async () => {
   const victim = server.parts.catalog.find('acme' as never, 'docs' as never);
   const archive = await withManifest(good, (manifest) => {
     Object.assign(manifest.collection, { log_id: victim?.id, id: victim?.id, generation: 7, service_version: 'x' });

@@ -133,7 +133,7 @@ test('the command prints the example of the page, and the page states the tolera
   assert.ok(total.memory_bytes > 2e9 && total.cores === 2);
 });
 
-test('what is no plan is refused', async () => {
+test('an invalid plan is rejected', async () => {
   for (const args of [
     [],
     ['--chunks', '0'],

@@ -15,7 +15,7 @@ const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__A
 const env = { SHEAF_URL: server.url, SHEAF_API_KEY: 'root' };
 const sheaf = (...args: string[]): Promise<Ran> => runInProcess(args, { env });
 
-test('a gate with nothing to hold against it does not pass', async () => {
+test('a quality gate that has nothing to check does not pass', async () => {
   await sheaf('collections', 'create', 'silent');
   const { code, stdout } = await sheaf('replay', '-c', 'silent', '--min-overlap', '0.9');
   assert.deepEqual([code, stdout], [1, 'There are no logged searches to run again.\n']);

@@ -72,7 +72,7 @@ test('documents: ingested as text, vector and file, found, read, deleted', async
   assert.equal((await client.deleteDocument('acme', 'docs', 'a/b: ä')).chunks_deleted, 1);
 });
 
-test('health', async () => {
+test('health: liveness and readiness are read', async () => {
   assert.equal((await client.health()).status, 'ready');
   assert.equal((await client.live()).status, 'live');
   assert.equal((await client.ready()).checks.shards, 'ok');

@@ -114,7 +114,7 @@ test('vectors of one’s own: zero, too large for float32 and of another length 
   );
 });
 
-test('what is no batch is refused whole, and nothing of it is done', async () => {
+test('an invalid batch is rejected as a whole, and none of it is stored', async () => {
   const refused = async (body: string): Promise<(string | number)[]> => {
     const { status, json } = await call('POST', `${base}/refused/documents:batch`, body);
     return [status, json.code];

@@ -232,7 +232,7 @@ test('listing is by docid, and of documents only', async () => {
   assert.equal(json.count, 6);
 });
 
-test('what is not there', async () => {
+test('of a missing document, chunk or collection reads are 404, and listings and deletions find nothing', async () => {
   await refused(call('GET', `${documents}/NOPE`), 404, 'document_not_found');
   await refused(call('GET', `${base}/chunks/NOPE::chunk_0`), 404, 'chunk_not_found');
   await refused(call('GET', `${base}/chunks/nonsense`), 404, 'chunk_not_found');

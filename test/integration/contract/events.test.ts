@@ -118,7 +118,7 @@ test('a reader that goes leaves nothing behind, and the last one hears that the 
   );
 });
 
-test('the ring forgets the oldest, and a reader that falls behind is let go', async () => {
+test('the ring of events drops the oldest, and a reader that falls behind is disconnected', async () => {
   const hub = new EventHub(1);
   const id = 1 as CollectionId;
   const [slow, first] = [hub.read(id, undefined), hub.read(id, undefined)];

@@ -131,7 +131,7 @@ test('chunking none: a page, a row and a whole text are one chunk each', async (
   assert.deepEqual([status, json.code], [400, 'chunk_too_large']);
 });
 
-test('a file goes into no vectors-only collection', async () => {
+test('a vectors-only collection rejects files', async () => {
   await call('POST', '/v1/collections/acme/vectors', { embedder_type: 'identity', embedder_config: { dim: 3 } });
   const { status, json } = await call(
     'POST',

@@ -49,7 +49,7 @@ async function documentsLater(server: TestServer): Promise<string[]> {
   return json.documents.map(({ docid }: { docid: string }) => docid);
 }
 
-test('one large document: it is not there, what it was to replace is', async () => {
+test('a large document is not stored, and the one that it was to replace stays', async () => {
   const server = await startTestServer();
   const metrics = async (): Promise<Record<string, any>> => (await server.call('GET', '/health/metrics')).json;
   await server.call('POST', `${docs}/documents`, { docid: 'LARGE', text: 'before' });

@@ -132,7 +132,7 @@ test('collections by name, in pages too, while some come and go', async () => {
   assert.equal(new Set(after.collections.map(({ name }: Record_) => name)).size, after.count);
 });
 
-test('what is missing is empty', async () => {
+test('listings of a missing collection or document are empty', async () => {
   for (const path of [
     `${base}/none/documents`,
     `${base}/none/documents/D/chunks`,

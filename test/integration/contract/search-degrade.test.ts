@@ -113,7 +113,7 @@ test('mode vector is refused, and so are the others where search.degrade does no
   assert.equal((await search(server, { mode: 'boost' })).status, 200);
 });
 
-test('the log tells it; a replay does what can be done by then', async (t) => {
+test('the query log says that a search was degraded; a replay is degraded only if it has to be', async (t) => {
   const { server, goDown, comeBack } = await setUp(t);
   const { call } = server;
   goDown();

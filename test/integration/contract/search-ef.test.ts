@@ -50,7 +50,7 @@ test('exact finds the nearest always, a narrow graph search not always, a wide o
   assert.equal(await found({ exact: true, ef: null }), QUERIES);
 });
 
-test('both hold under a filter', async () => {
+test('ef and exact work under a filter', async () => {
   const docids = nearest.map((i) => `V${i}`);
   const filters = { docid: { $in: docids } };
   for (const ef of [{ ef: 50 }, { exact: true }]) {
@@ -59,7 +59,7 @@ test('both hold under a filter', async () => {
   }
 });
 
-test('the log keeps them, and a replay searches with them', async () => {
+test('the query log has ef and exact, and a replay uses them', async () => {
   const { json } = await search({ v: queries[0], exact: true });
   const { json: entry } = await call('GET', `${PATH}/queries/${json.query_id}`);
   assert.deepEqual([entry.query.exact, entry.query.ef], [true, undefined]);
@@ -84,7 +84,7 @@ for (const [name, body, message] of refused) {
   });
 }
 
-test('the query-string form has neither', async () => {
+test('the query-string form has neither ef nor exact', async () => {
   await call('POST', '/v1/collections/acme/texts/documents', { docid: 'A', text: 'whale' });
   const { status, json } = await call('GET', '/v1/collections/acme/texts/search?q=whale&ef=0&exact=1');
   const names = json.detail.map(({ loc }: { loc: string[] }) => loc[1]);

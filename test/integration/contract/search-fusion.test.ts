@@ -113,7 +113,7 @@ test('the query-string form knows no fusion', async () => {
   assert.deepEqual([status, json.detail.length], [422, 4]);
 });
 
-test('the log has it, and a replay repeats it', async () => {
+test('the query log has the fusion, and a replay uses it', async () => {
   const first = await search({ fusion: { method: 'score' }, explain: true });
   const { json } = await server.call('GET', `${PATH}/queries/${first.json.query_id}`);
   assert.deepEqual(
@@ -124,7 +124,7 @@ test('the log has it, and a replay repeats it', async () => {
   assert.deepEqual(replayed.json.matches, first.json.matches);
 });
 
-test('the default of the instance', async () => {
+test("the server's default fusion applies where a search names none", async () => {
   const other = await start({ SHEAF_SEARCH__FUSION__METHOD: 'score', SHEAF_SEARCH__FUSION__LEXICAL_WEIGHT: '0.5' });
   assert.match(reasons(await search({}, other))[0] ?? '', /^hybrid: 0\.6 \* cosine .* \+ 0\.5 \* lexical/);
   assert.match(reasons(await search({ fusion: { method: 'score' } }, other))[0] ?? '', /\+ 0\.5 \* lexical/);

@@ -56,7 +56,7 @@ const REFUSED: Record<string, [string[], string]> = {
 };
 
 for (const [name, [headers, body]] of Object.entries(REFUSED))
-  test(`refused, and nothing behind it is executed: ${name}`, async () => {
+  test(`rejected, and no hidden request is executed: ${name}`, async () => {
     const received = await answersTo(post(headers, body) + HIDDEN);
     const [head = '', text = ''] = received.split('\r\n\r\n');
     assert.match(head, /^HTTP\/1\.1 4(22 Unprocessable Entity|00 Bad Request)\r\n/);
@@ -106,7 +106,7 @@ const DROPPED: Record<string, [string[], string]> = {
 };
 
 for (const [name, [headers, body]] of Object.entries(DROPPED))
-  test(`nothing behind it is executed: ${name}`, async () => {
+  test(`no hidden request is executed: ${name}`, async () => {
     await answersTo(post(headers, body) + HIDDEN);
     await survives();
   });

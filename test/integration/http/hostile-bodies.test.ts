@@ -46,7 +46,7 @@ test('unknown fields within the bounds are told up to a number, by names that ar
   assert.equal(long.json.detail[0].loc[1].length, 100);
 });
 
-test('names that objects are made of are fields like others', async () => {
+test("names of JavaScript's own properties are fields like others", async () => {
   for (const body of ['{"q":"a","__proto__":{"k":1}}', '{"q":"a","constructor":1}', '{"q":"a","toString":1}'])
     await refused(`${docs}/search`, body, 422, 'validation_error');
   const filtered = await server.call('POST', `${docs}/search`, '{"q":"a","filters":{"__proto__":"a"}}');

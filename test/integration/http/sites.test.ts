@@ -119,7 +119,7 @@ test('a proxy that passes its name on, and pages of an allowed origin, are serve
     assert.deepEqual(await ask(proxied, 'GET', `${docs}/search?q=a`, headers), FORBIDDEN, JSON.stringify(headers));
 });
 
-test('where there are keys they decide', async () => {
+test('on a server with keys, the keys decide', async () => {
   const headers = { Host: 'search.example.com', Origin: 'https://evil.example', 'X-API-Key': 'admin-key-of-the-test' };
   assert.deepEqual(await ask(keyed, 'GET', `${docs}/search?q=a`, headers), [200, undefined]);
   assert.deepEqual(await ask(keyed, 'GET', `${docs}/search?q=a`, { Host: 'search.example.com' }), [

@@ -101,7 +101,7 @@ test('with nothing to embed the embedder is not asked, and truncated chunks are 
   ]);
 });
 
-test('what the run itself tells of the length is not asked again', async () => {
+test('truncation that the run itself reports is not determined again', async () => {
   const reporting: Embedder = {
     dim: 2,
     isTruncated: (text) => assert.equal(text, 'given') === undefined,
@@ -140,7 +140,7 @@ test('a mark changes the bytes of its document and nothing else of any', async (
   assert.equal(documents.byteLength, ends.at(-1));
 });
 
-test('a text that fails is the failure of its document, told once', async () => {
+test('a text that fails makes its document fail, reported once', async () => {
   const { vectors, failures } = await embedDocuments(
     runner(),
     request([['a'], ['b', 'bad 1', 'bad 2'], ['c'], ['bad 3']]),
@@ -158,7 +158,7 @@ test('an embedder that can embed nothing rejects it all', async () => {
   await assert.rejects(embedDocuments(broken, request([['a']])), { code: 'embedder_unavailable' });
 });
 
-test('the embedder sees that nobody waits any more', async () => {
+test('the embedder sees that its request was cancelled', async () => {
   const asked = request([['a', 'b']]);
   const seen: boolean[] = [];
   const whole: Embedder = runner();

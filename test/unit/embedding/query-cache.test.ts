@@ -55,14 +55,14 @@ test('a random run of texts hits, misses and evicts as a list in order of use do
   assert.ok(expected.hits > 500 && expected.evictions > 500);
 });
 
-test('the same text of another owner or in another space is another one', async () => {
+test('the same text of another tenant or vector space is another entry', async () => {
   const cache = new QueryCache(AMPLE);
   const others = [asked('x'), asked('x', 'other'), asked('x', 'acme', 'onnx:m:dim=8'), asked('X'), asked('x ')];
   for (const [i, query] of others.entries()) assert.equal((await cache.vectorOf(query, async () => vectorOf(i)))[0], i);
   assert.deepEqual(cache.counts, { hits: 0, misses: 5, evictions: 0 });
 });
 
-test('who asks for a text that is being embedded gets that vector', async () => {
+test('a request for a text that is being embedded shares the call', async () => {
   const cache = new QueryCache(AMPLE);
   const { embed, calls } = held();
   const vectors = [1, 2, 3].map(() => cache.vectorOf(asked('x'), embed));
@@ -72,7 +72,7 @@ test('who asks for a text that is being embedded gets that vector', async () => 
   assert.deepEqual([calls.length, cache.counts], [1, { hits: 2, misses: 2, evictions: 0 }]);
 });
 
-test('one who leaves takes the vector from nobody; when all have left, the embedding is told', async () => {
+test('cancelling one request leaves the call to the others; when all are cancelled, so is the call', async () => {
   const cache = new QueryCache(AMPLE);
   const { embed, calls } = held();
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
@@ -91,7 +91,7 @@ test('one who leaves takes the vector from nobody; when all have left, the embed
   assert.deepEqual([calls.length, cache.entries], [2, 1]);
 });
 
-test('one whose signal was aborted before it asked holds nothing up', async () => {
+test('a request that was cancelled beforehand delays nothing', async () => {
   const cache = new QueryCache(AMPLE);
   const { embed, calls } = held();
   const gone = cache.vectorOf(asked('x'), embed, AbortSignal.abort());
@@ -100,7 +100,7 @@ test('one whose signal was aborted before it asked holds nothing up', async () =
   await assert.rejects(gone, /left the line/);
 });
 
-test('a failure is that of all who wait, and is not kept; one that is thrown at once neither', async () => {
+test('a failure reaches all requests that share the call, and is not cached, also one that is thrown at once', async () => {
   const cache = new QueryCache(AMPLE);
   const { embed, calls } = held();
   const vectors = [1, 2].map(() => cache.vectorOf(asked('x'), embed));

@@ -26,6 +26,6 @@ const CASES: [string, string | undefined][] = [
   [',,;q=1,', undefined],
 ];
 
-test('the coding with the highest weight, of those that we have', () => {
+test('a client gets the supported coding with the highest weight', () => {
   for (const [header, coding] of CASES) assert.equal(codingFor(header), coding, header);
 });

@@ -73,7 +73,7 @@ test('an error has the fields of the envelope', () => {
   assert.equal(Object.keys(json)[0], 'ok');
 });
 
-test('error_type goes by the status and is absent for our own faults', () => {
+test('error_type depends on the status, and is absent for internal errors', () => {
   assert.equal(error(new AppError('overloaded')).json.error_type, 'unavailable');
   assert.equal(error(new AppError('invalid_json')).json.error_type, 'invalid');
   assert.equal('error_type' in error(new AppError('internal_error')).json, false);

@@ -116,7 +116,7 @@ test('a failure before the first piece is an ordinary error', async (t) => {
   assert.deepEqual(probe.faults.map(String), ['Error: secret']);
 });
 
-test('a failure after the first piece is told to us and cuts the connection', async (t) => {
+test('a failure after the first piece is logged and closes the connection', async (t) => {
   for (const error of [new Error('secret'), new AppError('shard_unavailable')]) {
     const probe = await startProbe(t, [streaming('/broken', () => source(100, () => error).pieces())]);
     const client = await probe.client();

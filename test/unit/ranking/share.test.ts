@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { hitsIn } from '../../../src/ranking/top-k.js';
 
-test('a part has at most what there is, and all of it where it is the whole', () => {
+test('a part is expected to have at most k hits, and all of them where it is the whole', () => {
   for (const k of [1, 2, 10, 100]) {
     assert.equal(hitsIn(k, 1), k);
     assert.equal(hitsIn(k, 0), 0);
@@ -20,7 +20,7 @@ test('a part has at most what there is, and all of it where it is the whole', ()
   }
 });
 
-test('of rows that are spread by chance few searches find more in a part', () => {
+test('where rows are spread at random, few searches have more hits in a part than expected', () => {
   const prng = createPrng(5);
   for (const [k, share] of [
     [10, 0.5],

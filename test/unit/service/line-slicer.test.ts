@@ -78,7 +78,7 @@ test('a line without an end is not held beyond the limit, and does not fill the 
   assert.deepEqual(taken(slicer), ['too long', 'next']);
 });
 
-test('it is full when a slice waits, and not before', () => {
+test('the slicer is full when a slice waits, and not before', () => {
   const slicer = new LineSlicer(1024 * 1024);
   slicer.add(Buffer.alloc(300 * 1024, 0x61));
   assert.equal(slicer.isFull, false);

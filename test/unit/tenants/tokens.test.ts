@@ -196,7 +196,7 @@ test('keys that are no good end the start', () => {
   for (const [source, message] of wrong) assert.throws(() => openKeys(source), { name: 'ConfigError', message });
 });
 
-test('keys of ours do not look like tokens', async () => {
+test("the server's own keys do not look like tokens", async () => {
   assert.ok(looksLikeToken(await sign({})));
   for (const key of ['', 'sheaf_abc-_', 'a.b', 'a.b.c.d', 'a b.c.d']) assert.equal(looksLikeToken(key), false, key);
 });

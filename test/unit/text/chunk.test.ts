@@ -59,7 +59,7 @@ test('strategy none is one chunk, or none for white space', () => {
   assert.deepEqual(chunkText(' \n', { strategy: 'none' }), []);
 });
 
-test('fixed without its bounds is our own fault', () => {
+test('the strategy fixed without its bounds is an internal error', () => {
   assert.throws(() => chunkText('text', { strategy: 'fixed' }), { name: 'AssertionFailed' });
   assert.throws(() => chunkText('text', fixed(16, 16)), { name: 'AssertionFailed' });
 });

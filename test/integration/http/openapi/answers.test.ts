@@ -32,7 +32,7 @@ async function judged(
   return answer;
 }
 
-test('successes', async () => {
+test('successful answers fit the document', async () => {
   await judged('health', 200, 'GET', '/health', undefined, {});
   await judged('liveness', 200, 'GET', '/health/live', undefined, {});
   await judged('readiness', 200, 'GET', '/health/ready', undefined, {});
@@ -79,7 +79,7 @@ test('successes', async () => {
   await judged('docsPage', 200, 'GET', '/docs/guide/quickstart', undefined, {});
 });
 
-test('errors for the client', async () => {
+test('client errors fit the document', async () => {
   await judged('listDocuments', 401, 'GET', `${DOCS}/documents`, undefined, {});
   await judged('listDocuments', 403, 'GET', '/v1/collections/globex/docs/documents');
   await judged('listTenants', 403, 'GET', '/v1/admin/tenants');

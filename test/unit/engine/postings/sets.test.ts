@@ -61,7 +61,7 @@ test('the edges of a range: the term itself, terms that begin with it, and terms
   }
 });
 
-test('a term that nearly every chunk has, whole and with chunks removed', () => {
+test('a term that nearly every chunk has, before and after chunks are removed', () => {
   const index = createKernel().createTextIndex();
   const chunks = new Map(
     Array.from({ length: 1500 }, (_, i): [number, string[]] => [37 + i, i % 7 === 3 ? ['rare'] : ['dense', 'rare']]),
