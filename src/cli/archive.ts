@@ -92,7 +92,7 @@ function addImport({ program, env, output, ended }: CommandLine): void {
   withTarget(program.command('import'))
     .description('import a collection from another database: ids, texts, vectors and metadata')
     .argument('<source>', 'a collection archive of PaveDB 0.9.7, or the address of a server of Chroma or Qdrant')
-    .addOption(new Option('--from <database>', 'what the source is').choices(DATABASES).default('pavedb'))
+    .addOption(new Option('--from <database>', 'kind of the source').choices(DATABASES).default('pavedb'))
     .option('--from-collection <name>', 'the collection of Chroma or Qdrant; default: the name of --collection')
     .option('--from-key <key>', 'API key of the source; default: CHROMA_API_KEY or QDRANT_API_KEY')
     .option('--from-database <tenant/database>', "tenant and database of Chroma; default: Chroma's defaults")
@@ -151,7 +151,9 @@ function checkImport(flags: ImportOptions): void {
       'Use --embedder to keep the vectors, or --embed to embed the texts with the embedder of the collection.',
     );
   if (resume && !embed)
-    throw new UsageError('--resume goes with --embed. Without it nothing is stored until all is: repeat the command.');
+    throw new UsageError(
+      '--resume goes with --embed. Without --embed, an import is stored at its end, as a whole: run it again without --resume.',
+    );
   if (embed && replace) throw new UsageError('--embed adds to the collection. To replace it, delete it first.');
 }
 

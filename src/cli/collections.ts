@@ -33,7 +33,7 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
     );
   withTenant(collections.command('list', { isDefault: true }))
     .description('list names and embedders of the collections of a tenant')
-    .option('--json', 'print JSON, a collection a line')
+    .option('--json', 'print one collection per line, as JSON')
     .action((flags: TenantFlags & { json?: true }) =>
       listCollections(tenantOf(flags, env), flags.json === true, output),
     );
@@ -62,12 +62,16 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
 
 function withSettings(command: Command): Command {
   return command
-    .option('--display-name <text>', 'a name for people')
+    .option('--display-name <text>', 'name to show to people')
     .option('--embedder <selector>', 'embedder: its key, a type, type:model, or a vector-space key')
     .option('--dim <n>', 'store your own vectors with this number of dimensions', integerBetween(1, DIM_MAX))
     .addOption(new Option('--mode <mode>', 'default ranking mode of searches').choices([...SEARCH_MODES]))
     .addOption(new Option('--language <language>', 'language for stemming and stop words').choices([...LANGUAGES]))
-    .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
+    .addOption(
+      new Option('--precision <precision>', 'precision of the vectors in memory; int8 takes less of it').choices([
+        ...PRECISIONS,
+      ]),
+    )
     .option('--chunk-size <n>', 'characters per chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
     .option('--chunk-overlap <n>', 'characters shared with the previous chunk', integerBetween(0, CHUNK_SIZE_MAX))
     .option('--no-chunking', 'each text is one chunk')

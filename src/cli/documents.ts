@@ -34,7 +34,7 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
   withTarget(docs.command('list', { isDefault: true }))
     .description('list documents by id, with version, number of chunks and time')
     .option('-n, --limit <n>', 'maximum number of documents; default: all', integerBetween(1, LIMIT_MAX))
-    .option('--json', 'print JSON, a document a line')
+    .option('--json', 'print one document per line, as JSON')
     .action((flags: JsonFlags & { limit?: number }) =>
       listDocuments(targetOf(flags, env), { limit: flags.limit ?? Infinity, json: flags.json === true }, output),
     );
@@ -43,7 +43,7 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
     .action((docid: string, flags: TargetFlags) => showDocument(targetOf(flags, env), docid, output));
   withTarget(docs.command('chunks').argument('<docid>'))
     .description('list the chunks of a document with their texts')
-    .option('--json', 'print JSON, a chunk a line')
+    .option('--json', 'print one chunk per line, as JSON')
     .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
   withTarget(docs.command('delete').argument('<docid...>'))
     .description('delete documents; exit code 1 if one did not exist')

@@ -46,7 +46,7 @@ interface IngestFlags extends TargetFlags {
 
 const AFTER = `
 A document id is the path below the folder that contains all given files. --resume lets the same command continue after it was stopped, and
-send only what has changed since: it skips documents that the server has stored after the file was last changed, by the clocks of both.
+send only what has changed since: it skips documents that were stored, by the server's clock, after the file was last changed.
 NDJSON has one document per line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
 
 export function addIngestCommands(cli: CommandLine): void {

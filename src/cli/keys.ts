@@ -46,7 +46,7 @@ export function addKeyCommands(cli: CommandLine): void {
   addMake(keys, cli);
   withTenant(keys.command('list', { isDefault: true }))
     .description('list the keys of a tenant, including revoked ones')
-    .option('--json', 'print JSON, a key a line')
+    .option('--json', 'print one key per line, as JSON')
     .action((flags: TenantFlags & { json?: true }) => listKeys(tenantOf(flags, env), flags.json === true, output));
   withTenant(keys.command('revoke').argument('<key_id>'))
     .description('revoke a key')
@@ -55,7 +55,7 @@ export function addKeyCommands(cli: CommandLine): void {
 
 function addMake(keys: Command, { env, output }: CommandLine): void {
   withTenant(keys.command('make'))
-    .description('create a key; it is printed only this once, alone on standard output')
+    .description('create a key and print it, alone on standard output; it cannot be shown again')
     .option('--label <text>', 'label for people and the query log')
     .addOption(new Option('--scope <scope...>', 'scopes of the key; default: all').choices([...SCOPES]))
     .option('--only <collection>', 'collection that the key can access; may be repeated; default: all', gathered)

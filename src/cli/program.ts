@@ -40,7 +40,7 @@ const FOOTER = `
 Commands talk to the server that --url or SHEAF_URL names, else to ${URL_DEFAULT}, with the key from --key or SHEAF_API_KEY.
 sheaf COMMAND --help shows options and examples; sheaf completion bash, zsh or fish prints a completion script.
 
-Exit codes: ${EXIT.done} success; ${EXIT.failed} failure, also of a part; ${EXIT.usage} invalid command line; ${EXIT.unreachable} no server answers; ${EXIT.interrupted} stopped by Ctrl-C.`;
+Exit codes: ${EXIT.done} success; ${EXIT.failed} failure, even if only a part failed; ${EXIT.usage} invalid command line; ${EXIT.unreachable} no server answers; ${EXIT.interrupted} stopped by Ctrl-C.`;
 
 /**
  * Runs one command line (`argv` as in process.argv) and resolves to the exit code. An expected error becomes one line
@@ -209,7 +209,9 @@ function addCapacity({ program, output, ended }: CommandLine): void {
     .description('estimate the memory, disk and cores that a server needs, from measured figures')
     .requiredOption('--chunks <n>', 'number of chunks in all collections together', integerBetween(1, COUNT_MAX))
     .option('--dim <n>', 'dimensions of a vector', integerBetween(1, DIM_MAX), EMBEDDER_DEFAULT.dim)
-    .addOption(new Option('--precision <name>', 'of the vectors in memory').choices(PRECISIONS).default('int16'))
+    .addOption(
+      new Option('--precision <name>', 'precision of the vectors in memory').choices(PRECISIONS).default('int16'),
+    )
     .option('--words <n>', 'words per chunk; 0 if no search uses text ranking', count, 150)
     .option('--terms <n>', 'distinct terms of all texts; default: estimated for English texts of that length', count)
     .option('--metadata-bytes <n>', 'metadata of a document, as JSON', count, 200)

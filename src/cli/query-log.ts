@@ -24,7 +24,7 @@ export function addLogCommands({ program, env, output, ended }: CommandLine): vo
     .description('show the latest searches of a collection, or one logged search')
     .argument('[query_id]', 'id of a logged search')
     .option('-n, --limit <n>', 'maximum number of searches', integerBetween(1, QUERIES_PAGE_MAX), 20)
-    .option('--json', 'print JSON, a search a line')
+    .option('--json', 'print one search per line, as JSON')
     .addHelpText(
       'after',
       examples('sheaf log -c notes -n 50', "sheaf log -c notes --json | jq -r 'select(.result_count == 0).query_text'"),
@@ -43,7 +43,7 @@ export function addLogCommands({ program, env, output, ended }: CommandLine): vo
       'exit code 1 if the mean share of hits found again is lower (0 to 1), or if nothing is logged',
       numberBetween(0, 1),
     )
-    .option('--json', 'print JSON, a search a line')
+    .option('--json', 'print one search per line, as JSON')
     .addHelpText(
       'after',
       examples(

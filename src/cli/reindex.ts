@@ -37,7 +37,7 @@ export function addReindexCommands(cli: CommandLine): void {
   addStart(reindex, cli);
   withTarget(reindex.command('list', { isDefault: true }))
     .description('list the jobs of a collection, newest first')
-    .option('--json', 'print JSON, a job a line')
+    .option('--json', 'print one job per line, as JSON')
     .action((flags: TargetFlags & { json?: true }) => listJobs(targetOf(flags, env), flags.json === true, output));
   ofJob(reindex, 'follow', 'show the progress of a job until it ends').action(
     async (jobId: string, flags: TargetFlags) => ended(await followJob(targetOf(flags, env), jobId, output)),

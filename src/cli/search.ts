@@ -46,7 +46,7 @@ export function addSearchCommands(cli: CommandLine): void {
 function addSearch({ program, env, output }: CommandLine): void {
   withTarget(program.command('search'))
     .description('search a collection')
-    .argument('<query>', 'what to look for')
+    .argument('<query>', 'the text to search for')
     .option('-k, --k <n>', 'hits to show', integerBetween(1, K_MAX), 5)
     .option('--json', 'print the whole answer as JSON')
     .addOption(modeOption())
@@ -62,7 +62,11 @@ function addSearch({ program, env, output }: CommandLine): void {
     .option('--contains <text>', 'only chunks that contain this text')
     .option('--rerank <instance>', 'rerank the hits with this configured reranker')
     .option('--common', 'also search the common collection, if the server has one')
-    .option('--ef <n>', 'candidates of the graph search: more finds more, and takes longer', integerBetween(1, EF_MAX))
+    .option(
+      '--ef <n>',
+      'number of candidates that the graph search keeps; a larger one finds more and takes longer',
+      integerBetween(1, EF_MAX),
+    )
     .option('--exact', 'compare with every vector instead of searching the graph')
     .option('--explain', 'show the parts of each score')
     .addHelpText(

@@ -211,13 +211,13 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
       <Figures metrics={metrics} />
       <div class="charts">
         <Chart
-          title="Requests a second"
+          title="Requests per second"
           unit="/s"
           times={times}
           lines={[
             { name: 'requests', values: of(({ requestsPerS }) => requestsPerS) },
             { name: 'searches', values: of(({ searchesPerS }) => searchesPerS) },
-            { name: 'chunks in', values: of(({ chunksPerS }) => chunksPerS) },
+            { name: 'chunks indexed', values: of(({ chunksPerS }) => chunksPerS) },
           ]}
         />
         <Chart

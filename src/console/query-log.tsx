@@ -105,7 +105,7 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
         places={PLACES}
       />
       {gone.length > 0 && <p class="note">No longer found: {gone.join(', ')}</p>}
-      {gone.length === 0 && <p class="faint">All hits of then are still found, in {ms(replay.latency_ms)}.</p>}
+      {gone.length === 0 && <p class="faint">All hits of that search are still found, in {ms(replay.latency_ms)}.</p>}
       <HitList
         hits={replay.matches}
         query={entry.query_text}

@@ -40,7 +40,7 @@ function JobCard({ at, job, onChanged }: Props) {
       <progress max={total || 1} value={status === 'succeeded' ? total || 1 : done} aria-label="Chunks done" />
       <p class="faint">
         {count(done)} of {count(total)} chunks
-        {rate !== undefined && ` · ${count(Math.round(rate))} a second`}
+        {rate !== undefined && ` · ${count(Math.round(rate))} per second`}
         {eta !== undefined && ` · ${span(eta)} left`} · {moment(createdAt)}
       </p>
       {error && <p class="note bad">{error}</p>}
@@ -121,7 +121,7 @@ function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => 
   return (
     <form class="tools start" onSubmit={start}>
       <Choice label="Embedder" value={form.embedder} choices={choices} onChoice={(embedder) => change({ embedder })} />
-      <Field label="Keep the old space (seconds)">
+      <Field label="Keep the previous vector space (seconds)">
         <input
           type="number"
           min={0}
@@ -130,7 +130,7 @@ function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => 
           onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })}
         />
       </Field>
-      <Tick label="Gate" isOn={form.hasGate} onTurn={(hasGate) => change({ hasGate })} />
+      <Tick label="Switch only if the hits overlap" isOn={form.hasGate} onTurn={(hasGate) => change({ hasGate })} />
       {form.hasGate && <GateFields form={form} onChange={change} />}
       <button type="submit" class="main" disabled={isBusy}>
         Start
@@ -143,7 +143,7 @@ function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => 
 function GateFields({ form: { overlap, lastN }, onChange }: { form: Form; onChange: (by: Partial<Form>) => void }) {
   return (
     <>
-      <Field label="Least overlap">
+      <Field label="Minimum overlap (0 to 1)">
         <input
           type="number"
           min={0}
@@ -153,7 +153,7 @@ function GateFields({ form: { overlap, lastN }, onChange }: { form: Form; onChan
           onInput={({ currentTarget }) => onChange({ overlap: currentTarget.value })}
         />
       </Field>
-      <Field label="of the last searches">
+      <Field label="Searches to compare">
         <input
           type="number"
           min={1}
@@ -218,12 +218,12 @@ function RollBack({ at }: { at: At }) {
         class="danger"
         disabled={isBusy}
         onClick={() =>
-          confirm('Go back to the space before?') && run(async () => (await rollBack(at), setIsDone(true)))
+          confirm('Go back to the previous vector space?') && run(async () => (await rollBack(at), setIsDone(true)))
         }
       >
-        Go back to the space before
+        Go back to the previous vector space
       </button>
-      {isDone && <span>Done: searches see the space before.</span>}
+      {isDone && <span>Done: searches use the previous vector space.</span>}
       <ErrorNote error={error} />
     </section>
   );

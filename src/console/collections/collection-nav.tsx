@@ -36,14 +36,14 @@ export function CollectionNav({ tenant }: { tenant: string }) {
       {(collections?.length ?? 0) >= FIELD_FROM && (
         <input
           type="search"
-          placeholder="Narrow"
-          aria-label="Narrow the list"
+          placeholder="Find by name"
+          aria-label="Find collections by name"
           value={word}
           onInput={({ currentTarget }) => setWord(currentTarget.value)}
         />
       )}
       <ErrorNote error={error} />
-      {collections?.length === 0 && <p class="faint">None yet.</p>}
+      {collections?.length === 0 && <p class="faint">No collections yet.</p>}
       <ul>
         {shown?.map((each) => (
           <Entry key={each.name} tenant={tenant} collection={each} />

@@ -50,7 +50,7 @@ export function CreateCollection({ tenant, onClose }: { tenant: string; onClose:
         <ErrorNote error={error} />
         <footer>
           <button type="submit" class="main" disabled={isBusy || form.name.trim() === ''}>
-            Make it
+            Create
           </button>
         </footer>
       </form>
@@ -91,7 +91,7 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
 
 function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) => void }) {
   return (
-    <Field label="Dimensions" hint={`Numbers in a vector: 1 to ${DIM_MAX}.`}>
+    <Field label="Dimensions" hint={`How many numbers a vector has: 1 to ${DIM_MAX}.`}>
       <input
         type="number"
         required
@@ -107,7 +107,7 @@ function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) =>
 function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Form>) => void }) {
   return (
     <>
-      <Field label="Characters a chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: the server’s default.`}>
+      <Field label="Characters per chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: the server’s default.`}>
         <input
           type="number"
           min={CHUNK_SIZE_MIN}
@@ -116,7 +116,7 @@ function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Fo
           onInput={({ currentTarget }) => onChange({ size: currentTarget.value })}
         />
       </Field>
-      <Choice label="Searches by" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
+      <Choice label="Default search mode" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
       <Choice
         label="Language"
         value={form.language}

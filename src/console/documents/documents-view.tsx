@@ -55,7 +55,7 @@ function AddDocument({ at, dim, onClose, onAdded }: Props) {
         <ErrorNote error={error} />
         <footer>
           <button type="submit" class="main" disabled={isBusy || form.content.trim() === ''}>
-            Add it
+            Add
           </button>
         </footer>
       </form>

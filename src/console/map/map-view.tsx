@@ -199,8 +199,8 @@ export function MapView(at: At) {
         <>
           <p class="faint">
             {counted(ids.length, 'chunk')}, spread evenly over the collection. The axes show{' '}
-            {Math.round((plane.shares[0] + plane.shares[1]) * 100)} % of how they differ; chunks of one document have
-            one colour.
+            {Math.round((plane.shares[0] + plane.shares[1]) * 100)} % of the variance; chunks of one document have one
+            colour.
           </p>
           <PointMap points={plane.points} ids={ids} marked={marked} query={query} />
         </>

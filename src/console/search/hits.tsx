@@ -42,7 +42,7 @@ function Explained({ explain: { vector, lexical, boost, fusion, rerank, priority
       )}
       {rerank && <Term name={`reranked by ${rerank.instance}`}>{score(rerank.score)}</Term>}
       {priority !== undefined && <Term name="priority">{String(priority)}</Term>}
-      <Term name="score of the mode">{score(fused)}</Term>
+      <Term name="score of the ranking mode">{score(fused)}</Term>
     </dl>
   );
 }

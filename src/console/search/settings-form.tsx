@@ -151,7 +151,7 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
       <EfSetting settings={settings} onChange={onChange} />
       <Reranking settings={settings} onChange={onChange} />
       <Tick
-        label="The common collection too"
+        label="Also search the common collection"
         isOn={settings.common !== ''}
         onTurn={(isOn) => onChange({ common: isOn ? '1' : '' })}
       />
@@ -162,14 +162,14 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
 function EfSetting({ settings: { ef, exact }, onChange }: SettingsFormProps) {
   return (
     <fieldset>
-      <legend>Breadth</legend>
+      <legend>Graph search</legend>
       <Tick
-        label="Exact: compare with every vector"
+        label="Exact: compare with every vector instead"
         isOn={exact !== ''}
         onTurn={(isOn) => onChange({ exact: isOn ? '1' : '' })}
       />
       {exact === '' && (
-        <Field label="ef" hint="Empty: chosen automatically for a recall of .97.">
+        <Field label="ef" hint="Candidates it keeps. Empty: chosen automatically for a recall of 0.97.">
           <input
             type="number"
             min={1}
@@ -196,7 +196,7 @@ function Reranking({ settings: { reranker, depth }, onChange }: SettingsFormProp
         />
       </Field>
       {reranker !== '' && (
-        <Field label="Hits it reads" hint={`Empty: ${RERANK_DEPTH_DEFAULT}, and at least k.`}>
+        <Field label="Hits to rerank" hint={`Empty: ${RERANK_DEPTH_DEFAULT}, and at least k.`}>
           <input
             type="number"
             min={1}
@@ -217,12 +217,20 @@ function Fusion({ settings: { method, fusionK, vector, lexical }, onChange }: Se
       <Choice label="Method" value={method} choices={METHODS} onChoice={(value) => onChange({ method: value })} />
       {method !== '' && (
         <>
-          <Weight label="Meaning weighs" value={vector} onChange={(value) => onChange({ vector: value })} />
-          <Weight label="Words weigh" value={lexical} onChange={(value) => onChange({ lexical: value })} />
+          <Weight
+            label="Weight of the vector ranking"
+            value={vector}
+            onChange={(value) => onChange({ vector: value })}
+          />
+          <Weight
+            label="Weight of the text ranking"
+            value={lexical}
+            onChange={(value) => onChange({ lexical: value })}
+          />
         </>
       )}
       {method === 'rank' && (
-        <Field label="Added to each rank" hint={`Empty: ${FUSION_K_DEFAULT}, or the server’s default.`}>
+        <Field label="Constant k in weight / (k + rank)" hint={`Empty: ${FUSION_K_DEFAULT}, or the server’s default.`}>
           <input
             type="number"
             min={0}

@@ -29,11 +29,11 @@ export function KeyDialog() {
         <footer>
           {apiKey.value && (
             <button type="button" onClick={() => use('')}>
-              Forget it
+              Forget the key
             </button>
           )}
           <button type="submit" class="main">
-            Use it
+            Use the key
           </button>
         </footer>
       </form>
@@ -57,7 +57,7 @@ function Why() {
 
 export function Help() {
   return (
-    <Dialog title="Keys of the keyboard" onClose={() => (showsHelp.value = false)}>
+    <Dialog title="Keyboard shortcuts" onClose={() => (showsHelp.value = false)}>
       <table class="keys">
         <tbody>
           {SHORTCUTS.map(([keys, words]) => (
@@ -73,8 +73,7 @@ export function Help() {
         </tbody>
       </table>
       <p>
-        <a href="docs/index">Documentation</a> of this version; <a href="docs">API reference</a> of the interface behind
-        the console.
+        <a href="docs/index">Documentation</a> of this version; <a href="docs">API reference</a> of the server.
       </p>
     </Dialog>
   );

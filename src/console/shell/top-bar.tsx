@@ -52,8 +52,8 @@ export function TopBar() {
         type="button"
         class="plain"
         onClick={() => (showsHelp.value = true)}
-        title="Keys of the keyboard (?)"
-        aria-label="Keys of the keyboard"
+        title="Keyboard shortcuts (?)"
+        aria-label="Keyboard shortcuts"
       >
         ?
       </button>
@@ -66,7 +66,7 @@ function KeyWords() {
   const key = apiKey.value;
   const judged = judgedKey.value;
   if (!key || judged?.key !== key) return <>Key{key && ' …'}</>;
-  return judged.isGood ? <>Key ✓</> : <span class="bad">Key refused</span>;
+  return judged.isGood ? <>Key ✓</> : <span class="bad">Key rejected</span>;
 }
 
 function HealthMark() {

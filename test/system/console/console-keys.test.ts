@@ -38,7 +38,7 @@ test('a key is asked for, kept in the session alone, and sent with events too', 
   await page.click('.rows a', 'nemo');
   await page.shows('.chunk .text', 'Captain Nemo');
   await page.click('button', 'Key');
-  await page.click('button', 'Forget it');
+  await page.click('button', 'Forget the key');
   await page.until(`!document.body.innerText.includes('Captain Nemo')`);
 });
 
@@ -77,6 +77,6 @@ test('a wrong tenant and figures for the admin alone say what to do; the admin k
   await page.press('Enter');
   await page.shows('.figures', 'documents');
   await page.click('button', 'Key');
-  await page.click('button', 'Forget it');
+  await page.click('button', 'Forget the key');
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
 });

@@ -177,7 +177,7 @@ test('a key has its tick from the server alone', { skip }, async (t) => {
   });
   const page = await openConsole(t, `${guarded.url}/ui#/acme`);
   for (const [key, selector, words] of [
-    ['wrong-key', '.bar .bad', 'Key refused'],
+    ['wrong-key', '.bar .bad', 'Key rejected'],
     ['acme-key', '.bar button', 'Key ✓'],
   ] as const) {
     await page.shows('dialog[open]');

@@ -223,7 +223,7 @@ test('the keyboard: to the query, between views, through hits, help, a new colle
   await page.press('j', 'j');
   await page.until(`document.activeElement === document.querySelectorAll('.hit a')[1]`);
   await page.press('?');
-  await page.shows('dialog[open]', 'Keys of the keyboard');
+  await page.shows('dialog[open]', 'Keyboard shortcuts');
   await inspect(page, 'help');
   await page.press('Escape');
   await page.until(`document.querySelector('dialog') === null`);

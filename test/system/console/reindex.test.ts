@@ -30,8 +30,8 @@ test('a job is followed, paused, resumed and rolled back', { skip }, async (t) =
   await page.shows('.job.paused', 'of 40 chunks');
   await page.click('.job button', 'Resume');
   await page.shows('.job.succeeded', '40 of 40 chunks');
-  await page.click('button', 'Go back to the space before');
-  await page.shows('span', 'searches see the space before');
+  await page.click('button', 'Go back to the previous vector space');
+  await page.shows('span', 'searches use the previous vector space');
   assert.match((await server.call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
   assert.deepEqual(page.complaints, []);
 });
@@ -43,7 +43,7 @@ test('a gate that is not passed is told with its figures', { skip }, async (t) =
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/reindex`);
   await page.choose('.start select', 'far');
   await page.click('.start .tick');
-  await page.shows('.start .field', 'Least overlap');
+  await page.shows('.start .field', 'Minimum overlap');
   await page.fill('.start input[max="1"]', '1');
   await page.click('button[type=submit]', 'Start');
   await page.shows('.job.failed');
