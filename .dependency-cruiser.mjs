@@ -33,7 +33,7 @@ const SEES = {
   console: ['base', 'api', 'client'],
 };
 /** Files of src/api that define no routes. */
-const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|numbers)\\.ts$';
+const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers)\\.ts$';
 /** Folders of src that worker threads see. */
 const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
 /** What runs: everything that is shipped is reached from here. */

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   validation_error: entry(422, 'A path, query or body field has a wrong type or value; `detail` names each one.'),
   invalid_request: entry(400, 'The head of the request is malformed.'),
   invalid_json: entry(400, 'The body is not JSON.'),
+  invalid_msgpack: entry(400, 'The body is not MessagePack, or has extension types or other values that JSON has not.'),
   invalid_document_json: entry(400, 'The JSON of an ingest is malformed or has the wrong shape.'),
   invalid_item: entry(400, 'An item of a batch has the wrong shape.'),
   invalid_csv_options: entry(400, 'The CSV parameters contradict each other or the file.'),

@@ -1,5 +1,5 @@
-// Validation of numbers from callers: vectors become float32, and numbers that a 64-bit float would change are
-// rejected. Pure.
+// Validation of numbers from callers: vectors, as numbers or as bytes, become float32, and numbers that a 64-bit float
+// would change are rejected. Pure.
 import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
 
@@ -27,6 +27,26 @@ export function toVector(
   }
   if (isZero) throw invalidField(loc, 'Should not be a zero vector, which has no direction.', 'zero_vector');
   return vector;
+}
+
+/** A vector from the bytes of little-endian float32 numbers, which are copied. Throws 422 for a part of a number. */
+export function vectorOfBytes(bytes: Uint8Array, loc: (string | number)[]): Float32Array {
+  if (bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0)
+    throw invalidField(
+      loc,
+      `Should be little-endian float32, 4 bytes for each dimension of the collection; it has ${bytes.length} bytes.`,
+      'vector_bytes',
+    );
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}
+
+/** The same from base64 text. Throws 422 for a text that is not base64, or empty. */
+export function vectorOfBase64(text: string, loc: (string | number)[]): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  // Node skips what is not base64, so the bytes are then fewer than the text has space for.
+  if (bytes.length === 0 || bytes.length !== Buffer.byteLength(text, 'base64'))
+    throw invalidField(loc, 'Should be base64 of little-endian float32 numbers.', 'base64');
+  return vectorOfBytes(bytes, loc);
 }
 
 const SHOWN_CHARACTERS_MAX = 40;
