@@ -3,7 +3,7 @@ import typia from 'typia';
 import type { ErrorCode } from './errors.js';
 import { DOCID_BYTES_MAX } from './ids.js';
 import { BATCH_ITEMS_MAX } from './limits.js';
-import { PAGE, PLAIN_CHARACTER, VECTOR, exactlyOne } from './parameters.js';
+import { PAGE, PLAIN_CHARACTER, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { type Parameter, type Schema, json, jsonRoute, otherContent, ownRoute, routes } from './route.js';
 
 export interface DocumentSummary {
@@ -38,13 +38,14 @@ export interface IngestTiming {
   store_ms?: number;
 }
 
-/** A document to ingest, with exactly one of `text` and `vector`. `null` counts as absent. */
+/** A document to ingest, with exactly one of `text`, `vector` and `v_base64`. `null` counts as absent. */
 export interface IngestBody {
   /** Document id. Default: the server generates one. An existing document with this id is replaced. */
   docid?: string | null;
   metadata?: Record<string, unknown> | null;
   text?: string | null;
   vector?: number[] | null;
+  v_base64?: string | null;
 }
 
 export interface Ingested {
@@ -200,9 +201,10 @@ const FILE_CODES: readonly ErrorCode[] = [
 ];
 
 const ITEM_REFINEMENTS = {
-  IngestBody: exactlyOne('text', 'vector'),
+  IngestBody: exactlyOne('text', 'vector', 'v_base64'),
   'IngestBody.docid': { maxLength: DOCID_BYTES_MAX, pattern: `^${PLAIN_CHARACTER}*$` },
   'IngestBody.vector': VECTOR,
+  'IngestBody.v_base64': V_BASE64,
 };
 
 /** Query parameters for CSV and TSV files. */
@@ -246,6 +248,7 @@ export const DOCUMENT_ROUTES = routes({
     ...write,
     method: 'POST',
     path: DOCUMENTS,
+    msgpack: true,
     keeps400: true,
     summary: 'Ingest a text, a vector or a file',
     description:
@@ -260,6 +263,7 @@ export const DOCUMENT_ROUTES = routes({
           {
             text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
             vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
+            base64: { docid: 'point', v_base64: 'zczMPTMzMz/NzEy+' },
           },
           ITEM_REFINEMENTS,
         ),
@@ -325,6 +329,7 @@ export const DOCUMENT_ROUTES = routes({
     ...write,
     method: 'POST',
     path: `${OF_COLLECTION}/documents:batch`,
+    msgpack: true,
     keeps400: true,
     summary: 'Ingest many texts or vectors',
     description: `Answers 201 even if items fail. Each item has its own result, in order, with \`code\` and \`error\` if it failed. Items with the same document id are applied in order.

@@ -50,8 +50,15 @@ export const METADATA_LEVELS_MAX = 100;
 export const JSON_BODY_SHAPE = { bytesMax: 256 * 1024, namesMax: 1024, valuesMax: 4096, levelsMax: 64 } as const;
 /** The same for a search without its vector: the lists of its filters may be long. */
 export const SEARCH_BODY_SHAPE = { ...JSON_BODY_SHAPE, valuesMax: 12_288 } as const;
+/** Searches of one `search:batch`. */
+export const SEARCHES_MAX = 1000;
 /** Bytes that the vector of a search may add. */
 export const VECTOR_JSON_BYTES_MAX = 32 * DIM_MAX;
+/**
+ * The same for a search in MessagePack, whose vector may be a list of numbers. Names and values are counted alike, and
+ * the bytes are bounded by the route.
+ */
+export const SEARCH_MSGPACK_SHAPE = { ...SEARCH_BODY_SHAPE, valuesMax: SEARCH_BODY_SHAPE.valuesMax + DIM_MAX } as const;
 /** The same for a message of the Model Context Protocol, which may carry a document with its metadata. */
 export const MESSAGE_SHAPE = { bytesMax: 1024 * 1024, namesMax: 2048, valuesMax: 12_288, levelsMax: 128 } as const;
 /** UTF-8 bytes of the text of a search, and of the value of a content filter. */

@@ -47,9 +47,14 @@ export const VECTOR: Schema = {
   description: "A vector with the collection's number of dimensions: finite, and not all zero.",
 };
 
-/** Exactly one of two fields is present and not null. */
-export const exactlyOne = (a: string, b: string): Schema => ({
-  oneOf: [a, b].map((field) => ({ required: [field], properties: { [field]: { not: { type: 'null' } } } })),
+export const V_BASE64: Schema = {
+  contentEncoding: 'base64',
+  description: 'The vector as base64 of its numbers in float32, little-endian: 4 bytes for each dimension.',
+};
+
+/** Exactly one of the fields is present and not null. */
+export const exactlyOne = (...fields: string[]): Schema => ({
+  oneOf: fields.map((field) => ({ required: [field], properties: { [field]: { not: { type: 'null' } } } })),
 });
 
 export const CURSOR: Parameter = {

@@ -17,10 +17,19 @@ export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
 /**
  * How a body is read. `none`: up to 64 KiB are read and ignored. `json`, `search` and `message` (of MCP): read whole
  * and parsed by the front thread, with the limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`. `document`:
- * limit `documentBytesMax`. `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit. `archive`: a form
+ * limit `documentBytesMax`. `batch`: limit `batchBytesMax`. `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit. `archive`: a form
  * whose file goes to disk, limit `archiveBytesMax`. `any_archive`: the same without a limit.
  */
-export type BodyKind = 'none' | 'json' | 'search' | 'message' | 'document' | 'lines' | 'archive' | 'any_archive';
+export type BodyKind =
+  | 'none'
+  | 'json'
+  | 'search'
+  | 'message'
+  | 'document'
+  | 'batch'
+  | 'lines'
+  | 'archive'
+  | 'any_archive';
 
 /** The tags of the OpenAPI document. */
 export type Tag =
@@ -106,6 +115,8 @@ interface Definition {
   readonly keeps400?: boolean;
   /** Whether unknown query parameters are ignored. Default: true for access `public` and `metrics`. */
   readonly ignoresQuery?: boolean;
+  /** Whether bodies and answers may be MessagePack in place of JSON. */
+  readonly msgpack?: true;
   /** Exempts the route from the request timeout. */
   readonly isLong?: true;
   readonly tag: Tag;

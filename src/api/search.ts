@@ -1,10 +1,10 @@
 // Searches of a collection and of the shared scope: bodies and routes.
 import typia, { type tags } from 'typia';
 import { SEARCH_MODES, type SearchMode } from './choices.js';
-import type { ErrorCode } from './errors.js';
-import { SEARCH_TEXT, VECTOR, exactlyOne } from './parameters.js';
+import type { ErrorCode, ErrorType, ValidationDetail } from './errors.js';
+import { SEARCH_TEXT, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
-import { type EF_MAX, type FUSION_K_MAX, type FUSION_WEIGHT_MAX, K_DEFAULT, K_MAX } from './limits.js';
+import { type EF_MAX, type FUSION_K_MAX, type FUSION_WEIGHT_MAX, K_DEFAULT, K_MAX, SEARCHES_MAX } from './limits.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
 
@@ -76,10 +76,11 @@ export type LoggedParams = {
   [Name in keyof (SearchParams & HitOptions)]?: Kept<NonNullable<(SearchParams & HitOptions)[Name]>>;
 };
 
-/** A search with exactly one of `q` and `v`. `null` counts as absent; other fields are rejected. */
+/** A search with exactly one of `q`, `v` and `v_base64`. `null` counts as absent; other fields are rejected. */
 export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
+  v_base64?: string | null;
   k?: K | null;
   /**
    * Metadata filters, combined by AND. Maps a field to a value, to a list of accepted values, or to operators such as
@@ -95,6 +96,11 @@ export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions>
   rerank?: Rerank | null;
   /** How mode `hybrid` combines its halves. Rejected in other modes. */
   fusion?: Fusion | null;
+}
+
+/** Searches of one collection, each as in a single search, with one of `q`, `v` and `v_base64`. */
+export interface SearchBatchBody {
+  searches: SearchBody[];
 }
 
 /** A search in the query string. */
@@ -175,6 +181,28 @@ export interface SearchAnswer {
   timing?: SearchTiming;
 }
 
+/** The answer to a search of a batch, without the fields that all answers have. */
+export interface BatchSearchAnswer extends SearchAnswer {
+  ok: true;
+}
+
+/** The error of a search of a batch, as if it had been sent alone. Places in `detail` are those in its own body. */
+export interface BatchSearchError {
+  ok: false;
+  code: string;
+  error: string;
+  error_type?: ErrorType;
+  details?: Record<string, unknown>;
+  detail?: ValidationDetail[];
+}
+
+export type BatchSearchResult = BatchSearchAnswer | BatchSearchError;
+
+export interface SearchBatchAnswer {
+  /** A result for each search, in order. */
+  results: BatchSearchResult[];
+}
+
 /** Weight of each half of mode `hybrid`; a half with weight 0 is not searched. */
 export interface FusionWeights {
   vector: number;
@@ -237,6 +265,18 @@ const REQUESTS: Record<string, SearchBody> = {
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };
 
+const VECTOR_REQUESTS: Record<string, SearchBody> = {
+  vector: { v: [0.1, 0.7, -0.2], k: 10 },
+  base64: { v_base64: 'zczMPTMzMz/NzEy+', k: 10 },
+};
+
+const BATCH_REQUEST: SearchBatchBody = {
+  searches: [
+    { q: 'submarine captain', k: 3 },
+    { v: [0.1, 0.7, -0.2], k: 10 },
+  ],
+};
+
 const CODES: readonly ErrorCode[] = [
   'invalid_search_mode',
   'search_mode_disabled',
@@ -286,9 +326,10 @@ const INCLUDE_COMMON: Parameter = {
 };
 
 const REFINEMENTS = {
-  SearchBody: exactlyOne('q', 'v'),
+  SearchBody: exactlyOne('q', 'v', 'v_base64'),
   'SearchBody.q': SEARCH_TEXT,
   'SearchBody.v': VECTOR,
+  'SearchBody.v_base64': V_BASE64,
   'SearchBody.k': { default: K_DEFAULT, description: 'Maximum number of hits.' },
   'SearchBody.mode': {
     enum: [...SEARCH_MODES, null],
@@ -301,6 +342,19 @@ const REFINEMENTS = {
 
 const BODY = typia.json.schema<SearchBody>();
 const ANSWER = typia.json.schema<SearchAnswer>();
+
+const BATCH_ANSWER: SearchBatchAnswer = {
+  results: [
+    { ok: true, ...SEARCH_ANSWER },
+    {
+      ok: false,
+      code: 'dim_mismatch',
+      error: 'The vector has 3 dimensions, the collection 384.',
+      error_type: 'invalid',
+      details: { expected: 384, got: 3 },
+    },
+  ],
+};
 
 const ofCollection = {
   path: `${COLLECTION}/search`,
@@ -332,13 +386,35 @@ export const SEARCH_ROUTES = routes({
   search: ownRoute({
     ...ofCollection,
     method: 'POST',
+    msgpack: true,
     summary: 'Search a collection by text or vector',
     description: RULES,
     body: 'search',
     request: {
       required: true,
-      content: json(BODY, { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }, REFINEMENTS),
+      content: json(BODY, { ...REQUESTS, ...VECTOR_REQUESTS }, REFINEMENTS),
     },
+    codes: [...CODES, ...RERANK_CODES],
+  }),
+  searchBatch: ownRoute({
+    ...ofCollection,
+    path: `${COLLECTION}/search:batch`,
+    method: 'POST',
+    msgpack: true,
+    summary: 'Search a collection by many texts or vectors',
+    description: `Up to ${SEARCHES_MAX} searches in one request. Answers 200 even if searches fail: each has its own result, in order, with \`code\` and \`error\` if it failed.
+The result of a search is what it gives alone, without \`latency_ms\` and \`request_id\`. Each search is logged and counted, and each counts as a request for the tenant's rate limit:
+a batch is admitted if one request is, and the requests behind it wait until all its searches are paid for.`,
+    body: 'batch',
+    request: {
+      required: true,
+      content: json(
+        typia.json.schema<SearchBatchBody>(),
+        { batch: BATCH_REQUEST },
+        { ...REFINEMENTS, 'SearchBatchBody.searches': { minItems: 1, maxItems: SEARCHES_MAX } },
+      ),
+    },
+    answer: json(typia.json.schema<SearchBatchAnswer>(), { answer: BATCH_ANSWER }),
     codes: [...CODES, ...RERANK_CODES],
   }),
   searchSharedByQuery: ownRoute({
@@ -351,6 +427,7 @@ export const SEARCH_ROUTES = routes({
   searchShared: ownRoute({
     ...shared,
     method: 'POST',
+    msgpack: true,
     keeps400: true,
     summary: 'Search the shared scope by text',
     description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${TOLD}`,

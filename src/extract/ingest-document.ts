@@ -7,7 +7,8 @@ import type { IngestBody } from '../api/documents.js';
 import { AppError, invalidField } from '../api/errors.js';
 import { type DocId, baseNameOf, isWellFormed } from '../api/ids.js';
 import { DIM_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
-import { assertExactNumbers } from '../api/numbers.js';
+import { readMsgpack } from '../api/msgpack.js';
+import { assertExactNumbers, vectorOfBase64 } from '../api/numbers.js';
 import { isDeeperThan } from '../base/json.js';
 import { extract } from './extract.js';
 import type { Extracted } from './extracted.js';
@@ -22,11 +23,11 @@ export interface IngestDocument {
   text?: string;
   /** The content extracted from a file. */
   content?: Extracted;
-  vector?: number[];
+  vector?: number[] | Float32Array;
 }
 
 /** Maximum number of top-level fields: each known one, twice. */
-const FIELDS_MAX = 8;
+const FIELDS_MAX = 10;
 /** Minimum JSON size of a named value, `"":0,`, and of a value, `0,`, in the metadata. */
 const NAME_BYTES = 5;
 const VALUE_BYTES = 2;
@@ -71,7 +72,7 @@ function stringEnd(text: string, start: number): number {
 const tooManyFields = (): AppError =>
   new AppError(
     'invalid_document_json',
-    'A document has the fields `docid`, `metadata`, `text` and `vector`, and no others.',
+    'A document has the fields `docid`, `metadata`, `text`, `vector` and `v_base64`, and no others.',
   );
 
 const tooManyValues = (valuesMax: number): AppError =>
@@ -94,18 +95,42 @@ export function readJsonDocument(bytes: Uint8Array, metadataBytesMax: number): I
   return readIngestBody(parse(json), json);
 }
 
-/** Validates parsed JSON, such as an item of a batch; `json` is its text. */
+/** The same for MessagePack; malformed MessagePack is `invalid_msgpack`. */
+export function readMsgpackDocument(bytes: Uint8Array, metadataBytesMax: number): IngestDocument {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return readIngestBody(readMsgpackValue(body, metadataBytesMax), '');
+}
+
+/** The value of a document in MessagePack, with the bounds of one in JSON. Throws as `readMsgpack` does. */
+export function readMsgpackValue(bytes: Buffer, metadataBytesMax: number): unknown {
+  const shape = {
+    namesMax: Math.floor(metadataBytesMax / NAME_BYTES) + FIELDS_MAX,
+    valuesMax: DIM_MAX + Math.floor(metadataBytesMax / VALUE_BYTES),
+    levelsMax: METADATA_LEVELS_MAX + 2,
+  };
+  return readMsgpack(bytes, shape, 'vector');
+}
+
+/** Validates a parsed document, such as an item of a batch; `json` is its text, and '' for MessagePack. */
 export function readIngestBody(value: unknown, json: string): IngestDocument {
-  const body = checked(value);
-  const { docid, metadata, text, vector } = body;
-  if ((text == null) === (vector == null))
-    throw new AppError('invalid_document_json', 'Provide exactly one of `text` and `vector`.');
+  const { packed, rest } = withoutPacked(value);
+  const { docid, metadata, text, vector: numbers, v_base64: base64 } = checked(rest);
+  if ([text, numbers, base64, packed].filter((given) => given != null).length !== 1)
+    throw new AppError('invalid_document_json', 'Provide exactly one of `text`, `vector` and `v_base64`.');
+  const vector = base64 == null ? (packed ?? numbers) : vectorOfBase64(base64, ['body', 'v_base64']);
   if (text != null && !isWellFormed(text))
     throw new AppError('invalid_document_json', '`text` contains a lone surrogate, which is not a character.');
   if (vector?.length === 0)
     throw invalidField(['body', 'vector'], 'The vector must have at least one number.', 'too_short');
   assertExactNumbers(json, METADATA);
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
+}
+
+/** A vector that came as bytes, and the document without it, which is checked as one in JSON is. */
+function withoutPacked(value: unknown): { packed?: Float32Array; rest: unknown } {
+  const { vector } = (value ?? {}) as { vector?: unknown };
+  if (!(vector instanceof Float32Array)) return { rest: value };
+  return { packed: vector, rest: { ...(value as object), vector: null } };
 }
 
 function decoded(bytes: Uint8Array): string {

@@ -38,7 +38,7 @@ export interface Reported {
 }
 
 export interface PrepareRequest {
-  body: { kind: 'json'; bytes: Uint8Array } | UploadedFile;
+  body: { kind: 'json'; bytes: Uint8Array } | { kind: 'msgpack'; bytes: Uint8Array } | UploadedFile;
   space: Space;
   chunking: Collection['chunking'];
   priorityKey: string;
@@ -58,20 +58,24 @@ export interface PrepareAnswer {
   digests?: Uint8Array;
 }
 
-/** A batch body (`{"documents":[…]}`) to split into slices of lines. Its bytes are transferred. */
+/** A batch body (`{"documents":[…]}`) to split into slices. Its bytes are transferred. */
 export interface SplitBatchRequest {
   bytes: Uint8Array;
   itemsMax: number;
+  /** Whether the body is MessagePack. Absent: JSON. */
+  isMsgpack?: boolean;
 }
 
-/** Items of a batch, one JSON text per line, without blank lines. */
+/** Items of a batch: one JSON text per line, without blank lines, or MessagePack values behind one another. */
 export interface LineSlice {
   bytes: Uint8Array;
   lines: number;
+  isMsgpack?: true;
 }
 
 export interface PrepareLinesRequest extends Omit<PrepareRequest, 'body'> {
   bytes: Uint8Array;
+  isMsgpack?: true | undefined;
   shards: number;
   /** Whether a malformed line fails only its item, or rejects the batch with `invalid_json`. */
   malformed: 'item' | 'batch';

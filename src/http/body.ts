@@ -179,6 +179,7 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
     search: limits.searchBytesMax,
     message: limits.messageBytesMax,
     document: limits.documentBytesMax,
+    batch: limits.batchBytesMax,
     lines: isLines(contentType) ? Infinity : limits.batchBytesMax,
   }[kind];
   return { bytesMax, clientError: () => tooLarge('request_too_large', bytesMax) };

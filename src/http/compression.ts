@@ -13,6 +13,7 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib';
+import { weightsOf } from './content-negotiation.js';
 import { type Answer, BLOCK_WAIT_MS, type Piece, PieceBlocks } from './envelope.js';
 
 // Content-coding negotiation (RFC 9110, 12.5.3). Pure.
@@ -38,18 +39,6 @@ export function codingFor(acceptEncoding: string): Coding | undefined {
       [best, bestWeight] = [coding, weight];
   }
   return best;
-}
-
-/** Parses `gzip;q=0.5, br` into weights by name. An invalid q-value counts as 0. */
-function weightsOf(header: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const part of header.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((word) => word.trim());
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    const weight = q === undefined ? 1 : /^[01](\.\d{0,3})?$/.test(q) ? Math.min(Number(q), 1) : 0;
-    if (name !== '') weights.set(name, weight);
-  }
-  return weights;
 }
 
 /** Compressing smaller replies saves no packet. */

@@ -1,6 +1,8 @@
 // Encodes what a handler returns or throws as the success envelope or the error envelope, including the field errors of
 // a 422. An internal error reveals no details. Pure. Front thread.
 import { type AppError, ERROR_CODES, type ErrorCode, type ValidationDetail, errorTypeOf } from '../api/errors.js';
+import { MSGPACK_TYPE } from '../api/msgpack.js';
+import { msgpackOfJson } from '../base/json-msgpack.js';
 import { roundTo } from '../base/numbers.js';
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
@@ -137,6 +139,14 @@ export function encodeReply(reply: WholeReply, closing: Closing): Answer {
   return { status, headers, contentType: JSON_TYPE, body, phases };
 }
 
+/** A JSON answer as MessagePack; others stay as they are. */
+export function inMsgpack(answer: Answer): Answer {
+  const { contentType, body } = answer;
+  if (contentType !== JSON_TYPE) return answer;
+  const json = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return { ...answer, contentType: MSGPACK_TYPE, body: msgpackOfJson(json) };
+}
+
 type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
 type WholeReply = Exclude<Reply, StreamedReply>;
 
@@ -166,6 +176,11 @@ function retryHeader(status: number, { code, options }: AppError): Record<string
   if (status !== 429 && status !== 503 && options.retryAfterS === undefined) return {};
   const retryAfterS = options.retryAfterS ?? (ERROR_CODES[code].retryable ? RETRY_AFTER_S : QUOTA_RETRY_AFTER_S);
   return { 'Retry-After': String(Math.ceil(retryAfterS)) };
+}
+
+/** The envelope of an error as JSON, without the common fields. */
+export function errorJson(error: AppError, route: Pick<Route, 'keeps400'>): string {
+  return JSON.stringify(errorFields(error, statusOf(error.code, route)));
 }
 
 function errorFields(error: AppError, status: number): Record<string, unknown> {

@@ -10,7 +10,15 @@ import type { RequestEnd, RequestEvent } from '../base/trace.js';
 import { overloaded } from './admission.js';
 import { isCompressible, negotiated } from './compression.js';
 import { type Afterwards, afterwardsOf } from './connection-policy.js';
-import { type Answer, type PieceBlocks, beginStreamed, encodeError, encodeReply, isStreamed } from './envelope.js';
+import {
+  type Answer,
+  type PieceBlocks,
+  beginStreamed,
+  encodeError,
+  encodeReply,
+  inMsgpack,
+  isStreamed,
+} from './envelope.js';
 import { type ReplyOptions, ReplyStream, writeLastReply, writeReply } from './reply.js';
 import { type Head, RequestContext, type ServerContext } from './request-context.js';
 import type { WireResponse } from './uws.js';
@@ -120,7 +128,7 @@ export class Exchange {
       const reply = await this.context.handle();
       answer = isStreamed(reply)
         ? await beginStreamed(reply, () => this.context.closing())
-        : encodeReply(reply, this.context.closing());
+        : this.packed(encodeReply(reply, this.context.closing()));
     } catch (error) {
       answer = this.clientError(error);
     }
@@ -174,11 +182,12 @@ export class Exchange {
 
   private clientError(error: unknown): Answer {
     this.reportInternalError(error);
-    return encodeError(
-      error instanceof AppError ? error : new AppError('internal_error'),
-      this.context.route,
-      this.context.closing(),
-    );
+    const told = error instanceof AppError ? error : new AppError('internal_error');
+    return this.packed(encodeError(told, this.context.route, this.context.closing()));
+  }
+
+  private packed(answer: Answer): Answer {
+    return this.context.wantsMsgpack ? inMsgpack(answer) : answer;
   }
 
   private reportInternalError(error: unknown): void {

@@ -1,12 +1,9 @@
-// JSON bodies and query strings: size bounds, parsing, and the `detail` entries of a 422. The vector of a search is
-// parsed separately, straight into float32. Front thread.
+// JSON bodies and query strings: size bounds, parsing, and the `detail` entries of a 422. Front thread.
 import { isAscii } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
 import type { IValidation } from 'typia';
-import { AppError, type ValidationDetail, invalidField } from '../api/errors.js';
-import { DIM_MAX, JSON_BODY_SHAPE, REPORTED_NAME_CHARACTERS_MAX, SEARCH_BODY_SHAPE } from '../api/limits.js';
+import { AppError, type ValidationDetail } from '../api/errors.js';
+import { JSON_BODY_SHAPE, REPORTED_NAME_CHARACTERS_MAX } from '../api/limits.js';
 import { assertExactNumbers } from '../api/numbers.js';
-import { JsonFloats, afterSpace } from '../base/json-floats.js';
 
 /** Bounds on the JSON of a body. */
 interface JsonShape {
@@ -23,9 +20,6 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
-const LOWER_V = 0x76;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 /** Brackets and braces differ in this bit only. */
 const CASE_BIT = 0x20;
 const OPEN_BRACE = 0x7b;
@@ -52,7 +46,7 @@ function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {
 /**
  * The position after the string that begins at `start`; at or beyond the end of the text if the string is unterminated.
  */
-function stringEnd(bytes: Uint8Array, start: number): number {
+export function stringEnd(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at + 1;
@@ -159,84 +153,4 @@ function typeFor(expected: string, value: unknown): string {
 function told(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, 200);
   return typeof value === 'object' && value !== null ? undefined : value;
-}
-
-interface SearchBodyText {
-  /** The unvalidated body. Its `v` is null if `vector` is set. */
-  body: unknown;
-  vector?: Float32Array;
-}
-
-/**
- * Parses the body of a search. A vector, which is most of such a body, is read straight into float32; `JSON.parse` gets
- * the rest, whose size is bounded.
- */
-export class SearchBodyReader {
-  private readonly floats = new JsonFloats(DIM_MAX);
-  /** A placeholder for the extracted vector in the JSON text. It is random, so no client can send it. */
-  private readonly mark = randomUUID();
-  private readonly markJson = Buffer.from(JSON.stringify(this.mark));
-
-  /**
-   * Throws 400 `invalid_json`, 413 for a body over the bounds of a search, and 422 for a long list that is not a vector
-   * of plain numbers.
-   */
-  read(bytes: Buffer): SearchBodyText {
-    const start = vectorAt(bytes);
-    if (start === undefined || bytes[start] !== OPEN_BRACKET)
-      return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
-    const vector = this.floats.read(bytes, start);
-    if (!vector) return { body: parseUnread(bytes) };
-    const rest = Buffer.concat([bytes.subarray(0, start), this.markJson, bytes.subarray(this.floats.end)]);
-    const body = parseJson(rest, false, SEARCH_BODY_SHAPE) as { v: unknown };
-    // If a field occurs twice, the last one counts.
-    if (body.v !== this.mark) return { body };
-    body.v = null;
-    return { body, vector };
-  }
-}
-
-/**
- * Parses a body whose vector has other forms of numbers or no numbers: a short one like any other JSON, a long one
- * fails.
- */
-function parseUnread(bytes: Buffer): unknown {
-  try {
-    return parseJson(bytes, false, JSON_BODY_SHAPE);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'request_too_large') throw error;
-    const msg = `Should be a list of at most ${DIM_MAX} plain numbers that float32 can hold.`;
-    throw invalidField(['body', 'v'], msg, 'list_type');
-  }
-}
-
-/**
- * The start of the value of the first `"v"` in the outermost object. Undefined if there is none, or if the text is not
- * in a plain form.
- */
-function vectorAt(bytes: Buffer): number | undefined {
-  let at = afterSpace(bytes, 0);
-  if (bytes[at] !== OPEN_BRACE) return undefined;
-  do {
-    const name = afterSpace(bytes, at + 1);
-    const nameEnd = stringEnd(bytes, name);
-    const colon = afterSpace(bytes, nameEnd);
-    if (bytes[name] !== QUOTE || bytes[colon] !== COLON) return undefined;
-    const value = afterSpace(bytes, colon + 1);
-    if (nameEnd === name + 3 && bytes[name + 1] === LOWER_V) return value;
-    at = valueEnd(bytes, value);
-  } while (bytes[at] === COMMA);
-  return undefined;
-}
-
-/** The position of the comma or brace after a value of the outermost object. */
-function valueEnd(bytes: Buffer, start: number): number {
-  for (let at = start, depth = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = stringEnd(bytes, at) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
-    else if (depth === 0 && (byte === COMMA || byte === CLOSE_BRACE)) return at;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-  }
-  return bytes.length;
 }

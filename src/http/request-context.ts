@@ -10,6 +10,7 @@ import type { Permit } from '../service/tenants/actor.js';
 import type { Admission } from './admission.js';
 import type { BodySource } from './body-source.js';
 import { type IncomingBody, openBody } from './body.js';
+import { prefersMsgpack } from './content-negotiation.js';
 import type { Announced } from './connection-policy.js';
 import type { Closing } from './envelope.js';
 import type { HttpServerOptions } from './options.js';
@@ -212,6 +213,15 @@ export class RequestContext implements Request {
 
   header(name: string): string {
     return this.head.header(name);
+  }
+
+  charge(requests: number): void {
+    this.permit?.charge(requests);
+  }
+
+  /** Whether the reply is to be MessagePack. */
+  get wantsMsgpack(): boolean {
+    return this.route.msgpack === true && prefersMsgpack(this.header('accept'));
   }
 
   /** The closing fields of a reply that is sent now. */

@@ -12,7 +12,7 @@ export type { Actor };
 export interface Route
   extends Pick<
     RouteDefinition,
-    'operation' | 'method' | 'path' | 'access' | 'scope' | 'keeps400' | 'isLimited' | 'body' | 'isLong'
+    'operation' | 'method' | 'path' | 'access' | 'scope' | 'keeps400' | 'isLimited' | 'body' | 'msgpack' | 'isLong'
   > {
   /** Permitted query parameters; undefined if any are permitted. */
   readonly parameters?: ReadonlySet<string> | undefined;
@@ -39,6 +39,8 @@ export interface Request {
   /** A header by its lower-case name; '' if absent. */
   header(name: string): string;
   readonly actor: Actor;
+  /** Counts further requests for the tenant's rate limit, such as the searches of a batch. */
+  charge(requests: number): void;
   readonly body: Body;
   /** Trace context for calls of other servers; undefined if the request is not traced. */
   readonly trace?: { readonly traceparent: string } | undefined;

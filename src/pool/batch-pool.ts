@@ -197,7 +197,7 @@ export class BatchPool {
   }
 
   /**
-   * Splits the body of a JSON batch into slices. Its bytes are transferred. Rejects with AppError if the body is not a
+   * Splits the body of a batch into slices. Its bytes are transferred. Rejects with AppError if the body is not a
    * batch.
    */
   splitBatch(request: SplitBatchRequest, tenant?: string, signal?: AbortSignal): Promise<LineSlice[]> {
@@ -222,7 +222,7 @@ export class BatchPool {
 }
 
 function isLight(body: PrepareRequest['body']): boolean {
-  if (body.kind === 'json') return true;
+  if (body.kind !== 'file') return true;
   if (!('bytes' in body)) return false;
   const kind = kindOfFile(body.name, body.type, body.bytes.subarray(0, SNIFF_BYTES_MAX));
   return kind === undefined || kind === 'text' || kind === 'markdown';

@@ -1,14 +1,14 @@
 // The commands of a batch worker. `prepareDocument` parses, validates and chunks one body. `prepareLines` turns a slice
 // of a batch into documents grouped by shard; an invalid item gets an error of its own and does not affect the others.
-// `sliceBatch` cuts the body of a JSON batch into slices. Without side effects, except for reading files and generating
+// `sliceBatch` cuts the body of a batch into slices. Without side effects, except for reading files and generating
 // UUIDs.
 import { v7 as uuidv7 } from 'uuid';
-import { AppError, type ErrorCode, invalidField } from '../../src/api/errors.js';
+import { AppError, type ErrorCode } from '../../src/api/errors.js';
 import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
-import { REPORTED_NAME_CHARACTERS_MAX } from '../../src/api/limits.js';
+import { msgpackValues } from '../../src/api/msgpack.js';
 import { toVector } from '../../src/api/numbers.js';
 import { internalErrorOf } from '../../src/base/thread.js';
-import { type SplitBatch, sliceItems, splitBatch, textsOfLines } from '../../src/extract/batch-body.js';
+import { batchItems, sliceItems, textsOfLines } from '../../src/extract/batch-body.js';
 import { cut } from '../../src/extract/chunks.js';
 import { type Extracted, flowOf } from '../../src/extract/extracted.js';
 import {
@@ -18,6 +18,8 @@ import {
   readFileDocument,
   readIngestBody,
   readJsonDocument,
+  readMsgpackDocument,
+  readMsgpackValue,
 } from '../../src/extract/ingest-document.js';
 import type {
   BatchWorkerStart,
@@ -42,12 +44,17 @@ export async function prepareDocument(
   { body, ...settings }: PrepareRequest,
   limits: BatchWorkerStart,
 ): Promise<PrepareAnswer> {
-  return prepareInput(
-    body.kind === 'json'
-      ? readJsonDocument(body.bytes, settings.metadataBytesMax)
-      : await readFileDocument(body, limits),
-    settings,
-  );
+  return prepareInput(await inputOf(body, settings.metadataBytesMax, limits), settings);
+}
+
+async function inputOf(
+  body: PrepareRequest['body'],
+  metadataBytesMax: number,
+  limits: BatchWorkerStart,
+): Promise<IngestDocument> {
+  if (body.kind === 'json') return readJsonDocument(body.bytes, metadataBytesMax);
+  if (body.kind === 'msgpack') return readMsgpackDocument(body.bytes, metadataBytesMax);
+  return readFileDocument(body, limits);
 }
 
 /** Prepares a body that has been parsed, such as an item of a batch. */
@@ -172,6 +179,7 @@ function digestsOfChunks(members: OpenGroup['members'], chunkCount: number): Uin
 /** Error codes of a document request, translated to those of a batch item. */
 const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
   invalid_json: 'invalid_item',
+  invalid_msgpack: 'invalid_item',
   invalid_document_json: 'invalid_item',
   invalid_metadata: 'invalid_item',
   validation_error: 'invalid_item',
@@ -181,8 +189,8 @@ const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const groups = new GroupBuilder(request.space.dim);
   const internalErrors: string[] = [];
-  const items = textsOfLines(request.bytes).map((line, place): PreparedItem => {
-    const prepared = prepareItem(line, request, internalErrors);
+  const items = itemsOf(request).map((item, place): PreparedItem => {
+    const prepared = prepareItem(item, request, internalErrors);
     if ('error' in prepared) return prepared;
     groups.add(shardOf(prepared.docid, request.shards), place, prepared);
     return { docid: prepared.docid, chunks: prepared.chunks };
@@ -190,19 +198,22 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   return { items, groups: groups.finish(), internalErrors };
 }
 
+/** An item of a slice: JSON text, MessagePack, or undefined for a line with invalid UTF-8. */
+type Item = string | Buffer | undefined;
+
+const itemsOf = ({ bytes, isMsgpack }: PrepareLinesRequest): Item[] =>
+  isMsgpack ? msgpackValues(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) : textsOfLines(bytes);
+
 /** Prepares one item. An internal error is reported in `faults`, and fails only this item. */
 function prepareItem(
-  line: string | undefined,
+  item: Item,
   request: PrepareLinesRequest,
   internalErrors: string[],
 ): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
   let value: unknown;
   try {
-    if (line !== undefined) checkIngestShape(line, request.metadataBytesMax);
-    value = parsed(line);
-    if (line === undefined || value === undefined)
-      throw new AppError('invalid_json', 'The item is not well-formed JSON in UTF-8.');
-    return prepareInput(readIngestBody(value, line), request);
+    value = valueOf(item, request.metadataBytesMax);
+    return prepareInput(readIngestBody(value, typeof item === 'string' ? item : ''), request);
   } catch (error) {
     const clientError = error instanceof AppError ? error : new AppError('ingest_failed');
     if (clientError.code === 'invalid_json' && request.malformed === 'batch') throw new AppError('invalid_json');
@@ -214,13 +225,18 @@ function prepareItem(
   }
 }
 
-/** Returns undefined for invalid JSON, which has no undefined itself. */
-function parsed(line: string | undefined): unknown {
+/** The value of an item. Throws `invalid_json`, `invalid_msgpack`, and as `checkIngestShape` does. */
+function valueOf(item: Item, metadataBytesMax: number): unknown {
+  if (typeof item === 'object') return readMsgpackValue(item, metadataBytesMax);
   try {
-    return line === undefined ? undefined : JSON.parse(line);
-  } catch {
-    return undefined;
+    if (item !== undefined) {
+      checkIngestShape(item, metadataBytesMax);
+      return JSON.parse(item);
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
   }
+  throw new AppError('invalid_json', 'The item is not well-formed JSON in UTF-8.');
 }
 
 /** The id of a rejected item, if it has a valid one. */
@@ -234,43 +250,9 @@ function docidIn(value: unknown): { docid?: DocId } {
 }
 
 /**
- * Validates the body of a JSON batch without its items, and cuts the items into slices, which are prepared one by one,
- * in turn with the requests of other tenants. Throws `invalid_json`, 422 if the body is not `{documents: [at least
- * one]}`, and 413 for more than `itemsMax` items.
+ * Validates the body of a batch without its items, and cuts the items into slices, which are prepared one by one, in turn
+ * with the requests of other tenants. Throws as `batchItems` does.
  */
-export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] {
-  const { skeleton, count, items } = split(bytes, itemsMax);
-  if (typeof skeleton !== 'object' || skeleton === null || Array.isArray(skeleton))
-    throw invalidField(['body'], 'Should be an object.', 'type_error');
-  const { documents, ...others } = skeleton as Record<string, unknown>;
-  const [extra] = Object.keys(others);
-  if (extra !== undefined)
-    throw invalidField(
-      ['body', extra.slice(0, REPORTED_NAME_CHARACTERS_MAX)],
-      'There is no such field.',
-      'extra_forbidden',
-    );
-  if (documents === undefined) throw invalidField(['body', 'documents'], 'Field required.', 'missing');
-  if (!Array.isArray(documents)) throw invalidField(['body', 'documents'], 'Should be a list.', 'list_type');
-  if (count === 0) throw invalidField(['body', 'documents'], 'Should have at least one item.', 'too_short');
-  if (count > itemsMax) {
-    throw new AppError('request_too_large', `A batch must have at most ${itemsMax} documents; NDJSON has no limit.`, {
-      details: { limit_items: itemsMax, items: count },
-    });
-  }
-  return sliceItems(items);
-}
-
-function split(bytes: Uint8Array, itemsMax: number): SplitBatch {
-  try {
-    return splitBatch(bytes, itemsMax);
-  } catch (error) {
-    if (error instanceof RangeError)
-      throw invalidField(
-        ['body'],
-        'Should be an object with the list `documents` and nothing else.',
-        'extra_forbidden',
-      );
-    throw new AppError('invalid_json');
-  }
+export function sliceBatch({ bytes, itemsMax, isMsgpack = false }: SplitBatchRequest): LineSlice[] {
+  return sliceItems(batchItems(bytes, { field: 'documents', itemsMax, isMsgpack }), isMsgpack);
 }

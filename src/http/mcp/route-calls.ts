@@ -67,6 +67,7 @@ export class RouteCalls {
       query: new URLSearchParams(query),
       header: () => '',
       actor,
+      charge: () => undefined,
       body: bodyOf(body),
       trace,
       aborted,

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
+import { MSGPACK_TYPE } from '../../api/msgpack.js';
 import { PATH_PARAMETERS } from '../../api/parameters.js';
 import type { Access, BodyKind, Content, ForeignError, RouteDefinition, Schema, Tag } from '../../api/route.js';
 import { assert } from '../../base/assert.js';
@@ -34,6 +35,7 @@ const OF_BODY: Readonly<Record<BodyKind, readonly ErrorCode[]>> = {
   json: OF_JSON,
   search: OF_JSON,
   message: OF_JSON,
+  batch: OF_JSON,
   lines: OF_JSON,
   document: COMPRESSED,
   archive: COMPRESSED,
@@ -56,6 +58,7 @@ function codesOf(route: RouteDefinition): Set<ErrorCode> {
     ...ALWAYS,
     ...OF_ACCESS[route.access],
     ...OF_BODY[route.body],
+    ...(route.msgpack ? (['invalid_msgpack'] as const) : []),
     // A path with broken percent-encoding matches no route.
     ...(parameters.length > 0 ? (['not_found'] as const) : []),
     ...(route.isLimited ? (['tenant_rate_limited'] as const) : []),
@@ -79,6 +82,8 @@ to a text or a vector, each with its metadata and the reason for its rank.
 - **Errors** share one envelope with a stable \`code\`. Each status below lists its codes. A 422 has \`detail\`, with an entry for each field that is wrong.
 - **Bodies** may be compressed (\`Content-Encoding: gzip\` or \`br\`, or \`zstd\` if the server's Node.js supports it); the limits apply to the decompressed body. JSON has at most
   256 KiB, a search 2 MiB more for its vector, a batch as configured; the text of a search has at most 64 KiB. The request head has at most 16 KiB (431 \`request_head_too_large\`).
+- **MessagePack** (\`application/msgpack\`) may take the place of JSON where it is listed below: by \`Content-Type\` for bodies, where a vector may be binary (float32, little-endian),
+  and by \`Accept\` for answers, errors among them. Extension types are refused.
 - **Query strings** accept only the parameters listed below.
 - **Other sites.** A server without keys answers 403 \`auth_forbidden\` to pages of other sites and for host names that are not configured.
 - **Other paths** are 404 \`not_found\`, other methods 405 \`method_not_allowed\` with \`Allow\`. HEAD works where GET does.
@@ -181,7 +186,7 @@ const parsed = ({ body }: Answer): unknown => JSON.parse(new TextDecoder().decod
 function success(route: RouteDefinition, status: number): object {
   const headers = headersOf(route, route.successes.includes(304) ? ['ETag'] : []);
   if (status === 304 || route.empty?.includes(status)) return { description: STATUS_CODES[status], headers };
-  const content = mapped(route.answer, ({ schema, examples }: Content, mediaType) => ({
+  const content: Record<string, object> = mapped(route.answer, ({ schema, examples }: Content, mediaType) => ({
     schema,
     ...(Object.keys(examples).length > 0 && {
       examples: mapped(examples, (value) => ({
@@ -190,7 +195,7 @@ function success(route: RouteDefinition, status: number): object {
       })),
     }),
   }));
-  return { description: route.summary, headers, content };
+  return { description: route.summary, headers, content: withMsgpack(route, content) };
 }
 
 function clientError(
@@ -211,8 +216,16 @@ function clientError(
   return {
     description: `${STATUS_CODES[status]}: ${reasons}.`,
     headers: headersOf(route, extra),
-    content: { 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas }, examples } },
+    content: withMsgpack(route, {
+      'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas }, examples },
+    }),
   };
+}
+
+/** Adds MessagePack where the route has it: the same values as in JSON, except that a request may have binary vectors. */
+function withMsgpack({ msgpack }: RouteDefinition, content: Record<string, object>): Record<string, object> {
+  const ofJson = content['application/json'];
+  return msgpack && ofJson ? { ...content, [MSGPACK_TYPE]: { schema: (ofJson as Content).schema } } : content;
 }
 
 function headersOf(route: RouteDefinition, extra: readonly HeaderName[]): object {
@@ -267,7 +280,7 @@ function operationObject(route: RouteDefinition): object {
     summary: route.summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(route.request && { requestBody: requestBody(route.request) }),
+    ...(route.request && { requestBody: requestBody(route, route.request) }),
     responses: responsesOf(route),
     ...(route.access === 'public' && { security: [] }),
   };
@@ -280,14 +293,12 @@ function pathParameters(path: string): object[] {
   });
 }
 
-function requestBody({ required, content }: NonNullable<RouteDefinition['request']>): object {
-  return {
-    required,
-    content: mapped(content, ({ schema, examples }) => ({
-      schema,
-      examples: mapped(examples, (value) => ({ value })),
-    })),
-  };
+function requestBody(route: RouteDefinition, { required, content }: NonNullable<RouteDefinition['request']>): object {
+  const bodies: Record<string, object> = mapped(content, ({ schema, examples }) => ({
+    schema,
+    examples: mapped(examples, (value) => ({ value })),
+  }));
+  return { required, content: withMsgpack(route, bodies) };
 }
 
 function scopeNote({ access, scope }: RouteDefinition): string {

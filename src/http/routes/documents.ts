@@ -3,12 +3,13 @@
 import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
+import { MSGPACK_TYPE } from '../../api/msgpack.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
 import { getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
 import { withErrorCode } from '../../service/use-case.js';
-import { type ItemResult, ingestJsonBatch } from '../../service/ingest/batch.js';
+import { type ItemResult, ingestBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
 import type { Services } from '../../service/services.js';
@@ -31,8 +32,12 @@ const postDocument =
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
   const type = mediaTypeOf(body.contentType);
   if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
+  if (type === MSGPACK_TYPE) return { kind: 'msgpack', bytes: await body.bytes() };
   if (type !== 'multipart/form-data')
-    throw new AppError('unsupported_media_type', 'Ingest accepts application/json or multipart/form-data.');
+    throw new AppError(
+      'unsupported_media_type',
+      `Ingest accepts application/json, ${MSGPACK_TYPE} or multipart/form-data.`,
+    );
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
   return { kind: 'file', ...file, csv, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
@@ -115,11 +120,12 @@ const postBatch =
       const items = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
       return { status: 201, contentType: NDJSON, stream: resultLines(request, items) };
     }
-    if (type !== 'application/json')
-      throw new AppError('unsupported_media_type', `A batch should be application/json or ${NDJSON}.`);
+    const isMsgpack = type === MSGPACK_TYPE;
+    if (!isMsgpack && type !== 'application/json')
+      throw new AppError('unsupported_media_type', `A batch should be application/json, ${MSGPACK_TYPE} or ${NDJSON}.`);
     const bytes = await request.body.bytes();
     const slices = await withErrorCode('ingest_failed', () =>
-      ingestJsonBatch(context, tenant, collection, bytes, request.signal),
+      ingestBatch(context, tenant, collection, { bytes, isMsgpack }, request.signal),
     );
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
   };

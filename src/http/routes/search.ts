@@ -1,26 +1,38 @@
-// Search by GET and by POST, of a collection and of the shared scope. Hits come from the shards as serialized JSON and
-// are joined without parsing. Front thread.
-import { checkSearchBody, checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
+// Search by GET and by POST, of a collection and of the shared scope, and batches of searches. Hits come from the shards
+// as serialized JSON and are joined without parsing. Front thread.
+import { AppError } from '../../api/errors.js';
+import { MSGPACK_TYPE } from '../../api/msgpack.js';
+import { checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';
+import { inOrder } from '../../base/in-order.js';
+import { listHead, msgpackOfJson } from '../../base/json-msgpack.js';
 import { withErrorCode } from '../../service/use-case.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { type SearchInput, settledInput } from '../../service/search/query.js';
 import type { Services } from '../../service/services.js';
 import { accountOf } from '../../service/tenants/actor.js';
-import { SearchBodyReader, fitting } from '../json-body.js';
+import { prefersMsgpack } from '../content-negotiation.js';
+import { errorJson } from '../envelope.js';
+import { fitting } from '../json-body.js';
 import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, numbersIn } from '../route.js';
+import { SearchBodyReader } from '../search-body.js';
 
 /** The caller for the query log. */
 export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
 
 /** `startedAtMs` is the start of the search by `performance.now()`. */
-function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, startedAtMs: number): Reply {
-  const fields = { mode, degraded, query_id: queryId };
+function searchReply(result: LoggedResult, startedAtMs: number): Reply {
   return {
     status: 200,
-    jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`],
-    phases: { startedAtMs, timing },
+    jsonParts: [`{${searchJson(result)}`],
+    phases: { startedAtMs, timing: result.timing },
   };
+}
+
+/** The fields of the answer to a search as JSON, without braces. */
+function searchJson({ hits, mode, degraded, timing, queryId }: LoggedResult): string {
+  const fields = { mode, degraded, query_id: queryId };
+  return `"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`;
 }
 
 export function replayReply(
@@ -59,7 +71,7 @@ function postSearch(context: Services['search']): Handler {
   const bodies = new SearchBodyReader();
   return async (request) => {
     const [tenant, name] = collectionOf(request);
-    const input = await bodyInput(request, bodies);
+    const input = await bodies.input(request.body);
     return answer(() => loggedSearch(context, callerOf(request), tenant, name, input));
   };
 }
@@ -75,7 +87,7 @@ const getSearch =
 function postSharedSearch(context: Services['search']): Handler {
   const bodies = new SearchBodyReader();
   return async (request) => {
-    const input = await bodyInput(request, bodies);
+    const input = await bodies.input(request.body);
     return answer(() => sharedSearch(context, sharerOf(request), input));
   };
 }
@@ -87,9 +99,66 @@ const getSharedSearch =
     return answer(() => sharedSearch(context, sharerOf(request), input));
   };
 
-async function bodyInput(request: Request, bodies: SearchBodyReader): Promise<SearchInput> {
-  const { body, vector } = bodies.read(await request.body.bytes());
-  return settledInput(fitting(checkSearchBody(body), 'body'), 'body', vector);
+/**
+ * Searches of a batch that are under way at a time. They wait in the queue of their tenant, so this bounds what a batch
+ * takes of it, and the results that wait for the client.
+ */
+const SEARCHES_UNDERWAY_MAX = 32;
+
+/** Results are sent in the order of the searches, while others are still under way. */
+function postSearchBatch(context: Services['search']): Handler {
+  const bodies = new SearchBodyReader();
+  return async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const inputs = await bodies.inputs(request.body);
+    request.charge(inputs.length - 1);
+    const caller = callerOf(request);
+    const results = inOrder(inputs, SEARCHES_UNDERWAY_MAX, (input) =>
+      resultJson(request, async () => {
+        if (input instanceof AppError) throw input;
+        return loggedSearch(context, caller, tenant, name, input);
+      }),
+    );
+    if (prefersMsgpack(request.header('accept')))
+      return { status: 200, contentType: MSGPACK_TYPE, stream: packedResults(request, inputs.length, results) };
+    return { status: 200, jsonStream: joinedResults(results) };
+  };
+}
+
+async function* joinedResults(results: AsyncIterable<string>): AsyncGenerator<string> {
+  let before = '{"results":[';
+  for await (const result of results) {
+    yield before + result;
+    before = ',';
+  }
+  yield ']';
+}
+
+/** Four fields, of which `ok` is true, and the name of the second. */
+const PACKED_HEAD = Buffer.from('\x84\xa2ok\xc3\xa7results', 'latin1');
+
+/** The whole answer in MessagePack, with the common fields. */
+async function* packedResults(
+  { id, startedAtMs }: Request,
+  count: number,
+  results: AsyncIterable<string>,
+): AsyncGenerator<Uint8Array> {
+  yield PACKED_HEAD;
+  yield listHead(count);
+  for await (const result of results) yield msgpackOfJson(Buffer.from(result));
+  const closing = { latency_ms: performance.now() - startedAtMs, request_id: id };
+  const fields = msgpackOfJson(Buffer.from(`{${fieldsJson(closing)}}`));
+  yield fields.subarray(1);
+}
+
+/** The result of a search of a batch as JSON. An error of the search is its result, an internal one is thrown. */
+async function resultJson({ route }: Request, search: () => Promise<LoggedResult>): Promise<string> {
+  try {
+    return `{"ok":true,${searchJson(await withErrorCode('search_failed', search))}}`;
+  } catch (error) {
+    if (error instanceof AppError) return errorJson(error, route);
+    throw error;
+  }
 }
 
 function queryInput(request: Request): SearchInput {
@@ -125,6 +194,7 @@ async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
 export const searchHandlers = (context: Services['search']): OwnHandlers<typeof SEARCH_ROUTES> => ({
   searchByQuery: getSearch(context),
   search: postSearch(context),
+  searchBatch: postSearchBatch(context),
   searchSharedByQuery: getSharedSearch(context),
   searchShared: postSharedSearch(context),
 });

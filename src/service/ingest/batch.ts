@@ -113,14 +113,17 @@ export class BatchIngest {
    * Prepares a slice. Rejects with `invalid_json`, and if nothing at all can be prepared; any other failure becomes the
    * result of the slice's items.
    */
-  async prepare({ bytes, lines }: LineSlice, malformed: PrepareLinesRequest['malformed']): Promise<PreparedSlice> {
+  async prepare(
+    { bytes, lines, isMsgpack }: LineSlice,
+    malformed: PrepareLinesRequest['malformed'],
+  ): Promise<PreparedSlice> {
     const { context, tenant } = this;
     const planned =
       context.catalog.find(tenant, this.name) ?? plannedCollection(context.collections, tenant, this.name, {});
     try {
       const { items, groups, internalErrors } = await context.metrics.inPhase('prepare_ms', () =>
         context.batch.prepareLines(
-          { bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
+          { bytes, isMsgpack, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
           tenant,
           this.signal,
         ),
@@ -247,19 +250,23 @@ const isChange = (error: unknown): boolean => error instanceof AppError && error
 export const SLICES_UNDERWAY_MAX = 4;
 
 /**
- * Ingests a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored, so a body that is not
+ * Ingests a batch, `{"documents":[…]}` in JSON or MessagePack. All items are prepared before the first is stored, so a body that is not
  * valid JSON is rejected as a whole. Returns the results in the order of the items, by slice. Throws AppError if the
  * body is not a batch. `signal`: as in `BatchIngest`.
  */
-export async function ingestJsonBatch(
+export async function ingestBatch(
   context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
-  bytes: Uint8Array,
+  { bytes, isMsgpack }: { bytes: Uint8Array; isMsgpack: boolean },
   signal?: AbortSignal,
 ): Promise<ItemResult[][]> {
   const ingest = new BatchIngest(context, tenant, name, signal);
-  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.limits.itemsMax }, tenant, signal);
+  const slices = await context.batch.splitBatch(
+    { bytes, isMsgpack, itemsMax: context.limits.itemsMax },
+    tenant,
+    signal,
+  );
   const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));
   return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
 }

@@ -69,7 +69,7 @@ export async function ingestDocument(
   body: PrepareRequest['body'],
   asker: Asker = {},
 ): Promise<Ingested & { timing: IngestTiming }> {
-  if (body.kind === 'json' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
+  if (body.kind !== 'file' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
   const { docid, taken, release } = await context.fileIds.acquire({
     tenant,
     collection: name,

@@ -13,7 +13,7 @@ import {
   QUERY_TOKENS_MAX,
   RERANK_DEPTH_DEFAULT,
 } from '../../api/limits.js';
-import { toVector } from '../../api/numbers.js';
+import { toVector, vectorOfBase64 } from '../../api/numbers.js';
 import type {
   FilteredBy,
   Fusion,
@@ -54,7 +54,7 @@ export interface SearchSettings {
 }
 
 /** The validated body of a search with its defaults. null counts as absent. */
-export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'rerank'> {
+export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank'> {
   k: number;
   v?: ArrayLike<number> | null;
   /** The depth is at least k. */
@@ -77,13 +77,15 @@ type RawFilters = Readonly<Record<string, unknown>>;
 
 /**
  * Applies the defaults to a body, in place. Throws a 422 for fields that do not go together. `at` is where the fields
- * stand in the request; `vector` is the value of `v` if it was parsed separately.
+ * stand in the request; `vector` is the value of `v` or `v_base64` if it was parsed separately.
  */
 export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
-  const { q, content_filter: content, rerank, fusion, ef, exact } = body;
+  const { q, v, v_base64: base64, content_filter: content, rerank, fusion, ef, exact } = body;
   const input = body as SearchInput;
-  if (vector) input.v = vector;
-  if ((q == null) === (input.v == null)) throw invalidField([at], 'Provide exactly one of `q` and `v`.', 'value_error');
+  const given = Number(q != null) + Number(v != null) + Number(base64 != null) + Number(vector !== undefined);
+  if (given !== 1) throw invalidField([at], 'Provide exactly one of `q`, `v` and `v_base64`.', 'value_error');
+  if (base64 != null) input.v = vectorOfBase64(base64, [at, 'v_base64']);
+  else if (vector) input.v = vector;
   if (q != null) checkQueryText([at, 'q'], q);
   if (q?.trim() === '') throw invalidField([at, 'q'], 'The search text must not be empty.', 'too_short', q);
   if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);

@@ -63,6 +63,8 @@ export const seesCollection = ({ collections }: Actor, name: string): boolean =>
 export interface Permit {
   /** X-RateLimit-Limit, -Remaining and -Reset, for every response to the request, including errors. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Counts further requests that came in this one, such as the searches of a batch. They may put the tenant in debt. */
+  charge(requests: number): void;
   /** Must be called once, when the request has ended. */
   release(): void;
 }

@@ -56,7 +56,7 @@ interface Use {
   inFlight: number;
 }
 
-const UNLIMITED: Permit = { headers: {}, release: () => undefined };
+const UNLIMITED: Permit = { headers: {}, charge: () => undefined, release: () => undefined };
 /** A slot becomes free when any request of the tenant ends, which cannot be predicted. */
 const IN_FLIGHT_RETRY_S = 1;
 const SWEEP_MIN = 1024;
@@ -91,7 +91,15 @@ export class TenantLimiter {
       throw clientError(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
     if (!use.bucket.take()) throw clientError(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
     use.inFlight += 1;
-    return { headers: headersOf(use, limits, rate), release: () => void (use.inFlight -= 1) };
+    const permit = {
+      headers: headersOf(use, limits, rate),
+      charge: (requests: number) => {
+        use.bucket.spend(requests);
+        permit.headers = headersOf(use, limits, rate);
+      },
+      release: () => void (use.inFlight -= 1),
+    };
+    return permit;
   }
 
   /** The number of tenants with state in memory. */
@@ -136,7 +144,7 @@ function clientError(use: Use, limits: TenantLimits, rate: BucketRate, why: stri
 function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rate: BucketRate): Record<string, string> {
   const isRated = rate.perSecond !== Infinity;
   const limit = isRated ? rate.capacity : inFlightMax;
-  const remaining = isRated ? bucket.remaining : Math.max(0, inFlightMax - inFlight);
+  const remaining = Math.max(0, isRated ? bucket.remaining : inFlightMax - inFlight);
   const reset = isRated ? bucket.secondsUntil(rate.capacity, rate) : remaining === 0 ? IN_FLIGHT_RETRY_S : 0;
   return {
     'X-RateLimit-Limit': String(limit),

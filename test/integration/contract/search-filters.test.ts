@@ -196,12 +196,45 @@ test('the filters of a key hold for every search route, in both forms, and are n
       aborted: false,
       signal: new AbortController().signal,
       cancelSource: new CancelSource(),
+      charge: () => undefined,
     });
     assert.ok('jsonParts' in reply);
     const json = JSON.parse(`${reply.jsonParts.join('')}}`) as Record<string, any>;
     assert.deepEqual(idsOf(json), expected[route.operation], route.operation);
     assert.ok(json.matches.every((hit: any) => !hit.match_reason.includes('filters')));
   }
+});
+
+test('the filters of a key apply to every search of a batch', async () => {
+  const actor: Actor = { name: 'end user', admin: false, tenants: ['acme'], filters: { lang: 'en' } };
+  const route = createRoutes(server.services).find(({ operation }) => operation === 'searchBatch');
+  assert.ok(route);
+  const searches = [{ q: 'sea' }, { q: 'sea', filters: { lang: 'fr' } }, { q: 'sea', filters: { lang: 'en' } }];
+  const body = {
+    contentType: 'application/json',
+    bytes: async () => Buffer.from(JSON.stringify({ searches })),
+  } as unknown as Request['body'];
+  const reply = await route.handle({
+    id: 'r',
+    route,
+    startedAtMs: 0,
+    params: { tenant: 'acme', name: 'shelf' },
+    query: new URLSearchParams(),
+    header: () => '',
+    actor,
+    body,
+    aborted: false,
+    signal: new AbortController().signal,
+    cancelSource: new CancelSource(),
+    charge: () => undefined,
+  });
+  assert.ok('jsonStream' in reply);
+  let text = '';
+  for await (const piece of reply.jsonStream) text += piece;
+  const { results } = JSON.parse(`${text}}`) as { results: Record<string, any>[] };
+  const [plain, other, same] = results.map(idsOf);
+  assert.ok(plain && plain.length > 0);
+  assert.deepEqual([other, same], [[], plain]);
 });
 
 test('a key whose filters cannot be read sees nothing', async () => {

@@ -32,6 +32,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   ingestBatch: 'ingest',
   deleteDocument: 'ingest',
   search: 'search',
+  searchBatch: 'search',
   searchByQuery: 'search',
   searchShared: 'search',
   searchSharedByQuery: 'search',

@@ -118,7 +118,7 @@ function limiter(places: number) {
     if (seen.free === 0) throw new AppError('tenant_rate_limited', undefined, { retryAfterS: 3, headers: headers() });
     seen.free -= 1;
     seen.taken += 1;
-    return { headers: headers(), release: () => (seen.free += 1) };
+    return { headers: headers(), charge: () => undefined, release: () => (seen.free += 1) };
   };
   return { seen, admit };
 }

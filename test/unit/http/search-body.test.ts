@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonFloats } from '../../../src/base/json-floats.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { SearchBodyReader, parseJson } from '../../../src/http/json-body.js';
+import { parseJson } from '../../../src/http/json-body.js';
+import { SearchBodyReader } from '../../../src/http/search-body.js';
 
 const SEED = 771;
 const reader = new SearchBodyReader();

@@ -112,6 +112,19 @@ test('an error for the client for places under way costs no token', () => {
   assert.equal(limiter.admit(KEY, 'acme').headers['X-RateLimit-Remaining'], '0');
 });
 
+test('what a request is charged for counts as requests: the next ones wait until it is paid for', () => {
+  const { limiter, clock } = limiterOf({ requestsPerSecond: 2, burst: 4 });
+  const permit = limiter.admit(KEY, 'acme');
+  permit.charge(9);
+  assert.deepEqual([permit.headers['X-RateLimit-Remaining'], permit.headers['X-RateLimit-Reset']], ['0', '5']);
+  permit.release();
+  assert.equal(refused(limiter).options.retryAfterS, 4);
+  clock.ms += 3400;
+  refused(limiter);
+  clock.ms += 200;
+  limiter.admit(KEY, 'acme');
+});
+
 test('one tenant at its limit leaves the others alone', () => {
   const { limiter } = limiterOf({ requestsPerSecond: 1, burst: 1, inFlightMax: 1 });
   limiter.admit(KEY, 'acme');

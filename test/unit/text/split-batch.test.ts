@@ -10,7 +10,7 @@ type Read = { documents: unknown[]; others: object } | 'bad';
 /** The body as the server reads it: cut, sliced, and each line parsed. */
 function read(body: string | Uint8Array): Read {
   try {
-    const { skeleton, items } = splitBatch(Buffer.from(body));
+    const { skeleton, items } = splitBatch(Buffer.from(body), 'documents');
     const { documents, ...others } = skeleton as { documents: unknown };
     const lines = sliceItems(items).flatMap(({ bytes, lines: count }) => {
       const texts = textsOfLines(bytes);
@@ -96,7 +96,7 @@ test('the last of several lists is the one, as JSON has it', () => {
 
 test('bytes that are no UTF-8 are bad around the items, and known inside them', () => {
   assert.equal(read(Buffer.from('7b22ff223a312c22646f63756d656e7473223a5b5d7d', 'hex')), 'bad');
-  const { items } = splitBatch(Buffer.from('{"documents":["a","\xff","b"]}', 'latin1'));
+  const { items } = splitBatch(Buffer.from('{"documents":["a","\xff","b"]}', 'latin1'), 'documents');
   assert.deepEqual(textsOfLines(sliceItems(items)[0]?.bytes as Uint8Array), ['"a"', undefined, '"b"']);
 });
 
