@@ -1,6 +1,8 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --v8-pool-size=0
 // The entry point of the process: hands the command line and the environment to the CLI. The program is loaded once it is
-// known that it can be. Nothing else reads process.argv, and nothing but this reads process.env.
+// known that it can be. Nothing else reads process.argv, and nothing but this reads process.env. The flag above gives V8
+// as many helper threads as there are cores, less one. Node takes it only when it starts, so whatever starts the server
+// names it.
 import { LOADING_DESCRIPTORS, descriptorLimit, tooFew } from './cli/open-files.js';
 
 const limit = descriptorLimit();

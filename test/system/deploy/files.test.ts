@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
 import { dashboardQueries, DEPLOY, metricsIn, PROMTOOL } from '../../kit/prometheus.js';
+import { MAIN } from '../../kit/process.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
@@ -82,7 +83,7 @@ test('the Dockerfile copies what there is, runs what the build makes, and sets k
     copied.filter((path) => ignored.includes(path.replace(/\/$/, ''))),
     [],
   );
-  const [, main] = JSON.parse(/^CMD (.+)$/m.exec(text)?.[1] as string) as string[];
+  const [, , main] = JSON.parse(/^CMD (.+)$/m.exec(text)?.[1] as string) as string[];
   assert.ok(existsSync(main as string), main);
   const known = new Set(CONFIG_KEYS.map(({ path }) => envNameOf(path)));
   const files = [text, read('compose.yaml'), read('sheaf.service')].join('\n');
@@ -91,6 +92,23 @@ test('the Dockerfile copies what there is, runs what the build makes, and sets k
     named.filter((name) => !known.has(name)),
     [],
   );
+});
+
+test('whatever starts the server scales the helper threads of V8 with the machine', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const starts = [
+    readFileSync(MAIN, 'utf8').split('\n')[0],
+    scripts['start'],
+    scripts['demo'],
+    /^CMD .+$/m.exec(read('Dockerfile'))?.[0],
+    /^ExecStart=.+$/m.exec(read('sheaf.service'))?.[0],
+  ];
+  for (const start of starts) assert.match(start ?? '', /--v8-pool-size=0/);
+  // As `npx sheaf` starts it: the kernel takes what follows the interpreter for one argument.
+  const [, interpreter, argument] = /^#!(\S+) (.+)$/.exec(starts[0] ?? '') as unknown as [string, string, string];
+  const { status, stdout, stderr } = spawnSync(interpreter, [argument, MAIN, '--version'], { encoding: 'utf8' });
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.match(stdout, /^\d+\.\d+/);
 });
 
 test('the health check of the image tells a server that is ready from one that is not there', async () => {
@@ -128,7 +146,7 @@ test('systemd takes the unit, and finds little that it could do to the rest of t
 }, () => {
   const unit = join(tempDirectory(), 'sheaf.service');
   // The unit names paths of the machine that it is for.
-  writeFileSync(unit, read('sheaf.service').replace('/usr/bin/node /opt', '/bin/true /opt'));
+  writeFileSync(unit, read('sheaf.service').replace('/usr/bin/node --v8', '/bin/true --v8'));
   const verified = spawnSync(SYSTEMD_ANALYZE, ['verify', unit], { encoding: 'utf8' });
   assert.deepEqual(
     [verified.status, verified.stderr.split('\n').filter((line) => line.includes('sheaf.service'))],
