@@ -28,7 +28,7 @@ import type {
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { SearchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type { SearchAnswer, SearchBatchAnswer, SearchBody, SearchQuery } from '../api/search.js';
 import type { RecallAnswer, RecallBody } from '../api/recall.js';
 import type {
   CreateKeyBody,
@@ -44,6 +44,7 @@ import type {
 } from '../api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory } from '../api/embedders.js';
 import { ArchiveCalls } from './archives.js';
+import { type DocumentRequest, type SearchRequest, documentBody, searchBody } from './encoding.js';
 import { type DocumentSource, ingestStream } from './ingest-stream.js';
 import {
   type Answered,
@@ -56,6 +57,7 @@ import {
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
 export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
+export type { DocumentRequest, Encoding, SearchRequest } from './encoding.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
 export type * from '../api/archives.js';
@@ -182,16 +184,17 @@ export class SheafClient {
     body: IngestBody & { text: string },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    return this.transport.post(documentsPath(tenant, collection), body, call);
+    return this.transport.postEncoded(documentsPath(tenant, collection), body, call);
   }
 
   ingestVector(
     tenant: string,
     collection: string,
-    body: IngestBody & { vector: number[] },
+    body: DocumentRequest & { vector: number[] | Float32Array },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    return this.transport.post(documentsPath(tenant, collection), body, call);
+    const { encoding } = this.transport;
+    return this.transport.postEncoded(documentsPath(tenant, collection), documentBody(body, encoding), call);
   }
 
   /** Sends a file as multipart form data. Content is streamed if its Blob comes from a file. */
@@ -213,10 +216,12 @@ export class SheafClient {
   ingestBatch(
     tenant: string,
     collection: string,
-    documents: readonly IngestBody[],
+    documents: readonly DocumentRequest[],
     call?: CallOptions,
   ): Promise<Answered<BatchAnswer>> {
-    return this.transport.post(collectionPath(tenant, collection, 'documents:batch'), { documents }, call);
+    const { encoding } = this.transport;
+    const body = { documents: documents.map((document) => documentBody(document, encoding)) };
+    return this.transport.postEncoded(collectionPath(tenant, collection, 'documents:batch'), body, call);
   }
 
   /**
@@ -294,8 +299,21 @@ export class SheafClient {
     });
   }
 
-  search(tenant: string, collection: string, body: SearchBody, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.transport.post(collectionPath(tenant, collection, 'search'), body, call);
+  search(tenant: string, collection: string, body: SearchRequest, call?: CallOptions): Promise<Answered<SearchAnswer>> {
+    const { encoding } = this.transport;
+    return this.transport.postEncoded(collectionPath(tenant, collection, 'search'), searchBody(body, encoding), call);
+  }
+
+  /** Returns a result for each search, in order; up to 1,000. A failed search does not reject the call. */
+  searchBatch(
+    tenant: string,
+    collection: string,
+    searches: readonly SearchRequest[],
+    call?: CallOptions,
+  ): Promise<Answered<SearchBatchAnswer>> {
+    const { encoding } = this.transport;
+    const body = { searches: searches.map((search) => searchBody(search, encoding)) };
+    return this.transport.postEncoded(collectionPath(tenant, collection, 'search:batch'), body, call);
   }
 
   /** Searches by query string, so that an HTTP cache can store the answer. */
@@ -315,7 +333,7 @@ export class SheafClient {
 
   /** Searches the shared scope, which has no hits while it is switched off. */
   searchShared(body: SearchBody & { q: string }, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.transport.post(['v1', 'search'], body, call);
+    return this.transport.postEncoded(['v1', 'search'], body, call);
   }
 
   searchSharedByQuery(query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {

@@ -78,10 +78,11 @@ interface Rejection {
 }
 
 /**
- * Converts an error answer to an error. If the body is not an error envelope, the code is `http_error` and the request
+ * Converts an error answer to an error. `body` is its text, or its value if that was MessagePack. If it is not an error
+ * envelope, the code is `http_error` and the request
  * id comes from the header.
  */
-export function errorOf(response: Rejection, text: string): SheafError {
+export function errorOf(response: Rejection, body: string | object): SheafError {
   const {
     code = 'http_error',
     error = response.statusText,
@@ -89,7 +90,7 @@ export function errorOf(response: Rejection, text: string): SheafError {
     details,
     detail,
     request_id,
-  } = parseEnvelope(text);
+  }: Partial<ErrorEnvelope> = typeof body === 'string' ? parseEnvelope(body) : body;
   const retryAfter = response.headers.get('retry-after');
   const afterMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, Date.now());
   return new (classOf(type ?? typeOf(response.status)))(response.status, code, error, {

@@ -1,6 +1,7 @@
 // Batch ingest as NDJSON. Documents are sent as their source yields them, and results arrive meanwhile. Neither body
 // nor answer is ever held whole.
-import type { BatchItemResult, BatchSummary, IngestBody } from '../api/documents.js';
+import type { BatchItemResult, BatchSummary } from '../api/documents.js';
+import { type DocumentRequest, documentBody } from './encoding.js';
 import { SheafError, SheafUnreachable } from './errors.js';
 import { type CallOptions, type Transport, causeOf } from './transport.js';
 
@@ -58,7 +59,7 @@ async function* linesOf(response: Response, idle: IdleTimeout): AsyncGenerator<s
   if (rest !== '') yield rest;
 }
 
-export type DocumentSource = Iterable<IngestBody> | AsyncIterable<IngestBody>;
+export type DocumentSource = Iterable<DocumentRequest> | AsyncIterable<DocumentRequest>;
 
 /** The approximate size of the pieces that are sent. */
 const PIECE_CHARACTERS = 64 * 1024;
@@ -112,7 +113,7 @@ export async function* ingestStream(
 class LineSource {
   /** The error that the source has thrown. */
   failure: { readonly error: unknown } | undefined;
-  private readonly documents: AsyncIterator<IngestBody> | Iterator<IngestBody>;
+  private readonly documents: AsyncIterator<DocumentRequest> | Iterator<DocumentRequest>;
   /** A document that has been requested but had not arrived when the last piece was sent. */
   private pending: Promise<string | undefined> | undefined;
 
@@ -157,7 +158,7 @@ class LineSource {
   private async next(): Promise<string | undefined> {
     try {
       const { done, value } = await this.documents.next();
-      return done ? undefined : `${JSON.stringify(value)}\n`;
+      return done ? undefined : `${JSON.stringify(documentBody(value, 'json'))}\n`;
     } catch (error) {
       this.failure = { error };
       this.failed();

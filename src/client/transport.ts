@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommonFields } from '../api/common.js';
 import type { ErrorCode } from '../api/errors.js';
 import { parseRetryAfterMs } from '../base/http-headers.js';
+import { type Encoding, MSGPACK_TYPE, packed, unpacked } from './encoding.js';
 import { SheafError, SheafUnreachable, errorOf } from './errors.js';
 import { type Query, encodePath, encodeQuery, parseBase } from './url.js';
 
@@ -109,6 +110,8 @@ export interface TransportOptions {
    * Default: 5 minutes.
    */
   timeoutMs?: number;
+  /** How searches and documents are sent and answered. Default: `json`. */
+  encoding?: Encoding;
 }
 
 export interface CallOptions {
@@ -122,8 +125,9 @@ interface Exchange extends CallOptions {
   /** Path segments; the transport percent-encodes them. */
   path: readonly string[];
   query?: Query;
-  /** A plain object is sent as JSON. */
+  /** A plain object is sent as JSON, or in the encoding of the client if `isEncoded`. */
   body?: FormData | object;
+  isEncoded?: true;
 }
 
 /** A file sent as a form. Sent once, and without a timeout. */
@@ -158,34 +162,41 @@ const PAGE_LENGTH = 1000;
 export class Transport {
   readonly base: string;
   readonly timeoutMs: number;
+  readonly encoding: Encoding;
   private readonly headers: Record<string, string>;
   private readonly retriesMax: number;
 
   /** Throws TypeError if `url` is not an http or https address, or if `key` cannot be sent in a header. */
-  constructor({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions) {
+  constructor({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000, encoding = 'json' }: TransportOptions) {
     this.base = parseBase(url);
     if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has invalid characters.');
     this.headers = key ? { authorization: `Bearer ${key}` } : {};
     this.retriesMax = retriesMax;
     this.timeoutMs = timeoutMs;
+    this.encoding = encoding;
   }
 
   /** The body of a successful answer. */
   async text(exchange: Exchange): Promise<string> {
+    return (await this.answered(exchange)) as string;
+  }
+
+  async json<T>(exchange: Exchange): Promise<Answered<T>> {
+    return parsed<T>(await this.answered(exchange));
+  }
+
+  /** The body of a successful answer: its text, or its value if it is MessagePack. */
+  private async answered(exchange: Exchange): Promise<string | object> {
     const { retriesMax = this.retriesMax, signal } = exchange;
     for (let attempt = 0; ; attempt++) {
       const response = await this.send(exchange);
-      const text = await this.reached(signal, response.text());
-      if (response.ok) return text;
-      const error = errorOf(response, text);
+      const body = await this.reached(signal, bodyOf(response));
+      if (response.ok) return body;
+      const error = errorOf(response, body);
       if (!isWorthRetry(response.status, error.code) || attempt >= retriesMax) throw error;
       const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
       await sleep(waitMs, undefined, { signal });
     }
-  }
-
-  async json<T>(exchange: Exchange): Promise<Answered<T>> {
-    return parsed<T>(await this.text(exchange));
   }
 
   get<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
@@ -194,6 +205,11 @@ export class Transport {
 
   post<T>(path: readonly string[], body: object | undefined, call?: CallOptions): Promise<Answered<T>> {
     return this.json({ method: 'POST', path, body, ...call });
+  }
+
+  /** Like `post`, in the encoding of the client. For routes that take MessagePack. */
+  postEncoded<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'POST', path, body, isEncoded: true, ...call });
   }
 
   patch<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
@@ -257,16 +273,23 @@ export class Transport {
     }
   }
 
-  private send({ method, path, query, body, signal }: Exchange): Promise<Response> {
-    const isJson = body !== undefined && !(body instanceof FormData);
+  private send({ method, path, query, body, isEncoded, signal }: Exchange): Promise<Response> {
     const timeout = AbortSignal.timeout(this.timeoutMs);
     const request = {
       method,
-      headers: isJson ? { ...this.headers, 'content-type': 'application/json' } : this.headers,
-      body: isJson ? JSON.stringify(body) : body,
+      ...this.content(body, isEncoded === true && this.encoding === 'msgpack'),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     };
     return this.reached(signal, fetch(this.target(path, query), request));
+  }
+
+  private content(body: FormData | object | undefined, isMsgpack: boolean): Pick<RequestInit, 'headers' | 'body'> {
+    const { headers } = this;
+    if (body === undefined) return { headers };
+    if (body instanceof FormData) return { headers, body };
+    if (isMsgpack)
+      return { headers: { ...headers, 'content-type': MSGPACK_TYPE, accept: MSGPACK_TYPE }, body: packed(body) };
+    return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
   }
 
   /** The answer if it is a success; rejects with its error otherwise. */
@@ -288,9 +311,14 @@ export function causeOf(error: unknown): string {
   return cause?.code ?? (cause?.message || error.message);
 }
 
-function parsed<T>(text: string): Answered<T> {
+async function bodyOf(response: Response): Promise<string | object> {
+  if (response.headers.get('content-type') !== MSGPACK_TYPE) return response.text();
+  return unpacked(new Uint8Array(await response.arrayBuffer()));
+}
+
+function parsed<T>(body: string | object): Answered<T> {
   try {
-    const answer = JSON.parse(text) as Partial<Answered<T>> | null;
+    const answer = (typeof body === 'string' ? JSON.parse(body) : body) as Partial<Answered<T>> | null;
     // All answers of Sheaf have `ok`.
     if (typeof answer?.ok === 'boolean') return answer as Answered<T>;
   } catch {

@@ -148,3 +148,40 @@ test('reindex jobs: started, seen, listed, controlled', async () => {
   // All at once; the order in which they are rejected does not matter.
   await Promise.all(changes.map((change) => assert.rejects(change, SheafConflict)));
 });
+
+for (const encoding of ['json', 'msgpack'] as const)
+  test(`vectors as Float32Array, and batches of searches: ${encoding}`, async () => {
+    const encoded = new SheafClient({ url: server.url, encoding });
+    const tenant = `floats-${encoding}`;
+    const vectorOf = (degrees: number): Float32Array => {
+      const angle = (degrees * Math.PI) / 180;
+      return Float32Array.of(0, Math.cos(angle), Math.sin(angle)).subarray(1);
+    };
+    await encoded.createCollection(tenant, 'v', { embedder_type: 'identity', embedder_config: { dim: 2 } });
+    await encoded.ingestVector(tenant, 'v', { docid: 'A', vector: vectorOf(0), metadata: { n: 1, none: undefined } });
+    const { succeeded, documents } = await encoded.ingestBatch(tenant, 'v', [
+      { docid: 'B', vector: vectorOf(30) },
+      { docid: 'C', vector: [0.5, 0.5] },
+      { docid: 'D', vector: Float32Array.of(1) },
+    ]);
+    assert.deepEqual([succeeded, documents[2]?.code], [2, 'dim_mismatch']);
+    const streamed = encoded.ingestStream(tenant, 'v', [{ docid: 'E', vector: vectorOf(90) }]);
+    assert.equal((await streamed.next()).value.ok, true);
+    const { results, request_id } = await encoded.searchBatch(tenant, 'v', [
+      { v: vectorOf(89), k: 1 },
+      { v: [1, 2, 3] },
+      { v: vectorOf(1), k: 2, filters: { n: 1 } },
+    ]);
+    const told = results.map((result) => (result.ok ? result.matches.map(({ meta }) => meta.docid) : result.code));
+    assert.deepEqual(told, [['E'], 'dim_mismatch', ['A']]);
+    assert.equal(typeof request_id, 'string');
+    assert.equal((await encoded.search(tenant, 'v', { v: vectorOf(29), k: 1 })).matches[0]?.meta.docid, 'B');
+    await encoded.ingestText(tenant, 't', { docid: 'T', text: 'Captain Nemo' });
+    assert.equal((await encoded.search(tenant, 't', { q: 'captain', mode: undefined })).matches[0]?.id, 'T::chunk_0');
+    assert.deepEqual((await encoded.searchShared({ q: 'captain' })).matches, []);
+    await assert.rejects(encoded.search(tenant, 'v', { v: Float32Array.of(1) }), {
+      name: 'SheafError',
+      code: 'dim_mismatch',
+      status: 422,
+    });
+  });

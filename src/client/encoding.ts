@@ -1,0 +1,32 @@
+// How searches and documents go over the wire: JSON or MessagePack, with vectors as numbers or as bytes of float32.
+import { Packr } from 'msgpackr';
+import type { IngestBody } from '../api/documents.js';
+import type { SearchBody } from '../api/search.js';
+
+export type Encoding = 'json' | 'msgpack';
+
+/** A Float32Array is sent as bytes: in base64 with `json`, binary with `msgpack`. */
+type Vector = number[] | Float32Array | null;
+
+export type SearchRequest = Omit<SearchBody, 'v'> & { v?: Vector };
+export type DocumentRequest = Omit<IngestBody, 'vector'> & { vector?: Vector };
+
+export const MSGPACK_TYPE = 'application/msgpack';
+
+/** Undefined fields are left out, as in JSON. The declarations of msgpackr lack `skipValues`. */
+const OPTIONS = { useRecords: false, skipValues: [undefined] };
+const packr = new Packr(OPTIONS);
+
+export const packed = (body: object): Uint8Array<ArrayBuffer> => new Uint8Array(packr.pack(body));
+export const unpacked = (bytes: Uint8Array): object => packr.unpack(bytes) as object;
+
+export const searchBody = (search: SearchRequest, encoding: Encoding): object => withBytes(search, 'v', encoding);
+export const documentBody = (document: DocumentRequest, encoding: Encoding): object =>
+  withBytes(document, 'vector', encoding);
+
+function withBytes<F extends string>(body: { readonly [Field in F]?: Vector }, field: F, encoding: Encoding): object {
+  const { [field]: vector, ...rest } = body;
+  if (!(vector instanceof Float32Array)) return body;
+  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+  return encoding === 'msgpack' ? { ...rest, [field]: bytes } : { ...rest, v_base64: bytes.toString('base64') };
+}
