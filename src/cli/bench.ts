@@ -6,8 +6,11 @@ import { type Socket, connect, isIP } from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import type { SearchTiming } from '../api/search.js';
+import type { VectorSample } from '../api/recall.js';
+import type { SearchBatchAnswer, SearchTiming } from '../api/search.js';
 import { SheafUnreachable, errorOf } from '../client/errors.js';
+import { MSGPACK_TYPE, packed, searchBody, unpacked } from '../client/encoding.js';
+import { causeOf } from '../client/transport.js';
 import { encodePath } from '../client/url.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
 import { UsageError, reasonOf } from './errors.js';
@@ -21,7 +24,18 @@ interface Load {
   rate?: number;
   k: number;
   mode?: string;
+  /** Searches per request. */
+  batch: number;
+  /** How vectors are sent. Absent: searches are texts in JSON. */
+  encoding?: BenchEncoding;
 }
+
+/** The encodings of vectors; each also is that of the whole body and of the answer. */
+export const BENCH_ENCODINGS = ['json', 'base64', 'msgpack'] as const;
+type BenchEncoding = (typeof BENCH_ENCODINGS)[number];
+
+/** A query: a text or a vector. */
+type BenchQuery = string | Float32Array;
 
 export interface BenchOptions extends Load {
   queries?: string;
@@ -36,10 +50,15 @@ const DOCUMENTS_ASKED = 50;
  * Exit code: 1 if a search failed, 130 after Ctrl-C, which ends it early. Throws UsageError if there are no queries.
  */
 export async function bench(target: Target, options: BenchOptions, { stdout, stderr }: Output): Promise<number> {
-  const [queries, source] = await queriesFor(target, options.queries);
+  const [queries, source] =
+    options.encoding === undefined
+      ? await queriesFor(target, options.queries)
+      : [await sampledVectors(target), 'vectors'];
   if (queries.length === 0)
     throw new UsageError(
-      `${target.tenant}/${target.collection} has no logged searches and no texts: provide a file of queries with --queries.`,
+      options.encoding === undefined
+        ? `${target.tenant}/${target.collection} has no logged searches and no texts: provide a file of queries with --queries.`
+        : `${target.tenant}/${target.collection} has no vectors.`,
     );
   line(
     stderr,
@@ -70,6 +89,22 @@ async function queriesFor(target: Target, file: string | undefined): Promise<[st
   const { queries } = await client.queries.list(tenant, collection, { limit: QUERIES_MAX });
   const logged = [...new Set(queries.map(({ query_text: text }) => text).filter((text) => text.trim() !== ''))];
   return logged.length > 0 ? [logged, 'the query log'] : [await wordsOfDocuments(target), 'its documents'];
+}
+
+/** Stored vectors, as the plots of the console get them: rounded to eight bits, so near others and equal to none. */
+async function sampledVectors({ tenant, collection, access: { url, key } }: Target): Promise<Float32Array[]> {
+  const address = `${url.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, 'vectors'])}`;
+  const response = await fetch(address, { headers: key ? { authorization: `Bearer ${key}` } : {} }).catch(
+    (error: Error) => {
+      throw new SheafUnreachable(url, causeOf(error));
+    },
+  );
+  const text = await response.text();
+  if (!response.ok) throw errorOf(response, text);
+  const { vectors } = JSON.parse(text) as VectorSample;
+  return vectors.map(({ scale, components }) =>
+    Float32Array.from(Int8Array.from(Buffer.from(components, 'base64')), (component) => component * scale),
+  );
 }
 
 async function wordsOfDocuments({ client, tenant, collection }: Target): Promise<string[]> {
@@ -131,12 +166,12 @@ const US_PER_MS = 1000;
 
 async function runSearches(
   target: Target,
-  queries: readonly string[],
+  queries: readonly BenchQuery[],
   options: Load,
   signal: AbortSignal,
 ): Promise<Measured> {
   const base = new URL(target.access.url);
-  const requests = queries.map((q) => requestOf(target, base, { q, k: options.k, mode: options.mode }));
+  const requests = queries.map((_, at) => requestOf(target, base, bodyOf(queries, at, options), options));
   const connections = Array.from({ length: options.connections }, () => new BenchConnection(base));
   const ending = new AbortController();
   const end = (): void => {
@@ -156,18 +191,39 @@ async function runSearches(
   }
 }
 
-/** The bytes of a search request, built once and sent many times. */
-function requestOf({ tenant, collection, access: { key } }: Target, { host, pathname }: URL, search: object): Buffer {
-  const body = JSON.stringify(search);
-  const path = `${pathname.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, 'search'])}`;
+/** The body of a request for the query at `at`, or for as many from there on as a batch has. */
+function bodyOf(queries: readonly BenchQuery[], at: number, { k, mode, batch, encoding }: Load): object {
+  const searches = Array.from({ length: batch }, (_, i) => {
+    const query = queries[(at + i) % queries.length] as BenchQuery;
+    if (typeof query === 'string') return { q: query, k, mode };
+    return searchBody(
+      { v: encoding === 'json' ? Array.from(query) : query, k },
+      encoding === 'msgpack' ? encoding : 'json',
+    );
+  });
+  return batch === 1 ? (searches[0] as object) : { searches };
+}
+
+/** The bytes of a request, built once and sent many times. */
+function requestOf(
+  { tenant, collection, access: { key } }: Target,
+  { host, pathname }: URL,
+  search: object,
+  { batch, encoding }: Load,
+): Buffer {
+  const isMsgpack = encoding === 'msgpack';
+  const body = isMsgpack ? packed(search) : Buffer.from(JSON.stringify(search));
+  const route = batch === 1 ? 'search' : 'search:batch';
+  const path = `${pathname.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, route])}`;
   const headers = {
     host,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
+    'content-type': isMsgpack ? MSGPACK_TYPE : 'application/json',
+    'content-length': body.length,
+    ...(isMsgpack && { accept: MSGPACK_TYPE }),
     ...(key && { authorization: `Bearer ${key}` }),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), body]);
 }
 
 /**
@@ -180,6 +236,7 @@ class BenchRun {
   private readonly phases = new Map<string, number>();
   private readonly errors: Record<string, number> = {};
   private sent = 0;
+  private succeeded = 0;
   private failed = 0;
 
   constructor(
@@ -193,7 +250,8 @@ class BenchRun {
     const { seconds, rate } = this.options;
     while (!this.signal.aborted) {
       const number = this.sent;
-      const dueAfterMs = rate === undefined ? performance.now() - this.startedAtMs : (1000 * number) / rate;
+      const dueAfterMs =
+        rate === undefined ? performance.now() - this.startedAtMs : (1000 * number * this.options.batch) / rate;
       if (dueAfterMs >= 1000 * seconds) return;
       this.sent += 1;
       const dueAtMs = this.startedAtMs + dueAfterMs;
@@ -212,14 +270,15 @@ class BenchRun {
   measured(): Measured {
     const seconds = (performance.now() - this.startedAtMs) / 1000;
     const { histogram } = this;
-    const searches = histogram.count;
+    const requests = histogram.count;
+    const searches = this.succeeded;
     const at = (percentile: number): number => histogram.percentile(percentile) / US_PER_MS;
     const latency =
-      searches === 0
+      requests === 0
         ? { p50: 0, p90: 0, p99: 0, max: 0, mean: 0 }
         : { p50: at(50), p90: at(90), p99: at(99), max: histogram.max / US_PER_MS, mean: histogram.mean / US_PER_MS };
     const phases = Object.fromEntries(
-      [...this.phases].map(([phase, sum]) => [phase.replace(/_ms$/, ''), sum / searches]),
+      [...this.phases].map(([phase, sum]) => [phase.replace(/_ms$/, ''), sum / requests]),
     );
     return {
       searches,
@@ -239,14 +298,30 @@ class BenchRun {
     if (answer === undefined) return;
     if (answer.status !== 200) return this.refused(answer);
     this.histogram.record(Math.max(1, Math.round((performance.now() - dueAtMs) * US_PER_MS)));
-    this.addPhases(timingOf(answer.body));
+    this.succeeded += this.options.batch;
+    if (this.options.batch > 1) this.countFailures(answer.body);
+    if (this.options.encoding !== 'msgpack') this.addPhases(timingOf(answer.body));
+  }
+
+  /** Counts the searches of a batch that failed. An answer is parsed only if there are any. */
+  private countFailures(body: Buffer): void {
+    const isMsgpack = this.options.encoding === 'msgpack';
+    if (!body.includes(isMsgpack ? FAILED_MSGPACK : FAILED_JSON)) return;
+    const { results } = (isMsgpack ? unpacked(body) : JSON.parse(body.toString())) as SearchBatchAnswer;
+    for (const result of results) {
+      if (result.ok) continue;
+      this.succeeded -= 1;
+      this.failed += 1;
+      this.errors[result.code] = (this.errors[result.code] ?? 0) + 1;
+    }
   }
 
   /** Counts a failure. Throws for errors that would occur for every search, such as a rejected key. */
   private refused({ status, body }: BenchAnswer): void {
-    const error = errorOf({ status, statusText: `HTTP ${status}`, headers: { get: () => null } }, body.toString());
-    this.failed += 1;
-    this.errors[error.code] = (this.errors[error.code] ?? 0) + 1;
+    const told = this.options.encoding === 'msgpack' ? unpacked(body) : body.toString();
+    const error = errorOf({ status, statusText: `HTTP ${status}`, headers: { get: () => null } }, told);
+    this.failed += this.options.batch;
+    this.errors[error.code] = (this.errors[error.code] ?? 0) + this.options.batch;
     if (status < 429) throw error;
   }
 
@@ -257,8 +332,11 @@ class BenchRun {
 }
 
 const TIMING = '"timing":';
+/** How the error of a search of a batch begins; no text can contain it. */
+const FAILED_JSON = '"ok":false,"code":';
+const FAILED_MSGPACK = Buffer.from('\xa2ok\xc2\xa4code', 'latin1');
 
-/** Extracts the timing, which follows the hits, without parsing them. Within a text its quotes would be escaped. */
+/** Extracts the timing, of a batch that of the last search, which follows the hits, without parsing them. Within a text its quotes would be escaped. */
 function timingOf(body: Buffer): SearchTiming | undefined {
   const at = body.lastIndexOf(TIMING);
   if (at < 0) return undefined;

@@ -1,9 +1,9 @@
 // `sheaf search` and `sheaf bench`: the search commands, and hits as text.
 import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
-import { EF_MAX, K_MAX } from '../api/limits.js';
+import { EF_MAX, K_MAX, SEARCHES_MAX } from '../api/limits.js';
 import type { ContentFilter, Highlight, SearchBody, SearchHit } from '../api/search.js';
-import { type BenchOptions, bench } from './bench.js';
+import { BENCH_ENCODINGS, type BenchOptions, bench } from './bench.js';
 import {
   type CommandLine,
   type Filters,
@@ -136,6 +136,20 @@ function addBench({ program, env, output, ended }: CommandLine): void {
       numberBetween(0.1, 100_000),
     )
     .option('--queries <file>', 'file with one query per line; default: logged searches, else words of the documents')
+    .addOption(
+      new Option(
+        '--encoding <how>',
+        'search by vectors of the collection, sent as numbers in JSON, base64 in JSON, or MessagePack',
+      )
+        .choices([...BENCH_ENCODINGS])
+        .conflicts(['queries', 'mode']),
+    )
+    .option(
+      '--batch <n>',
+      'searches per request; latency then is that of a request',
+      integerBetween(1, SEARCHES_MAX),
+      1,
+    )
     .option('-k, --k <n>', 'hits per search', integerBetween(1, K_MAX), 10)
     .addOption(modeOption())
     .option('--json', 'print the figures as JSON')
@@ -145,6 +159,7 @@ function addBench({ program, env, output, ended }: CommandLine): void {
         'sheaf bench -c notes',
         'sheaf bench -c notes --rate 200 --seconds 30 --json',
         'sheaf bench -c notes --queries questions.txt --mode hybrid',
+        'sheaf bench -c notes --encoding msgpack --batch 32',
       ),
     )
     .addHelpText(
