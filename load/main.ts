@@ -268,6 +268,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { '--collections <n>': 'how many (10,000)', '--chunks <n>': 'of each (100)', ...KEPT },
         run: async (options) => (await import('./server.js')).idle(options),
       },
+      capacity: {
+        about: 'the CPU times by which `sheaf capacity` estimates cores, beside its constants',
+        options: SECONDS,
+        run: async (options) => (await import('./capacity.js')).capacity(options),
+      },
       archive: {
         about: 'archives out and in: rate, memory, and searches beside them',
         options: ROWS,

@@ -323,7 +323,8 @@ export async function archive({ tiny, number }: LoadOptions): Promise<void> {
     const held = childrenBytes();
     const into = await withMemory(client, restore());
     const { memory } = await client.collectionDetail(TENANT, 'copy');
-    const own = Object.values(memory ?? {}).reduce((sum: number, part) => sum + Number(part), 0);
+    const { vectors: rowBytes, quantized_vectors: quantizedBytes, graph, postings } = memory!;
+    const own = rowBytes + quantizedBytes + graph + postings;
     const line = (name: string, measured: WithMemory, ownBytes = 0): string[] => [
       name,
       `${measured.seconds.toFixed(1)} s`,

@@ -63,16 +63,16 @@ const DOCUMENT_BYTES = 320;
 const TEXT_BYTES_A_WORD = 6;
 const VECTOR_NUMBER_BYTES = 4;
 
-/** CPU of a vector search over HTTP at k 10, without the graph search: npm run load -- search-vectors. */
-const SEARCH_MS = 0.25;
-/** CPU of the graph search at 60,000 × 384: npm run bench:vectors -- --sets windows. */
-const WALK = { ms: 0.09, dim: 384, chunks: 60_000 } as const;
-/**
- * Additional CPU of a hybrid search of 10,000 chunks: npm run load -- search-hybrid. It doubles up to 1,000,000 chunks.
- */
-const HYBRID = { ms: 0.45, chunks: 10_000 } as const;
-/** CPU per written vector, including its graph edges: npm run load -- peers (filling). */
-const WRITE = { ms: 0.38, dim: 384 } as const;
+/** CPU times of all threads in ms. `node dist/load/main.js server capacity` prints each beside what it measures. */
+export const CPU = {
+  /** Vector search over HTTP at k 10, logged, without the graph search. */
+  searchMs: 0.13,
+  graphSearch: { ms: 0.105, dim: 384, chunks: 60_000 },
+  /** What a hybrid search takes beyond a vector search. It doubles up to 1,000,000 chunks. */
+  hybrid: { ms: 0.31, chunks: 10_000 },
+  /** Written vector, including its graph edges. */
+  write: { ms: 0.41, dim: 384 },
+} as const;
 /** Above this load, requests wait. */
 const BUSY_SHARE_MAX = 0.7;
 /** With two cores, a large search does not wait for a checkpoint or for graph construction. */
@@ -98,7 +98,7 @@ export function needOf(plan: Plan): Need {
     },
     cores: {
       searches: (plan.searches * searchMs(plan)) / 1000,
-      writes: (plan.writes * WRITE.ms * dim) / WRITE.dim / 1000,
+      writes: (plan.writes * CPU.write.ms * dim) / CPU.write.dim / 1000,
     },
   };
 }
@@ -110,9 +110,11 @@ function pagedBytes(bytes: number): number {
 
 /** Mean CPU time per search in ms. */
 function searchMs({ chunks, dim, hybridShare, embedMs }: Plan): number {
-  const walk = (WALK.ms * (dim / WALK.dim) * Math.log(Math.max(chunks, 2))) / Math.log(WALK.chunks);
-  const growth = Math.max(1, 1 + Math.log10(chunks / HYBRID.chunks) / 2);
-  return SEARCH_MS + embedMs + walk + hybridShare * HYBRID.ms * growth;
+  const { searchMs: httpMs, graphSearch, hybrid } = CPU;
+  const graphMs =
+    (graphSearch.ms * (dim / graphSearch.dim) * Math.log(Math.max(chunks, 2))) / Math.log(graphSearch.chunks);
+  const growth = Math.max(1, 1 + Math.log10(chunks / hybrid.chunks) / 2);
+  return httpMs + embedMs + graphMs + hybridShare * hybrid.ms * growth;
 }
 
 const sum = (values: object): number =>
