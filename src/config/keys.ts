@@ -192,7 +192,7 @@ const SETTINGS = {
       'limits.max_json_bytes',
       integer(1024, 2 ** 30),
       32 * MIB,
-      'Largest JSON batch, and largest line of NDJSON. Other JSON bodies are limited to 256 KiB, plus 2 MiB for the vector of a search, and MCP messages to 1 MiB, or to this value if it is less.',
+      'Largest batch of documents or searches, and largest line of NDJSON. Other JSON bodies are limited to 256 KiB, plus 2 MiB for the vector of a search, and MCP messages to 1 MiB, or to this value if it is less.',
     ),
     fileBytesMax: key('limits.max_file_bytes', integer(1024, 2 ** 31), 512 * MIB, 'Largest ingest body: file or JSON.'),
     archiveBytesMax: key(
@@ -211,7 +211,7 @@ const SETTINGS = {
       'limits.max_batch_items',
       integer(1, 1_000_000),
       BATCH_ITEMS_MAX,
-      'Maximum number of documents in a JSON batch. NDJSON has no limit.',
+      'Maximum number of documents in a batch. NDJSON has no limit.',
     ),
     parseTimeoutMs: key(
       'limits.parse_timeout_seconds',

@@ -112,6 +112,10 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
     if ('rerank' in body) assert.equal(json.code, 'invalid_rerank');
     else assert.equal(status, 200, JSON.stringify(json));
   },
+  searches: async (body) => {
+    const { status, json } = await server.call('POST', '/v1/collections/default/docs/search:batch', body);
+    assert.equal(status, 200, JSON.stringify(json));
+  },
   sample: async (body) => {
     const { status, json } = await server.call('POST', '/v1/collections/default/docs/recall', body);
     assert.equal(status, 200, JSON.stringify(json));
