@@ -7,6 +7,7 @@ import type { Instance } from './bindings.js';
 import {
   EPOCH_AT,
   INCARNATION_AT,
+  LINE_BYTES,
   OPEN_AT,
   READERS_AT,
   READERS_END_AT,
@@ -14,6 +15,7 @@ import {
   READER_BYTES,
   READER_EPOCH,
   READER_INCARNATION,
+  READER_LINES,
   READER_SCRATCH,
   READER_THREAD,
 } from './layout.js';
@@ -134,4 +136,7 @@ export class ReaderPlace {
   }
 }
 
-const wordOf = (number: number, field: number): number => (READERS_AT + number * READER_BYTES + field) >> 2;
+function wordOf(number: number, field: number): number {
+  const line = READERS_AT + (number % READER_LINES) * LINE_BYTES;
+  return (line + Math.floor(number / READER_LINES) * READER_BYTES + field) >> 2;
+}

@@ -77,9 +77,10 @@ export const OWNER = 0xffffffff;
 export const RECLAIM_STEP = 64;
 
 // ## Reader
-// One line of the table of readers. The table has `READERS_MAX` of them from `READERS_AT` on; allocated memory begins
-// after the table.
-// Free: 16-63.
+// One place in the table of readers. The table has `READERS_MAX` of them from `READERS_AT` on; allocated memory begins
+// after the table. Place n is the (n / READER_LINES)th of line n % READER_LINES, so the first readers have a line of the
+// processor's cache each. Images of versions with `READER_LINES` places are read as they are: the rest of a line was 0.
+// Free: none.
 
 /** The thread id + 1; 0 for a free place. */
 export const READER_THREAD = 0;
@@ -88,9 +89,10 @@ export const READER_EPOCH = 4;
 export const READER_SCRATCH = 8;
 /** The incarnation that the scratch belongs to. */
 export const READER_INCARNATION = 12;
-export const READER_BYTES = 64;
+export const READER_BYTES = 16;
 export const READERS_AT = 1024;
-export const READERS_MAX = 64;
+export const READER_LINES = 64;
+export const READERS_MAX = 256;
 export const ARENA_START = 5120;
 
 // ## Chunk header

@@ -7,7 +7,17 @@ import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId } from '../../../src/api/ids.js';
 import { clearReader } from '../../../src/engine/memory/ownership.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
-import { LOCK_AT, LOST, OPEN_AT, OWNER, READERS_AT, READER_EPOCH } from '../../../src/engine/memory/layout.js';
+import { ReaderTable } from '../../../src/engine/memory/epochs.js';
+import {
+  LOCK_AT,
+  LOST,
+  OPEN_AT,
+  OWNER,
+  READERS_AT,
+  READERS_MAX,
+  READER_EPOCH,
+  READER_LINES,
+} from '../../../src/engine/memory/layout.js';
 import { createKernel, createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
 
 const module = new WebAssembly.Module(readKernelBytes());
@@ -108,6 +118,27 @@ test('a reader that died while reading holds memory back until its slot is clear
   while (owner.reclaim());
   assert.equal(owner.retiredBytes(), 0);
   assert(owner.usedBytes() <= used);
+});
+
+test('as many readers as have places are seen, wherever theirs is in a cache line', () => {
+  const memory = createMemory();
+  const tables = Array.from({ length: READERS_MAX }, () => new ReaderTable(memory));
+  const places = tables.map((table) => table.join());
+  assert.throws(() => new ReaderTable(memory).join(), /no room for more than 256 readers/);
+  const owner = createKernel(memory);
+  owner.open();
+  for (const at of [0, 1, READER_LINES - 1, READER_LINES, 2 * READER_LINES + 5, READERS_MAX - 1]) {
+    const place = places[at] as ReturnType<ReaderTable['join']>;
+    assert.equal(place.enter(), 1);
+    fill(owner).drop();
+    owner.reclaim();
+    assert.ok(owner.retiredBytes() > 0, `the reader at place ${at} holds memory back`);
+    place.leave();
+    while (owner.reclaim());
+    assert.equal(owner.retiredBytes(), 0);
+  }
+  clearReader(memory, threadId);
+  new ReaderTable(memory).join();
 });
 
 test('a reader that died within the allocator is the end of its owner, not of the memory', () => {

@@ -19,6 +19,7 @@ import {
   READERS_END_AT,
   READER_BYTES,
   READER_EPOCH,
+  READER_LINES,
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
@@ -107,9 +108,10 @@ function nextEpoch(): u32 {
 /** The oldest epoch that a reader is inside of, if it is older than `none`; else `none`. */
 function oldestInside(none: u32): u32 {
   let oldest = none;
-  const end = READERS_AT + atomic.load<u32>(READERS_END_AT) * READER_BYTES;
-  for (let place: usize = READERS_AT; place < <usize>end; place += READER_BYTES) {
-    const epoch = atomic.load<u32>(place, READER_EPOCH);
+  const end = atomic.load<u32>(READERS_END_AT);
+  for (let number: u32 = 0; number < end; number++) {
+    const line: usize = READERS_AT + (number % READER_LINES) * LINE_BYTES;
+    const epoch = atomic.load<u32>(line + (number / READER_LINES) * READER_BYTES, READER_EPOCH);
     if (epoch && isBefore(epoch, oldest)) oldest = epoch;
   }
   return oldest;
