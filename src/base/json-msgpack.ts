@@ -5,6 +5,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
+const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 const OPEN_BRACKET = 0x5b;
@@ -17,10 +18,11 @@ const LOWER_T = 0x74;
 
 /** A number such as `1.5,` takes four bytes of JSON and nine of MessagePack. */
 const GROWTH_MAX = 2.5;
-/** Digits that are always exact. */
+/** As many digits are exact in any case. */
 const DIGITS_MAX = 15;
-/** Shorter texts are scanned and copied in a loop, which is faster than a call. */
-const IN_LOOP_MAX = 24;
+const POWERS_OF_TEN = Array.from({ length: DIGITS_MAX + 1 }, (_, exponent) => 10 ** exponent);
+/** Texts below this size have a head of one byte. */
+const SHORT_TEXT_BYTES = 32;
 
 /** `json` must be one valid JSON text in UTF-8; half of a surrogate pair in an escape becomes U+FFFD. */
 export function msgpackOfJson(json: Buffer): Buffer {
@@ -41,9 +43,11 @@ class Transcoder {
   /** The first backslash at or behind the text that was read last; -1 before the first text. */
   private backslashAt = -1;
   private readonly out: Buffer;
+  private readonly view: DataView;
 
   constructor(private readonly json: Buffer) {
     this.out = Buffer.allocUnsafe(Math.ceil(json.length * GROWTH_MAX) + 16);
+    this.view = new DataView(this.out.buffer, this.out.byteOffset);
   }
 
   whole(): Buffer {
@@ -118,16 +122,30 @@ class Transcoder {
     this.end += more;
   }
 
+  /** Copies a short text while it looks for its end; the end of a longer one is looked for by a call. */
   private text(): void {
-    const { json } = this;
+    const { json, out } = this;
     const start = this.at + 1;
-    let end = start;
-    while (json[end] !== QUOTE && end - start < IN_LOOP_MAX) end++;
-    if (json[end] !== QUOTE) end = json.indexOf(QUOTE, end);
-    if (this.backslashAfter(start) < end) return this.escaped(start);
-    this.at = end + 1;
+    const longAt = start + SHORT_TEXT_BYTES;
+    let from = start;
+    for (let to = this.end + 1; from < longAt; ) {
+      const byte = json[from] as number;
+      if (byte === BACKSLASH) return this.escaped(start);
+      if (byte === QUOTE) {
+        out[this.end] = 0xa0 | (from - start);
+        this.end = to;
+        this.at = from + 1;
+        return;
+      }
+      out[to++] = byte;
+      from++;
+    }
+    const end = json.indexOf(QUOTE, from);
+    if (this.backslashAfter(from) < end) return this.escaped(start);
     this.putTextHead(end - start);
-    this.copy(start, end);
+    json.copy(out, this.end, start, end);
+    this.end += end - start;
+    this.at = end + 1;
   }
 
   private backslashAfter(start: number): number {
@@ -136,13 +154,6 @@ class Transcoder {
       this.backslashAt = at < 0 ? Infinity : at;
     }
     return this.backslashAt;
-  }
-
-  private copy(start: number, end: number): void {
-    const { json, out } = this;
-    if (end - start > IN_LOOP_MAX) json.copy(out, this.end, start, end);
-    else for (let from = start, to = this.end; from < end; ) out[to++] = json[from++] as number;
-    this.end += end - start;
   }
 
   private escaped(start: number): void {
@@ -169,21 +180,31 @@ class Transcoder {
     this.end = this.out.writeUIntBE(value, this.end, bytes);
   }
 
+  /** A number of up to 15 digits is a whole number by a power of ten, both exact, so one division rounds it right. */
   private number(first: number): void {
     const { json } = this;
-    const start = this.at;
-    let end = first === MINUS ? start + 1 : start;
-    let whole = 0;
-    for (; (json[end] as number) >= ZERO && (json[end] as number) <= NINE; end++)
-      whole = 10 * whole + (json[end] as number) - ZERO;
-    const isWhole = isEndOfNumber(json[end]) && end - start <= DIGITS_MAX && !(first === MINUS && whole === 0);
-    if (isWhole) {
-      this.at = end;
-      return this.putWhole(first === MINUS ? -whole : whole);
+    const start = first === MINUS ? this.at + 1 : this.at;
+    let end = start;
+    let digits = 0;
+    let pointAt = -1;
+    for (; ; end++) {
+      const byte = json[end] as number;
+      if (byte >= ZERO && byte <= NINE) digits = 10 * digits + byte - ZERO;
+      else if (byte === POINT) pointAt = end;
+      else break;
     }
-    while (!isEndOfNumber(json[end])) end++;
+    if (!isEndOfNumber(json[end]) || end - start > DIGITS_MAX || (digits === 0 && first === MINUS))
+      return this.otherNumber();
     this.at = end;
-    this.putFloat(Number(json.toString('latin1', start, end)));
+    const value = first === MINUS ? -digits : digits;
+    if (pointAt < 0) this.putWhole(value);
+    else this.putFloat(value / (POWERS_OF_TEN[end - pointAt - 1] as number));
+  }
+
+  private otherNumber(): void {
+    const start = this.at;
+    while (!isEndOfNumber(this.json[this.at])) this.at++;
+    this.putFloat(Number(this.json.toString('latin1', start, this.at)));
   }
 
   private putWhole(value: number): void {
@@ -202,7 +223,8 @@ class Transcoder {
 
   private putFloat(value: number): void {
     this.out[this.end++] = 0xcb;
-    this.end = this.out.writeDoubleBE(value, this.end);
+    this.view.setFloat64(this.end, value);
+    this.end += 8;
   }
 }
 
