@@ -46,8 +46,11 @@ export class TokenBucket {
   }
 
   /** Seconds until `tokens` are available; at most an hour, which also stands for never. */
-  secondsUntil(tokens: number, { perSecond }: BucketRate): number {
-    const missing = Math.max(0, tokens - this.tokens);
-    return missing === 0 ? 0 : Math.min(NEVER_S, missing / perSecond);
+  secondsUntil(tokens: number, rate: BucketRate): number {
+    return secondsFor(tokens - this.tokens, rate);
   }
 }
+
+/** Seconds in which so many tokens are added; at most an hour, which also stands for never. */
+export const secondsFor = (tokens: number, { perSecond }: BucketRate): number =>
+  tokens <= 0 ? 0 : Math.min(NEVER_S, tokens / perSecond);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
 import type { EmbedderInventory } from '../api/embedders.js';
+import { sharedNowMs } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 import { internalErrorOf } from '../base/thread.js';
@@ -14,6 +15,7 @@ import { readConfig } from '../config/load.js';
 import type { HttpServerOptions } from '../http/options.js';
 import { createRoutes } from '../http/routes.js';
 import { type HttpServer, createHttpServer } from '../http/server.js';
+import { type SharedLimits, createSharedLimits } from '../http/shared-limits.js';
 import { siteGuard } from '../http/site-guard.js';
 import { type Uws, loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
@@ -72,12 +74,14 @@ function createListener(
 ): HttpServer {
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
+  const shared = { limits: createSharedLimits(1), stripe: 0 };
   return createHttpServer(uws, {
     routes: createRoutes(services, {
       allowed: config.allowedSites,
       archiveBytesMax: config.limits.archiveBytesMax,
     }),
-    ...createAccess(config, parts.tenants, log),
+    ...createAccess(config, parts.tenants, shared, log),
+    shared,
     limits: {
       ...limits,
       heldBytesMax: config.tuning.heldBytesMax,
@@ -100,12 +104,10 @@ function createListener(
 function createAccess(
   config: Config,
   tenants: TenantRegistry,
+  { limits, stripe }: { limits: SharedLimits; stripe: number },
   log: Log,
 ): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
-  const limiter = new TenantLimiter(
-    (tenant) => tenants.limitsOf(tenant),
-    () => performance.now(),
-  );
+  const limiter = new TenantLimiter((tenant) => tenants.limitsOf(tenant), sharedNowMs, limits, stripe);
   const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
   return {
     authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),

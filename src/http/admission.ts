@@ -1,7 +1,8 @@
 // Admission control: how many requests and how many body bytes the server holds at a time. Above a bound, and while the
-// server drains, a request fails at once instead of joining a queue that only grows. One `Admission` per server, shared
-// by all exchanges. Front thread.
+// server drains, a request fails at once instead of joining a queue that only grows. One `Admission` per front thread,
+// shared by all its exchanges; they count together in shared memory. Front thread.
 import { AppError } from '../api/errors.js';
+import { StripedCount } from '../base/striped-count.js';
 
 // Reusable blocks into which large body pieces are copied as they come off the socket. uWebSockets.js keeps reading
 // without yielding to the event loop for as long as a client fills its buffer, so the work per piece must be short. The
@@ -37,57 +38,95 @@ export class ReceiveBlocks {
 /** The budget of body bytes that all requests share. */
 export type BodyMemory = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
 
+/** The memory of an admission. `stripes`: number of threads that use it. */
+export interface AdmissionMemory {
+  readonly stripes: number;
+  readonly admission: SharedArrayBuffer;
+}
+
+/** The first word of the memory is 1 once the server drains; the counts follow. */
+const CLOSED = 0;
+const COUNTS = { inFlight: 0, heldKib: 1 } as const;
+const COUNTS_FROM = 8;
+const KIB = 1024;
+
 export class Admission {
-  private inFlight = 0;
-  private heldBytes = 0;
-  private hasClosed = false;
+  private readonly closed: Int32Array;
+  private readonly counts: StripedCount;
+  /** Bytes that this thread holds. Other threads see them in whole KiB. */
+  private ownBytes = 0;
   /** Blocks that hold large body pieces until a reader takes them. */
   readonly blocks = new ReceiveBlocks();
 
+  /** `stripe`: the index of this thread. */
   constructor(
-    private readonly inFlightMax: number,
-    private readonly heldBytesMax: number,
-  ) {}
+    { admission, stripes }: AdmissionMemory,
+    stripe: number,
+    private readonly max: { readonly inFlightMax: number; readonly heldBytesMax: number },
+  ) {
+    this.closed = new Int32Array(admission, 0, 1);
+    this.counts = countsIn({ admission, stripes }, stripe);
+  }
+
+  static memory(stripes: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(COUNTS_FROM + StripedCount.bytes(2, stripes));
+  }
+
+  /** Takes back what the thread of this stripe has left behind. Call it once that thread has ended. */
+  static release(memory: AdmissionMemory, stripe: number): void {
+    const counts = countsIn(memory, stripe);
+    for (const count of Object.values(COUNTS)) counts.set(count, 0);
+  }
 
   get isClosed(): boolean {
-    return this.hasClosed;
+    return Atomics.load(this.closed, CLOSED) === 1;
   }
 
+  /** The body bytes that all threads hold. */
   get bytesHeld(): number {
-    return this.heldBytes;
+    const othersKib = this.counts.total(COUNTS.heldKib) - this.counts.get(COUNTS.heldKib);
+    return this.ownBytes + othersKib * KIB;
   }
 
-  /** Refuses every new request from now on. */
+  /** Refuses every new request from now on, on all threads. */
   close(): void {
-    this.hasClosed = true;
+    Atomics.store(this.closed, CLOSED, 1);
   }
 
   /** Throws 503 `shutting_down` once closed. */
   checkOpen(): void {
-    if (this.hasClosed) throw new AppError('shutting_down');
+    if (this.isClosed) throw new AppError('shutting_down');
   }
 
   /** Counts a request as in flight, or throws 503 `overloaded`. Each successful call is paired with one `leave`. */
   enter(): void {
-    if (this.inFlight >= this.inFlightMax) throw overloaded();
-    this.inFlight += 1;
+    if (this.counts.tryAdd(COUNTS.inFlight, this.max.inFlightMax) === undefined) throw overloaded();
   }
 
   leave(): void {
-    this.inFlight -= 1;
+    this.counts.subtract(COUNTS.inFlight);
   }
 
   /** Counts body bytes as held until `giveBack`. Returns false, and counts nothing, if they exceed the budget. */
   hold(bytes: number): boolean {
-    const fits = this.heldBytes + bytes <= this.heldBytesMax;
-    if (fits) this.heldBytes += bytes;
+    this.setOwn(this.ownBytes + bytes);
+    const fits = this.bytesHeld <= this.max.heldBytesMax;
+    if (!fits) this.setOwn(this.ownBytes - bytes);
     return fits;
   }
 
   giveBack(bytes: number): void {
-    this.heldBytes -= bytes;
+    this.setOwn(this.ownBytes - bytes);
+  }
+
+  private setOwn(bytes: number): void {
+    this.ownBytes = bytes;
+    this.counts.set(COUNTS.heldKib, Math.ceil(bytes / KIB));
   }
 }
+
+const countsIn = ({ admission, stripes }: AdmissionMemory, stripe: number): StripedCount =>
+  new StripedCount(admission, COUNTS_FROM, Object.keys(COUNTS).length, stripes, stripe);
 
 export function overloaded(message?: string): AppError {
   return new AppError('overloaded', message);

@@ -2,6 +2,7 @@
 import type { RequestEvent, Tracer } from '../base/trace.js';
 import type { Permit } from '../service/tenants/actor.js';
 import type { Authenticate } from '../service/tenants/auth.js';
+import type { AdmissionMemory } from './admission.js';
 import type { BodyLimits } from './body.js';
 import type { Actor, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
@@ -35,6 +36,8 @@ export interface HttpServerOptions {
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
+  /** Where the threads count together, and the index of this one. Absent: this thread counts alone. */
+  readonly shared?: { readonly limits: AdmissionMemory; readonly stripe: number };
   /** Paths of the PEM files for HTTPS; the caller has validated them. Absent: plain HTTP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly log: (event: RequestEvent) => void;

@@ -43,7 +43,8 @@ export class HttpServer {
   ) {
     const { tls } = options;
     this.app = tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-    this.admission = new Admission(options.limits.inFlightMax, options.limits.heldBytesMax);
+    const { limits, stripe } = options.shared ?? { limits: { stripes: 1, admission: Admission.memory(1) }, stripe: 0 };
+    this.admission = new Admission(limits, stripe, options.limits);
     const { temporaryDirectory } = options.limits;
     if (temporaryDirectory !== undefined) emptyTemporaryDirectory(temporaryDirectory);
     const exchangeContext: ExchangeContext = {

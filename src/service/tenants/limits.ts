@@ -3,9 +3,10 @@
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
-import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
+import { type BucketRate, secondsFor } from '../../base/token-bucket.js';
 import type { TenantLimits } from '../../config/config.js';
 import { type Actor, type Permit, accountOf } from './actor.js';
+import { TenantSlots, type TenantSlotsMemory } from './tenant-slots.js';
 
 /** Converts configured limits: 0 means no limit, and a burst of 0 means twice the rate. */
 export function configuredLimits(configured: TenantLimits): TenantLimits {
@@ -51,33 +52,31 @@ export function limitsAnswer(limits: TenantLimits): Record<keyof TenantQuotas, n
   };
 }
 
-interface Use {
-  readonly bucket: TokenBucket;
-  inFlight: number;
-}
-
 const UNLIMITED: Permit = { headers: {}, charge: () => undefined, release: () => undefined };
 /** A slot becomes free when any request of the tenant ends, which cannot be predicted. */
 const IN_FLIGHT_RETRY_S = 1;
-const SWEEP_MIN = 1024;
 
 /**
- * Enforces the rate and the number of concurrent requests of each tenant, so that a busy tenant is rejected before it
- * slows others down. The state of idle tenants, whose buckets are full again, is dropped, so memory depends on the
- * number of active tenants.
+ * Enforces the rate and the number of concurrent requests of each tenant, over all threads that share the memory, so
+ * that a busy tenant is rejected before it slows others down.
  */
 export class TenantLimiter {
-  private readonly uses = new Map<string, Use>();
-  private sweepAt = SWEEP_MIN;
+  private readonly slots: TenantSlots;
 
+  /** `nowMs`: a clock that the threads share. `stripe`: the index of this thread. */
   constructor(
     private readonly limitsOf: (tenant: string) => TenantLimits,
     private readonly nowMs: () => number,
-  ) {}
+    memory: TenantSlotsMemory,
+    stripe: number,
+  ) {
+    this.slots = new TenantSlots(memory, stripe);
+  }
 
   /**
    * Admits a request to `tenant`, the tenant of the path; undefined if the path names none, then the account of the
-   * actor counts. Throws 429 `tenant_rate_limited`; a rejected request takes no token.
+   * actor counts. Throws 429 `tenant_rate_limited`; a rejected request takes no token. Throws 503 `overloaded` if more
+   * tenants are active than the memory is for.
    */
   admit(actor: Actor, tenant: string | undefined): Permit {
     if (actor.unlimited) return UNLIMITED;
@@ -85,46 +84,34 @@ export class TenantLimiter {
     const limits = this.limitsOf(name);
     const rate = rateOf(limits);
     if (rate.perSecond === Infinity && limits.inFlightMax === Infinity) return UNLIMITED;
-    const use = this.useOf(name, rate);
-    use.bucket.fill(rate, this.nowMs());
-    if (use.inFlight >= limits.inFlightMax)
+    const nowMs = this.nowMs();
+    const { slot, inFlight } = this.slots.enter(name, limits.inFlightMax, rate, nowMs);
+    if (inFlight === undefined) {
+      const use = { tokens: this.slots.tokens(slot, rate, nowMs), inFlight: this.slots.total(slot) };
       throw clientError(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
-    if (!use.bucket.take()) throw clientError(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
-    use.inFlight += 1;
+    }
+    const tokens = this.slots.take(slot, rate, nowMs);
+    if (tokens < 1) {
+      this.slots.leave(slot);
+      const use = { tokens, inFlight: inFlight - 1 };
+      throw clientError(use, limits, rate, 'too many requests', secondsFor(1 - tokens, rate));
+    }
     const permit = {
-      headers: headersOf(use, limits, rate),
+      headers: headersOf({ tokens: tokens - 1, inFlight }, limits, rate),
       charge: (requests: number) => {
-        use.bucket.spend(requests);
-        permit.headers = headersOf(use, limits, rate);
+        const left = this.slots.spend(slot, requests, rate, nowMs);
+        permit.headers = headersOf({ tokens: left, inFlight }, limits, rate);
       },
-      release: () => void (use.inFlight -= 1),
+      release: () => this.slots.leave(slot),
     };
     return permit;
   }
+}
 
-  /** The number of tenants with state in memory. */
-  get size(): number {
-    return this.uses.size;
-  }
-
-  private useOf(name: string, rate: BucketRate): Use {
-    const present = this.uses.get(name);
-    if (present) return present;
-    if (this.uses.size >= this.sweepAt) this.sweep();
-    const use = { bucket: new TokenBucket(rate, this.nowMs()), inFlight: 0 };
-    this.uses.set(name, use);
-    return use;
-  }
-
-  /** The threshold doubles with the number of tenants left, so the amortized cost per new tenant is constant. */
-  private sweep(): void {
-    for (const [name, use] of this.uses) {
-      const rate = rateOf(this.limitsOf(name));
-      use.bucket.fill(rate, this.nowMs());
-      if (use.inFlight === 0 && use.bucket.remaining >= rate.capacity) this.uses.delete(name);
-    }
-    this.sweepAt = Math.max(SWEEP_MIN, 2 * this.uses.size);
-  }
+/** What a tenant has left and uses. */
+interface Use {
+  readonly tokens: number;
+  readonly inFlight: number;
 }
 
 /** An unlimited burst means an unlimited rate. */
@@ -141,11 +128,11 @@ function clientError(use: Use, limits: TenantLimits, rate: BucketRate, why: stri
 }
 
 /** The headers describe the rate or, if there is none, the concurrent requests. */
-function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rate: BucketRate): Record<string, string> {
+function headersOf({ tokens, inFlight }: Use, { inFlightMax }: TenantLimits, rate: BucketRate): Record<string, string> {
   const isRated = rate.perSecond !== Infinity;
   const limit = isRated ? rate.capacity : inFlightMax;
-  const remaining = Math.max(0, isRated ? bucket.remaining : inFlightMax - inFlight);
-  const reset = isRated ? bucket.secondsUntil(rate.capacity, rate) : remaining === 0 ? IN_FLIGHT_RETRY_S : 0;
+  const remaining = Math.max(0, isRated ? Math.floor(tokens) : inFlightMax - inFlight);
+  const reset = isRated ? secondsFor(rate.capacity - tokens, rate) : remaining === 0 ? IN_FLIGHT_RETRY_S : 0;
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),

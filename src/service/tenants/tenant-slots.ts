@@ -1,0 +1,198 @@
+// What active tenants use of their limits, in memory that all front threads share: a slot for each tenant, with its
+// token bucket and its requests in progress. Front threads only.
+//
+// The table has sets of 64 slots; the digest of a name chooses the set. A tenant stays in its slot until the slot is
+// idle (no request in progress, bucket full) and another tenant of the set finds no free one. If no slot of the set is
+// idle either, the other tenant is refused: nobody is unlimited because the table is full.
+//
+// 1. A slot is free if its mark is even, taken if it is odd, and being looked at by whoever wants it if it is negative.
+//    Each tenant in it has another mark.
+// 2. Only the holder of a set's lock changes marks and names. Names are written while the mark is even.
+// 3. A thread counts its request in a slot first and looks at the mark then; who looks for an idle slot makes the mark
+//    negative first and looks at the counts then. So one of the two steps back, and a slot never changes its tenant
+//    while a request counts in it.
+// 4. A thread may die anywhere. `release` takes back what it has counted, its lock, and its look at a slot.
+import { hash } from 'node:crypto';
+import { AppError } from '../../api/errors.js';
+import { SharedBuckets } from '../../base/shared-buckets.js';
+import { StripedCount } from '../../base/striped-count.js';
+import type { BucketRate } from '../../base/token-bucket.js';
+
+const SET = 64;
+const NAME_WORDS = 4;
+/** Tenants whose slots a thread remembers, to find them without digest and search. */
+const REMEMBERED_MAX = 8192;
+/** A lock is held for microseconds, unless its holder is not given a core or has died. */
+const LOCK_WAIT_MS = 1;
+const LOCK_WAITS_MAX = 50;
+
+/** The memory of the table. `stripes`: number of threads that use it. */
+export interface TenantSlotsMemory {
+  readonly stripes: number;
+  readonly tenants: SharedArrayBuffer;
+}
+
+/** A slot as a tenant has it; the tenant has left it once the slot has another mark. */
+interface Place {
+  readonly slot: number;
+  readonly mark: number;
+}
+
+export interface Entered {
+  readonly slot: number;
+  /** Requests in progress, this one included; undefined if it is one too many. */
+  readonly inFlight: number | undefined;
+}
+
+export class TenantSlots {
+  private readonly marks: Int32Array;
+  private readonly names: Int32Array;
+  /** 0, or 1 and the stripe of the holder. */
+  private readonly locks: Int32Array;
+  private readonly inFlight: StripedCount;
+  private readonly buckets: SharedBuckets;
+  private readonly places = new Map<string, Place>();
+
+  constructor(
+    { tenants, stripes }: TenantSlotsMemory,
+    private readonly stripe: number,
+  ) {
+    const slots = slotsIn(tenants.byteLength, stripes);
+    let from = 0;
+    const part = (bytes: number): number => (from += bytes) - bytes;
+    const words = (count: number): Int32Array => new Int32Array(tenants, part(4 * count), count);
+    this.buckets = new SharedBuckets(tenants, part(SharedBuckets.bytes(slots)), slots);
+    this.marks = words(slots);
+    this.names = words(NAME_WORDS * slots);
+    this.locks = words(slots / SET);
+    this.inFlight = new StripedCount(tenants, part(StripedCount.bytes(slots, stripes)), slots, stripes, stripe);
+  }
+
+  /** `tenantsMax` is rounded up to whole sets. */
+  static memory(tenantsMax: number, stripes: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(Math.ceil(tenantsMax / SET) * bytesOfSet(stripes));
+  }
+
+  /** Counts a request of a tenant as in progress. Throws 503 `overloaded` if there is no slot for the tenant. */
+  enter(tenant: string, inFlightMax: number, rate: BucketRate, nowMs: number): Entered {
+    for (;;) {
+      const { slot, mark } = this.placeOf(tenant, rate, nowMs);
+      const inFlight = this.inFlight.tryAdd(slot, inFlightMax);
+      if (Atomics.load(this.marks, slot) === mark) return { slot, inFlight };
+      if (inFlight !== undefined) this.leave(slot);
+      this.places.delete(tenant);
+    }
+  }
+
+  leave(slot: number): void {
+    this.inFlight.subtract(slot);
+  }
+
+  /** Takes a token while a request of the tenant counts, as SharedBuckets does; a bucket without a rate stays full. */
+  take(slot: number, rate: BucketRate, nowMs: number): number {
+    return rate.perSecond === Infinity ? rate.capacity : this.buckets.take(slot, rate, nowMs);
+  }
+
+  /** Takes tokens in any case, into debt, and returns how many are left. */
+  spend(slot: number, tokens: number, rate: BucketRate, nowMs: number): number {
+    return rate.perSecond === Infinity ? rate.capacity : this.buckets.spend(slot, tokens, rate, nowMs);
+  }
+
+  tokens(slot: number, rate: BucketRate, nowMs: number): number {
+    return rate.perSecond === Infinity ? rate.capacity : this.buckets.tokens(slot, rate, nowMs);
+  }
+
+  /** Requests in progress. */
+  total(slot: number): number {
+    return this.inFlight.total(slot);
+  }
+
+  /** Takes back all that the thread of this stripe has left behind. Call it once that thread has ended. */
+  release(): void {
+    for (let slot = 0; slot < this.marks.length; slot++)
+      if (Atomics.load(this.marks, slot) !== 0) this.inFlight.set(slot, 0);
+    for (let set = 0; set < this.locks.length; set++) {
+      if (Atomics.load(this.locks, set) !== this.stripe + 1) continue;
+      for (let slot = set * SET; slot < (set + 1) * SET; slot++)
+        Atomics.store(this.marks, slot, Math.abs(Atomics.load(this.marks, slot)));
+      this.unlock(set);
+    }
+  }
+
+  private placeOf(tenant: string, rate: BucketRate, nowMs: number): Place {
+    const remembered = this.places.get(tenant);
+    if (remembered) return remembered;
+    const digest = hash('sha256', tenant, 'buffer');
+    const name = new Int32Array(Uint8Array.from(digest).buffer, 0, NAME_WORDS);
+    const set = ((name[0] as number) >>> 0) % this.locks.length;
+    const place =
+      this.find(set, name) ?? this.locked(set, () => this.find(set, name) ?? this.add(set, name, rate, nowMs));
+    if (this.places.size >= REMEMBERED_MAX) this.places.clear();
+    this.places.set(tenant, place);
+    return place;
+  }
+
+  private find(set: number, name: Int32Array): Place | undefined {
+    for (let slot = set * SET; slot < (set + 1) * SET; slot++) {
+      const mark = Atomics.load(this.marks, slot);
+      if (!isTaken(mark) || !name.every((word, i) => Atomics.load(this.names, NAME_WORDS * slot + i) === word))
+        continue;
+      if (Atomics.load(this.marks, slot) === mark) return { slot, mark };
+    }
+    return undefined;
+  }
+
+  /** Gives the tenant a free slot or an idle one. Only with the lock. */
+  private add(set: number, name: Int32Array, rate: BucketRate, nowMs: number): Place {
+    const slot = this.freeIn(set, nowMs);
+    if (slot === undefined) throw new AppError('overloaded', 'Too many tenants are active.', { retryAfterS: 1 });
+    for (const [i, word] of name.entries()) Atomics.store(this.names, NAME_WORDS * slot + i, word);
+    this.buckets.fill(slot, rate, nowMs);
+    const mark = following(Atomics.load(this.marks, slot));
+    Atomics.store(this.marks, slot, mark);
+    return { slot, mark };
+  }
+
+  private freeIn(set: number, nowMs: number): number | undefined {
+    const slots = Array.from({ length: SET }, (_, i) => set * SET + i);
+    return (
+      slots.find((slot) => !isTaken(Atomics.load(this.marks, slot))) ??
+      slots.find((slot) => this.freeIfIdle(slot, nowMs))
+    );
+  }
+
+  /** Frees a slot if it is idle. */
+  private freeIfIdle(slot: number, nowMs: number): boolean {
+    const mark = Atomics.load(this.marks, slot);
+    Atomics.store(this.marks, slot, -mark);
+    const isIdle = this.inFlight.total(slot) === 0 && this.buckets.isFull(slot, nowMs);
+    Atomics.store(this.marks, slot, isIdle ? following(mark) : mark);
+    return isIdle;
+  }
+
+  private locked<T>(set: number, work: () => T): T {
+    for (let waited = 0; ; waited++) {
+      const holder = Atomics.compareExchange(this.locks, set, 0, this.stripe + 1);
+      if (holder === 0) break;
+      if (waited === LOCK_WAITS_MAX) throw new AppError('overloaded');
+      Atomics.wait(this.locks, set, holder, LOCK_WAIT_MS);
+    }
+    try {
+      return work();
+    } finally {
+      this.unlock(set);
+    }
+  }
+
+  private unlock(set: number): void {
+    Atomics.store(this.locks, set, 0);
+    Atomics.notify(this.locks, set);
+  }
+}
+
+const bytesOfSet = (stripes: number): number =>
+  SharedBuckets.bytes(SET) + 4 * (SET + NAME_WORDS * SET) + StripedCount.bytes(SET, stripes) + 8;
+const slotsIn = (bytes: number, stripes: number): number => (SET * bytes) / bytesOfSet(stripes);
+
+const isTaken = (mark: number): boolean => mark % 2 === 1;
+const following = (mark: number): number => (mark + 1) & 0x7fffffff;
