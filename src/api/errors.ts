@@ -189,3 +189,10 @@ export const shardUnavailable = (): AppError => new AppError('shard_unavailable'
 /** The error with which a request rejects if its client has disconnected. */
 export const abandoned = (): AppError =>
   new AppError('internal_error', 'The client does not wait for an answer any more.');
+
+/** How AppErrors cross between threads (src/base/rpc.ts). */
+export const ERROR_CODEC = {
+  toWire: (error: unknown): WireError | undefined => (error instanceof AppError ? error.toWire() : undefined),
+  fromWire: (wire: object): AppError => AppError.fromWire(wire as WireError),
+  abandoned,
+};

@@ -24,6 +24,12 @@ export class Buckets {
     this.total += value;
   }
 
+  /** Adds counts with the same bounds. */
+  absorb(counts: ArrayLike<number>, sum: number): void {
+    for (let place = 0; place < counts.length; place++) this.counts[place]! += counts[place] as number;
+    this.total += sum;
+  }
+
   reset(): void {
     this.counts.fill(0);
     this.total = 0;
@@ -45,10 +51,12 @@ const LATEST = 2048;
 export class LatencyWindow {
   private readonly ring = new Float64Array(LATEST);
   private added = 0;
+  /** Values of other threads that are counted, but were older than the latest there. */
+  private missed = 0;
 
   /** The number of values since the start or the last reset. */
   get count(): number {
-    return this.added;
+    return this.added + this.missed;
   }
 
   add(ms: number): void {
@@ -66,5 +74,23 @@ export class LatencyWindow {
 
   reset(): void {
     this.added = 0;
+    this.missed = 0;
   }
+
+  /** The number of values since the last call and the latest of them, for `absorb` on another thread. */
+  take(): Latencies {
+    const taken = { count: this.added, latest: this.ring.slice(0, Math.min(this.added, LATEST)) };
+    this.reset();
+    return taken;
+  }
+
+  absorb({ count, latest }: Latencies): void {
+    for (const ms of latest) this.add(ms);
+    this.missed += count - latest.length;
+  }
+}
+
+interface Latencies {
+  readonly count: number;
+  readonly latest: Float64Array;
 }

@@ -14,7 +14,7 @@ export interface ReadyNote {
 
 /** A log line that a worker sends to the front thread. */
 export interface LogNote {
-  level: 'info' | 'warn' | 'error';
+  level: keyof Log;
   fields: Record<string, unknown>;
   message: string;
 }

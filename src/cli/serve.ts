@@ -2,29 +2,23 @@
 // stops it on SIGTERM or SIGINT. Front thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
 import type { EmbedderInventory } from '../api/embedders.js';
-import { sharedNowMs } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
+import { canPassSockets } from '../base/sockets.js';
 import { internalErrorOf } from '../base/thread.js';
-import type { Tracer } from '../base/trace.js';
-import { openTokenKeys } from '../config/auth.js';
 import type { Config } from '../config/config.js';
 import { readConfig } from '../config/load.js';
-import type { HttpServerOptions } from '../http/options.js';
-import { createRoutes } from '../http/routes.js';
-import { type HttpServer, createHttpServer } from '../http/server.js';
-import { type SharedLimits, createSharedLimits } from '../http/shared-limits.js';
-import { siteGuard } from '../http/site-guard.js';
-import { type Uws, loadUws } from '../http/uws.js';
+import { emptyTemporaryDirectory } from '../http/form.js';
+import { serveForwarded } from '../http/forward.js';
+import { type RouteOptions, createRoutes } from '../http/routes.js';
+import { serverOptions } from '../http/server-options.js';
+import { createHttpServer, listenError } from '../http/server.js';
+import { loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
-import { createLogger, createRecorder } from '../observability/log.js';
+import { createLogger } from '../observability/log.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
-import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
-import { TenantLimiter } from '../service/tenants/limits.js';
-import type { TenantRegistry } from '../service/tenants/registry.js';
 import { openDataDirectory } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
@@ -41,88 +35,113 @@ export interface RunningServer extends Service {
  * OperatorError if the server cannot start.
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
-  const uws = await loadUws();
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const service = createService(config, log, directory.path, directory.shards);
-  const tracer = config.tracing.enabled
-    ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
-    : undefined;
-  const http = createListener(uws, config, service, tracer, log, directory.path);
-  registerRequests(service.parts.metrics.registry, http);
-  const close = (): Promise<void> => closeService(service).finally(() => directory.release());
-  const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
+  const temporary = join(directory.path, 'sheaf-tmp');
+  emptyTemporaryDirectory(temporary);
+  const listener = hasFronts(config, log)
+    ? createFronts(config, service, log, temporary)
+    : await createOwnServer(config, service, log, temporary);
+  registerRequests(service.parts.metrics.registry, listener);
+  const close = async (): Promise<void> => {
+    await listener.close();
+    await closeService(service).finally(() => directory.release());
+  };
+  const port = await listener.listen(config.host, config.port).catch(async (error: unknown) => {
     await close();
     throw error;
   });
   const stop = async (): Promise<void> => {
     // Event streams would otherwise stay open until the drain times out.
     service.parts.events.close();
-    await http.drain(config.limits.drainTimeoutMs);
-    await tracer?.close();
+    await listener.drain(config.limits.drainTimeoutMs);
     await close();
   };
   return { port, dataDir: directory.path, ...service, stop };
 }
 
-function createListener(
-  uws: Uws,
-  config: Config,
-  { parts, services }: Service,
-  tracer: Tracer | undefined,
-  log: Log,
-  dataDir: string,
-): HttpServer {
-  const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
-  const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
-  const shared = { limits: createSharedLimits(1), stripe: 0 };
-  return createHttpServer(uws, {
-    routes: createRoutes(services, {
-      allowed: config.allowedSites,
-      archiveBytesMax: config.limits.archiveBytesMax,
-    }),
-    ...createAccess(config, parts.tenants, shared, log),
-    shared,
-    limits: {
-      ...limits,
-      heldBytesMax: config.tuning.heldBytesMax,
-      bodyTimeoutMs: config.tuning.bodyTimeoutMs,
-      jsonBytesMax: bounded(JSON_BODY_SHAPE.bytesMax),
-      searchBytesMax: bounded(SEARCH_BODY_SHAPE.bytesMax + VECTOR_JSON_BYTES_MAX),
-      messageBytesMax: bounded(MESSAGE_SHAPE.bytesMax),
-      batchBytesMax,
-      documentBytesMax,
-      temporaryDirectory: join(dataDir, 'sheaf-tmp'),
-    },
-    tls: config.tls,
-    log: createRecorder(parts.metrics, config.log, log),
-    tracer,
-    onInternalError: (error, requestId) => log.error({ requestId, error: internalErrorOf(error) }, 'a request failed'),
-  });
+/** What serves HTTP: the front threads, or the main thread itself. */
+interface HttpListener {
+  /** Resolves to the port. Throws ListenError. */
+  listen(host: string, port: number): Promise<number>;
+  /** Ends all requests within this time. */
+  drain(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+  /** Requests in progress, and bytes of bodies in memory. */
+  readonly underWay: number;
+  readonly heldBytes: number;
 }
 
-/** Authentication, rate limits, and the site guard. */
-function createAccess(
-  config: Config,
-  tenants: TenantRegistry,
-  { limits, stripe }: { limits: SharedLimits; stripe: number },
-  log: Log,
-): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
-  const limiter = new TenantLimiter((tenant) => tenants.limitsOf(tenant), sharedNowMs, limits, stripe);
-  const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
+function hasFronts({ frontThreads }: Config, log: Log): boolean {
+  if (frontThreads > 0 && !canPassSockets)
+    log.warn({}, 'without a C++ compiler at the installation there are no front threads: one thread serves all requests');
+  return frontThreads > 0 && canPassSockets;
+}
+
+function createFronts(config: Config, { parts, services }: Service, log: Log, temporary: string): HttpListener {
+  const routes = createRoutes(services, routeOptions(config));
+  const failed = (error: unknown, requestId: string): void =>
+    log.error({ requestId, fault: internalErrorOf(error) }, 'a request failed');
+  const { fronts } = parts;
+  const pool = fronts.start(
+    { ...parts, config, log, temporaryDirectoryOf: (front) => join(temporary, `front-${front}`) },
+    (peer) => serveForwarded(routes, peer, failed),
+  );
   return {
-    authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
-    admit: (actor, tenant) => limiter.admit(actor, tenant),
-    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
+    listen: (host, port) =>
+      pool.listen(host, port).catch((error: NodeJS.ErrnoException) => {
+        throw listenError(host, port, error);
+      }),
+    drain: (timeoutMs) => pool.drain(timeoutMs),
+    close: () => pool.close(),
+    get underWay() {
+      return fronts.sum(({ http }) => http.underWay);
+    },
+    get heldBytes() {
+      return fronts.sum(({ http }) => http.heldBytes);
+    },
   };
 }
 
-function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
-  if (mode !== 'jwt') return {};
-  const keys = openTokenKeys(jwt, Date.now(), (error) =>
-    log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
+/** The main thread serves HTTP, and search workers run all searches. */
+async function createOwnServer(config: Config, service: Service, log: Log, temporary: string): Promise<HttpListener> {
+  const uws = await loadUws();
+  const { parts, services } = service;
+  const tracer = config.tracing.enabled
+    ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
+    : undefined;
+  const http = createHttpServer(
+    uws,
+    serverOptions({
+      config,
+      routes: createRoutes(services, routeOptions(config)),
+      tenants: parts.state.tenants,
+      metrics: parts.metrics,
+      tracer,
+      log,
+      temporaryDirectory: temporary,
+    }),
   );
-  return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
+  return {
+    listen: (host, port) => http.listen(host, port),
+    drain: async (timeoutMs) => {
+      await http.drain(timeoutMs);
+      await tracer?.close();
+    },
+    close: () => Promise.resolve(),
+    get underWay() {
+      return http.underWay;
+    },
+    get heldBytes() {
+      return http.heldBytes;
+    },
+  };
 }
+
+const routeOptions = ({ allowedSites: allowed, limits: { archiveBytesMax } }: Config): RouteOptions => ({
+  allowed,
+  archiveBytesMax,
+});
 
 const READY_RECHECK_MS = 20;
 const LOG_THREADS = 1;
@@ -153,8 +172,8 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
   }
 }
 
-function descriptorsOf({ partitions, threads: { search, embed, batch } }: Config): number {
-  return serveDescriptors(partitions, search + embed.queries + embed.documents + batch + LOG_THREADS);
+function descriptorsOf({ partitions, frontThreads, threads: { search, embed, batch } }: Config): number {
+  return serveDescriptors(partitions, frontThreads + search + embed.queries + embed.documents + batch + LOG_THREADS);
 }
 
 /** Stops on a signal. A second signal ends the process at once. */

@@ -52,6 +52,9 @@ const cores = availableParallelism();
  */
 const shards = cores < 4 ? 1 : Math.min(Math.max(2, Math.round(cores / 4)), SHARDS_MAX);
 
+/** Front threads take what owners, embedders and the main thread do not need. */
+const fronts = Math.min(64, Math.max(1, cores - Math.floor(cores / 8)));
+
 const SETTINGS = {
   dataDir: key('data_dir', text, './data', 'The data directory. Only one server at a time may use it.'),
   host: key(
@@ -61,6 +64,13 @@ const SETTINGS = {
     'Address to listen on. Any address other than loopback requires `auth.mode: static` or `jwt`.',
   ),
   port: key('server.port', integer(0, 65_535), 8080, 'Port to listen on; 0 selects a free port.'),
+  frontThreads: key(
+    'server.threads',
+    integer(0, 64),
+    fronts,
+    'Number of front threads. Each serves a share of the connections and runs short searches by itself. With 0 the main thread serves all connections, and search workers run all searches.',
+    'the number of cores, less an eighth from 8 cores on',
+  ),
   allowedSites: {
     hosts: key(
       'server.allowed_hosts',

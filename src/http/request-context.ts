@@ -14,9 +14,8 @@ import { prefersMsgpack } from './content-negotiation.js';
 import type { Announced } from './connection-policy.js';
 import type { Closing } from './envelope.js';
 import type { HttpServerOptions } from './options.js';
-import type { Actor, Body, Reply, Request, Route } from './route.js';
+import { type Actor, type Body, type Reply, type Request, type Route, checkParameters } from './route.js';
 import type { Router } from './router.js';
-import { checkParameters } from './routes.js';
 import type { WireRequest, WireResponse } from './uws.js';
 
 // The request head, copied out of the buffers of uWebSockets.js while they are valid. One per request. Front thread.
@@ -33,7 +32,7 @@ const REQUEST_LINE_BYTES = 12;
 
 export class Head {
   /** Names and values alternately, in the order of arrival. */
-  private readonly headers: string[] = [];
+  readonly headers: string[] = [];
   /** Lower case, as uWebSockets.js gives it. */
   readonly method: string;
   /** Percent-encoded. */
@@ -213,6 +212,10 @@ export class RequestContext implements Request {
 
   header(name: string): string {
     return this.head.header(name);
+  }
+
+  get headerList(): readonly string[] {
+    return this.head.headers;
   }
 
   charge(requests: number): void {

@@ -1,6 +1,7 @@
 // Routes, requests and replies as handlers see them. The server is independent of the concrete routes (routes.ts).
-import { invalidField } from '../api/errors.js';
+import { AppError, type ValidationDetail, invalidField } from '../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../api/ids.js';
+import { REPORTED_NAME_CHARACTERS_MAX } from '../api/limits.js';
 import type { JsonOperations, RouteDefinition } from '../api/route.js';
 import type { CancelSource } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
@@ -38,6 +39,8 @@ export interface Request {
   readonly query: URLSearchParams;
   /** A header by its lower-case name; '' if absent. */
   header(name: string): string;
+  /** Names in lower case and values, alternately, in the order of arrival. */
+  readonly headerList: readonly string[];
   readonly actor: Actor;
   /** Counts further requests for the tenant's rate limit, such as the searches of a batch. */
   charge(requests: number): void;
@@ -138,3 +141,29 @@ export function numbersIn(query: URLSearchParams, ...names: readonly string[]): 
   for (const name of names) if (/^-?\d{1,15}$/.test(query.get(name) ?? '')) values[name] = Number(values[name]);
   return values;
 }
+
+// The permitted query parameters of a route. Pure.
+
+const DETAILS_MAX = 20;
+
+/** Throws a 422 that names the unknown parameters. */
+export function checkParameters({ parameters }: Route, query: URLSearchParams): void {
+  if (parameters === undefined) return;
+  const unknown = new Set([...query.keys()].filter((name) => !parameters.has(name)));
+  if (unknown.size > 0) throw clientErrorOf([...unknown]);
+}
+
+function clientErrorOf(names: readonly string[]): AppError {
+  const told = names.slice(0, DETAILS_MAX).map((name) => name.slice(0, REPORTED_NAME_CHARACTERS_MAX));
+  const detail = told.map((name): ValidationDetail => {
+    const loc = ['query', name];
+    return { loc, msg: 'There is no such parameter.', type: 'extra_forbidden' };
+  });
+  return new AppError('validation_error', `There is no such parameter: ${told.join(', ')}.`, { detail });
+}
+
+/** Adds the set of permitted query parameters. */
+export const withParameters = (route: DefinedRoute): DefinedRoute => ({
+  ...route,
+  ...(!route.ignoresQuery && { parameters: new Set(route.query?.map(({ name }) => name)) }),
+});

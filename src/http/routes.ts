@@ -3,10 +3,8 @@ import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
-import { AppError, type ValidationDetail } from '../api/errors.js';
 import { EVENT_ROUTES } from '../api/events.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
-import { REPORTED_NAME_CHARACTERS_MAX } from '../api/limits.js';
 import { QUERY_ROUTES } from '../api/queries.js';
 import { RECALL_ROUTES } from '../api/recall.js';
 import { REINDEX_ROUTES } from '../api/reindex.js';
@@ -25,7 +23,7 @@ import type { Services } from '../service/services.js';
 import { tenantUseCases } from '../service/tenants/tenants.js';
 import type { UseCases } from '../service/use-case.js';
 import { type UseCase, jsonHandler } from './json-handler.js';
-import type { DefinedRoute, Handler, OwnHandlers, Route } from './route.js';
+import { type DefinedRoute, type Handler, type OwnHandlers, withParameters } from './route.js';
 import { archiveHandlers } from './routes/archives.js';
 import { collectionHandlers } from './routes/collections.js';
 import { CONSOLE_ROUTES, consoleHandlers } from './routes/console.js';
@@ -38,25 +36,7 @@ import { queryHandlers } from './routes/queries.js';
 import { searchHandlers } from './routes/search.js';
 import type { AllowedSites } from './site-guard.js';
 
-const DETAILS_MAX = 20;
-
-/** Throws a 422 that names the unknown parameters. */
-export function checkParameters({ parameters }: Route, query: URLSearchParams): void {
-  if (parameters === undefined) return;
-  const unknown = new Set([...query.keys()].filter((name) => !parameters.has(name)));
-  if (unknown.size > 0) throw clientErrorOf([...unknown]);
-}
-
-function clientErrorOf(names: readonly string[]): AppError {
-  const told = names.slice(0, DETAILS_MAX).map((name) => name.slice(0, REPORTED_NAME_CHARACTERS_MAX));
-  const detail = told.map((name): ValidationDetail => {
-    const loc = ['query', name];
-    return { loc, msg: 'There is no such parameter.', type: 'extra_forbidden' };
-  });
-  return new AppError('validation_error', `There is no such parameter: ${told.join(', ')}.`, { detail });
-}
-
-interface RouteOptions {
+export interface RouteOptions {
   /** Sites whose pages may call the server. */
   readonly allowed: AllowedSites;
   readonly archiveBytesMax: number;
@@ -107,9 +87,3 @@ function answered<D extends Readonly<Record<string, RouteDefinition>>>(
     return withParameters({ ...definition, handle });
   });
 }
-
-/** Adds the set of permitted query parameters. */
-const withParameters = (route: DefinedRoute): DefinedRoute => ({
-  ...route,
-  ...(!route.ignoresQuery && { parameters: new Set(route.query?.map(({ name }) => name)) }),
-});

@@ -18,9 +18,11 @@ const SWEEP_MS = 100;
  */
 const EXCLUSIVE_PORT = 1;
 
-/** uWebSockets.js accepts these arguments, but its types do not declare this overload. */
+/** What uWebSockets.js has, but its types do not declare. */
 interface Listener {
   listen(host: string, port: number, options: number, opened: (socket: ListenSocket | false) => void): unknown;
+  /** Serves a connection that has been accepted elsewhere, by its descriptor. */
+  adoptSocket(descriptor: number): unknown;
 }
 
 /** The address is not available. */
@@ -55,8 +57,10 @@ export class HttpServer {
       left: (exchange) => this.leave(exchange),
     };
     this.app.any('/*', (response, request) => {
-      const exchange = new Exchange(exchangeContext, response, new Head(request));
-      response.onAborted(() => exchange.abort());
+      let exchange: Exchange | undefined;
+      // This comes first: if the thread runs out of memory in this callback, a response without it ends the process.
+      response.onAborted(() => exchange?.abort());
+      exchange = new Exchange(exchangeContext, response, new Head(request));
       this.open.add(exchange);
       void exchange.run();
     });
@@ -71,11 +75,21 @@ export class HttpServer {
     const socket = await new Promise<ListenSocket | false>((resolve) =>
       app.listen(host, port, EXCLUSIVE_PORT, resolve),
     );
-    if (socket === false) throw await listenError(host, port);
+    if (socket === false) throw listenError(host, port, await causeOf(host, port));
     this.socket = socket;
-    // The check runs after pending socket events: if this thread was blocked, the clients were not the slow side.
-    this.sweep = setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
+    this.startSweep();
     return this.uws.us_socket_local_port(socket as Socket);
+  }
+
+  /** Serves a connection that another thread has accepted, by its descriptor, which belongs to this server from now on. */
+  adopt(descriptor: number): void {
+    (this.app as unknown as Listener).adoptSocket(descriptor);
+    this.startSweep();
+  }
+
+  /** The check runs after pending socket events: if this thread was blocked, the clients were not the slow side. */
+  private startSweep(): void {
+    this.sweep ??= setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
   }
 
   /**
@@ -125,21 +139,25 @@ export function createHttpServer(uws: Uws, options: HttpServerOptions): HttpServ
   return new HttpServer(uws, options);
 }
 
-/** Finds out why listening failed: uWebSockets.js gives no reason, but `node:net` does for the same address. */
-async function listenError(host: string, port: number): Promise<ListenError> {
+/** Says in words for the operator why the address is not available. */
+export function listenError(host: string, port: number, cause: NodeJS.ErrnoException | undefined): ListenError {
   const reasons: Record<string, string> = {
     EADDRINUSE: 'the port is in use',
     EACCES: 'this user may not use the port',
     EADDRNOTAVAIL: 'this machine has no such address',
     ENOTFOUND: 'the host name is unknown',
   };
-  const cause = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-    const probe = createServer().once('error', resolve);
-    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
-  });
   const reason = reasons[cause?.code ?? ''] ?? cause?.message ?? 'the reason is unknown';
   return new ListenError(
     `Cannot listen on ${host}:${port}: ${reason}; choose another by SHEAF_SERVER__HOST and SHEAF_SERVER__PORT`,
     { cause },
   );
+}
+
+/** Why listening fails: uWebSockets.js gives no reason, but `node:net` does for the same address. */
+function causeOf(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer().once('error', resolve);
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
 }

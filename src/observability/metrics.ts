@@ -7,7 +7,7 @@ import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';
 import { PHASES, PHASES_WITHIN_SEARCH, type RequestEvent, timed } from '../base/trace.js';
 import type { EmbedCall } from '../pool/embed-pool.js';
-import { Counter, Histogram, Registry } from './prometheus.js';
+import { type CountedHistograms, type CountedSamples, Counter, Histogram, Registry } from './prometheus.js';
 
 const COUNTERS = {
   requests: ['sheaf_requests_total', 'Finished requests.'],
@@ -197,14 +197,38 @@ class TenantMetrics {
 
   /** `tenant` is '' if the request has none. */
   finished({ tenant, status }: { readonly tenant: string; readonly status: number }): void {
-    if (!this.requests || tenant === '') return;
-    if (this.named.size < this.namedMax) this.named.add(tenant);
-    this.requests.inc(this.named.has(tenant) ? tenant : OTHERS, String(status));
+    if (this.requests && tenant !== '') this.count(1, tenant, String(status));
   }
 
   reset(): void {
     this.requests?.reset();
   }
+
+  take(): CountedSamples {
+    return this.requests?.take() ?? [];
+  }
+
+  /** Tenants that have no label of their own on this thread count with the others. */
+  absorb(taken: CountedSamples): void {
+    for (const [[tenant = '', status = ''], count] of taken) this.count(count, tenant, status);
+  }
+
+  private count(count: number, tenant: string, status: string): void {
+    if (tenant !== OTHERS && this.named.size < this.namedMax) this.named.add(tenant);
+    this.requests?.add(count, this.named.has(tenant) ? tenant : OTHERS, status);
+  }
+}
+
+/** What a front thread has counted since it was asked last. */
+export interface FrontCounts {
+  readonly counted: Counts;
+  readonly searchLatency: ReturnType<LatencyWindow['take']>;
+  readonly answers: CountedSamples;
+  readonly clientErrors: CountedSamples;
+  readonly tenants: CountedSamples;
+  readonly durations: CountedHistograms;
+  readonly searches: CountedHistograms;
+  readonly phases: CountedHistograms;
 }
 
 /** From half a millisecond to half a minute. */
@@ -326,6 +350,35 @@ export class Metrics {
 
   count(what: 'documentsDeleted' | 'collectionsCreated' | 'collectionsDeleted'): void {
     this.counted[what]++;
+  }
+
+  /** On a front thread: what it has counted since the last call. Its counters begin anew. */
+  take(): FrontCounts {
+    const { searchLatency, answers, clientErrors, tenants, durations, searches, phases } = this;
+    const counted = { ...this.counted };
+    for (const key in this.counted) this.counted[key as keyof Counts] = 0;
+    return {
+      counted,
+      searchLatency: searchLatency.take(),
+      answers: answers.take(),
+      clientErrors: clientErrors.take(),
+      tenants: tenants.take(),
+      durations: durations.take(),
+      searches: searches.take(),
+      phases: phases.take(),
+    };
+  }
+
+  /** On the main thread: adds what a front thread has counted. */
+  absorb(taken: FrontCounts): void {
+    for (const key in taken.counted) this.counted[key as keyof Counts] += taken.counted[key as keyof Counts];
+    this.searchLatency.absorb(taken.searchLatency);
+    this.answers.absorb(taken.answers);
+    this.clientErrors.absorb(taken.clientErrors);
+    this.tenants.absorb(taken.tenants);
+    this.durations.absorb(taken.durations);
+    this.searches.absorb(taken.searches);
+    this.phases.absorb(taken.phases);
   }
 
   /** Resets all event counters to 0. */

@@ -93,7 +93,7 @@ export class Registry {
  * A counter with labels. A combination of label values exists once it is counted; callers keep their number bounded.
  */
 export class Counter {
-  private readonly children = new Map<string, { start: string; value: number }>();
+  private readonly children = new Map<string, { labels: readonly string[]; start: string; value: number }>();
 
   constructor(
     registry: Registry,
@@ -114,13 +114,34 @@ export class Counter {
     const key = keyOf(labels);
     const known = this.children.get(key);
     if (known) known.value += count;
-    else this.children.set(key, { start: `${this.name}${braced(labelPairs(this.labelNames, labels))} `, value: count });
+    else
+      this.children.set(key, {
+        labels,
+        start: `${this.name}${braced(labelPairs(this.labelNames, labels))} `,
+        value: count,
+      });
   }
 
   reset(): void {
     this.children.clear();
   }
+
+  /** What has been counted since the last call, for `absorb` on another thread. */
+  take(): CountedSamples {
+    const taken = Array.from(this.children.values(), ({ labels, value }): Sample => [labels, value]);
+    this.children.clear();
+    return taken;
+  }
+
+  absorb(taken: CountedSamples): void {
+    for (const [labels, value] of taken) this.add(value, ...labels);
+  }
 }
+
+/** The counts of a counter by labels. */
+export type CountedSamples = readonly Sample[];
+/** The counts of a histogram by labels. */
+export type CountedHistograms = readonly Pick<CountedBuckets, 'labels' | 'counts' | 'sum'>[];
 
 /** A histogram. Without labels it exists before anything is counted. */
 export class Histogram {
@@ -148,6 +169,17 @@ export class Histogram {
   reset(): void {
     this.children.clear();
     if (this.labelNames.length === 0) this.child();
+  }
+
+  /** What has been counted since the last call, for `absorb` on another thread. */
+  take(): CountedHistograms {
+    const taken = Array.from(this.children.values(), ({ labels, buckets: { counts, sum } }) => ({ labels, counts, sum }));
+    this.reset();
+    return taken;
+  }
+
+  absorb(taken: CountedHistograms): void {
+    for (const { labels, counts, sum } of taken) this.child(...labels).absorb(counts, sum);
   }
 
   private child(...labels: readonly string[]): Buckets {

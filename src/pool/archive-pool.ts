@@ -20,7 +20,7 @@ import type {
 import type { Log } from '../base/log.js';
 import { ReadGate } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
-import { WorkerError } from './worker-pool.js';
+import { WorkerError } from '../base/rpc.js';
 
 /** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */
 const HEAP_MB = 1024;

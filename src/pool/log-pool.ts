@@ -8,7 +8,8 @@ import type { Log } from '../base/log.js';
 import type { LogAnswer, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../storage/query-log-commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import { type PendingRequest, RequestQueue } from './request-queue.js';
-import { WorkerError, WorkerPool, settleAll } from './worker-pool.js';
+import { WorkerError } from '../base/rpc.js';
+import { WorkerPool, settleAll } from './worker-pool.js';
 
 const COMMANDS_MAX = 1024;
 const ATTEMPTS_MAX = 3;

@@ -3,7 +3,7 @@
 import type { Worker } from 'node:worker_threads';
 import { Buckets } from '../base/histogram.js';
 
-export type PoolName = 'shard' | 'search' | 'embed' | 'batch' | 'log';
+export type PoolName = 'front' | 'shard' | 'search' | 'embed' | 'batch' | 'log';
 
 /** From a tenth of a millisecond to half a minute. */
 const WAIT_SECONDS = [

@@ -7,6 +7,7 @@ import type { CollectionId } from '../api/ids.js';
 
 export class Quarantine {
   private readonly collections = new Set<CollectionId>();
+  private listener: () => void = () => undefined;
 
   /** `nameOf` gives the tenant and name of a collection, for the log. */
   constructor(
@@ -22,9 +23,18 @@ export class Quarantine {
     return this.collections.has(collection);
   }
 
+  all(): CollectionId[] {
+    return [...this.collections];
+  }
+
+  /** `listener` is called after each change. */
+  subscribe(listener: () => void): void {
+    this.listener = listener;
+  }
+
   /** Called when a collection is deleted, with its damaged records. */
   forget(collection: CollectionId): void {
-    this.collections.delete(collection);
+    if (this.collections.delete(collection)) this.listener();
   }
 
   /**
@@ -53,6 +63,7 @@ export class Quarantine {
     const { collection } = error.options;
     if (collection !== undefined && !this.collections.has(collection as CollectionId)) {
       this.collections.add(collection as CollectionId);
+      this.listener();
       this.log.error(
         { ...this.nameOf(collection as CollectionId), damage: error.message },
         'a collection is damaged and no longer served; stop the server, and run sheaf check and sheaf repair',

@@ -8,6 +8,7 @@ import { Piscina } from 'piscina';
 import { AppError, type ErrorCode, type Result } from '../api/errors.js';
 import type { Log, LogNote, ReadyNote } from '../base/log.js';
 import type { PendingRequest } from './request-queue.js';
+import { WorkerError } from '../base/rpc.js';
 
 const RECHECK_MS = 5;
 /** Threads load within a second; one that hangs must not keep the server from stopping. */
@@ -148,11 +149,6 @@ function threadOf(created: object): { worker: Worker; port: MessagePort } {
     worker: Worker;
     port: MessagePort;
   };
-}
-
-/** An internal error in a worker that has been logged; clients get `internal_error`. */
-export class WorkerError extends Error {
-  override readonly name = 'WorkerError';
 }
 
 /** The value of a result. Throws AppError for a client error, and WorkerError for an internal error. */

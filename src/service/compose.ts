@@ -29,6 +29,7 @@ import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
 import { EventHub } from './events/event-hub.js';
+import { Fronts } from './fronts.js';
 import { FileIds } from './ingest/file-ids.js';
 import { type StartupContext, afterOpening, openShard } from './open-shard.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
@@ -66,6 +67,7 @@ interface Parts {
   readonly searchesUnderWay: UnderWay;
   readonly metrics: Metrics;
   readonly poolMetrics: PoolMetrics;
+  readonly fronts: Fronts;
   /** The memory that the threads share. */
   readonly shared: SharedShards;
 }
@@ -122,7 +124,8 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     opened: useCases.afterOpening,
     tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
   });
-  const searchesUnderWay = new UnderWay();
+  const fronts = new Fronts(metrics);
+  const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   return {
     state,
     catalog,
@@ -142,7 +145,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.readGates, log),
-    queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics }, catalog, shadows),
+    queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics, fronts }, catalog, shadows),
     recallSampler: new RecallSampler({
       everyMs: config.tuning.recallSampleMs,
       compare: useCases.compare,
@@ -153,6 +156,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     searchesUnderWay,
     metrics,
     poolMetrics,
+    fronts,
     shared,
   };
 }
@@ -200,7 +204,7 @@ function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics:
 function createQueryLog(
   { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
   path: string,
-  { shared, log, metrics }: { shared: SharedShards; log: Log; metrics: PoolMetrics },
+  { shared, log, metrics, fronts }: { shared: SharedShards; log: Log; metrics: PoolMetrics; fronts: Fronts },
   catalog: Catalog,
   shadows: ShadowCollections,
 ): QueryLog {
@@ -213,7 +217,8 @@ function createQueryLog(
     metrics,
   });
   const waitingBytesMax = QUERY_LOG_WAITING_BYTES_MAX;
-  const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax, log, nowMs: Date.now });
+  const flushFronts = (): Promise<void> => fronts.flushLogs();
+  const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax, log, nowMs: Date.now, flushFronts });
   const logged = (): Iterable<Collection> => [
     ...catalog.all(),
     ...Array.from(shadows.all(), ({ collection }) => collection),
@@ -286,6 +291,7 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
       jobs,
       searchesUnderWay,
       poolMetrics: parts.poolMetrics,
+      fronts: parts.fronts,
       sharedMeters: SharedMeters.over(shared.meters),
       memories: shared.memories,
       nowMs,

@@ -3,7 +3,7 @@
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
 import { AppError, type ErrorCode } from '../api/errors.js';
 import type { CancelSource } from '../base/signals.js';
-import { WorkerError } from '../pool/worker-pool.js';
+import { WorkerError } from '../base/rpc.js';
 import type { Actor } from './tenants/actor.js';
 
 /** The caller of a use case, such as an HTTP request. */

@@ -1,6 +1,6 @@
 // Evaluates the filter of a search: the chunks of a segment that match its metadata filters and its content filter, as
 // a candidate bitmap, before anything is ranked. The indexes decide where they can; the records of the remaining chunks
-// are read. Search workers only.
+// are read. Searching threads only.
 import type { FieldTest, Filter } from '../../api/filter.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { ContentFilter } from '../../api/search.js';

@@ -1,6 +1,6 @@
 // Merging of rankings: ties within one segment, one ranking out of those of all shards, and the final scores of each
 // search mode. Equal scores are ordered by document id and chunk index, so the answer does not depend on the number of
-// shards; with rank fusion they are ordered by vector rank, then by chunk id. Search workers only.
+// shards; with rank fusion they are ordered by vector rank, then by chunk id. Searching threads only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { FusionSettings } from '../../api/search.js';
 import {

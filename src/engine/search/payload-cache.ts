@@ -1,6 +1,6 @@
 // Cache of chunk payloads and chunk positions, one for each search worker. A row version names one version of one row
 // for the lifetime of its memory (docs/internals/memory-layout.md, rule 8), and an entry holds only what was committed
-// with that version. Entries therefore never become stale and need no invalidation. Search workers only; not shared
+// with that version. Entries therefore never become stale and need no invalidation. Searching threads only; not shared
 // between threads.
 import { LRUCache } from 'lru-cache';
 import type { CollectionId, Ordinal } from '../../api/ids.js';

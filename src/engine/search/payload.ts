@@ -1,5 +1,5 @@
 // Hydration: turns ranked hits into the JSON text that a client receives, from the records of their shards, and adds
-// the hit options that were asked for (explanation, relevance, highlight). Search workers only.
+// the hit options that were asked for (explanation, relevance, highlight). Searching threads only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { Explanation } from '../../api/search.js';
 import { type LexicalStatistics, greatestBm25, idfsOf } from '../../ranking/bm25.js';

@@ -1,5 +1,5 @@
 // Ranks segments: evaluates the filter, runs the vector and lexical rankings that the search mode needs, measures their
-// time, and packs them for the merge. Search workers only.
+// time, and packs them for the merge. Searching threads only.
 import type { Ordinal } from '../../api/ids.js';
 import type { SearchParams } from '../../api/search.js';
 import type { LexicalStatistics } from '../../ranking/bm25.js';

@@ -1,6 +1,6 @@
 // A search of one collection: query statistics, the ranking of every shard, the merge, and hydration. If a hit changes
 // during the search, the search runs again, so that an answer never mixes old and new chunks of one document. Search
-// workers only.
+// workers and front threads.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
@@ -155,11 +155,23 @@ const PAUSE_MS = 1;
  * `shard_unavailable`.
  */
 export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
-  const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
+  const timing = noTime();
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
   if (first instanceof Array) return first;
   return first.hasChanged ? again(shards, asked, timing) : first.found;
 }
+
+/**
+ * Like `search`, for a thread that must not block: returns undefined if indexes are missing or hits have changed, and
+ * the search has to be repeated by a search worker. Throws AppError `shard_unavailable`.
+ */
+export function searchOnce(shards: ShardSet, asked: CollectionSearch): Found | undefined {
+  const timing = noTime();
+  const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
+  return first instanceof Array || first.hasChanged ? undefined : first.found;
+}
+
+const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
 
 /**
  * Repeats the search until nothing changes under it. A missing index is an error here: indexes do not go while searches

@@ -66,6 +66,7 @@ export class RouteCalls {
       params,
       query: new URLSearchParams(query),
       header: () => '',
+      headerList: [],
       actor,
       charge: () => undefined,
       body: bodyOf(body),

@@ -16,7 +16,7 @@ export class Rerankers {
 
   constructor(
     private readonly instances: readonly RerankerInstance[],
-    private readonly pool: EmbedPool,
+    private readonly pool: Pick<EmbedPool, 'rerank'>,
   ) {
     for (const { key } of instances) this.breakers.set(key, breakerOf(isUnavailable, PAUSE_SECONDS * 1000));
   }

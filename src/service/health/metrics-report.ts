@@ -32,6 +32,8 @@ import type { QueryCache } from '../embedding/query-cache.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { UnderWay } from '../recall/sampler.js';
 import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
+import type { FrontReport } from '../front.js';
+import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
 
 export interface MetricsContext {
@@ -49,6 +51,7 @@ export interface MetricsContext {
   readonly jobs: Pick<ReindexJobs, 'live' | 'ended'>;
   readonly searchesUnderWay: Pick<UnderWay, 'count'>;
   readonly poolMetrics: PoolMetrics;
+  readonly fronts: Pick<Fronts, 'collect' | 'sum'>;
   /** Counters that workers keep in shared memory. */
   readonly sharedMeters: SharedMeters;
   /** The arenas of each shard. */
@@ -70,6 +73,7 @@ export function createPrometheusReport(context: MetricsContext): () => Promise<s
     yield* processTexts();
   }
   return async () => {
+    await context.fronts.collect();
     inventory = await takeInventory(context);
     return joined(texts());
   };
@@ -140,7 +144,8 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
   registry.gauge('sheaf_chunks', 'Chunks.', () => inventory().chunks);
 }
 
-function registerState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: MetricsContext): void {
+function registerState(registry: Registry, context: MetricsContext): void {
+  const { quarantine, queryLog, searchesUnderWay, shards, fronts } = context;
   registry.gauge(
     'sheaf_collections_damaged',
     'Collections with damaged records, which are not served.',
@@ -152,7 +157,7 @@ function registerState(registry: Registry, { quarantine, queryLog, searchesUnder
   registry.gauge(
     'sheaf_query_log_waiting_bytes',
     'Bytes of logged searches that are not on disk yet.',
-    () => queryLog.waitingBytes,
+    () => waitingBytes(context),
   );
   registry.counter(
     'sheaf_query_log_appended_total',
@@ -162,28 +167,38 @@ function registerState(registry: Registry, { quarantine, queryLog, searchesUnder
   registry.counter(
     'sheaf_query_log_dropped_total',
     'Searches that were not logged, because the log was behind or could not be written.',
-    () => queryLog.counts.dropped,
+    () => queryLog.counts.dropped + fronts.sum(({ queryLog: { dropped } }) => dropped),
   );
 }
 
-function registerQueryCache(registry: Registry, { queryCache }: MetricsContext): void {
+type Cache = FrontReport['queryCache'];
+
+/** What front threads have sent counts twice until it is stored. */
+const waitingBytes = ({ queryLog, fronts }: MetricsContext): number =>
+  queryLog.waitingBytes + fronts.sum(({ queryLog: { waitingBytes: waiting } }) => waiting);
+
+/** The caches of all threads that serve searches, together. */
+function registerQueryCache(registry: Registry, { queryCache, fronts }: MetricsContext): void {
+  const sum = (of: (cache: Cache) => number): number =>
+    of({ ...queryCache.counts, entries: queryCache.entries, bytes: queryCache.bytes }) +
+    fronts.sum((report) => of(report.queryCache));
   registry.counter(
     'sheaf_query_cache_hits_total',
     'Query texts whose vector was cached or already being computed.',
-    () => queryCache.counts.hits,
+    () => sum(({ hits }) => hits),
   );
   registry.counter(
     'sheaf_query_cache_misses_total',
     'Cacheable query texts that had to be embedded.',
-    () => queryCache.counts.misses,
+    () => sum(({ misses }) => misses),
   );
   registry.counter(
     'sheaf_query_cache_evictions_total',
     'Vectors evicted from the cache.',
-    () => queryCache.counts.evictions,
+    () => sum(({ evictions }) => evictions),
   );
-  registry.gauge('sheaf_query_cache_entries', 'Cached vectors of query texts.', () => queryCache.entries);
-  registry.gauge('sheaf_query_cache_bytes', 'Memory of the cached vectors.', () => queryCache.bytes);
+  registry.gauge('sheaf_query_cache_entries', 'Cached vectors of query texts.', () => sum(({ entries }) => entries));
+  registry.gauge('sheaf_query_cache_bytes', 'Memory of the cached vectors.', () => sum(({ bytes }) => bytes));
 }
 
 /** The health of each instance, and the calls of endpoints as counted on the thread that makes them. */
@@ -279,15 +294,16 @@ function registerShards(registry: Registry, { shardTotals }: MetricsContext): vo
   gauge('sheaf_shard_memory_used_bytes', 'Memory of the vectors, graphs and postings of the shard.', 'memoryBytes');
 }
 
-function registerMemory(registry: Registry, { memories, queryCache, queryLog }: MetricsContext): void {
+function registerMemory(registry: Registry, context: MetricsContext): void {
+  const { memories, queryCache, fronts } = context;
   registry.gauges(
     'sheaf_memory_bytes',
     'Memory by component: allocated arenas of the shards, cached vectors of query texts, logged searches that are not on disk yet. The heap is nodejs_heap_size_used_bytes.',
     ['component'],
     () => [
       [['shard_arenas'], memories.flat().reduce((sum, { buffer }) => sum + buffer.byteLength, 0)],
-      [['query_cache'], queryCache.bytes],
-      [['query_log_waiting'], queryLog.waitingBytes],
+      [['query_cache'], queryCache.bytes + fronts.sum((report) => report.queryCache.bytes)],
+      [['query_log_waiting'], waitingBytes(context)],
     ],
   );
 }
@@ -308,7 +324,9 @@ function registerPayloadCache(registry: Registry, { sharedMeters }: MetricsConte
 export const metricsUseCases = (context: MetricsContext): UseCases<typeof METRICS_ROUTES> => ({
   metricsJson: () => metricsJson(context),
   /** Resets all counters of events to 0. */
-  resetMetrics: () => {
+  resetMetrics: async () => {
+    // What the front threads have counted before this request goes as well.
+    await context.fronts.collect();
     context.metrics.reset();
     return { reset_at: context.nowMs() / 1000 };
   },
@@ -316,6 +334,7 @@ export const metricsUseCases = (context: MetricsContext): UseCases<typeof METRIC
 
 /** Latency percentiles cover the latest 2,048 searches and ingests. */
 async function metricsJson(context: MetricsContext): Promise<MetricsAnswer> {
+  await context.fronts.collect();
   const { counts, searchLatency, ingestLatency, startedAtMs } = context.metrics;
   const { tenants, collections, documents, chunks } = await takeInventory(context);
   return {

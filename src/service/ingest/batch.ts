@@ -13,7 +13,7 @@ import type {
   PreparedLines,
 } from '../../extract/messages.js';
 import { internalErrorOf } from '../../base/thread.js';
-import { WorkerError } from '../../pool/worker-pool.js';
+import { WorkerError } from '../../base/rpc.js';
 import { plannedCollection } from '../collections/collections.js';
 import { type IngestContext, collectionFor, prepareSettings, tellIngested } from './document.js';
 import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';

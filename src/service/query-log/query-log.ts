@@ -25,6 +25,8 @@ interface QueryLogOptions {
   waitingBytesMax: number;
   log: Log;
   nowMs: () => number;
+  /** Makes the front threads send what they have gathered; absent if there are none. */
+  flushFronts?: () => Promise<unknown>;
 }
 
 interface NewEntry {
@@ -92,8 +94,8 @@ export class QueryLog {
     this.waiting += record.length;
     const id = this.ids.next(query.executedAtMs);
     const gathered = this.fresh.push({ id, collection, record });
-    if (gathered === 1) this.gathering = setTimeout(() => this.flush(), GATHER_MS);
-    if (gathered === GATHERED_MAX) setImmediate(() => this.flush());
+    if (gathered === 1) this.gathering = setTimeout(() => void this.flush(), GATHER_MS);
+    if (gathered === GATHERED_MAX) setImmediate(() => void this.flush());
     return id;
   }
 
@@ -179,28 +181,40 @@ export class QueryLog {
   async close(): Promise<void> {
     this.hasClosed = true;
     clearInterval(this.sweepTimer);
-    this.flush();
+    void this.flush();
     await this.options.pool.close();
   }
 
   /** Sends a request after all appended entries. */
-  private request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
-    this.flush();
+  private async request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
+    void this.flush();
+    await this.options.flushFronts?.();
     return this.options.pool.request(op, request);
   }
 
-  private flush(): void {
+  /** Sends the gathered entries. Resolves when they are stored, or have been counted as dropped. */
+  async flush(): Promise<void> {
     clearTimeout(this.gathering);
     const entries = this.fresh.splice(0);
     if (entries.length === 0) return;
     const packed = packEntries(entries);
-    this.options.pool
-      .request('append', { entries: packed })
-      .then(
-        () => (this.counts.appended += entries.length),
-        (error: unknown) => this.drop(entries.length, (error as Error).message),
-      )
-      .finally(() => (this.waiting -= packed.records.length));
+    await this.stored(packed);
+    this.waiting -= packed.records.length;
+  }
+
+  /** Stores entries that a front thread has gathered. */
+  async store(entries: PackedEntries): Promise<void> {
+    this.waiting += entries.records.length;
+    await this.stored(entries);
+    this.waiting -= entries.records.length;
+  }
+
+  private async stored(entries: PackedEntries): Promise<void> {
+    const { length } = entries.collections;
+    await this.options.pool.request('append', { entries }).then(
+      () => (this.counts.appended += length),
+      (error: unknown) => this.drop(length, (error as Error).message),
+    );
   }
 
   private async dropUndropped(): Promise<void> {

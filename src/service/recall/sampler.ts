@@ -84,8 +84,11 @@ export class RecallSampler {
 export class UnderWay {
   private now = 0;
 
+  /** `elsewhere` is the number of such pieces of work on other threads. */
+  constructor(private readonly elsewhere: () => number = () => 0) {}
+
   get count(): number {
-    return this.now;
+    return this.now + this.elsewhere();
   }
 
   async during<T>(work: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
-import { WorkerError } from '../../../src/pool/worker-pool.js';
+import { WorkerError } from '../../../src/base/rpc.js';
 import { withErrorCode } from '../../../src/service/use-case.js';
 
 const failing = (error: Error): Promise<never> => withErrorCode('search_failed', () => Promise.reject(error));

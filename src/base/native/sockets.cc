@@ -1,0 +1,57 @@
+// Sockets that pass from one thread of the process to another. Uses Node-API and libuv, so one build works with every
+// Node version. duplicate(fd) returns another descriptor of the same socket, or -1. closeSocketsAtExit() lets the
+// calling thread close the sockets that it still polls when it ends: uWebSockets.js leaves them open if a thread dies,
+// and Node then aborts the process because the event loop of the thread has open handles. It must be called before
+// uWebSockets.js is loaded, so that it runs after the cleanup of the library.
+#include <node_api.h>
+#include <uv.h>
+#ifndef _WIN32
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
+static void closePoll(uv_handle_t* handle, void*) {
+  if (uv_handle_get_type(handle) != UV_POLL || uv_is_closing(handle)) return;
+  uv_os_fd_t socket;
+  bool isOpen = uv_fileno(handle, &socket) == 0;
+  uv_close(handle, nullptr);
+#ifndef _WIN32
+  if (isOpen) close(socket);
+#endif
+}
+
+static void closePolls(void* loop) {
+  uv_walk(static_cast<uv_loop_t*>(loop), closePoll, nullptr);
+}
+
+static napi_value closeSocketsAtExit(napi_env env, napi_callback_info) {
+  uv_loop_t* loop = nullptr;
+  if (napi_get_uv_event_loop(env, &loop) == napi_ok) napi_add_env_cleanup_hook(env, closePolls, loop);
+  return nullptr;
+}
+
+static napi_value duplicate(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value given[1];
+  int32_t socket = -1;
+  int32_t copy = -1;
+#ifndef _WIN32
+  if (napi_get_cb_info(env, info, &count, given, nullptr, nullptr) == napi_ok && count == 1 &&
+      napi_get_value_int32(env, given[0], &socket) == napi_ok)
+    copy = fcntl(socket, F_DUPFD_CLOEXEC, 3);
+#endif
+  napi_value answer;
+  napi_create_int32(env, copy, &answer);
+  return answer;
+}
+
+static void define(napi_env env, napi_value exports, const char* name, napi_callback call) {
+  napi_value made;
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, call, nullptr, &made) == napi_ok) napi_set_named_property(env, exports, name, made);
+}
+
+NAPI_MODULE_INIT() {
+  define(env, exports, "closeSocketsAtExit", closeSocketsAtExit);
+  define(env, exports, "duplicate", duplicate);
+  return exports;
+}

@@ -1,0 +1,203 @@
+// Remote procedure calls between two threads over a message port, in both directions: calls with answers, cancellation,
+// and streams that the other side pulls. Front threads and the main thread talk by it. Errors that are meant for clients
+// cross in their wire form; any other error stays where it happened, and the caller gets a WorkerError. Any thread.
+import type { MessagePort, TransferListItem } from 'node:worker_threads';
+import { CancelSource, type CancelSignal } from './signals.js';
+
+/** An internal error in another thread, which has been logged; clients get `internal_error`. */
+export class WorkerError extends Error {
+  override readonly name = 'WorkerError';
+}
+
+/** A value with the buffers that move to the other thread with it. */
+export class Moved<T> {
+  constructor(
+    readonly value: T,
+    readonly buffers: TransferListItem[],
+  ) {}
+}
+
+/** Answers a call; `Moved` answers move buffers. `signal` is triggered when the caller cancels, or has died. */
+export type RpcHandler = (input: never, signal: CancelSignal) => unknown;
+
+type Result = { readonly value: unknown } | { readonly error: unknown } | { readonly internalError: string };
+
+type Message =
+  | { readonly call: number; readonly op: string; readonly input: unknown }
+  | { readonly cancel: number }
+  | { readonly answer: number; readonly result: Result };
+
+/** How errors that are meant for clients cross. */
+export interface ErrorCodec {
+  /** The wire form of an error; undefined for an internal error. */
+  toWire(error: unknown): object | undefined;
+  fromWire(wire: object): Error;
+  /** What a call rejects with when its caller has cancelled it. */
+  abandoned(): Error;
+}
+
+interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  stopListening?: () => void;
+}
+
+/** A number by which the other side pulls a stream that this side lends. */
+export type LentStream = number & { readonly lent: true };
+
+interface Pulled {
+  readonly done?: boolean;
+  readonly value?: unknown;
+}
+
+const STREAM_NEXT = 'stream.next';
+const STREAM_END = 'stream.end';
+
+export class RpcPeer {
+  private lastCall = 0;
+  private lastStream = 0;
+  private readonly pending = new Map<number, PendingCall>();
+  private readonly serving = new Map<number, CancelSource>();
+  private readonly lent = new Map<number, AsyncIterator<unknown>>();
+  private hasEnded = false;
+
+  /** `failed` is called with internal errors of handlers. */
+  constructor(
+    private readonly port: MessagePort,
+    private readonly handlers: Readonly<Record<string, RpcHandler>>,
+    private readonly errors: ErrorCodec,
+    private readonly failed: (error: unknown, op: string) => void,
+  ) {
+    port.on('message', (message: Message) => this.receive(message));
+  }
+
+  /** Rejects with the error of the handler, when the signal is triggered, and once the peer has ended. */
+  call<T>(op: string, input: unknown, signal?: CancelSignal, moved: TransferListItem[] = []): Promise<T> {
+    if (this.hasEnded) return Promise.reject(new WorkerError('the other thread has ended'));
+    if (signal?.aborted) return Promise.reject(this.errors.abandoned());
+    const call = ++this.lastCall;
+    return new Promise<T>((resolve, reject) => {
+      const pending: PendingCall = { resolve: resolve as (value: unknown) => void, reject };
+      this.pending.set(call, pending);
+      if (signal) pending.stopListening = this.cancelWith(signal, call);
+      this.port.postMessage({ call, op, input } satisfies Message, moved);
+    });
+  }
+
+  /** Lets the other side pull `pieces`; they end when it has read or closed them, or has died. */
+  lend(pieces: AsyncIterable<unknown>): LentStream {
+    const stream = ++this.lastStream as LentStream;
+    this.lent.set(stream, pieces[Symbol.asyncIterator]());
+    return stream;
+  }
+
+  /** The pieces of a stream that the other side lends. One piece is asked for ahead of the reader. */
+  async *borrow<T>(stream: LentStream): AsyncGenerator<T> {
+    const next = (): Promise<Pulled> => {
+      const pulled = this.call<Pulled>(STREAM_NEXT, stream);
+      pulled.catch(() => undefined);
+      return pulled;
+    };
+    let isOver = false;
+    try {
+      for (let ahead = next(); ; ) {
+        const { done, value } = await ahead;
+        if (done) break;
+        ahead = next();
+        yield value as T;
+      }
+      isOver = true;
+    } finally {
+      if (!isOver && !this.hasEnded) await this.call(STREAM_END, stream).catch(() => undefined);
+    }
+  }
+
+  /** Rejects what waits for the other thread, and cancels what it has asked for. Nothing is sent from then on. */
+  end(): void {
+    this.hasEnded = true;
+    this.port.close();
+    for (const { reject, stopListening } of this.pending.values()) {
+      stopListening?.();
+      reject(new WorkerError('the other thread has ended'));
+    }
+    this.pending.clear();
+    for (const source of this.serving.values()) source.cancel();
+    for (const iterator of this.lent.values()) void Promise.resolve(iterator.return?.()).catch(() => undefined);
+    this.lent.clear();
+  }
+
+  private cancelWith(signal: CancelSignal, call: number): () => void {
+    const cancel = (): void => {
+      const pending = this.pending.get(call);
+      if (!pending) return;
+      this.pending.delete(call);
+      if (!this.hasEnded) this.port.postMessage({ cancel: call } satisfies Message);
+      pending.reject(this.errors.abandoned());
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    return () => signal.removeEventListener('abort', cancel);
+  }
+
+  private receive(message: Message): void {
+    if ('answer' in message) this.settle(message.answer, message.result);
+    else if ('cancel' in message) this.serving.get(message.cancel)?.cancel();
+    else void this.serve(message.call, message.op, message.input);
+  }
+
+  private settle(call: number, result: Result): void {
+    const pending = this.pending.get(call);
+    if (!pending) return;
+    this.pending.delete(call);
+    pending.stopListening?.();
+    if ('value' in result) pending.resolve(result.value);
+    else if ('error' in result) pending.reject(this.errors.fromWire(result.error as object));
+    else pending.reject(new WorkerError(result.internalError));
+  }
+
+  private async serve(call: number, op: string, input: unknown): Promise<void> {
+    const source = new CancelSource();
+    this.serving.set(call, source);
+    let result: Result;
+    let moved: TransferListItem[] = [];
+    try {
+      const answer = await this.answer(op, input, source);
+      if (answer instanceof Moved) moved = answer.buffers;
+      result = { value: answer instanceof Moved ? (answer.value as unknown) : answer };
+    } catch (error) {
+      const wire = this.errors.toWire(error);
+      if (!wire && !(error instanceof WorkerError) && !source.aborted) this.failed(error, op);
+      result = wire ? { error: wire } : { internalError: `the call ${op} failed` };
+    }
+    this.serving.delete(call);
+    if (!this.hasEnded) this.port.postMessage({ answer: call, result } satisfies Message, moved);
+  }
+
+  private answer(op: string, input: unknown, signal: CancelSignal): unknown {
+    if (op === STREAM_NEXT) return this.nextPiece(input as number);
+    if (op === STREAM_END) return this.endStream(input as number);
+    return (this.handlers[op] as RpcHandler)(input as never, signal);
+  }
+
+  /** Bytes are copied, because the pieces of a stream may be lent until the next one is asked for. */
+  private async nextPiece(stream: number): Promise<Pulled | Moved<Pulled>> {
+    const iterator = this.lent.get(stream);
+    if (!iterator) return { done: true };
+    const { done, value } = await iterator.next().catch((error: unknown) => {
+      this.lent.delete(stream);
+      throw error;
+    });
+    if (done) {
+      this.lent.delete(stream);
+      return { done };
+    }
+    if (!(value instanceof Uint8Array)) return { value };
+    const bytes = new Uint8Array(value);
+    return new Moved({ value: bytes }, [bytes.buffer]);
+  }
+
+  private async endStream(stream: number): Promise<void> {
+    const iterator = this.lent.get(stream);
+    this.lent.delete(stream);
+    await iterator?.return?.();
+  }
+}

@@ -1,0 +1,33 @@
+// Sockets that pass from one thread of the process to another, by a small native addon. Any thread.
+import { createRequire } from 'node:module';
+
+interface Addon {
+  closeSocketsAtExit(): void;
+  duplicate(descriptor: number): number;
+}
+
+/** Built by scripts/build.mjs if there is a compiler. Without it, sockets stay with the thread that accepts them. */
+const addon = loadAddon();
+
+/** Whether sockets can be passed to other threads. */
+export const canPassSockets = addon !== undefined && process.platform !== 'win32';
+
+/**
+ * Another descriptor of the same open socket, which stays open when the first one is closed. Returns -1 if the process
+ * has too many descriptors.
+ */
+export const duplicateSocket = (descriptor: number): number => addon?.duplicate(descriptor) ?? -1;
+
+/**
+ * Makes this thread close its sockets when it ends, however it ends. A thread must call it before it loads
+ * uWebSockets.js, whose own cleanup leaves them open.
+ */
+export const closeSocketsAtExit = (): void => addon?.closeSocketsAtExit();
+
+function loadAddon(): Addon | undefined {
+  try {
+    return createRequire(import.meta.url)('./native/sockets.node') as Addon;
+  } catch {
+    return undefined;
+  }
+}

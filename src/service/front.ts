@@ -1,0 +1,207 @@
+// What a front thread needs beside its HTTP server: a copy of the catalog and the keys, searches that run on its own
+// thread, and calls of the main thread for everything else. Front threads only.
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { Space } from '../api/collections.js';
+import type { CollectionId } from '../api/ids.js';
+import type { RpcPeer } from '../base/rpc.js';
+import type { CancelSignal } from '../base/signals.js';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/config.js';
+import type { BuiltinEmbedder } from '../embedding/builtin/embedder.js';
+import type { QueryText } from '../embedding/messages.js';
+import { BUILTIN } from '../embedding/spaces.js';
+import type { CollectionSearch, SearchWorkerStart } from '../engine/search/params.js';
+import type { ShardSet } from '../engine/search/snapshot.js';
+import type { ShardCommands } from '../engine/write/commands.js';
+import type { FrontCounts, Metrics } from '../observability/metrics.js';
+import type { EmbedPool } from '../pool/embed-pool.js';
+import { FRONT_CELLS, type FrontPorts } from '../pool/front-messages.js';
+import type { LogPool } from '../pool/log-pool.js';
+import type { PackedEntries } from '../storage/query-log-commands.js';
+import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
+import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
+import { QueryCache } from './embedding/query-cache.js';
+import { Rerankers } from './embedding/rerankers.js';
+import type { LoggedSearchContext } from './query-log/logged-search.js';
+import { QueryLog } from './query-log/query-log.js';
+import type { SampledSearch } from './recall/sampler.js';
+import { InlineSearches } from './search/inline-searches.js';
+import { KeyRing } from './tenants/keys.js';
+import { configuredLimits } from './tenants/limits.js';
+
+/** What a front thread gets when it starts. */
+export interface FrontStart extends SearchWorkerStart, FrontPorts {
+  readonly config: Config;
+  /** '' where there is none. */
+  readonly adminKey: string;
+  /** Emptied when the thread starts. */
+  readonly temporaryDirectory: string;
+}
+
+/** A change that the main thread sends to every front thread. */
+export type StateChange = { readonly catalog: CatalogEvent } | { readonly damaged: CollectionId[] };
+
+/**
+ * The copy of the catalog, the tenants and the keys. `refresh` takes up everything that the main thread has sent; a
+ * front thread calls it before it authenticates a request and before it looks up a collection, so that no request is
+ * served by what a change that has been answered replaced.
+ */
+export class FrontState {
+  readonly state: CatalogState;
+  private damaged: ReadonlySet<CollectionId> = new Set();
+  private applied = 0;
+
+  private readonly port: MessagePort;
+  private readonly cells: Int32Array;
+
+  constructor({ config: { auth, tenantLimits, search }, adminKey, state: port, cells }: FrontStart) {
+    this.port = port;
+    this.cells = cells;
+    const ring = new KeyRing(adminKey, auth.keys);
+    this.state = new CatalogState({ language: search.language, limits: configuredLimits(tenantLimits), ring });
+    // While no request comes, changes are applied as they arrive.
+    port.on('message', (change: StateChange) => this.apply(change));
+  }
+
+  readonly refresh = (): void => {
+    while (Atomics.load(this.cells, FRONT_CELLS.sent) !== this.applied) {
+      const received = receiveMessageOnPort(this.port) as { message: StateChange } | undefined;
+      if (!received) return;
+      this.apply(received.message);
+    }
+  };
+
+  readonly isDamaged = (collection: CollectionId): boolean => this.damaged.has(collection);
+
+  private apply(change: StateChange): void {
+    this.applied = (this.applied + 1) | 0;
+    if ('catalog' in change) this.state.apply(change.catalog);
+    else this.damaged = new Set(change.damaged);
+  }
+}
+
+/** The calls that a front thread makes, with their inputs. */
+export interface FrontCalls {
+  search: { search: CollectionSearch; tenant: string };
+  prepare: { shard: number; request: ShardCommands['prepare']['request'] };
+  embedQuery: { space: Space; query: QueryText; tenant: string | undefined };
+  rerank: { request: Parameters<EmbedPool['rerank']>[0]; tenant: string | undefined };
+  'log.append': PackedEntries;
+  'recall.offer': { collection: CollectionId; sampled: SampledSearch };
+}
+
+interface FrontSearchOptions {
+  readonly start: FrontStart;
+  readonly state: FrontState;
+  readonly shards: ShardSet;
+  readonly peer: () => RpcPeer;
+  readonly embedder: BuiltinEmbedder;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface FrontSearch {
+  readonly context: LoggedSearchContext;
+  readonly queryLog: QueryLog;
+  readonly queryCache: QueryCache;
+  readonly searches: InlineSearches;
+}
+
+/** The context of searches on a front thread. */
+export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
+  const { start, state, shards, peer, embedder, metrics, log } = options;
+  const { config, cells } = start;
+  const fronts = config.frontThreads;
+  const call = <O extends keyof FrontCalls, T>(op: O, input: FrontCalls[O], signal?: CancelSignal): Promise<T> =>
+    peer().call<T>(op, input, signal);
+  const { catalog } = state.state;
+  const searches = new InlineSearches({
+    shards,
+    workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
+    isDamaged: state.isDamaged,
+  });
+  const logPool: Pick<LogPool, 'request'> = {
+    request: (_op, request) => call('log.append', (request as unknown as { entries: PackedEntries }).entries),
+  };
+  const queryLog = new QueryLog({
+    pool: logPool as LogPool,
+    enabled: config.queryLog.enabled,
+    ageDaysMax: config.queryLog.ageDaysMax,
+    waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX / fronts,
+    log,
+    nowMs: Date.now,
+  });
+  const queryCache = new QueryCache(config.embedder.cacheBytesMax / fronts);
+  const current: Pick<typeof catalog, 'find' | 'findByLog'> = {
+    find: (tenant, name) => (state.refresh(), catalog.find(tenant, name)),
+    findByLog: (logId) => (state.refresh(), catalog.findByLog(logId)),
+  };
+  const offers = new Offers(config.tuning.recallSampleMs, (collection, sampled) =>
+    call('recall.offer', { collection, sampled }),
+  );
+  const context: LoggedSearchContext = {
+    search: {
+      catalog: current,
+      embedders: {
+        embedQuery: async (space, query, tenant, signal) =>
+          space.vector_space_key === BUILTIN.space.vector_space_key
+            ? embedder.vectorsOf([query.text])
+            : call('embedQuery', { space, query, tenant }, signal),
+      },
+      queryCache,
+      searches,
+      shards: {
+        size: start.memories.length,
+        request: (shard: number, _op: unknown, request: unknown) =>
+          call('prepare', { shard, request: request as ShardCommands['prepare']['request'] }),
+      } as LoggedSearchContext['search']['shards'],
+      rerankers: new Rerankers(config.rerankers, {
+        rerank: (request, tenant, signal) => call('rerank', { request, tenant }, signal),
+      }),
+      recallSampler: offers,
+      settings: config.search,
+      common: config.common,
+    },
+    catalog: current,
+    queryLog,
+    metrics,
+    searchesUnderWay: {
+      during: async (work) => {
+        Atomics.add(cells, FRONT_CELLS.searches, 1);
+        try {
+          return await work();
+        } finally {
+          Atomics.sub(cells, FRONT_CELLS.searches, 1);
+        }
+      },
+    },
+    nowMs: Date.now,
+  };
+  return { context, queryLog, queryCache, searches };
+}
+
+/** Offers searches to the recall sampler of the main thread, no more often than it can use them. */
+class Offers {
+  private dueAtMs = 0;
+
+  constructor(
+    private readonly everyMs: number,
+    private readonly send: (collection: CollectionId, sampled: SampledSearch) => Promise<unknown>,
+  ) {}
+
+  readonly offer: LoggedSearchContext['search']['recallSampler']['offer'] = ({ id }, { vector, k, filter }) => {
+    if (this.everyMs === 0 || performance.now() < this.dueAtMs) return;
+    this.dueAtMs = performance.now() + this.everyMs;
+    this.send(id, { vector, k, ...(filter && { filter }) }).catch(() => undefined);
+  };
+}
+
+/** What a front thread reports of itself. */
+export interface FrontReport {
+  readonly counts: FrontCounts;
+  /** Cumulative since the start of the thread. */
+  readonly queryCache: QueryCache['counts'] & { readonly entries: number; readonly bytes: number };
+  readonly queryLog: { readonly dropped: number; readonly waitingBytes: number };
+  readonly searches: InlineSearches['counts'];
+  readonly http: { readonly underWay: number; readonly heldBytes: number };
+}

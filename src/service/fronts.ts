@@ -1,0 +1,123 @@
+// The front threads as the service sees them: it sends them each change of the catalog and of the damaged collections,
+// answers their calls, and asks them for what they have counted and logged. Without front threads every question has an
+// empty answer. Runs on the main thread.
+import type { RpcHandler, RpcPeer } from '../base/rpc.js';
+import type { CancelSignal } from '../base/signals.js';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/config.js';
+import { clearReader } from '../engine/memory/ownership.js';
+import type { SharedShards } from '../engine/write/commands.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { EmbedPool } from '../pool/embed-pool.js';
+import { FrontPool } from '../pool/front-pool.js';
+import type { PoolMetrics } from '../pool/pool-metrics.js';
+import type { Quarantine } from '../pool/quarantine.js';
+import type { SearchPool } from '../pool/search-pool.js';
+import type { ShardPool } from '../pool/shard-pool.js';
+import type { CatalogState } from './collections/catalog-state.js';
+import type { Embedders } from './embedding/embedders.js';
+import type { FrontCalls, FrontReport, FrontStart, StateChange } from './front.js';
+import type { QueryLog } from './query-log/query-log.js';
+import type { RecallSampler } from './recall/sampler.js';
+
+export interface FrontsContext {
+  readonly config: Config;
+  readonly adminKey: string;
+  /** The folder of the temporary files of the front with this number. */
+  readonly temporaryDirectoryOf: (front: number) => string;
+  readonly state: CatalogState;
+  readonly quarantine: Quarantine;
+  readonly shared: SharedShards;
+  readonly searches: Pick<SearchPool, 'request'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
+  readonly embedders: Pick<Embedders, 'embedQuery'>;
+  readonly embed: Pick<EmbedPool, 'rerank'>;
+  readonly queryLog: Pick<QueryLog, 'store'>;
+  readonly recallSampler: Pick<RecallSampler, 'offer'>;
+  readonly poolMetrics: PoolMetrics;
+  readonly log: Log;
+}
+
+/** Answers the requests that a front thread forwards. */
+type Forwarded = (peer: () => RpcPeer) => Readonly<Record<string, RpcHandler>>;
+
+export class Fronts {
+  private pool: FrontPool | undefined;
+  private reports: readonly FrontReport[] = [];
+
+  constructor(private readonly metrics: Pick<Metrics, 'absorb'>) {}
+
+  /** Starts the threads. Changes of the catalog reach them from now on. */
+  start(context: FrontsContext, forwarded: Forwarded): FrontPool {
+    const { config, state, quarantine, poolMetrics, log } = context;
+    const own = handlersOf(context);
+    const damaged = (): StateChange => ({ damaged: quarantine.all() });
+    const pool = new FrontPool({
+      threads: config.frontThreads,
+      startOf: (front) => startOf(context, front),
+      snapshot: () => [...(state.catalog.loaded ? [{ catalog: state.snapshot() }] : []), damaged()],
+      handlersOf: (_front, peer) => ({ ...own, ...forwarded(peer) }),
+      log,
+      exited: (_front, threadId) => clear(context, threadId),
+    });
+    state.subscribe((catalog) => pool.broadcast({ catalog } satisfies StateChange));
+    quarantine.subscribe(() => pool.broadcast(damaged()));
+    poolMetrics.watch('front', pool);
+    return (this.pool = pool);
+  }
+
+  /** Searches in progress on front threads. */
+  get searchesUnderWay(): number {
+    return this.pool?.sum('searches') ?? 0;
+  }
+
+  /** Sums over the latest reports. */
+  sum(of: (report: FrontReport) => number): number {
+    return this.reports.reduce((sum, report) => sum + of(report), 0);
+  }
+
+  /** Adds what the front threads have counted to the metrics of the main thread. */
+  async collect(): Promise<void> {
+    if (!this.pool) return;
+    this.reports = await this.pool.callAll<FrontReport>('report');
+    for (const { counts } of this.reports) this.metrics.absorb(counts);
+  }
+
+  /** Makes the front threads send the searches that they have gathered for the query log. */
+  async flushLogs(): Promise<void> {
+    await this.pool?.callAll('log.flush');
+  }
+}
+
+function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state' | 'calls' | 'cells'> {
+  const { config, adminKey, shared, temporaryDirectoryOf } = context;
+  return {
+    ...shared,
+    hitCacheBytes: config.tuning.hitCacheBytes,
+    config,
+    adminKey,
+    temporaryDirectory: temporaryDirectoryOf(front),
+  };
+}
+
+/** Releases what a dead front thread held in the shared memories; any request makes the owners clean up the rest. */
+function clear({ shared, shards }: FrontsContext, threadId: number): void {
+  for (const memory of shared.memories.flat()) clearReader(memory, threadId);
+  void Promise.allSettled(shards.requestAll('counts', { collections: [] }));
+}
+
+function handlersOf(context: FrontsContext): Readonly<Record<string, RpcHandler>> {
+  const { searches, shards, embedders, embed, queryLog, state, recallSampler } = context;
+  const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
+    search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
+    prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
+    embedQuery: ({ space, query, tenant }, signal) => embedders.embedQuery(space, query, tenant, signal),
+    rerank: ({ request, tenant }, signal) => embed.rerank(request, tenant, signal),
+    'log.append': (entries) => queryLog.store(entries),
+    'recall.offer': ({ collection: id, sampled }) => {
+      const collection = state.catalog.findById(id);
+      if (collection) recallSampler.offer(collection, sampled);
+    },
+  };
+  return handlers;
+}

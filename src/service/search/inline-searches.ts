@@ -1,0 +1,151 @@
+// Runs short searches on the thread that has received them, over the shared memories and stores of all shards, and
+// leaves long ones to search workers. What a search will cost is estimated by what the latest ones of its kind in its
+// collection have taken; a kind that is not known yet goes to a worker first. Front threads only.
+import type { CollectionId } from '../../api/ids.js';
+import { AppError, abandoned } from '../../api/errors.js';
+import { endThread } from '../../base/thread.js';
+import type { CancelSignal } from '../../base/signals.js';
+import { type CollectionSearch, type Found, type SearchResult, isDefault } from '../../engine/search/params.js';
+import { searchOnce } from '../../engine/search/search.js';
+import type { ShardSet } from '../../engine/search/snapshot.js';
+import { FairQueue } from '../../pool/request-queue.js';
+import type { ShardsContext } from './shards.js';
+
+/** A search that is expected to take longer goes to a search worker. */
+const INLINE_MS_MAX = 1;
+/** How long searches that wait for their turn may run before the thread looks at its sockets again. */
+const TURN_MS = 1;
+/** Weight of the latest search in the estimate of its kind. */
+const LATEST_WEIGHT = 0.2;
+/** A single search counts with at most this, because a thread that loses its core takes long for anything. */
+const COUNTED_MS_MAX = 8;
+/** Maximum number of collections with estimates; when it is exceeded, all are measured anew. */
+const COLLECTIONS_MAX = 16_384;
+
+/** Estimated costs of searches by collection and kind. */
+class SearchCosts {
+  private readonly kinds = new Map<CollectionId, Float32Array>();
+
+  /** NaN if no search of the kind has been measured. */
+  of(search: CollectionSearch): number {
+    return this.kinds.get(search.collection.id)?.[kindOf(search)] ?? NaN;
+  }
+
+  /** `ms` is the time that a thread has spent on the search. */
+  took(search: CollectionSearch, ms: number): void {
+    const { id } = search.collection;
+    let costs = this.kinds.get(id);
+    if (!costs) {
+      if (this.kinds.size >= COLLECTIONS_MAX) this.kinds.clear();
+      this.kinds.set(id, (costs = new Float32Array(KINDS).fill(NaN)));
+    }
+    const kind = kindOf(search);
+    const known = costs[kind] as number;
+    const counted = Math.min(ms, COUNTED_MS_MAX);
+    costs[kind] = Number.isNaN(known) ? counted : known + (counted - known) * LATEST_WEIGHT;
+  }
+}
+
+const KINDS = 64;
+
+/** Searches of one kind in one collection take about as long as each other. */
+function kindOf({ vector, lexical, filter, details, k, params }: CollectionSearch): number {
+  const ranking = lexical === undefined ? 0 : lexical.mode === 'boost' ? 1 : vector ? 2 : 3;
+  return (
+    ranking |
+    (filter ? 4 : 0) |
+    (details ? 8 : 0) |
+    (k > 32 ? 16 : 0) |
+    (isDefault(params) ? 0 : 32)
+  );
+}
+
+interface Waiting {
+  readonly search: CollectionSearch;
+  readonly tenant: string;
+  readonly signal: CancelSignal | undefined;
+  resolve(result: SearchResult | Promise<SearchResult>): void;
+  reject(error: unknown): void;
+}
+
+interface InlineSearchesOptions {
+  readonly shards: ShardSet;
+  /** The search workers. */
+  readonly workers: ShardsContext['searches'];
+  /** Whether a damaged record has been found in the collection. */
+  readonly isDamaged: (collection: CollectionId) => boolean;
+}
+
+export class InlineSearches {
+  private readonly costs = new SearchCosts();
+  private readonly waiting = new FairQueue<Waiting>(1);
+  /** Tenants that have had a search in this turn of the event loop; empty between turns. */
+  private readonly served = new Set<string>();
+  private isScheduled = false;
+  /** Number of searches that ran on this thread, and that were left to workers. */
+  readonly counts = { inline: 0, workers: 0 };
+
+  constructor(private readonly options: InlineSearchesOptions) {}
+
+  /** Rejects as SearchPool.request does. */
+  request(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
+    // The first search of each tenant in a turn runs at once; the others wait for their turn, fairly by tenant.
+    if (!(this.costs.of(search) <= INLINE_MS_MAX)) return this.byWorker(search, tenant, signal);
+    if (this.waiting.size === 0 && !this.served.has(tenant)) {
+      this.served.add(tenant);
+      this.schedule();
+      return this.now(search, tenant, signal);
+    }
+    return new Promise((resolve, reject) => {
+      this.waiting.push(tenant, { search, tenant, signal, resolve, reject }, 1);
+      this.schedule();
+    });
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    setImmediate(() => this.turn());
+  }
+
+  private turn(): void {
+    this.isScheduled = false;
+    this.served.clear();
+    const untilMs = performance.now() + TURN_MS;
+    while (this.waiting.size > 0 && performance.now() < untilMs) {
+      const { item } = this.waiting.shift() as { item: Waiting };
+      if (item.signal?.aborted) item.reject(abandoned());
+      else item.resolve(this.now(item.search, item.tenant, item.signal));
+    }
+    if (this.waiting.size > 0) this.schedule();
+  }
+
+  private async now(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
+    const { shards, isDamaged } = this.options;
+    if (isDamaged(search.collection.id)) throw new AppError('collection_damaged');
+    const startedAtMs = performance.now();
+    let found: Found | undefined;
+    try {
+      found = searchOnce(shards, search);
+      shards.tellCounts();
+    } catch (error) {
+      // A kernel that has failed may hold a lock of the shared memory, which is released when its thread has ended.
+      if (!(error instanceof AppError)) return endThread(error);
+      // The worker that repeats the search reports what is wrong.
+    }
+    if (!found) return this.byWorker(search, tenant, signal);
+    this.costs.took(search, performance.now() - startedAtMs);
+    this.counts.inline++;
+    return found;
+  }
+
+  private async byWorker(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
+    this.counts.workers++;
+    const result = await this.options.workers.request(search, tenant, signal);
+    if (!Array.isArray(result)) {
+      const { filter_ms: filterMs, search_ms: searchMs, hydrate_ms: hydrateMs } = result.timing;
+      this.costs.took(search, filterMs + searchMs + hydrateMs);
+    }
+    return result;
+  }
+}

@@ -1,0 +1,95 @@
+// The thread module of front threads. A front thread serves the connections that the main thread deals to it
+// (src/pool/front-pool.ts): it parses, authenticates, limits and answers requests, runs short searches itself on the
+// shared memories and stores of all shards, and forwards everything else to the main thread. It owns nothing that
+// outlives it: when it dies, its connections close, and a successor takes its place.
+import { parentPort, workerData } from 'node:worker_threads';
+import { ERROR_CODEC } from '../../src/api/errors.js';
+import type { Log } from '../../src/base/log.js';
+import { RpcPeer } from '../../src/base/rpc.js';
+import { closeSocketsAtExit } from '../../src/base/sockets.js';
+import { internalErrorOf, noteForLog, noteReady } from '../../src/base/thread.js';
+import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
+import { ShardSet } from '../../src/engine/search/snapshot.js';
+import { Forwarder } from '../../src/http/forward.js';
+import { createFrontRoutes } from '../../src/http/front-routes.js';
+import { serverOptions } from '../../src/http/server-options.js';
+import { createHttpServer } from '../../src/http/server.js';
+import { loadUws } from '../../src/http/uws.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { FRONT_CELLS, type SocketNote } from '../../src/pool/front-messages.js';
+import { type FrontReport, type FrontStart, FrontState, createFrontSearch } from '../../src/service/front.js';
+
+const start = workerData as FrontStart;
+const { config, cells } = start;
+
+// This must come before uWebSockets.js is loaded.
+closeSocketsAtExit();
+const uws = await loadUws();
+
+const log: Log = {
+  debug: (fields, message) => {
+    if (config.log.level === 'debug') noteForLog('debug', fields, message);
+  },
+  info: (fields, message) => noteForLog('info', fields, message),
+  warn: (fields, message) => noteForLog('warn', fields, message),
+  error: (fields, message) => noteForLog('error', fields, message),
+};
+const tracer = config.tracing.enabled
+  ? (await import('../../src/observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
+  : undefined;
+
+const metrics = new Metrics(config.metrics.tenantLabels);
+const state = new FrontState(start);
+const forwarder = new Forwarder();
+const { context, queryLog, queryCache, searches } = createFrontSearch({
+  start,
+  state,
+  shards: new ShardSet(start),
+  peer: () => peer,
+  embedder: new BuiltinEmbedder(),
+  metrics,
+  log,
+});
+const http = createHttpServer(
+  uws,
+  serverOptions({
+    config,
+    routes: createFrontRoutes(context, forwarder),
+    tenants: state.state.tenants,
+    refresh: state.refresh,
+    metrics,
+    tracer,
+    log,
+    temporaryDirectory: start.temporaryDirectory,
+  }),
+);
+
+const peer = new RpcPeer(
+  start.calls,
+  {
+    ...forwarder.handlers,
+    report: (): FrontReport => ({
+      counts: metrics.take(),
+      queryCache: { ...queryCache.counts, entries: queryCache.entries, bytes: queryCache.bytes },
+      queryLog: { dropped: queryLog.counts.dropped, waitingBytes: queryLog.waitingBytes },
+      searches: searches.counts,
+      http: { underWay: http.underWay, heldBytes: http.heldBytes },
+    }),
+    // The entries are on their way when the answer is sent, and messages keep their order.
+    'log.flush': () => void queryLog.flush(),
+    drain: async (timeoutMs: number) => {
+      await http.drain(timeoutMs);
+      await queryLog.flush();
+      await tracer?.close();
+    },
+  },
+  ERROR_CODEC,
+  (error, op) => log.error({ op, fault: internalErrorOf(error) }, 'a call of the main thread failed'),
+);
+forwarder.connect(peer);
+
+parentPort?.on('message', ({ socket }: SocketNote) => {
+  Atomics.add(cells, FRONT_CELLS.sockets, 1);
+  http.adopt(socket);
+});
+noteReady();
