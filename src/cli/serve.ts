@@ -81,7 +81,7 @@ function hasFronts({ frontThreads }: Config, log: Log): boolean {
 function createFronts(config: Config, { parts, services }: Service, log: Log, temporary: string): HttpListener {
   const routes = createRoutes(services, routeOptions(config));
   const failed = (error: unknown, requestId: string): void =>
-    log.error({ requestId, fault: internalErrorOf(error) }, 'a request failed');
+    log.error({ requestId, error: internalErrorOf(error) }, 'a request failed');
   const { fronts } = parts;
   const pool = fronts.start(
     { ...parts, config, log, temporaryDirectoryOf: (front) => join(temporary, `front-${front}`) },

@@ -49,7 +49,7 @@ export function serverOptions(parts: ServerParts): HttpServerOptions {
     tls: config.tls,
     log: createRecorder(metrics, config.log, log),
     tracer,
-    onInternalError: (error, requestId) => log.error({ requestId, fault: internalErrorOf(error) }, 'a request failed'),
+    onInternalError: (error, requestId) => log.error({ requestId, error: internalErrorOf(error) }, 'a request failed'),
   };
 }
 

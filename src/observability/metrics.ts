@@ -224,7 +224,7 @@ export interface FrontCounts {
   readonly counted: Counts;
   readonly searchLatency: ReturnType<LatencyWindow['take']>;
   readonly answers: CountedSamples;
-  readonly clientErrors: CountedSamples;
+  readonly httpErrors: CountedSamples;
   readonly tenants: CountedSamples;
   readonly durations: CountedHistograms;
   readonly searches: CountedHistograms;
@@ -354,14 +354,14 @@ export class Metrics {
 
   /** On a front thread: what it has counted since the last call. Its counters begin anew. */
   take(): FrontCounts {
-    const { searchLatency, answers, clientErrors, tenants, durations, searches, phases } = this;
+    const { searchLatency, answers, httpErrors, tenants, durations, searches, phases } = this;
     const counted = { ...this.counted };
     for (const key in this.counted) this.counted[key as keyof Counts] = 0;
     return {
       counted,
       searchLatency: searchLatency.take(),
       answers: answers.take(),
-      clientErrors: clientErrors.take(),
+      httpErrors: httpErrors.take(),
       tenants: tenants.take(),
       durations: durations.take(),
       searches: searches.take(),
@@ -374,7 +374,7 @@ export class Metrics {
     for (const key in taken.counted) this.counted[key as keyof Counts] += taken.counted[key as keyof Counts];
     this.searchLatency.absorb(taken.searchLatency);
     this.answers.absorb(taken.answers);
-    this.clientErrors.absorb(taken.clientErrors);
+    this.httpErrors.absorb(taken.httpErrors);
     this.tenants.absorb(taken.tenants);
     this.durations.absorb(taken.durations);
     this.searches.absorb(taken.searches);

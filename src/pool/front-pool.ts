@@ -140,7 +140,7 @@ export class FrontPool {
     const { log, handlersOf } = this.options;
     const handlers = handlersOf(number, () => front.peer);
     const peer = new RpcPeer(calls.port1, handlers, ERROR_CODEC, (error, op) =>
-      log.error({ op, fault: internalErrorOf(error) }, 'a call of a front thread failed'),
+      log.error({ op, error: internalErrorOf(error) }, 'a call of a front thread failed'),
     );
     const front: Front = {
       number,
@@ -166,7 +166,7 @@ export class FrontPool {
       if (ready !== undefined) this.ready(front);
       if (level) log[level](fields, message);
     });
-    worker.on('error', (error: Error) => log.error({ fault: error.stack }, 'a front thread died'));
+    worker.on('error', (error: Error) => log.error({ error: error.stack }, 'a front thread died'));
     worker.on('exit', () => void this.replace(front, threadId));
   }
 

@@ -84,7 +84,7 @@ const peer = new RpcPeer(
     },
   },
   ERROR_CODEC,
-  (error, op) => log.error({ op, fault: internalErrorOf(error) }, 'a call of the main thread failed'),
+  (error, op) => log.error({ op, error: internalErrorOf(error) }, 'a call of the main thread failed'),
 );
 forwarder.connect(peer);
 

@@ -191,6 +191,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
       params: { tenant: 'acme', name: 'shelf' },
       query: new URLSearchParams('q=sea&include_common=true'),
       header: () => '',
+      headerList: [],
       actor,
       body,
       aborted: false,
