@@ -19,9 +19,13 @@ import { registerRequests } from '../observability/gauges.js';
 import { createLogger } from '../observability/log.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
+import { adminKeyOf } from '../service/tenants/keys.js';
 import { openDataDirectory } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
+
+/** The folder of the data directory for uploaded files. */
+const TEMPORARY = 'sheaf-tmp';
 
 export interface RunningServer extends Service {
   readonly port: number;
@@ -37,10 +41,10 @@ export interface RunningServer extends Service {
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const service = createService(config, log, directory.path, directory.shards);
-  const temporary = join(directory.path, 'sheaf-tmp');
+  const temporary = join(directory.path, TEMPORARY);
   emptyTemporaryDirectory(temporary);
   const listener = hasFronts(config, log)
-    ? createFronts(config, service, log, temporary)
+    ? createFronts(config, service, log, directory.path)
     : await createOwnServer(config, service, log, temporary);
   registerRequests(service.parts.metrics.registry, listener);
   const close = async (): Promise<void> => {
@@ -78,13 +82,19 @@ function hasFronts({ frontThreads }: Config, log: Log): boolean {
   return frontThreads > 0 && canPassSockets;
 }
 
-function createFronts(config: Config, { parts, services }: Service, log: Log, temporary: string): HttpListener {
+function createFronts(config: Config, { parts, services }: Service, log: Log, dataDir: string): HttpListener {
   const routes = createRoutes(services, routeOptions(config));
   const failed = (error: unknown, requestId: string): void =>
     log.error({ requestId, error: internalErrorOf(error) }, 'a request failed');
   const { fronts } = parts;
   const pool = fronts.start(
-    { ...parts, config, log, temporaryDirectoryOf: (front) => join(temporary, `front-${front}`) },
+    {
+      ...parts,
+      config,
+      log,
+      adminKey: adminKeyOf(config.auth, dataDir),
+      temporaryDirectoryOf: (front) => join(dataDir, TEMPORARY, `front-${front}`),
+    },
     (peer) => serveForwarded(routes, peer, failed),
   );
   return {

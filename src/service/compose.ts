@@ -39,7 +39,7 @@ import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sam
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
 import type { SearchContext } from './search/search.js';
 import type { Services } from './services.js';
-import { KeyRing, keptAdminKey } from './tenants/keys.js';
+import { KeyRing, adminKeyOf } from './tenants/keys.js';
 import { ChunkLedger, configuredLimits } from './tenants/limits.js';
 import type { TenantRegistry } from './tenants/registry.js';
 
@@ -171,8 +171,7 @@ function createQuarantine(catalog: Catalog, log: Log): Quarantine {
 
 /** With auth mode `none` there is no admin key, and none is read or created. */
 function createCatalogState({ auth, search, tenantLimits }: Config, path: string): CatalogState {
-  const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(path);
-  const ring = new KeyRing(adminKey, auth.keys);
+  const ring = new KeyRing(adminKeyOf(auth, path), auth.keys);
   return new CatalogState({ language: search.language, limits: configuredLimits(tenantLimits), ring });
 }
 

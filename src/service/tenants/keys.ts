@@ -52,3 +52,7 @@ export function keptAdminKey(dataDir: string): string {
   }
   return readFileSync(file, 'utf8').trim();
 }
+
+/** With auth mode `none` there is no admin key, and none is read or created. Returns '' then. */
+export const adminKeyOf = ({ mode, adminKey }: { mode: string; adminKey: string }, dataDir: string): string =>
+  mode === 'none' ? '' : adminKey || keptAdminKey(dataDir);
