@@ -120,7 +120,6 @@ export class FrontPool {
     await this.whenReady();
     this.hasClosed = true;
     this.server?.close();
-    await this.callAll('close');
     await Promise.all(this.fronts.map(({ worker }) => worker.terminate()));
   }
 
