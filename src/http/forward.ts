@@ -214,6 +214,9 @@ class ForwardedRequest implements Request {
     return '';
   }
 
+  /** Only searches count as several requests, and they run on front threads. */
+  charge(): void {}
+
   abort(): void {
     this.cancelSource.cancel();
     this.abortion?.abort();
