@@ -222,6 +222,7 @@ test('the filters of a key apply to every search of a batch', async () => {
     params: { tenant: 'acme', name: 'shelf' },
     query: new URLSearchParams(),
     header: () => '',
+      headerList: [],
     actor,
     body,
     aborted: false,
