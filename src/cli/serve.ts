@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { EmbedderInventory } from '../api/embedders.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
-import { canPassSockets } from '../base/sockets.js';
+import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
 import { readConfig } from '../config/load.js';

@@ -10,7 +10,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { ERROR_CODEC } from '../api/errors.js';
 import type { Log, LogNote, ReadyNote } from '../base/log.js';
 import { RpcPeer, type RpcHandler } from '../base/rpc.js';
-import { duplicateSocket } from '../base/sockets.js';
+import { duplicateSocket } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import { FRONT_CELLS } from './front-messages.js';
 

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ERROR_CODEC } from '../../src/api/errors.js';
 import type { Log } from '../../src/base/log.js';
 import { RpcPeer } from '../../src/base/rpc.js';
-import { closeSocketsAtExit } from '../../src/base/sockets.js';
+import { closeSocketsAtExit } from '../../src/base/native-threads.js';
 import { internalErrorOf, noteForLog, noteReady } from '../../src/base/thread.js';
 import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';

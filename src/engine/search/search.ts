@@ -3,6 +3,7 @@
 // workers and front threads.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
+import { threadCpuMs } from '../../base/native-threads.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
 import type { CollectionSearch, CosineSample, Found, MissingIndexes, SearchResult, ShardHits } from './params.js';
@@ -42,6 +43,7 @@ export function finish(
     json: [],
     ...(search.withPieces && { pieces: [] }),
     timing,
+    cpuMs: 0,
   };
   hydrated.forEach((hit, i) => {
     if (!hit) return;
@@ -156,9 +158,12 @@ const PAUSE_MS = 1;
  */
 export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
   const timing = noTime();
+  const startedAtMs = threadCpuMs();
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
   if (first instanceof Array) return first;
-  return first.hasChanged ? again(shards, asked, timing) : first.found;
+  const found = first.hasChanged ? again(shards, asked, timing) : first.found;
+  found.cpuMs = threadCpuMs() - startedAtMs;
+  return found;
 }
 
 /**
@@ -167,8 +172,11 @@ export function search(shards: ShardSet, asked: CollectionSearch): SearchResult 
  */
 export function searchOnce(shards: ShardSet, asked: CollectionSearch): Found | undefined {
   const timing = noTime();
+  const startedAtMs = threadCpuMs();
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
-  return first instanceof Array || first.hasChanged ? undefined : first.found;
+  if (first instanceof Array || first.hasChanged) return undefined;
+  first.found.cpuMs = threadCpuMs() - startedAtMs;
+  return first.found;
 }
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });

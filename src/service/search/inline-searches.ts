@@ -1,6 +1,7 @@
 // Runs short searches on the thread that has received them, over the shared memories and stores of all shards, and
-// leaves long ones to search workers. What a search will cost is estimated by what the latest ones of its kind in its
-// collection have taken; a kind that is not known yet goes to a worker first. Front threads only.
+// leaves long ones to search workers. What a search will cost is estimated by the CPU time of the latest ones of its
+// kind in its collection, since elapsed time would say more of other threads than of the search; a kind that is not
+// known yet goes to a worker first. Front threads only.
 import type { CollectionId } from '../../api/ids.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import { endThread } from '../../base/thread.js';
@@ -17,8 +18,6 @@ const INLINE_MS_MAX = 1;
 const TURN_MS = 1;
 /** Weight of the latest search in the estimate of its kind. */
 const LATEST_WEIGHT = 0.2;
-/** A single search counts with at most this, because a thread that loses its core takes long for anything. */
-const COUNTED_MS_MAX = 8;
 /** Maximum number of collections with estimates; when it is exceeded, all are measured anew. */
 const COLLECTIONS_MAX = 16_384;
 
@@ -31,8 +30,9 @@ class SearchCosts {
     return this.kinds.get(search.collection.id)?.[kindOf(search)] ?? NaN;
   }
 
-  /** `ms` is the time that a thread has spent on the search. */
-  took(search: CollectionSearch, ms: number): void {
+  /** Records a finished search: its CPU time, and the time in which it may have waited for the disk. */
+  took(search: CollectionSearch, { cpuMs, timing: { hydrate_ms: hydrateMs } }: Found): void {
+    const ms = cpuMs + hydrateMs;
     const { id } = search.collection;
     let costs = this.kinds.get(id);
     if (!costs) {
@@ -41,8 +41,7 @@ class SearchCosts {
     }
     const kind = kindOf(search);
     const known = costs[kind] as number;
-    const counted = Math.min(ms, COUNTED_MS_MAX);
-    costs[kind] = Number.isNaN(known) ? counted : known + (counted - known) * LATEST_WEIGHT;
+    costs[kind] = Number.isNaN(known) ? ms : known + (ms - known) * LATEST_WEIGHT;
   }
 }
 
@@ -123,7 +122,6 @@ export class InlineSearches {
   private async now(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
     const { shards, isDamaged } = this.options;
     if (isDamaged(search.collection.id)) throw new AppError('collection_damaged');
-    const startedAtMs = performance.now();
     let found: Found | undefined;
     try {
       found = searchOnce(shards, search);
@@ -134,7 +132,7 @@ export class InlineSearches {
       // The worker that repeats the search reports what is wrong.
     }
     if (!found) return this.byWorker(search, tenant, signal);
-    this.costs.took(search, performance.now() - startedAtMs);
+    this.costs.took(search, found);
     this.counts.inline++;
     return found;
   }
@@ -142,10 +140,7 @@ export class InlineSearches {
   private async byWorker(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
     this.counts.workers++;
     const result = await this.options.workers.request(search, tenant, signal);
-    if (!Array.isArray(result)) {
-      const { filter_ms: filterMs, search_ms: searchMs, hydrate_ms: hydrateMs } = result.timing;
-      this.costs.took(search, filterMs + searchMs + hydrateMs);
-    }
+    if (!Array.isArray(result)) this.costs.took(search, result);
     return result;
   }
 }

@@ -1,12 +1,13 @@
-// Sockets that pass from one thread of the process to another. Uses Node-API and libuv, so one build works with every
-// Node version. duplicate(fd) returns another descriptor of the same socket, or -1. closeSocketsAtExit() lets the
-// calling thread close the sockets that it still polls when it ends: uWebSockets.js leaves them open if a thread dies,
+// What Node lacks for threads that serve sockets. Uses Node-API and libuv, so one build works with every Node version.
+// cpuMs() returns the CPU time of the calling thread in milliseconds, or -1. duplicate(fd) returns another descriptor of
+// the same socket, or -1. closeSocketsAtExit() lets the calling thread close the sockets that it still polls when it ends: uWebSockets.js leaves them open if a thread dies,
 // and Node then aborts the process because the event loop of the thread has open handles. It must be called before
 // uWebSockets.js is loaded, so that it runs after the cleanup of the library.
 #include <node_api.h>
 #include <uv.h>
 #ifndef _WIN32
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 #endif
 
@@ -30,6 +31,17 @@ static napi_value closeSocketsAtExit(napi_env env, napi_callback_info) {
   return nullptr;
 }
 
+static napi_value cpuMs(napi_env env, napi_callback_info) {
+  double ms = -1;
+#ifdef CLOCK_THREAD_CPUTIME_ID
+  timespec now;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0) ms = now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+#endif
+  napi_value answer;
+  napi_create_double(env, ms, &answer);
+  return answer;
+}
+
 static napi_value duplicate(napi_env env, napi_callback_info info) {
   size_t count = 1;
   napi_value given[1];
@@ -51,6 +63,7 @@ static void define(napi_env env, napi_value exports, const char* name, napi_call
 }
 
 NAPI_MODULE_INIT() {
+  define(env, exports, "cpuMs", cpuMs);
   define(env, exports, "closeSocketsAtExit", closeSocketsAtExit);
   define(env, exports, "duplicate", duplicate);
   return exports;

@@ -1,13 +1,21 @@
-// Sockets that pass from one thread of the process to another, by a small native addon. Any thread.
+// The CPU time of a thread, and sockets that pass from one thread of the process to another, by a small native addon.
+// Any thread.
 import { createRequire } from 'node:module';
 
 interface Addon {
+  cpuMs(): number;
   closeSocketsAtExit(): void;
   duplicate(descriptor: number): number;
 }
 
 /** Built by scripts/build.mjs if there is a compiler. Without it, sockets stay with the thread that accepts them. */
 const addon = loadAddon();
+
+/** The CPU time that this thread has used, in milliseconds; without the addon, elapsed time. */
+export function threadCpuMs(): number {
+  const ms = addon?.cpuMs() ?? -1;
+  return ms < 0 ? performance.now() : ms;
+}
 
 /** Whether sockets can be passed to other threads. */
 export const canPassSockets = addon !== undefined && process.platform !== 'win32';
@@ -26,7 +34,7 @@ export const closeSocketsAtExit = (): void => addon?.closeSocketsAtExit();
 
 function loadAddon(): Addon | undefined {
   try {
-    return createRequire(import.meta.url)('./native/sockets.node') as Addon;
+    return createRequire(import.meta.url)('./native/threads.node') as Addon;
   } catch {
     return undefined;
   }
