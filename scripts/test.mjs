@@ -3,6 +3,7 @@
 //   npm run test:system            processes, browsers, shells, packages, other languages
 //   npm test -- http store         the files of the tier whose path contains one of the words
 //   npm run test:one PATH -- -t X  one file, only tests whose name matches X; PATH as in test/ or dist/test/
+// --fronts N gives the servers that tests start in their own process N front threads instead of none.
 // --coverage writes V8's raw coverage to coverage/. Ends with the summary of Node's test runner; exits 1 on a failure.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -31,6 +32,7 @@ const { values, positionals } = parseArgs({
     name: { type: 'string', short: 't' },
     coverage: { type: 'boolean', default: false },
     concurrency: { type: 'string' },
+    fronts: { type: 'string' },
   },
 });
 
@@ -41,6 +43,7 @@ if (values.coverage) {
 }
 // The user's own settings must not reach the servers under test.
 for (const name of Object.keys(process.env)) if (name.startsWith('SHEAF_')) delete process.env[name];
+if (values.fronts !== undefined) process.env.TEST_FRONT_THREADS = values.fronts;
 const concurrency = Number(values.concurrency ?? Math.min(availableParallelism(), FILES_AT_ONCE_MAX));
 const stream = run({
   files,

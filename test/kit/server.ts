@@ -20,6 +20,8 @@ for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0)
 const THREADS = {
   SHEAF_STORAGE__PARTITIONS: '3',
   SHEAF_THREADS: '1',
+  // Most tests need no front threads; `--fronts N` of scripts/test.mjs runs them with some.
+  SHEAF_SERVER__THREADS: process.env.TEST_FRONT_THREADS ?? '0',
 };
 
 export interface TestServer extends RunningServer {

@@ -4,6 +4,7 @@
 // threads can run concurrently.
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
+import { threadCpuMs } from '../../src/base/native-threads.js';
 import { endThread, noteReady } from '../../src/base/thread.js';
 import { resultOf } from '../../src/engine/errors.js';
 import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
@@ -26,7 +27,10 @@ export function run(searches: readonly CollectionSearch[]): Result<SearchResult>
 
 function attempt(asked: CollectionSearch): Result<SearchResult> {
   try {
-    return { value: search(shards, asked) };
+    const startedAtMs = threadCpuMs();
+    const value = search(shards, asked);
+    if (!Array.isArray(value)) value.cpuMs = threadCpuMs() - startedAtMs;
+    return { value };
   } catch (error) {
     return resultOf(error, asked.collection.id);
   }

@@ -120,8 +120,8 @@ export interface Found {
   /** Present if `withPieces` was set. */
   pieces?: HitPieces[];
   timing: SearchTiming;
-  /** The CPU time of the thread that ran the search, in milliseconds. */
-  cpuMs: number;
+  /** The CPU time of the search worker for this search, in milliseconds. */
+  cpuMs?: number;
 }
 
 /**

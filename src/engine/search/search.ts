@@ -3,7 +3,6 @@
 // workers and front threads.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
-import { threadCpuMs } from '../../base/native-threads.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
 import type { CollectionSearch, CosineSample, Found, MissingIndexes, SearchResult, ShardHits } from './params.js';
@@ -43,7 +42,6 @@ export function finish(
     json: [],
     ...(search.withPieces && { pieces: [] }),
     timing,
-    cpuMs: 0,
   };
   hydrated.forEach((hit, i) => {
     if (!hit) return;
@@ -158,12 +156,9 @@ const PAUSE_MS = 1;
  */
 export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
   const timing = noTime();
-  const startedAtMs = threadCpuMs();
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
   if (first instanceof Array) return first;
-  const found = first.hasChanged ? again(shards, asked, timing) : first.found;
-  found.cpuMs = threadCpuMs() - startedAtMs;
-  return found;
+  return first.hasChanged ? again(shards, asked, timing) : first.found;
 }
 
 /**
@@ -172,11 +167,8 @@ export function search(shards: ShardSet, asked: CollectionSearch): SearchResult 
  */
 export function searchOnce(shards: ShardSet, asked: CollectionSearch): Found | undefined {
   const timing = noTime();
-  const startedAtMs = threadCpuMs();
   const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
-  if (first instanceof Array || first.hasChanged) return undefined;
-  first.found.cpuMs = threadCpuMs() - startedAtMs;
-  return first.found;
+  return first instanceof Array || first.hasChanged ? undefined : first.found;
 }
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
