@@ -9,10 +9,12 @@ import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
 import { readConfig } from '../config/load.js';
+import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
 import { serveForwarded } from '../http/forward.js';
 import { type RouteOptions, createRoutes } from '../http/routes.js';
-import { serverOptions } from '../http/server-options.js';
+import { type ServerShare, serverOptions } from '../http/server-options.js';
+import { createSharedLimits, releaseStripe } from '../http/shared-limits.js';
 import { createHttpServer, listenError } from '../http/server.js';
 import { loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
@@ -87,6 +89,9 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
   const failed = (error: unknown, requestId: string): void =>
     log.error({ requestId, error: internalErrorOf(error) }, 'a request failed');
   const { fronts } = parts;
+  // The last stripe is that of the main thread, which only reads the counts.
+  const limits = createSharedLimits(config.frontThreads + 1);
+  const admission = new Admission(limits, config.frontThreads, { inFlightMax: 0, heldBytesMax: 0 });
   const pool = fronts.start(
     {
       ...parts,
@@ -94,6 +99,8 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
       log,
       adminKey: adminKeyOf(config.auth, dataDir),
       temporaryDirectoryOf: (front) => join(dataDir, TEMPORARY, `front-${front}`),
+      startOf: (front) => ({ shared: { limits, stripe: front } }) satisfies ServerShare,
+      exited: (front) => releaseStripe(limits, front),
     },
     (peer) => serveForwarded(routes, peer, failed),
   );
@@ -105,10 +112,10 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
     drain: (timeoutMs) => pool.drain(timeoutMs),
     close: () => pool.close(),
     get underWay() {
-      return fronts.sum(({ http }) => http.underWay);
+      return pool.sum('requests');
     },
     get heldBytes() {
-      return fronts.sum(({ http }) => http.heldBytes);
+      return admission.bytesHeld;
     },
   };
 }
@@ -130,6 +137,7 @@ async function createOwnServer(config: Config, service: Service, log: Log, tempo
       tracer,
       log,
       temporaryDirectory: temporary,
+      shared: { limits: createSharedLimits(1), stripe: 0 },
     }),
   );
   return {

@@ -37,6 +37,8 @@ export interface HttpServerOptions {
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
   /** Where the threads count together, and the index of this one. Absent: this thread counts alone. */
+  /** Called with the number of requests in progress whenever it changes. */
+  readonly counted?: ((underWay: number) => void) | undefined;
   readonly shared?: { readonly limits: AdmissionMemory; readonly stripe: number };
   /** Paths of the PEM files for HTTPS; the caller has validated them. Absent: plain HTTP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;

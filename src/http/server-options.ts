@@ -1,6 +1,7 @@
 // The options of an HTTP server from the configuration: limits, authentication, rate limits, the site guard, logging.
 // Front threads, and the main thread where it serves HTTP itself.
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
+import { sharedNowMs } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Tracer } from '../base/trace.js';
@@ -13,6 +14,7 @@ import { TenantLimiter } from '../service/tenants/limits.js';
 import type { TenantRegistry } from '../service/tenants/registry.js';
 import type { HttpServerOptions } from './options.js';
 import type { Route } from './route.js';
+import type { SharedLimits } from './shared-limits.js';
 import { siteGuard } from './site-guard.js';
 
 interface ServerParts {
@@ -26,15 +28,25 @@ interface ServerParts {
   readonly log: Log;
   /** Where large form files go. */
   readonly temporaryDirectory: string;
+  readonly shared: ServerShare['shared'];
+  /** Called with the number of requests in progress whenever it changes. */
+  readonly counted?: (underWay: number) => void;
+}
+
+/** The counts for limits that hold over all servers, and the index of this one. */
+export interface ServerShare {
+  readonly shared: { readonly limits: SharedLimits; readonly stripe: number };
 }
 
 export function serverOptions(parts: ServerParts): HttpServerOptions {
-  const { config, routes, metrics, tracer, log, temporaryDirectory } = parts;
+  const { config, routes, metrics, tracer, log, temporaryDirectory, shared, counted } = parts;
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return {
     routes,
     ...createAccess(parts),
+    shared,
+    counted,
     limits: {
       ...limits,
       heldBytesMax: config.tuning.heldBytesMax,
@@ -58,12 +70,10 @@ function createAccess({
   config,
   tenants,
   refresh,
+  shared: { limits, stripe },
   log,
 }: ServerParts): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
-  const limiter = new TenantLimiter(
-    (tenant) => tenants.limitsOf(tenant),
-    () => performance.now(),
-  );
+  const limiter = new TenantLimiter((tenant) => tenants.limitsOf(tenant), sharedNowMs, limits, stripe);
   const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
   const authenticate = config.auth.mode === 'none' ? allowEverybody : authenticateBy(known);
   return {

@@ -41,7 +41,7 @@ export class HttpServer {
 
   constructor(
     private readonly uws: Uws,
-    options: HttpServerOptions,
+    private readonly options: HttpServerOptions,
   ) {
     const { tls } = options;
     this.app = tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
@@ -62,6 +62,7 @@ export class HttpServer {
       response.onAborted(() => exchange?.abort());
       exchange = new Exchange(exchangeContext, response, new Head(request));
       this.open.add(exchange);
+      options.counted?.(this.open.size);
       void exchange.run();
     });
   }
@@ -125,6 +126,7 @@ export class HttpServer {
 
   private leave(exchange: Exchange): void {
     this.open.delete(exchange);
+    this.options.counted?.(this.open.size);
     if (this.open.size === 0) this.becameIdle();
   }
 

@@ -9,6 +9,8 @@ export const FRONT_CELLS = {
   sockets: 1,
   /** Searches in progress. */
   searches: 2,
+  /** Requests in progress. */
+  requests: 3,
 } as const;
 
 export interface FrontPorts {

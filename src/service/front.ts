@@ -203,5 +203,4 @@ export interface FrontReport {
   readonly queryCache: QueryCache['counts'] & { readonly entries: number; readonly bytes: number };
   readonly queryLog: { readonly dropped: number; readonly waitingBytes: number };
   readonly searches: InlineSearches['counts'];
-  readonly http: { readonly underWay: number; readonly heldBytes: number };
 }

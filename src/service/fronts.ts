@@ -25,6 +25,10 @@ export interface FrontsContext {
   readonly adminKey: string;
   /** The folder of the temporary files of the front with this number. */
   readonly temporaryDirectoryOf: (front: number) => string;
+  /** What a front thread gets for its HTTP server when it starts. */
+  readonly startOf: (front: number) => object;
+  /** Called when a front thread has ended. */
+  readonly exited: (front: number) => void;
   readonly state: CatalogState;
   readonly quarantine: Quarantine;
   readonly shared: SharedShards;
@@ -54,11 +58,14 @@ export class Fronts {
     const damaged = (): StateChange => ({ damaged: quarantine.all() });
     const pool = new FrontPool({
       threads: config.frontThreads,
-      startOf: (front) => startOf(context, front),
+      startOf: (front) => ({ ...startOf(context, front), ...context.startOf(front) }),
       snapshot: () => [...(state.catalog.loaded ? [{ catalog: state.snapshot() }] : []), damaged()],
       handlersOf: (_front, peer) => ({ ...own, ...forwarded(peer) }),
       log,
-      exited: (_front, threadId) => clear(context, threadId),
+      exited: (front, threadId) => {
+        context.exited(front);
+        clear(context, threadId);
+      },
     });
     state.subscribe((catalog) => pool.broadcast({ catalog } satisfies StateChange));
     quarantine.subscribe(() => pool.broadcast(damaged()));

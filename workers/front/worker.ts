@@ -12,14 +12,14 @@ import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
 import { Forwarder } from '../../src/http/forward.js';
 import { createFrontRoutes } from '../../src/http/front-routes.js';
-import { serverOptions } from '../../src/http/server-options.js';
+import { type ServerShare, serverOptions } from '../../src/http/server-options.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { loadUws } from '../../src/http/uws.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { FRONT_CELLS, type SocketNote } from '../../src/pool/front-messages.js';
 import { type FrontReport, type FrontStart, FrontState, createFrontSearch } from '../../src/service/front.js';
 
-const start = workerData as FrontStart;
+const start = workerData as FrontStart & ServerShare;
 const { config, cells } = start;
 
 // This must come before uWebSockets.js is loaded.
@@ -61,6 +61,8 @@ const http = createHttpServer(
     tracer,
     log,
     temporaryDirectory: start.temporaryDirectory,
+    shared: start.shared,
+    counted: (underWay) => Atomics.store(cells, FRONT_CELLS.requests, underWay),
   }),
 );
 
@@ -73,7 +75,6 @@ const peer = new RpcPeer(
       queryCache: { ...queryCache.counts, entries: queryCache.entries, bytes: queryCache.bytes },
       queryLog: { dropped: queryLog.counts.dropped, waitingBytes: queryLog.waitingBytes },
       searches: searches.counts,
-      http: { underWay: http.underWay, heldBytes: http.heldBytes },
     }),
     // The entries are on their way when the answer is sent, and messages keep their order.
     'log.flush': () => void queryLog.flush(),
