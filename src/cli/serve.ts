@@ -80,7 +80,10 @@ interface HttpListener {
 
 function hasFronts({ frontThreads }: Config, log: Log): boolean {
   if (frontThreads > 0 && !canPassSockets)
-    log.warn({}, 'without a C++ compiler at the installation there are no front threads: one thread serves all requests');
+    log.warn(
+      {},
+      'without a C++ compiler at the installation there are no front threads: one thread serves all requests',
+    );
   return frontThreads > 0 && canPassSockets;
 }
 
@@ -95,6 +98,7 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
   const pool = fronts.start(
     {
       ...parts,
+      textVector: services.search.search.textVector,
       config,
       log,
       adminKey: adminKeyOf(config.auth, dataDir),

@@ -94,7 +94,10 @@ export class Forwarder {
 
   /** The pieces of a streamed reply. The main thread is told when the client disconnects meanwhile. */
   private async *borrowed<T>(stream: LentStream, of: number, { cancelSource }: Request): AsyncGenerator<T> {
-    const abort = (): void => void this.connected().call('request.abort', of).catch(() => undefined);
+    const abort = (): void =>
+      void this.connected()
+        .call('request.abort', of)
+        .catch(() => undefined);
     cancelSource.addEventListener('abort', abort);
     try {
       yield* this.connected().borrow<T>(stream);
@@ -279,8 +282,7 @@ function replyFor(reply: Reply, sentAtMs: number, peer: RpcPeer, over: () => voi
 /** Adds to `buffers` what moves with the reply; `over` is called when all of the content is known. */
 function contentOf(reply: Reply, peer: RpcPeer, buffers: ArrayBuffer[], over: () => void): ForwardedReply['content'] {
   if ('jsonStream' in reply) return { jsonStream: peer.lend(untilOver(reply.jsonStream, over)) };
-  if ('stream' in reply)
-    return { stream: peer.lend(untilOver(reply.stream, over)), contentType: reply.contentType };
+  if ('stream' in reply) return { stream: peer.lend(untilOver(reply.stream, over)), contentType: reply.contentType };
   over();
   if ('json' in reply) return { json: JSON.stringify(reply.json) };
   if ('jsonParts' in reply) return { jsonParts: reply.jsonParts };

@@ -173,7 +173,11 @@ export class Histogram {
 
   /** What has been counted since the last call, for `absorb` on another thread. */
   take(): CountedHistograms {
-    const taken = Array.from(this.children.values(), ({ labels, buckets: { counts, sum } }) => ({ labels, counts, sum }));
+    const taken = Array.from(this.children.values(), ({ labels, buckets: { counts, sum } }) => ({
+      labels,
+      counts,
+      sum,
+    }));
     this.reset();
     return taken;
   }

@@ -86,7 +86,9 @@ export class FrontPool {
       server.once('error', reject);
       server.listen({ host, port, backlog: BACKLOG }, () => {
         server.off('error', reject);
-        server.on('error', (error) => this.options.log.error({ reason: error.message }, 'a connection was not accepted'));
+        server.on('error', (error) =>
+          this.options.log.error({ reason: error.message }, 'a connection was not accepted'),
+        );
         resolve((server.address() as { port: number }).port);
       });
     });

@@ -37,6 +37,7 @@ import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
+import { textVectors } from './search/query.js';
 import type { SearchContext } from './search/search.js';
 import type { Services } from './services.js';
 import { KeyRing, adminKeyOf } from './tenants/keys.js';
@@ -238,8 +239,7 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
   const collections: CollectionsContext = { store, embedders, tenants, quarantine, metrics, defaults, common };
   const search: SearchContext = {
     catalog,
-    embedders,
-    queryCache,
+    textVector: textVectors(embedders, queryCache),
     searches: parts.searches,
     shards,
     rerankers: parts.rerankers,

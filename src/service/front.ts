@@ -1,7 +1,6 @@
 // What a front thread needs beside its HTTP server: a copy of the catalog and the keys, searches that run on its own
 // thread, and calls of the main thread for everything else. Front threads only.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { Space } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
 import type { RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
@@ -20,12 +19,12 @@ import type { LogPool } from '../pool/log-pool.js';
 import type { PackedEntries } from '../storage/query-log-commands.js';
 import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
-import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
 import { QueryLog } from './query-log/query-log.js';
 import type { SampledSearch } from './recall/sampler.js';
 import { InlineSearches } from './search/inline-searches.js';
+import type { EmbeddedIn } from './search/query.js';
 import { KeyRing } from './tenants/keys.js';
 import { configuredLimits } from './tenants/limits.js';
 
@@ -84,7 +83,7 @@ export class FrontState {
 export interface FrontCalls {
   search: { search: CollectionSearch; tenant: string };
   prepare: { shard: number; request: ShardCommands['prepare']['request'] };
-  embedQuery: { space: Space; query: QueryText; tenant: string | undefined };
+  embedQuery: { collection: EmbeddedIn; query: QueryText; owner: string };
   rerank: { request: Parameters<EmbedPool['rerank']>[0]; tenant: string | undefined };
   'log.append': PackedEntries;
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
@@ -103,7 +102,6 @@ interface FrontSearchOptions {
 export interface FrontSearch {
   readonly context: LoggedSearchContext;
   readonly queryLog: QueryLog;
-  readonly queryCache: QueryCache;
   readonly searches: InlineSearches;
 }
 
@@ -131,7 +129,6 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
     log,
     nowMs: Date.now,
   });
-  const queryCache = new QueryCache(config.embedder.cacheBytesMax / fronts);
   const current: Pick<typeof catalog, 'find' | 'findByLog'> = {
     find: (tenant, name) => (state.refresh(), catalog.find(tenant, name)),
     findByLog: (logId) => (state.refresh(), catalog.findByLog(logId)),
@@ -142,13 +139,10 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
   const context: LoggedSearchContext = {
     search: {
       catalog: current,
-      embedders: {
-        embedQuery: async (space, query, tenant, signal) =>
-          space.vector_space_key === BUILTIN.space.vector_space_key
-            ? embedder.vectorsOf([query.text])
-            : call('embedQuery', { space, query, tenant }, signal),
-      },
-      queryCache,
+      textVector: async (collection, query, owner, signal) =>
+        collection.embedder_type === BUILTIN.space.embedder_type
+          ? embedder.vectorsOf([query.text])
+          : call('embedQuery', { collection, query, owner }, signal),
       searches,
       shards: {
         size: start.memories.length,
@@ -177,7 +171,7 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
     },
     nowMs: Date.now,
   };
-  return { context, queryLog, queryCache, searches };
+  return { context, queryLog, searches };
 }
 
 /** Offers searches to the recall sampler of the main thread, no more often than it can use them. */
@@ -199,8 +193,6 @@ class Offers {
 /** What a front thread reports of itself. */
 export interface FrontReport {
   readonly counts: FrontCounts;
-  /** Cumulative since the start of the thread. */
-  readonly queryCache: QueryCache['counts'] & { readonly entries: number; readonly bytes: number };
   readonly queryLog: { readonly dropped: number; readonly waitingBytes: number };
   readonly searches: InlineSearches['counts'];
 }

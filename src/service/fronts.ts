@@ -15,10 +15,10 @@ import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
 import type { CatalogState } from './collections/catalog-state.js';
-import type { Embedders } from './embedding/embedders.js';
 import type { FrontCalls, FrontReport, FrontStart, StateChange } from './front.js';
 import type { QueryLog } from './query-log/query-log.js';
 import type { RecallSampler } from './recall/sampler.js';
+import type { TextVector } from './search/query.js';
 
 export interface FrontsContext {
   readonly config: Config;
@@ -34,7 +34,7 @@ export interface FrontsContext {
   readonly shared: SharedShards;
   readonly searches: Pick<SearchPool, 'request'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
-  readonly embedders: Pick<Embedders, 'embedQuery'>;
+  readonly textVector: TextVector;
   readonly embed: Pick<EmbedPool, 'rerank'>;
   readonly queryLog: Pick<QueryLog, 'store'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
@@ -114,11 +114,11 @@ function clear({ shared, shards }: FrontsContext, threadId: number): void {
 }
 
 function handlersOf(context: FrontsContext): Readonly<Record<string, RpcHandler>> {
-  const { searches, shards, embedders, embed, queryLog, state, recallSampler } = context;
+  const { searches, shards, textVector, embed, queryLog, state, recallSampler } = context;
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
-    embedQuery: ({ space, query, tenant }, signal) => embedders.embedQuery(space, query, tenant, signal),
+    embedQuery: ({ collection, query, owner }, signal) => textVector(collection, query, owner, signal),
     rerank: ({ request, tenant }, signal) => embed.rerank(request, tenant, signal),
     'log.append': (entries) => queryLog.store(entries),
     'recall.offer': ({ collection: id, sampled }) => {

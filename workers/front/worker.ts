@@ -41,7 +41,7 @@ const tracer = config.tracing.enabled
 const metrics = new Metrics(config.metrics.tenantLabels);
 const state = new FrontState(start);
 const forwarder = new Forwarder();
-const { context, queryLog, queryCache, searches } = createFrontSearch({
+const { context, queryLog, searches } = createFrontSearch({
   start,
   state,
   shards: new ShardSet(start),
@@ -72,7 +72,6 @@ const peer = new RpcPeer(
     ...forwarder.handlers,
     report: (): FrontReport => ({
       counts: metrics.take(),
-      queryCache: { ...queryCache.counts, entries: queryCache.entries, bytes: queryCache.bytes },
       queryLog: { dropped: queryLog.counts.dropped, waitingBytes: queryLog.waitingBytes },
       searches: searches.counts,
     }),

@@ -32,7 +32,6 @@ import type { QueryCache } from '../embedding/query-cache.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { UnderWay } from '../recall/sampler.js';
 import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
-import type { FrontReport } from '../front.js';
 import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
 
@@ -154,10 +153,8 @@ function registerState(registry: Registry, context: MetricsContext): void {
   registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
   registry.gauge('sheaf_shards_open', 'Shards that are open.', () => shards.openCount);
   registry.gauge('sheaf_searches_under_way', 'Searches in progress.', () => searchesUnderWay.count);
-  registry.gauge(
-    'sheaf_query_log_waiting_bytes',
-    'Bytes of logged searches that are not on disk yet.',
-    () => waitingBytes(context),
+  registry.gauge('sheaf_query_log_waiting_bytes', 'Bytes of logged searches that are not on disk yet.', () =>
+    waitingBytes(context),
   );
   registry.counter(
     'sheaf_query_log_appended_total',
@@ -171,34 +168,28 @@ function registerState(registry: Registry, context: MetricsContext): void {
   );
 }
 
-type Cache = FrontReport['queryCache'];
-
 /** What front threads have sent counts twice until it is stored. */
 const waitingBytes = ({ queryLog, fronts }: MetricsContext): number =>
   queryLog.waitingBytes + fronts.sum(({ queryLog: { waitingBytes: waiting } }) => waiting);
 
-/** The caches of all threads that serve searches, together. */
-function registerQueryCache(registry: Registry, { queryCache, fronts }: MetricsContext): void {
-  const sum = (of: (cache: Cache) => number): number =>
-    of({ ...queryCache.counts, entries: queryCache.entries, bytes: queryCache.bytes }) +
-    fronts.sum((report) => of(report.queryCache));
+function registerQueryCache(registry: Registry, { queryCache }: MetricsContext): void {
   registry.counter(
     'sheaf_query_cache_hits_total',
     'Query texts whose vector was cached or already being computed.',
-    () => sum(({ hits }) => hits),
+    () => queryCache.counts.hits,
   );
   registry.counter(
     'sheaf_query_cache_misses_total',
     'Cacheable query texts that had to be embedded.',
-    () => sum(({ misses }) => misses),
+    () => queryCache.counts.misses,
   );
   registry.counter(
     'sheaf_query_cache_evictions_total',
     'Vectors evicted from the cache.',
-    () => sum(({ evictions }) => evictions),
+    () => queryCache.counts.evictions,
   );
-  registry.gauge('sheaf_query_cache_entries', 'Cached vectors of query texts.', () => sum(({ entries }) => entries));
-  registry.gauge('sheaf_query_cache_bytes', 'Memory of the cached vectors.', () => sum(({ bytes }) => bytes));
+  registry.gauge('sheaf_query_cache_entries', 'Cached vectors of query texts.', () => queryCache.entries);
+  registry.gauge('sheaf_query_cache_bytes', 'Memory of the cached vectors.', () => queryCache.bytes);
 }
 
 /** The health of each instance, and the calls of endpoints as counted on the thread that makes them. */
@@ -295,14 +286,14 @@ function registerShards(registry: Registry, { shardTotals }: MetricsContext): vo
 }
 
 function registerMemory(registry: Registry, context: MetricsContext): void {
-  const { memories, queryCache, fronts } = context;
+  const { memories, queryCache } = context;
   registry.gauges(
     'sheaf_memory_bytes',
     'Memory by component: allocated arenas of the shards, cached vectors of query texts, logged searches that are not on disk yet. The heap is nodejs_heap_size_used_bytes.',
     ['component'],
     () => [
       [['shard_arenas'], memories.flat().reduce((sum, { buffer }) => sum + buffer.byteLength, 0)],
-      [['query_cache'], queryCache.bytes + fronts.sum((report) => report.queryCache.bytes)],
+      [['query_cache'], queryCache.bytes],
       [['query_log_waiting'], waitingBytes(context)],
     ],
   );

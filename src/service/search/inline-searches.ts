@@ -53,13 +53,7 @@ const KINDS = 64;
 /** Searches of one kind in one collection take about as long as each other. */
 function kindOf({ vector, lexical, filter, details, k, params }: CollectionSearch): number {
   const ranking = lexical === undefined ? 0 : lexical.mode === 'boost' ? 1 : vector ? 2 : 3;
-  return (
-    ranking |
-    (filter ? 4 : 0) |
-    (details ? 8 : 0) |
-    (k > 32 ? 16 : 0) |
-    (isDefault(params) ? 0 : 32)
-  );
+  return ranking | (filter ? 4 : 0) | (details ? 8 : 0) | (k > 32 ? 16 : 0) | (isDefault(params) ? 0 : 32);
 }
 
 interface Waiting {

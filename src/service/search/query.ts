@@ -2,7 +2,7 @@
 // that fields go together, chooses the mode, parses filters, obtains the query vector, and builds the search of each
 // collection. Runs on the front thread.
 import type { Language, SearchMode } from '../../api/choices.js';
-import type { Collection } from '../../api/collections.js';
+import type { Collection, Space } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
@@ -36,10 +36,23 @@ import type { QueryCache } from '../embedding/query-cache.js';
 
 /** What planning needs. */
 export interface PlanContext {
-  readonly embedders: Pick<Embedders, 'embedQuery'>;
-  readonly queryCache: Pick<QueryCache, 'vectorOf'>;
+  readonly textVector: TextVector;
   readonly settings: SearchSettings;
 }
+
+/**
+ * The vector of a query text in the vector space of a collection. `owner` is the tenant on whose behalf it is embedded.
+ * Rejects as `Embedders.embedQuery` does.
+ */
+export type TextVector = (
+  collection: EmbeddedIn,
+  query: QueryText,
+  owner: string,
+  signal?: CancelSignal,
+) => Promise<Float32Array>;
+
+/** What embedding a query needs to know of a collection. */
+export type EmbeddedIn = Space & Pick<Collection, 'tenant'>;
 
 /** The search settings of the server. */
 export interface SearchSettings {
@@ -242,8 +255,7 @@ export async function queryVector(
   if (v) return toVector(v, collection.dim, ['body', 'v']);
   checkHasText(collection);
   try {
-    return await vectorOfText(
-      context,
+    return await context.textVector(
       collection,
       { text: q as string, ...(traceparent !== undefined && { traceparent }) },
       account ?? collection.tenant,
@@ -263,18 +275,14 @@ function checkHasText({ embedder_type: type }: Collection): void {
 }
 
 /** The query cache is not used for the built-in embedder, because a lookup would cost as much as embedding. */
-async function vectorOfText(
-  { embedders, queryCache }: PlanContext,
-  collection: Collection,
-  query: QueryText,
-  owner: string,
-  signal?: CancelSignal,
-): Promise<Float32Array> {
-  const embed = (until?: CancelSignal): Promise<Float32Array> =>
-    embedders.embedQuery(collection, query, collection.tenant, until);
-  if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
-  return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
-}
+export const textVectors =
+  (embedders: Pick<Embedders, 'embedQuery'>, queryCache: Pick<QueryCache, 'vectorOf'>): TextVector =>
+  (collection, query, owner, signal) => {
+    const embed = (until?: CancelSignal): Promise<Float32Array> =>
+      embedders.embedQuery(collection, query, collection.tenant, until);
+    if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
+    return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
+  };
 
 /**
  * `unwanted`: the vector ranking has weight 0. `unavailable`: the embedder does not answer, and the search may rank by

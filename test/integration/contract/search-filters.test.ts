@@ -222,7 +222,7 @@ test('the filters of a key apply to every search of a batch', async () => {
     params: { tenant: 'acme', name: 'shelf' },
     query: new URLSearchParams(),
     header: () => '',
-      headerList: [],
+    headerList: [],
     actor,
     body,
     aborted: false,
