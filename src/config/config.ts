@@ -5,10 +5,9 @@ import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedd
 import { MODEL_KEY, readEmbedders, readRerankers } from './embedders.js';
 import type { Settings } from './keys.js';
 import { MIB } from './kinds.js';
+import { type Scale, scaleOf } from './scale.js';
 import type { TlsFiles } from './tls.js';
 
-/** Maximum number of threads for one query; a short text gains nothing from more. */
-const MODEL_THREADS_MAX = 4;
 /** Share of the largest file that may be text, if that exceeds the limit in TUNING. */
 const TEXT_SHARE = 1 / 2;
 
@@ -45,6 +44,8 @@ export interface Config
   embedder: Omit<Settings['embedder'], 'model' | 'instances'> & { instances: EmbedderInstance[] };
   rerankers: RerankerInstance[];
   threads: { search: number; batch: number; embed: EmbedThreads };
+  /** What else follows from the number of cores. */
+  scale: Pick<Scale, 'shardsCopied' | 'batchesRestored' | 'archiveProcesses'>;
   tuning: typeof TUNING;
 }
 
@@ -67,6 +68,8 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
   const instances = readEmbedders(embedder.model, embedder.instances, env);
   const rerankers = readRerankers(settings.rerankers, env);
   const hasModel = [...instances, ...rerankers].some(({ spec }) => spec.type === 'onnx');
+  const scale = scaleOf(settings.threads, { hasModel });
+  const { shardsCopied, batchesRestored, archiveProcesses } = scale;
   // Without keys, tenants need not be protected from each other.
   const isUncapped = auth.mode === 'none' && !given.has('limits.tenant.max_in_flight');
   return {
@@ -77,7 +80,8 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
     search: { ...search, fusion: fusionOf(search.fusion, given) },
     embedder: { ...embedder, default: embedder.default || (embedder.model === '' ? '' : MODEL_KEY), instances },
     rerankers,
-    threads: threadsOf(settings.threads, hasModel, given),
+    threads: threadsOf(scale, settings.threads, given),
+    scale: { shardsCopied, batchesRestored, archiveProcesses },
     tuning: { ...TUNING, textBytesMax: Math.max(TUNING.textBytesMax, TEXT_SHARE * limits.fileBytesMax) },
   };
 }
@@ -93,20 +97,17 @@ function fusionOf(
   return settings;
 }
 
-/**
- * A query may use every core, up to four; the document sessions share the cores. Without a local model, fewer threads
- * are enough.
- */
-function threadsOf(cores: number, hasModel: boolean, { retired }: Given): Config['threads'] {
-  const few = Math.max(1, Math.floor(cores / 4));
-  const documents = retired('threads.embed') ?? (hasModel ? Math.min(4, cores) : few);
+/** The threads of each kind of worker. Retired keys that are still set count before the number of cores. */
+function threadsOf(scale: Scale, cores: number, { retired }: Given): Config['threads'] {
+  const documents = retired('threads.embed') ?? scale.embedThreads.documents;
   return {
-    search: retired('search.threads') ?? Math.min(48, cores),
-    batch: retired('threads.batch') ?? few,
+    search: retired('search.threads') ?? scale.searchThreads,
+    batch: retired('threads.batch') ?? scale.batchThreads,
     embed: {
       documents,
-      queries: retired('threads.embed_queries') ?? (hasModel ? Math.min(2, cores) : few),
-      queryModel: Math.min(cores, MODEL_THREADS_MAX),
+      queries: retired('threads.embed_queries') ?? scale.embedThreads.queries,
+      queryModel: scale.queryModelThreads,
+      // The sessions of documents share the cores.
       documentModel: Math.max(1, Math.floor(cores / documents)),
     },
   };

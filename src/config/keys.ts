@@ -30,6 +30,7 @@ import {
   secret,
   text,
 } from './kinds.js';
+import { scaleOf } from './scale.js';
 
 export interface ConfigKey<T = unknown> {
   readonly path: string;
@@ -45,12 +46,7 @@ const key = <T>(path: string, kind: Kind<T>, fallback: unknown, meaning: string,
   ({ path, kind, fallback, meaning, fallbackText }) satisfies ConfigKey<T> as ConfigKey<T>;
 
 const cores = availableParallelism();
-/**
- * Each search traverses the graphs of all shards: with 1, 2, 4 and 8 shards the search throughput is 1, .59, .37 and
- * .24 (`load vectors partitions`). Two shards index in parallel, but if other threads need the cores too, that saves a
- * sixth of the time and costs two fifths of the search throughput.
- */
-const shards = cores < 4 ? 1 : Math.min(Math.max(2, Math.round(cores / 4)), SHARDS_MAX);
+const { shards, inFlight } = scaleOf(cores, { hasModel: false });
 
 /** Front threads take what owners, embedders and the main thread do not need. */
 const fronts = Math.min(64, Math.max(1, cores - Math.floor(cores / 8)));
@@ -232,8 +228,9 @@ const SETTINGS = {
     inFlightMax: key(
       'limits.max_in_flight',
       integer(1, 1_000_000),
-      1024,
+      inFlight,
       'Maximum number of requests in progress; further ones get 503 `overloaded`.',
+      '128 for each core, 1024 to 4096',
     ),
     requestTimeoutMs: key(
       'limits.request_timeout_seconds',
@@ -406,7 +403,7 @@ const SETTINGS = {
     'threads',
     integer(1, 256),
     cores,
-    'Number of cores that the server plans for. It starts as many search workers (at most 48), each of which searches all shards; a quarter as many batch workers for JSON and plain text, and the same number for files that need a parser; a quarter as many embed workers for documents, and the same number for query texts. With an ONNX model it starts as many embed workers as cores, but at most 4 for documents and 2 for queries; each loads every local model.',
+    'Number of cores that the server plans for. It starts as many search workers (at most 48), each of which searches all shards; a quarter as many batch workers for JSON and plain text, and the same number for files that need a parser; a quarter as many embed workers for documents, and the same number for query texts. With an ONNX model it starts as many embed workers as cores, but at most 4 for documents and 2 for queries, or an eighth and a sixteenth of the cores where that is more; each loads every local model.',
     'the number of cores',
   ),
   log: {

@@ -132,7 +132,6 @@ export class ArchiveProcess {
   }
 }
 
-const PROCESSES_MAX = 4;
 const WAITING_MAX = 64;
 
 /** An archive that is being written. `bytes` ends with an error if the archive is incomplete. */
@@ -152,7 +151,7 @@ export interface OpenedArchive {
 export class ArchivePool {
   private readonly processes = new Set<ArchiveProcess>();
   private readonly waiting: (() => void)[] = [];
-  private places = PROCESSES_MAX;
+  private places: number;
   private hasClosed = false;
 
   constructor(
@@ -160,7 +159,10 @@ export class ArchivePool {
     /** One read gate per store: see SharedShards. */
     private readonly readGates: SharedArrayBuffer,
     private readonly log: Log,
-  ) {}
+    processesMax: number,
+  ) {
+    this.places = processesMax;
+  }
 
   /**
    * Writes an archive. `shared` blocks writes while it runs the function that it gets, which takes the snapshots as of

@@ -145,7 +145,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     }),
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
-    archives: new ArchivePool(path, shared.readGates, log),
+    archives: new ArchivePool(path, shared.readGates, log, config.scale.archiveProcesses),
     queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics, fronts }, catalog, shadows),
     recallSampler: new RecallSampler({
       everyMs: config.tuning.recallSampleMs,
@@ -227,7 +227,9 @@ function createQueryLog(
   return queryLog;
 }
 
-function createServices(parts: Parts, { chunking, limits, search: settings, common }: Config, log: Log): Services {
+function createServices(parts: Parts, config: Config, log: Log): Services {
+  const { chunking, limits, search: settings, common } = config;
+  const { shardsCopied, batchesRestored } = config.scale;
   const { state, catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
   const { queryLog, queryCache, searchesUnderWay, shared } = parts;
   const { metadataBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
@@ -248,7 +250,7 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
     common,
   };
   const loggedSearch: LoggedSearchContext = { search, catalog, queryLog, metrics, searchesUnderWay, nowMs };
-  const reindex: ReindexContext = { store, jobs, embedders, search, queryLog };
+  const reindex: ReindexContext = { store, jobs, embedders, search, queryLog, shardsCopied };
   return {
     search: loggedSearch,
     queries: { catalog, queryLog, search: loggedSearch },
@@ -272,7 +274,7 @@ function createServices(parts: Parts, { chunking, limits, search: settings, comm
     documents: { catalog, shadows, shards, quarantine, metrics, events, nowMs },
     collections,
     reindex,
-    archive: { archives: parts.archives, store, collections, tenants, queryLog, metadataBytesMax },
+    archive: { archives: parts.archives, store, collections, tenants, queryLog, metadataBytesMax, batchesRestored },
     tenants: { tenants, store },
     events: { catalog, events },
     health: { catalog, quarantine, embedders, shards },

@@ -19,6 +19,8 @@ export interface ArchiveContext {
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly queryLog: Pick<QueryLog, 'list' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
+  /** The number of batches of documents that a restore has under way. */
+  readonly batchesRestored: number;
 }
 
 /** Throws 404 `collection_not_found`, and 500 `archive_failed` if a record of the collection is damaged. */

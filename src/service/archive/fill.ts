@@ -14,8 +14,6 @@ import { countCollection } from '../collections/usage.js';
 import { untilIndexedAll } from '../reindex/copy.js';
 import type { ArchiveContext } from './archive.js';
 
-const BATCHES_UNDERWAY_MAX = 4;
-
 export interface Filling {
   opened: OpenedArchive;
   /** The index of the collection in the archive. */
@@ -29,7 +27,7 @@ export interface Filling {
  * collection.
  */
 export async function fillShadow(
-  { store }: ArchiveContext,
+  { store, batchesRestored }: ArchiveContext,
   collection: Collection,
   { opened, place, verified, signal }: Filling,
 ): Promise<void> {
@@ -44,7 +42,7 @@ export async function fillShadow(
       () => underway.delete(putting),
       () => undefined,
     );
-    if (underway.size >= BATCHES_UNDERWAY_MAX) await Promise.race(underway);
+    if (underway.size >= batchesRestored) await Promise.race(underway);
   }
   await Promise.all(underway);
   await checkCounts(store, collection, verified);

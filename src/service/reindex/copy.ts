@@ -8,10 +8,7 @@ import { AppError, abandoned } from '../../api/errors.js';
 import { assertStored } from '../../pool/worker-pool.js';
 import { type ReindexContext, retrying } from './jobs.js';
 
-/** Two shards are copied concurrently, so that one page is embedded while another is written. */
-const SHARDS_AT_A_TIME = 2;
-
-export interface Copy extends Pick<ReindexContext, 'store' | 'embedders'> {
+export interface Copy extends Pick<ReindexContext, 'store' | 'embedders' | 'shardsCopied'> {
   source: Collection;
   shadow: Collection;
   signal: AbortSignal;
@@ -51,7 +48,7 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
     }
   };
   // All shards are awaited before a failure is reported, so that no copy continues after the caller was told.
-  const ended = await Promise.allSettled(Array.from({ length: SHARDS_AT_A_TIME }, next));
+  const ended = await Promise.allSettled(Array.from({ length: copy.shardsCopied }, next));
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
   return missing;
 }

@@ -18,6 +18,8 @@ export interface ReindexContext {
   readonly embedders: Pick<Embedders, 'spaceFor' | 'preflight' | 'embedDocuments'>;
   readonly search: SearchContext;
   readonly queryLog: Pick<QueryLog, 'pages'>;
+  /** The number of shards that are copied at a time, so that one page is embedded while others are read and written. */
+  readonly shardsCopied: number;
 }
 
 type Wish = 'pause' | 'resume' | 'cancel';

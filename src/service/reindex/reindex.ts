@@ -266,7 +266,7 @@ function rollBack(
   name: CollectionName,
   signal: AbortSignal,
 ): Promise<Collection> {
-  const { store, embedders, jobs } = context;
+  const { store, embedders, shardsCopied, jobs } = context;
   const live = store.catalog.get(tenant, name);
   return jobs.acquire(logIdOf(live), async () => {
     const previous = keptOf(store, live);
@@ -274,7 +274,7 @@ function rollBack(
     shadows.setMode(previous.id, 'require');
     try {
       const check = (): void => signal.throwIfAborted();
-      await copyRest({ store, embedders, source: live, shadow: previous.collection, signal, check });
+      await copyRest({ store, embedders, shardsCopied, source: live, shadow: previous.collection, signal, check });
       return await switchCollection(store, previous.id, { expect: live.id });
     } finally {
       if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');

@@ -102,7 +102,7 @@ class JobRun implements Run {
   }
 
   private copyOf(): Copy {
-    const { store, embedders } = this.context;
+    const { store, embedders, shardsCopied } = this.context;
     const { staged_id: shadowId, log_id: logId } = this.job;
     const shadow = shadowId === null ? undefined : store.shadows.find(shadowId);
     const source = store.catalog.findByLog(logId);
@@ -110,6 +110,7 @@ class JobRun implements Run {
     return {
       store,
       embedders,
+      shardsCopied,
       source,
       shadow: shadow.collection,
       signal: this.abort.signal,
