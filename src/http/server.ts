@@ -57,10 +57,9 @@ export class HttpServer {
       left: (exchange) => this.leave(exchange),
     };
     this.app.any('/*', (response, request) => {
-      let exchange: Exchange | undefined;
       // This comes first: if the thread runs out of memory in this callback, a response without it ends the process.
-      response.onAborted(() => exchange?.abort());
-      exchange = new Exchange(exchangeContext, response, new Head(request));
+      response.onAborted(() => exchange.abort());
+      const exchange = new Exchange(exchangeContext, response, new Head(request));
       this.open.add(exchange);
       options.counted?.(this.open.size);
       void exchange.run();

@@ -182,8 +182,8 @@ export class FrontPool {
     front.state.close();
     for (const descriptor of untaken(front)) closeSync(descriptor);
     this.options.exited(front.number, threadId);
-    if (this.hasClosed) return;
-    if (performance.now() - front.startedAtMs < RESTART_MS) await sleep(RESTART_MS);
+    const isEarly = performance.now() - front.startedAtMs < RESTART_MS;
+    if (isEarly && !this.hasClosed) await sleep(RESTART_MS);
     if (!this.hasClosed) this.start(front.number);
   }
 
