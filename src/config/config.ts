@@ -80,6 +80,7 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
     search: { ...search, fusion: fusionOf(search.fusion, given) },
     embedder: { ...embedder, default: embedder.default || (embedder.model === '' ? '' : MODEL_KEY), instances },
     rerankers,
+    frontThreads: given.has('server.threads') ? settings.frontThreads : scale.frontThreads,
     threads: threadsOf(scale, settings.threads, given),
     scale: { shardsCopied, batchesRestored, archiveProcesses },
     tuning: { ...TUNING, textBytesMax: Math.max(TUNING.textBytesMax, TEXT_SHARE * limits.fileBytesMax) },

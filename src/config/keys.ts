@@ -30,7 +30,7 @@ import {
   secret,
   text,
 } from './kinds.js';
-import { scaleOf } from './scale.js';
+import { FRONT_THREADS_MAX, scaleOf } from './scale.js';
 
 export interface ConfigKey<T = unknown> {
   readonly path: string;
@@ -46,10 +46,7 @@ const key = <T>(path: string, kind: Kind<T>, fallback: unknown, meaning: string,
   ({ path, kind, fallback, meaning, fallbackText }) satisfies ConfigKey<T> as ConfigKey<T>;
 
 const cores = availableParallelism();
-const { shards, inFlight } = scaleOf(cores, { hasModel: false });
-
-/** Front threads take what owners, embedders and the main thread do not need. */
-const fronts = Math.min(64, Math.max(1, cores - Math.floor(cores / 8)));
+const { shards, inFlight, frontThreads } = scaleOf(cores, { hasModel: false });
 
 const SETTINGS = {
   dataDir: key('data_dir', text, './data', 'The data directory. Only one server at a time may use it.'),
@@ -62,10 +59,10 @@ const SETTINGS = {
   port: key('server.port', integer(0, 65_535), 8080, 'Port to listen on; 0 selects a free port.'),
   frontThreads: key(
     'server.threads',
-    integer(0, 64),
-    fronts,
+    integer(0, FRONT_THREADS_MAX),
+    frontThreads,
     'Number of front threads. Each serves a share of the connections and runs short searches by itself. With 0 the main thread serves all connections, and search workers run all searches.',
-    'the number of cores, less an eighth from 8 cores on',
+    'the number of cores (`threads`), less an eighth from 8 cores on',
   ),
   allowedSites: {
     hosts: key(

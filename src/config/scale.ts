@@ -1,6 +1,8 @@
 // How the server scales with the machine: every number that follows from the number of cores is chosen here. Pure.
 import { SHARDS_MAX } from '../api/limits.js';
 
+/** Readers of a shard's memory have places for these beside the search workers. */
+export const FRONT_THREADS_MAX = 64;
 /** Search workers beyond these find no more cores that nobody else wants. */
 const SEARCH_THREADS_MAX = 48;
 /** Maximum number of threads for one query; a short text gains nothing from more. */
@@ -9,6 +11,8 @@ const QUERY_MODEL_THREADS_MAX = 4;
 export interface Scale {
   /** Shards of a new data directory. */
   shards: number;
+  /** Threads that serve HTTP. */
+  frontThreads: number;
   /** Requests in progress. At most half of what may wait for a pool, which is what one tenant may take of it. */
   inFlight: number;
   searchThreads: number;
@@ -33,6 +37,8 @@ export function scaleOf(cores: number, { hasModel }: { hasModel: boolean }): Sca
   const quarter = share(cores, 4, 1, Infinity);
   return {
     shards: shardsFor(cores),
+    // An eighth of a large machine is left to the owners of shards, to embedders and to the main thread.
+    frontThreads: Math.min(FRONT_THREADS_MAX, cores - Math.floor(cores / 8)),
     inFlight: share(128 * cores, 1, 1024, 4096),
     searchThreads: Math.min(SEARCH_THREADS_MAX, cores),
     batchThreads: quarter,

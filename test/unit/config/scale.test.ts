@@ -14,6 +14,10 @@ test('numbers that bind a large machine grow with its cores; small machines keep
     [1, 2, 4, 16],
   );
   assert.deepEqual(
+    of(({ frontThreads }) => frontThreads),
+    [2, 7, 14, 56],
+  );
+  assert.deepEqual(
     of(({ inFlight }) => inFlight),
     [1024, 1024, 2048, 4096],
   );
