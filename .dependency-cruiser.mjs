@@ -36,6 +36,8 @@ const SEES = {
 const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers)\\.ts$';
 /** Folders of src that worker threads see. */
 const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
+/** Folders of src that front threads, which serve HTTP, see as well. */
+const FRONTS_SEE = ['config', 'pool', 'observability', 'service', 'http'];
 /** What runs: everything that is shipped is reached from here. */
 const PROGRAMS = [
   '^src/main\\.ts$',
@@ -150,10 +152,19 @@ export default {
     {
       name: 'workers-alone',
       comment: 'a worker sees its own folder, what all workers share and some of src',
-      from: { path: '^workers/([^/]+)/' },
+      from: { path: '^workers/([^/]+)/', pathNot: '^workers/front/' },
       to: {
         path: '^(src|workers|test|load|scripts)/',
         pathNot: ['^workers/($1/|[^/]+\\.ts$)', below(WORKERS_SEE)],
+      },
+    },
+    {
+      name: 'fronts-alone',
+      comment: 'the worker of front threads sees what serves HTTP as well',
+      from: { path: '^workers/front/' },
+      to: {
+        path: '^(src|workers|test|load|scripts)/',
+        pathNot: ['^workers/(front/|[^/]+\\.ts$)', below([...WORKERS_SEE, ...FRONTS_SEE])],
       },
     },
     ...libraries,

@@ -116,7 +116,7 @@ const CLIENTS = [
 
 /**
  * Searches by vector over 50,000 vectors of 384 dimensions, compared with /health. By autocannon, and by plain sockets,
- * which leave more of the machine to the server; with CPU per request in the front thread and in all threads, and with
+ * which leave more of the machine to the server; with CPU per request in the main thread and in all threads, and with
  * the recall of these searches.
  */
 export async function vectors({ tiny, url: given, number }: LoadOptions): Promise<void> {

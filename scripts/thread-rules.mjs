@@ -1,5 +1,5 @@
 // Checks that imports keep the thread rules that file heads state: `npm run check -- thread`. A file that says "Runs on
-// the front thread" may not be loaded by any worker, and one that says "Search workers only" by no other program. A
+// the main thread" may not be loaded by any worker, and one that says "Search workers only" by no other program. A
 // program loads a file if its main module imports it, directly or through other files; imports of types load nothing.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -8,7 +8,8 @@ import ts from 'typescript';
 
 /** The main modules by the name of the thread or process. */
 const PROGRAMS = {
-  front: 'src/cli/serve.ts',
+  main: 'src/cli/serve.ts',
+  front: 'workers/front/worker.ts',
   owner: 'workers/shard/worker.ts',
   search: 'workers/search/worker.ts',
   embed: 'workers/embed/worker.ts',
@@ -21,7 +22,9 @@ const PROGRAMS = {
  * Sentences of file heads, and the programs that may load such a file. The command line is not one of these programs.
  */
 const RULES = [
-  [/\b(Runs on the front thread|Main thread only)\b/, ['front']],
+  [/\b(Runs on the main thread|Main thread only)\b/, ['main']],
+  [/\bFront threads only\./, ['front']],
+  [/\bSearching threads only\b/, ['search', 'front']],
   [/\bSearch workers only\./, ['search']],
   [/\b(Embed worker only|Runs in embed workers only)\./, ['embed']],
   [/\bRuns in batch workers only\./, ['batch']],
@@ -32,10 +35,26 @@ const RULES = [
 
 /** Files that another program loads without running their code there, and why it does. */
 const NOT_RUN = {
-  'src/engine/hnsw/recall-tuner.ts search': 'VectorIndex has the searches of any thread and the tuning of the owner',
-  'src/engine/quantization/training.ts search': 'the recall tuner imports it',
-  'src/engine/memory/arena-image.ts search': 'Arena has the kernels of readers and the images of the owner',
+  ...forEach(['search', 'front'], {
+    'src/engine/hnsw/recall-tuner.ts': 'VectorIndex has the searches of any thread and the tuning of the owner',
+    'src/engine/quantization/training.ts': 'the recall tuner imports it',
+    'src/engine/memory/arena-image.ts': 'Arena has the kernels of readers and the images of the owner',
+  }),
+  ...forEach(['front'], {
+    'src/service/collections/catalog-changes.ts': 'collections.ts has the lookup of the common collection',
+    'src/service/collections/usage.ts': 'collections.ts has the lookup of the common collection',
+    'src/service/embedding/embedders.ts': 'Rerankers use the circuit breaker of embedders',
+    'src/http/routes/console.ts': 'has the definitions of its routes beside their handlers',
+    'src/http/routes/docs.ts': 'has the definitions of its routes beside their handlers',
+    'src/http/routes/mcp.ts': 'has the definitions of its routes beside their handlers',
+    'src/http/mcp/route-calls.ts': 'the handlers of routes/mcp.ts use it',
+  }),
 };
+
+function forEach(programs, reasons) {
+  const entries = Object.entries(reasons);
+  return Object.fromEntries(programs.flatMap((name) => entries.map(([path, why]) => [`${path} ${name}`, why])));
+}
 
 const root = process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url)));
 

@@ -1,4 +1,4 @@
-// The result of a task as a worker sends it to the front thread: the value with its buffers transferred, a client
+// The result of a task as a worker sends it to the main thread: the value with its buffers transferred, a client
 // error, or an internal error for the log.
 import { Piscina, move } from 'piscina';
 import { AppError, type Result } from '../src/api/errors.js';

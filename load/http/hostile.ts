@@ -2,8 +2,8 @@
 // /health/live without a pause while each of the bodies below is sent, and the longest wait counts.
 //
 // Other work on the machine affects this too, so the table also has: the longest wait in an equally long quiet time
-// just before; the longest wait minus the time in which the front thread and the probe waited for a CPU core; and the
-// most CPU time of the front thread within one wait, which is what the server is responsible for. Each body is sent
+// just before; the longest wait minus the time in which the main thread and the probe waited for a CPU core; and the
+// most CPU time of the main thread within one wait, which is what the server is responsible for. Each body is sent
 // several times, because a harmful one causes a wait each time.
 import { request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -57,8 +57,8 @@ class ThreadClock {
 
   private constructor(private readonly file: number) {}
 
-  /** The front thread of a server. Undefined if the system has no such statistics. */
-  static ofFront(pid: number): ThreadClock | undefined {
+  /** The main thread of a server. Undefined if the system has no such statistics. */
+  static ofMain(pid: number): ThreadClock | undefined {
     return ThreadClock.open(`/proc/${pid}/task/${pid}/schedstat`);
   }
 
@@ -82,9 +82,9 @@ class ThreadClock {
 /** The longest waits of a period in ms; the last two only if the system reports them. */
 export interface Waits {
   longest: number;
-  /** Minus the time in which the front thread or the probe waited for a core. */
+  /** Minus the time in which the main thread or the probe waited for a core. */
   held?: number;
-  /** The most CPU time of the front thread within one wait. */
+  /** The most CPU time of the main thread within one wait. */
   worked?: number;
 }
 
@@ -100,7 +100,7 @@ class WaitMeter {
   private startedAtMs = 0;
 
   constructor(pid: number | undefined) {
-    this.front = pid === undefined ? undefined : ThreadClock.ofFront(pid);
+    this.front = pid === undefined ? undefined : ThreadClock.ofMain(pid);
   }
 
   begin(): void {

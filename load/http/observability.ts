@@ -70,7 +70,7 @@ async function compareScrapes({ documents, collections, scrapes }: Sizes): Promi
     const many = await scrape(server, scrapes);
     await server.kill();
     printTable(`A scrape of /metrics, mean of ${scrapes}`, [
-      ['collections', 'front thread ms', 'all threads ms', 'answer p50 ms', 'bytes'],
+      ['collections', 'main thread ms', 'all threads ms', 'answer p50 ms', 'bytes'],
       ['1', ...few],
       [whole(collections + 1), ...many],
     ]);
@@ -153,7 +153,7 @@ async function compareTracing({ documents, rounds, turnSearches, warmUpRounds, c
       );
       const us = countingUs(counted);
       printTable('Counting one search for the metrics', [
-        ['µs', 'of the front thread', 'of all threads'],
+        ['µs', 'of the main thread', 'of all threads'],
         [
           us.toFixed(2),
           ...(['frontUs', 'allUs'] as const).map((of) => percent(us / median(off.map((one) => one[of])))),

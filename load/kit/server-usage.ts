@@ -10,7 +10,7 @@ export interface CpuMs {
 }
 
 /**
- * CPU time of the front thread and of all threads, from the scheduler with a resolution of nanoseconds, so that a
+ * CPU time of the main thread and of all threads, from the scheduler with a resolution of nanoseconds, so that a
  * scrape can be measured. Undefined if the system has no such statistics.
  */
 export function cpuMs(pid: number): CpuMs | undefined {

@@ -44,7 +44,7 @@ export const TIME_MAX_MS = 253_402_300_799_999;
 /** Nesting depth of metadata, far below what the stack permits. */
 export const METADATA_LEVELS_MAX = 100;
 /**
- * Bounds of JSON that the front thread parses itself, which blocks it: every body except those of ingest. `node
+ * Bounds of JSON that front threads parse themselves, which blocks it: every body except those of ingest. `node
  * dist/load/main.js http hostile` measures the time. Names and values are summed over all objects and lists.
  */
 export const JSON_BODY_SHAPE = { bytesMax: 256 * 1024, namesMax: 1024, valuesMax: 4096, levelsMax: 64 } as const;

@@ -16,7 +16,7 @@ export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
 
 /**
  * How a body is read. `none`: up to 64 KiB are read and ignored. `json`, `search` and `message` (of MCP): read whole
- * and parsed by the front thread, with the limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`. `document`:
+ * and parsed whole, with the limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`. `document`:
  * limit `documentBytesMax`. `batch`: limit `batchBytesMax`. `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit. `archive`: a form
  * whose file goes to disk, limit `archiveBytesMax`. `any_archive`: the same without a limit.
  */

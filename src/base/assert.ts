@@ -1,6 +1,6 @@
 // Assertions about the program itself. A failed one in a worker ends the worker, whose shard is then recovered; on the
-// front thread it fails the current request. Its message never reaches a client. Errors of callers are AppError
-// instead. Any thread.
+// main thread and on front threads it fails the current request. Its message never reaches a client. Errors of callers
+// are AppError instead. Any thread.
 
 export class AssertionFailed extends Error {
   override readonly name = 'AssertionFailed';

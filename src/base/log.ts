@@ -12,7 +12,7 @@ export interface ReadyNote {
   ready: number;
 }
 
-/** A log line that a worker sends to the front thread. */
+/** A log line that a worker sends to the main thread. */
 export interface LogNote {
   level: keyof Log;
   fields: Record<string, unknown>;

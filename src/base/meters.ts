@@ -1,10 +1,10 @@
-// Counters that worker threads keep in shared memory and the front thread reads at each scrape: commits of each store,
+// Counters that worker threads keep in shared memory and the main thread reads at each scrape: commits of each store,
 // hits of the payload caches, and calls of each endpoint. Each store or endpoint has a block of cells, whose layout
 // only this file knows. Any thread.
 import { bucketOf } from './histogram.js';
 
 /**
- * Integers in shared memory that any thread may change and that survive the thread; the front thread reads them without
+ * Integers in shared memory that any thread may change and that survive the thread; the main thread reads them without
  * asking busy workers. Each cell is atomic; several cells together are not.
  */
 export class SharedCells {

@@ -1,5 +1,6 @@
 // Functions that worker threads call on their own behalf: reporting that they have loaded, logging, reporting memory,
-// lowering their priority, ending. Only createMemoryReport, reportedBytes and faultOf are for the front thread too.
+// lowering their priority, ending. Only createMemoryReport, reportedBytes and internalErrorOf are for the main thread
+// too.
 import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -13,7 +14,7 @@ export function noteReady(): void {
   parentPort?.postMessage({ ready: threadId } satisfies ReadyNote);
 }
 
-/** Writes a line to the log of the front thread. */
+/** Writes a line to the log of the main thread. */
 export function noteForLog(level: LogNote['level'], fields: LogNote['fields'], message: string): void {
   parentPort?.postMessage({ level, fields, message } satisfies LogNote);
 }

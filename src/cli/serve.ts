@@ -1,5 +1,5 @@
 // `sheaf serve`: starts the server (data directory, pools, use cases, routes, listener), prints its addresses, and
-// stops it on SIGTERM or SIGINT. Front thread.
+// stops it on SIGTERM or SIGINT. Runs on the main thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EmbedderInventory } from '../api/embedders.js';

@@ -1,5 +1,5 @@
 // The configuration of keys and tokens (`auth.keys`, `auth.jwt`): the validated tenant keys, and the keys that verify
-// tokens. Runs on the front thread.
+// tokens. Runs on front threads and on the main thread.
 import { type KeyObject, createPublicKey, createSecretKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JSONWebKeySet, type LocalJWKSet, createLocalJWKSet } from 'jose';

@@ -4,7 +4,7 @@ import type { AppError } from '../api/errors.js';
 /** Embedders may treat queries and passages differently. */
 export type Purpose = 'query' | 'passage';
 
-/** Logs on the front thread what clients do not see. Must not contain a key or a whole text. */
+/** Logs on the main thread what clients do not see. Must not contain a key or a whole text. */
 export type Tell = (level: 'warn' | 'error', fields: Record<string, unknown>, message: string) => void;
 export type Warn = (fields: Record<string, unknown>, message: string) => void;
 

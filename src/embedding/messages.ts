@@ -1,4 +1,4 @@
-// Messages between the front thread and embed workers: plain data. Types only.
+// Messages between the main thread and embed workers: plain data. Types only.
 import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
 import type { WireError } from '../api/errors.js';
 

@@ -1,4 +1,4 @@
-// Messages between the front thread and batch workers: requests to prepare a document or a slice of a batch, and their
+// Messages between the main thread and batch workers: requests to prepare a document or a slice of a batch, and their
 // answers. Types only.
 import type { Collection, Space } from '../api/collections.js';
 import type { WireError } from '../api/errors.js';

@@ -1,13 +1,13 @@
 // Admission control: how many requests and how many body bytes the server holds at a time. Above a bound, and while the
 // server drains, a request fails at once instead of joining a queue that only grows. One `Admission` per front thread,
-// shared by all its exchanges; they count together in shared memory. Front thread.
+// shared by all its exchanges; they count together in shared memory. Runs on front threads and on the main thread.
 import { AppError } from '../api/errors.js';
 import { StripedCount } from '../base/striped-count.js';
 
 // Reusable blocks into which large body pieces are copied as they come off the socket. uWebSockets.js keeps reading
 // without yielding to the event loop for as long as a client fills its buffer, so the work per piece must be short. The
 // first touch of new memory is most of the cost of a copy (five times the rest, measured), which reuse avoids. One pool
-// per server. Front thread.
+// per server. Runs on front threads and on the main thread.
 
 /** The largest piece that uWebSockets.js delivers in one callback. */
 const BLOCK_BYTES = 512 * 1024;

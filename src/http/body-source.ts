@@ -1,5 +1,5 @@
 // The bytes of one request body as they come off the socket. They count against a limit, queue until a reader takes
-// them, and the socket is paused while nobody does. Front thread.
+// them, and the socket is paused while nobody does. Runs on front threads and on the main thread.
 //
 // Invariants: 1. `onData` is attached within the route callback, or the first bytes are lost. 2. `response` is not
 // touched after `release` (which the exchange calls before it replies) or `abandon`. 3. After a failure every `next`
@@ -277,7 +277,8 @@ export class BodySource implements AsyncIterable<Buffer> {
 }
 
 // A compressed request body (`Content-Encoding`), decompressed on demand in Node's thread pool. Decompressed bytes
-// count against the limit of the route, so a decompression bomb fails as soon as it exceeds it. Front thread.
+// count against the limit of the route, so a decompression bomb fails as soon as it exceeds it. Runs on front threads
+// and on the main thread.
 
 /** What readers of a body use of its source. */
 export type ByteSource = Pick<BodySource, 'next' | 'read' | 'lend' | 'letGo'> & AsyncIterable<Buffer>;

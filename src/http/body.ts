@@ -1,5 +1,5 @@
-// A request body as handlers see it, read as bytes, as a form or as a stream, under the limit of its route. Front
-// thread.
+// A request body as handlers see it, read as bytes, as a form or as a stream, under the limit of its route. Runs on
+// front threads and on the main thread.
 import { assert } from '../base/assert.js';
 import { AppError } from '../api/errors.js';
 import type { Announced } from './connection-policy.js';

@@ -1,6 +1,6 @@
 // Response compression: negotiates a coding and compresses at low levels, large bodies in Node's thread pool. Streams
-// are compressed block by block with a flush after each, so that no finished data waits in the compressor. Front
-// thread.
+// are compressed block by block with a flush after each, so that no finished data waits in the compressor. Runs on
+// front threads and on the main thread.
 import { promisify } from 'node:util';
 import {
   type BrotliCompress,

@@ -1,4 +1,4 @@
-// Decides whether a connection stays open after a reply. Pure. Front thread.
+// Decides whether a connection stays open after a reply. Pure. Runs on front threads and on the main thread.
 
 /**
  * `keep`: the connection stays open. `ask_to_close`: the reply has `Connection: close`, and uWebSockets.js discards

@@ -1,5 +1,5 @@
 // Encodes what a handler returns or throws as the success envelope or the error envelope, including the field errors of
-// a 422. An internal error reveals no details. Pure. Front thread.
+// a 422. An internal error reveals no details. Pure. Runs on front threads and on the main thread.
 import { type AppError, ERROR_CODES, type ErrorCode, type ValidationDetail, errorTypeOf } from '../api/errors.js';
 import { MSGPACK_TYPE } from '../api/msgpack.js';
 import { msgpackOfJson } from '../base/json-msgpack.js';
@@ -9,7 +9,7 @@ import type { Phases } from '../base/trace.js';
 import type { Reply, Route } from './route.js';
 
 // Groups the pieces of a streamed reply into blocks of up to 64 KiB. It pulls from the source only while a reader waits
-// for a block, so a full socket holds the source back. Front thread.
+// for a block, so a full socket holds the source back. Runs on front threads and on the main thread.
 
 /**
  * A block is closed once it exceeds this size. A stream that ends within its first block becomes a reply of known
@@ -244,7 +244,7 @@ const tailOf = ({ latencyMs, requestId }: Closing): string =>
   `,"latency_ms":${roundTo(latencyMs, 3)},"request_id":${JSON.stringify(requestId)}}`;
 
 // Starts a streamed reply by pulling its first block. An error before that block is an ordinary error reply, and a
-// stream that ends within it is sent whole, with a length. Front thread.
+// stream that ends within it is sent whole, with a length. Runs on front threads and on the main thread.
 
 /** How long the first piece waits for more: a stream that ends within this time costs no more than a whole reply. */
 const FIRST_BLOCK_WAIT_MS = 10;

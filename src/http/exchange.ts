@@ -1,4 +1,4 @@
-// The life of one request: handle, answer, log. Front thread.
+// The life of one request: handle, answer, log. Runs on front threads and on the main thread.
 //
 // Invariants: 1. `response` is not touched in state `over`. 2. Resources are released once the handler has settled
 // *and* the reply is sent or the client is gone: an abandoned request still counts while its handler runs. 3. Each
@@ -52,7 +52,8 @@ function requestEvent(
   };
 }
 
-// Request ids, which appear in the reply and in the log. One instance per server. Front thread.
+// Request ids, which appear in the reply and in the log. One instance per server. Runs on front threads and on the main
+// thread.
 
 const REQUEST_ID_CHARACTERS_MAX = 128;
 const UUID_RANDOM_BYTES = 16;

@@ -1,5 +1,5 @@
 // Multipart form parser: text fields and at most one file, which goes to memory or to disk by its size. The parser
-// applies back-pressure to the body. Front thread.
+// applies back-pressure to the body. Runs on front threads and on the main thread.
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -37,8 +37,8 @@ export function fileLimitOf(
   return { bytesMax: documentBytesMax, memoryBytesMax: MEMORY_BYTES_MAX, code: 'file_too_large' };
 }
 
-// Concatenates an unknown number of chunks into one buffer, copying them as they come. Front thread; at most a few
-// megabytes are copied per step.
+// Concatenates an unknown number of chunks into one buffer, copying them as they come. Runs on front threads and on the
+// main thread; at most a few megabytes are copied per step.
 
 /** An announced length up to this size is allocated at once; more is allocated only as it arrives. */
 const TRUSTED_BYTES = 1024 * 1024;
@@ -107,7 +107,8 @@ export class ByteGatherer {
 }
 
 // Destination of a form file: memory while the file is small, else a temporary file, so that an upload has a bounded
-// memory cost. One per file. Front thread; Node's thread pool writes to disk, and back-pressure slows the client.
+// memory cost. One per file. Runs on front threads and on the main thread; Node's thread pool writes to disk, and
+// back-pressure slows the client.
 
 /** Temporary storage for large files. */
 interface FileSpool {
@@ -329,7 +330,7 @@ class FormParts {
 }
 
 // Temporary files: a folder that is emptied when the server starts, in case a crash left files behind, and the files of
-// one request, which are deleted when it is over. Front thread.
+// one request, which are deleted when it is over. Runs on front threads and on the main thread.
 
 /** Creates the folder, empty and accessible to this user only. */
 export function emptyTemporaryDirectory(path: string): void {

@@ -1,6 +1,7 @@
 // Requests that a front thread has matched, authenticated and admitted, and whose handler runs on the main thread. The
 // front thread reads the body from the socket and writes the reply to it; head, body and reply cross by calls
-// (src/base/rpc.ts), and what streams is pulled by the side that reads it. Front threads and main thread.
+// (src/base/rpc.ts), and what streams is pulled by the side that reads it. Runs on front threads and on
+// the main thread.
 import { type LentStream, Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
 import { AppError } from '../api/errors.js';
 import type { RouteDefinition } from '../api/route.js';

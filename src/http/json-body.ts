@@ -1,4 +1,5 @@
-// JSON bodies and query strings: size bounds, parsing, and the `detail` entries of a 422. Front thread.
+// JSON bodies and query strings: size bounds, parsing, and the `detail` entries of a 422. Runs on front threads and on
+// the main thread.
 import { isAscii } from 'node:buffer';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail } from '../api/errors.js';
@@ -27,7 +28,7 @@ const CLOSE_BRACE = 0x7d;
 
 /**
  * Checks the bounds on the raw bytes before parsing, because parsing and validation take time per value and block the
- * front thread. Invalid JSON is left for the parser to report. Throws 413 `request_too_large`, with the bound in
+ * thread. Invalid JSON is left for the parser to report. Throws 413 `request_too_large`, with the bound in
  * `details`.
  */
 function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {

@@ -1,5 +1,5 @@
 // Writes replies: whole replies with back-pressure, and streamed replies block by block while the request body may
-// still be arriving. Front thread.
+// still be arriving. Runs on front threads and on the main thread.
 import { STATUS_CODES } from 'node:http';
 import type { RequestEnd } from '../base/trace.js';
 import { type BodyMemory, overloaded } from './admission.js';
@@ -88,7 +88,8 @@ function handOver(response: WireResponse, body: Uint8Array, written: () => void)
   });
 }
 
-// Writes chunks of a reply of unknown length, no faster than the socket takes them. Front thread.
+// Writes chunks of a reply of unknown length, no faster than the socket takes them. Runs on front threads and on the
+// main thread.
 //
 // Invariants: 1. `response` is not touched after `end` or `abandon`. 2. At most one slice waits in addition to what
 // uWebSockets.js buffers: a `write` resolves once there is space for the next slice.

@@ -1,5 +1,5 @@
 // The context of one request on its way in: match, authenticate, admit, open the body, call the handler, and release in
-// the end what was acquired. One per request. Front thread.
+// the end what was acquired. One per request. Runs on front threads and on the main thread.
 import { setMaxListeners } from 'node:events';
 import { AppError, abandoned, invalidField } from '../api/errors.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
@@ -18,7 +18,8 @@ import { type Actor, type Body, type Reply, type Request, type Route, checkParam
 import type { Router } from './router.js';
 import type { WireRequest, WireResponse } from './uws.js';
 
-// The request head, copied out of the buffers of uWebSockets.js while they are valid. One per request. Front thread.
+// The request head, copied out of the buffers of uWebSockets.js while they are valid. One per request. Runs on front
+// threads and on the main thread.
 
 const LOGGED_METHODS: ReadonlyMap<string, string> = new Map(
   (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => [

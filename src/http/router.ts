@@ -1,5 +1,5 @@
 // Router: finds the route for a method and a path in a tree of path segments that is built once from the route table.
-// Front thread.
+// Runs on front threads and on the main thread.
 import { assert } from '../base/assert.js';
 import { AppError, invalidField } from '../api/errors.js';
 import type { Route } from './route.js';

@@ -1,4 +1,4 @@
-// The route table: the definitions of all areas with their handlers. Front thread.
+// The route table: the definitions of all areas with their handlers. Runs on the main thread.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';

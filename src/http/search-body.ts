@@ -1,5 +1,6 @@
-// The bodies of searches and of batches of searches, in JSON and in MessagePack. A vector, which is most of such a body,
-// goes straight into float32; the rest, whose size is bounded, is parsed like other bodies. Front thread.
+// The bodies of searches and of batches of searches, in JSON and in MessagePack. A vector, which is most of such a
+// body, goes straight into float32; the rest, whose size is bounded, is parsed like other bodies. Runs on front threads
+// and on the main thread.
 import { randomUUID } from 'node:crypto';
 import { AppError, invalidField } from '../api/errors.js';
 import { DIM_MAX, JSON_BODY_SHAPE, SEARCHES_MAX, SEARCH_BODY_SHAPE, SEARCH_MSGPACK_SHAPE } from '../api/limits.js';

@@ -1,7 +1,7 @@
 // Protects a server without keys from the pages of other sites, whose requests the browser of its user would carry out.
 // It relies on headers that browsers set and pages cannot: `Origin` and `Sec-Fetch-Site` for requests of pages, and
 // `Host` against DNS rebinding. Other clients send neither of the first two. Checked before any other work on a
-// request. Front thread.
+// request. Runs on front threads and on the main thread.
 import { isIP } from 'node:net';
 import { AppError } from '../api/errors.js';
 

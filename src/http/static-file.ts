@@ -1,4 +1,5 @@
-// Static files: held in memory, with content type and ETag, and the reply that sends them or 304. Front thread.
+// Static files: held in memory, with content type and ETag, and the reply that sends them or 304. Runs on front threads
+// and on the main thread.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';

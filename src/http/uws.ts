@@ -1,5 +1,5 @@
 // Loads uWebSockets.js, the HTTP library, in the build for this Node. The only file that imports it. Two packages
-// provide it, because neither has binaries for every supported Node. Front thread.
+// provide it, because neither has binaries for every supported Node. Runs on front threads and on the main thread.
 import type * as uWS from 'uWebSockets.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
 import { OperatorError } from '../base/operator-error.js';
@@ -83,7 +83,8 @@ function thisHost(): Host {
 }
 
 // The interface of uWebSockets.js that the rest of this folder uses: requests and responses. Types only, so that the
-// library is used in server.ts and uws.ts alone and could be replaced there. Front thread.
+// library is used in server.ts and uws.ts alone and could be replaced there. Runs on front threads and on the main
+// thread.
 
 /** Valid only until the route callback returns; copy what is needed. */
 export interface WireRequest {

@@ -1,5 +1,5 @@
 // Metrics that are read at each scrape: worker pools (waiting requests, wait times, message sizes, busy threads), HTTP
-// requests in progress, and Node's process metrics. Runs on the front thread.
+// requests in progress, and Node's process metrics. Runs on the main thread.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry as ProcessRegistry, collectDefaultMetrics } from 'prom-client';
 import type { PoolMetrics, PoolUse } from '../pool/pool-metrics.js';

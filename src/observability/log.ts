@@ -1,6 +1,6 @@
 // The log: JSON lines on standard error by pino, which only this file uses; and the log lines of finished requests. A
 // request is logged if it was slow, if it is sampled, or at level debug; no line contains the text of a search or a
-// key. Runs on the front thread.
+// key. Runs on front threads and on the main thread.
 import { pino } from 'pino';
 import { roundTo } from '../base/numbers.js';
 import type { Log } from '../base/log.js';

@@ -1,5 +1,6 @@
 // The counters of the server: requests, searches, ingests, embedder calls and recall. Counting changes plain numbers,
-// which a scrape reads. Only the metrics of TenantMetrics have labels that name tenants. Runs on the front thread.
+// which a scrape reads. Only the metrics of TenantMetrics have labels that name tenants. Runs on front threads and on
+// the main thread.
 import type { SearchTiming } from '../api/search.js';
 import type { IngestTiming } from '../api/documents.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';

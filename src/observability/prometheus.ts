@@ -1,7 +1,7 @@
 // Metrics in the Prometheus text format (version 0.0.4). Values are plain numbers until a scrape reads them, and the
 // text before each value is built once. prom-client hashes the labels for each value and rebuilds label texts at each
 // scrape; counting with it took longer than searching a small collection (node dist/load/main.js http observability).
-// It is only used for Node's process metrics, in gauges.ts. Runs on the front thread.
+// It is only used for Node's process metrics, in gauges.ts. Runs on front threads and on the main thread.
 import { assert } from '../base/assert.js';
 import { Buckets } from '../base/histogram.js';
 

@@ -1,6 +1,6 @@
 // Tracing by OpenTelemetry: a span per request with a child span per phase, sent by OTLP over HTTP as JSON. Loaded only
 // if tracing is enabled. Phases are recorded when the request ends, so a request that is not sampled costs only the
-// parsing of its header. Only this file uses OpenTelemetry. Runs on the front thread.
+// parsing of its header. Only this file uses OpenTelemetry. Runs on front threads and on the main thread.
 import {
   ROOT_CONTEXT,
   SpanKind,

@@ -1,5 +1,5 @@
 // Archive processes: one for each archive that is written or read, started on demand, a few at a time; further requests
-// wait in a queue. Messages of a process are returned as data, and its internal errors are logged. Runs on the front
+// wait in a queue. Messages of a process are returned as data, and its internal errors are logged. Runs on the main
 // thread.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

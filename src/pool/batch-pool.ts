@@ -1,5 +1,5 @@
-// The pool of batch workers, which parse, extract and chunk documents off the front thread. It has two groups of
-// threads, so that JSON and plain text never wait for a file that needs a parser. Runs on the front thread.
+// The pool of batch workers, which parse, extract and chunk documents off the main thread. It has two groups of
+// threads, so that JSON and plain text never wait for a file that needs a parser. Runs on the main thread.
 import { AppError, type Result } from '../api/errors.js';
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';

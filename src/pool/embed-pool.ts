@@ -1,6 +1,6 @@
 // The pool of embed workers: threads that run embedders and rerankers, in one group per role (queries, documents,
 // remote), with one request queue per model for queries, documents and rerank pairs. Queries of one turn of the event
-// loop share a message; tenants are served in turn. Runs on the front thread.
+// loop share a message; tenants are served in turn. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result, abandoned } from '../api/errors.js';
 import type { Log } from '../base/log.js';

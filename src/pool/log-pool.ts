@@ -1,6 +1,6 @@
 // The log worker: one thread that owns the query log, with its request queue. Commands run in order, one message at a
 // time, so appends that arrive meanwhile share the next commit and a read sees all earlier appends. If the worker dies,
-// its message is sent again to its successor; entries that are already stored are not added twice. Runs on the front
+// its message is sent again to its successor; entries that are already stored are not added twice. Runs on the main
 // thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result } from '../api/errors.js';

@@ -1,5 +1,5 @@
 // Counters of the pools: how many requests wait in each kind of queue and for how long, how many share a message, and
-// how busy the threads are. Queues update them, and a scrape reads them. One per server. Runs on the front thread.
+// how busy the threads are. Queues update them, and a scrape reads them. One per server. Runs on the main thread.
 import type { Worker } from 'node:worker_threads';
 import { Buckets } from '../base/histogram.js';
 

@@ -1,6 +1,6 @@
 // Collections in which a damaged record was found. Requests for their documents are rejected, so that nothing wrong is
 // returned or built on; other collections are not affected. Each one is logged once, with its name. A restart clears
-// the quarantine; damage that remains is found again. Runs on the front thread.
+// the quarantine; damage that remains is found again. Runs on the main thread.
 import type { Log } from '../base/log.js';
 import { AppError, type Result } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';

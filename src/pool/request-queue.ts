@@ -1,7 +1,7 @@
 // The request queue in front of a worker pool. Requests of one turn of the event loop share a message. While the
 // maximum number of messages is in flight, requests wait here, in one queue per tenant, and then share the next
-// messages, so concurrent writes share a commit. Queues at the workers have no fairness and are kept short. Runs on the
-// front thread.
+// messages, so concurrent writes share a commit. Queues at the workers have no fairness and are kept short. Runs on
+// front threads and on the main thread.
 import { AppError, abandoned } from '../api/errors.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { QueueMetrics } from './pool-metrics.js';

@@ -1,6 +1,6 @@
 // The pool of search workers. Each thread can search all shards, so any thread takes any search. Searches of one turn
 // of the event loop are spread over the least busy threads, one message each; tenants are served in turn. Runs on the
-// front thread.
+// main thread.
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { CancelSignal } from '../base/signals.js';

@@ -1,6 +1,6 @@
-// The shards as seen from the front thread. Each shard has one worker thread that owns it, and two request queues, for
+// The shards as seen from the main thread. Each shard has one worker thread that owns it, and two request queues, for
 // reads and writes. A worker that dies is replaced at once; until its successor has opened the shard, requests are
-// rejected with 503 `shard_unavailable` instead of waiting. Runs on the front thread.
+// rejected with 503 `shard_unavailable` instead of waiting. Runs on the main thread.
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { Log } from '../base/log.js';

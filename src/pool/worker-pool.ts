@@ -1,6 +1,6 @@
 // Worker threads, managed by Piscina. This is the only place where threads are started, watched and ended, and where
 // their results become values and errors. A pool keeps its number of threads: Piscina replaces each thread that dies.
-// Runs on the front thread.
+// Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort, ResourceLimits, Worker } from 'node:worker_threads';

@@ -1,6 +1,6 @@
 // A read-write gate for the writes of all shards. Writes hold it in shared mode; a snapshot of a collection or of
 // everything needs it in exclusive mode. An exclusive holder waits for the running writes, and writes that arrive
-// meanwhile wait for it, in their order. Runs on the front thread.
+// meanwhile wait for it, in their order. Runs on the main thread.
 import type { CollectionId } from '../api/ids.js';
 import { Signal } from '../base/signals.js';
 

@@ -1,5 +1,5 @@
 // Builds the service: long-lived objects (pools, catalog, logs, registries), and the contexts that the use cases of
-// each feature receive. Runs on the front thread.
+// each feature receive. Runs on the main thread.
 import { join } from 'node:path';
 import type { Collection } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';

@@ -1,5 +1,5 @@
 // Opens a shard with its new worker, at the start and after a crash of a worker: shard 0 loads the catalog, then each
-// shard opens its segments of the collections. Runs on the front thread.
+// shard opens its segments of the collections. Runs on the main thread.
 import type { Collection, CollectionGroup } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
 import type { ShadowRecord, StoredJob } from '../storage/catalog-commands.js';

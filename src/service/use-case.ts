@@ -1,5 +1,5 @@
 // The inputs of a use case, which are the validated input of its route and the caller, and the translation of internal
-// errors to its error code. Front thread.
+// errors to its error code. Runs on front threads and on the main thread.
 import type { AnswerOf, InputOf, JsonOperations } from '../api/route.js';
 import { AppError, type ErrorCode } from '../api/errors.js';
 import type { CancelSource } from '../base/signals.js';

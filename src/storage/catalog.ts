@@ -1,5 +1,5 @@
 // The catalog in LMDB: every collection of every tenant, the counter of collection ids, shadow collections, reindex
-// jobs, tenants and access keys. Used by the owner of shard 0 only; the front thread works on a copy in memory.
+// jobs, tenants and access keys. Used by the owner of shard 0 only; other threads work on copies in memory.
 import {
   type CollectionChange,
   type CollectionKey,

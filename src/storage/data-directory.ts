@@ -1,6 +1,6 @@
 // The data directory: the names of its contents, its creation, the check that this server can use it, and its lock
 // against other processes. It stores what is fixed at creation (layout version, number of shards). Names: any thread.
-// The directory itself: the front thread, or a command-line process.
+// The directory itself: the main thread, or a command-line process.
 import {
   closeSync,
   existsSync,
@@ -22,7 +22,7 @@ import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../api/limits.js';
 import { OperatorError } from '../base/operator-error.js';
 import { syncDirectory } from './disk.js';
-// The front thread keeps node-lmdb loaded for the lifetime of the process. Otherwise the last worker to end would
+// The main thread keeps node-lmdb loaded for the lifetime of the process. Otherwise the last worker to end would
 // unload the library before its objects are collected; without this import, test/unit/service/query-log.test.ts crashed
 // in every third run.
 import './lmdb.js';

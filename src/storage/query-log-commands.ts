@@ -1,4 +1,4 @@
-// The commands between the front thread and the log worker, as plain data. A logged search travels as an encoded
+// The commands between the main thread and the log worker, as plain data. A logged search travels as an encoded
 // record, which only readers decode (query-log-records.ts). The worker reads no clock: each message says which entries
 // are too old.
 import type { CollectionId } from '../api/ids.js';

@@ -1,5 +1,5 @@
-// Encoding of the records and keys of logged searches. The front thread encodes, the log worker decodes;
-// docs/internals/lmdb.md describes the layout. Pure functions.
+// Encoding of the records and keys of logged searches. The thread that searches for a client encodes, the log worker
+// decodes; docs/internals/lmdb.md describes the layout. Pure functions.
 import typia from 'typia';
 import type { CollectionId } from '../api/ids.js';
 import type { LoggedQuery, LoggedRest } from './query-log-commands.js';

@@ -1,6 +1,6 @@
 // Tenants and access keys created at run time. They are stored in the catalog's environment, so that a change of a
-// tenant together with its collections or keys is one transaction. Used by the owner of shard 0 only; the front thread
-// works on a copy in memory.
+// tenant together with its collections or keys is one transaction. Used by the owner of shard 0 only; other threads
+// work on copies in memory.
 import { AppError } from '../api/errors.js';
 import type { Tenant } from '../api/ids.js';
 import { TENANT_KEYS_MAX } from '../api/limits.js';

@@ -1,5 +1,5 @@
 // The thread module of the log worker, which owns the LMDB environment of the query log. It runs the batches of
-// commands that the front thread sends (src/pool/log-pool.ts), one at a time and in order. A worker that replaces a
+// commands that the main thread sends (src/pool/log-pool.ts), one at a time and in order. A worker that replaces a
 // dead one reopens the store (see src/storage/lmdb.ts).
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';

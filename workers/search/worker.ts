@@ -1,4 +1,4 @@
-// The thread module of search workers. A search worker runs each search that the front thread sends
+// The thread module of search workers. A search worker runs each search that the main thread sends
 // (src/pool/search-pool.ts) completely, on the shared memories and stores of all shards. It owns no shard and writes to
 // none, so searches do not wait for writes, and its death affects only the searches it was running. Any number of these
 // threads can run concurrently.

@@ -1,6 +1,6 @@
 // The thread module of shard workers. A shard worker owns one shard: only it opens the shard's LMDB environment and
 // writes to its shared memory; the worker of shard 0 also owns the catalog. It runs the batches of commands that the
-// front thread sends (src/pool/shard-pool.ts). An internal error in a batch ends it, and its successor recovers the
+// main thread sends (src/pool/shard-pool.ts). An internal error in a batch ends it, and its successor recovers the
 // shard.
 import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';

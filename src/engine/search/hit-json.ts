@@ -1,6 +1,6 @@
 // The JSON text of a hit, joined from fields that the records already hold as JSON, and its `match_reason`, which
-// explains the score in a fixed wording that clients parse. Pure functions: they run in search workers, and in the
-// front thread when a reranker changes a score.
+// explains the score in a fixed wording that clients parse. Pure functions: they run on searching threads, and on the
+// main thread when a reranker changes a score.
 import type { Explanation, FilteredBy, FusionSettings, Highlight } from '../../api/search.js';
 import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';

@@ -1,5 +1,5 @@
-// Messages between the front thread and the search workers: one search of one collection, and its result. Plain data
-// that survives structured cloning.
+// Messages between front threads, the main thread and search workers: one search of one collection, and its result.
+// Plain data that survives structured cloning.
 import type { CollectionRef } from '../../api/collections.js';
 import type { ContentFilter, FilteredBy, FusionSettings, SearchParams, SearchTiming } from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
@@ -125,8 +125,8 @@ export interface Found {
 }
 
 /**
- * Indexes that a shard has not loaded or built yet. The front thread asks the shard's owner for them and repeats the
- * search.
+ * Indexes that a shard has not loaded or built yet. The thread that plans the search has the shard's owner prepare them
+ * and repeats the search.
  */
 export interface MissingIndexes {
   shard: number;

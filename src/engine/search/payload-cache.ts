@@ -1,7 +1,7 @@
-// Cache of chunk payloads and chunk positions, one for each search worker. A row version names one version of one row
-// for the lifetime of its memory (docs/internals/memory-layout.md, rule 8), and an entry holds only what was committed
-// with that version. Entries therefore never become stale and need no invalidation. Searching threads only; not shared
-// between threads.
+// Cache of chunk payloads and chunk positions, one for each searching thread. A row version names one version of one
+// row for the lifetime of its memory (docs/internals/memory-layout.md, rule 8), and an entry holds only what was
+// committed with that version. Entries therefore never become stale and need no invalidation. Searching threads only;
+// not shared between threads.
 import { LRUCache } from 'lru-cache';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 

@@ -1,6 +1,6 @@
 // A search of one collection: query statistics, the ranking of every shard, the merge, and hydration. If a hit changes
-// during the search, the search runs again, so that an answer never mixes old and new chunks of one document. Search
-// workers and front threads.
+// during the search, the search runs again, so that an answer never mixes old and new chunks of one document. Searching
+// threads only.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
@@ -115,8 +115,8 @@ function statisticsOf(views: readonly ShardView[], { lexical, details }: Collect
 }
 
 /**
- * Missing indexes: segments that are evicted, text indexes and metadata indexes that are not built. The front thread
- * asks the owners of the shards for them and repeats the search. If memory does not suffice for an index, filters fall
+ * Missing indexes: segments that are evicted, text indexes and metadata indexes that are not built. The thread
+ * that plans the search asks the owners of the shards for them and repeats the search. If memory does not suffice for an index, filters fall
  * back to reading records; a lexical ranking has no fallback, so its index is always reported as missing.
  */
 export function missingIndexesOf(

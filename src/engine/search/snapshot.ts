@@ -1,5 +1,6 @@
-// A search worker's read access to the memories and stores of all shards, and the views of one search, which keep what
-// they show from being freed or closed. Each search worker has its own instance and owns no shard. Searching threads only.
+// The read access of a searching thread to the memories and stores of all shards, and the views of one search, which
+// keep what they show from being freed or closed. Each searching thread has its own instance and owns no shard.
+// Searching threads only.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import { nowSeconds } from '../../base/clock.js';

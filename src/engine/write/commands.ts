@@ -1,4 +1,4 @@
-// The commands between the front thread and the shard workers, and their properties. Messages are plain data that
+// The commands between the main thread and the shard workers, and their properties. Messages are plain data that
 // survives structured cloning. A shard is changed by commands alone, and applying one reads no clock and no random
 // number: the same commands in the same order give the same shard on any machine.
 import type { CollectionGroup, CollectionRef, IndexingState, SearchEf, ShardMemory } from '../../api/collections.js';

@@ -1,5 +1,5 @@
 // The MCP server of one request, with the tools that its key may call. The only file that imports the MCP SDK; it is
-// loaded with the first message. Front thread.
+// loaded with the first message. Runs on the main thread.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';

@@ -1,5 +1,6 @@
 // Calls routes from within the server. A tool works through the route that a client would call, so key, scope and
-// collection are checked in the same way and errors are the same. One instance per MCP message. Front thread.
+// collection are checked in the same way and errors are the same. One instance per MCP message. Runs on the main
+// thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionList } from '../../api/collections.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';

@@ -1,5 +1,5 @@
 // The MCP tools that agents see, in the order in which they are listed: name, description, arguments, and the routes
-// that each calls. Argument schemas and checks are generated from the types. Front thread.
+// that each calls. Argument schemas and checks are generated from the types. Runs on the main thread.
 import typia, { type tags } from 'typia';
 import type { CollectionList } from '../../api/collections.js';
 import type { Ingested, StoredDocument } from '../../api/documents.js';

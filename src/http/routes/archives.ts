@@ -1,5 +1,5 @@
 // Archives of a collection and of everything: the zip that is sent while it is written, and the uploaded file of a
-// form. Front thread.
+// form. Runs on the main thread.
 import type {
   ARCHIVE_ROUTES,
   ArchiveCounts,

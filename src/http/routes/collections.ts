@@ -1,4 +1,4 @@
-// The listing of a tenant's collections, streamed page by page. Front thread.
+// The listing of a tenant's collections, streamed page by page. Runs on the main thread.
 import type { COLLECTION_ROUTES } from '../../api/collections.js';
 import { listCollections } from '../../service/documents/listings.js';
 import type { Services } from '../../service/services.js';

@@ -1,6 +1,6 @@
 // The console at /ui. Its files are public; its requests carry the key that the user enters. scripts/console.mjs builds
 // the files in dist/src/console/page: a page, and scripts and styles with a digest in their names, each with a brotli
-// form. They are read on demand and kept in memory, about 100 kB. Front thread.
+// form. They are read on demand and kept in memory, about 100 kB. Runs on the main thread.
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
 import { otherContent, ownRoute, routes } from '../../api/route.js';

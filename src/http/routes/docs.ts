@@ -1,5 +1,5 @@
 // The OpenAPI document, the page that shows it (Swagger UI from its package, with our start script), and the pages of
-// docs/. Public. Everything is read or built on demand and kept in memory, about 3 MB. Front thread.
+// docs/. Public. Everything is read or built on demand and kept in memory, about 3 MB. Runs on the main thread.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';

@@ -1,5 +1,5 @@
 // Documents and chunks: ingest of single documents and batches, listings, and records, which come from the shards as
-// serialized JSON. Front thread.
+// serialized JSON. Runs on the main thread.
 import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';

@@ -1,5 +1,5 @@
 // Server-sent events of a collection (HTML standard, "Server-sent events"). A stream ends when the client disconnects
-// or falls behind, or when the collection or the server ends. Front thread.
+// or falls behind, or when the collection or the server ends. Runs on the main thread.
 import type { EVENT_ROUTES } from '../../api/events.js';
 import { type EventReader, followEvents } from '../../service/events/event-hub.js';
 import type { Services } from '../../service/services.js';

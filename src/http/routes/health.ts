@@ -1,4 +1,4 @@
-// GET /metrics: metrics in the Prometheus text format. Front thread.
+// GET /metrics: metrics in the Prometheus text format. Runs on the main thread.
 import type { METRICS_ROUTES } from '../../api/health.js';
 import { CONTENT_TYPE } from '../../observability/prometheus.js';
 import { createPrometheusReport } from '../../service/health/metrics-report.js';

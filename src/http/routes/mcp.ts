@@ -1,7 +1,7 @@
 // POST /mcp: answers one message of the Model Context Protocol by the official SDK. There are no sessions: each request
 // gets its own protocol server, so restarts and load balancing do not affect agents; GET and DELETE are 405. The SDK is
 // loaded a second after the start or with the first message, because loading it takes too long to delay other requests.
-// Front thread.
+// Runs on the main thread.
 import { AppError, invalidField } from '../../api/errors.js';
 import { MESSAGE_SHAPE } from '../../api/limits.js';
 import { type Schema, ownRoute, routes } from '../../api/route.js';

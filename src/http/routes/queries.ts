@@ -1,4 +1,4 @@
-// Replays of logged searches: of a collection, and of any tenant for the admin. Front thread.
+// Replays of logged searches: of a collection, and of any tenant for the admin. Runs on the main thread.
 import type { QUERY_ROUTES } from '../../api/queries.js';
 import { withErrorCode } from '../../service/use-case.js';
 import { type LoggedSearch, getAnyQuery, getQuery, replayQuery } from '../../service/query-log/queries.js';

@@ -1,5 +1,5 @@
-// Search by GET and by POST, of a collection and of the shared scope, and batches of searches. Hits come from the shards
-// as serialized JSON and are joined without parsing. Front thread.
+// Search by GET and by POST, of a collection and of the shared scope, and batches of searches. Hits come from the
+// shards as serialized JSON and are joined without parsing. Runs on front threads and on the main thread.
 import { AppError } from '../../api/errors.js';
 import { MSGPACK_TYPE } from '../../api/msgpack.js';
 import { checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../api/search.js';

@@ -1,6 +1,6 @@
 // Use cases that write an archive of one collection or of the whole server, as of one moment. Writes are blocked only
 // while a snapshot of every store is opened, which takes milliseconds; they continue while an archive process writes
-// the file. Runs on the front thread.
+// the file. Runs on the main thread.
 import type { ArchivedMoment, ArchivedSource } from '../../archive/messages.js';
 import type { LeftOut } from '../../api/archives.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';

@@ -1,6 +1,6 @@
 // Fills a shadow collection from an archive. A few batches are in flight at a time, in the order of the archive. At the
 // end the counts of documents and chunks must equal those of the archive. Logged searches are held, invisible to
-// searches of the log, until the collection has its name. Runs on the front thread.
+// searches of the log, until the collection has its name. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';

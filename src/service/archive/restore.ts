@@ -1,7 +1,7 @@
 // Use cases that restore one collection, as a new one or replacing an existing one, or the whole server, replacing
 // everything. The archive is verified before anything changes. Its collections are then built as shadow collections and
 // switched in by one transaction of the catalog, so a failure or crash before that leaves everything as it was. Runs on
-// the front thread.
+// the main thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';

@@ -1,7 +1,7 @@
 // Changes of the catalog. The owner of shard 0 commits each change; as an event it is then applied to the catalog in
-// memory, in the order of the commits; then follows what else it brings, such as drops in the shards. Shadow collections
-// are created, dropped and switched in here; their documents are stored by the shard command `putShadow` under the id of
-// the shadow collection. Runs on the front thread.
+// memory, in the order of the commits; then follows what else it brings, such as drops in the shards. Shadow
+// collections are created, dropped and switched in here; their documents are stored by the shard command `putShadow`
+// under the id of the shadow collection. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';

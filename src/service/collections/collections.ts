@@ -1,6 +1,6 @@
-// Use cases that create, describe, relabel, rename and delete a collection, and the lookup of the common collection.
-// Documents are stored under the id of their collection, so each of these changes is a single write to the catalog.
-// Runs on the front thread.
+// Use cases that create, describe, relabel, rename and delete a collection, and the lookup of the common collection,
+// which searches need on any thread that serves HTTP. Documents are stored under the id of their collection, so each of
+// these changes is a single write to the catalog. Runs on front threads and on the main thread.
 import type { COLLECTION_ROUTES, Collection, CollectionDetail, CreatedCollection } from '../../api/collections.js';
 import { type CollectionChange, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';

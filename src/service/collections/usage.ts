@@ -1,4 +1,4 @@
-// Sizes of a collection, summed over all shards: documents, chunks, and the memory of its segments. Runs on the front
+// Sizes of a collection, summed over all shards: documents, chunks, and the memory of its segments. Runs on the main
 // thread.
 import type { Collection, MemoryUse, ShardMemory } from '../../api/collections.js';
 import type { ShardCounts } from '../../engine/write/commands.js';

@@ -1,5 +1,5 @@
 // Use cases that get and delete stored documents and chunks. Each one asks the single shard that holds the document. A
-// missing collection counts as empty. Runs on the front thread.
+// missing collection counts as empty. Runs on the main thread.
 import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';

@@ -1,6 +1,6 @@
 // Use cases that list the documents of a collection, the chunks of a document and the collections of a tenant, in
 // pages, so that a million records fill neither memory nor this thread. A listing continues after a place (a key), not
-// after a count: concurrent writes may or may not show, but nothing is listed twice. Runs on the front thread.
+// after a count: concurrent writes may or may not show, but nothing is listed twice. Runs on the main thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSummary } from '../../api/collections.js';
 import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';

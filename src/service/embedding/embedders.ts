@@ -1,5 +1,5 @@
 // The configured embedder instances: which ones a tenant may use, the vector space of a new collection, the health of
-// each instance, and the choice of the instance that embeds a text. Runs on the front thread.
+// each instance, and the choice of the instance that embeds a text. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CircuitBreakerPolicy,

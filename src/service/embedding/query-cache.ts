@@ -1,6 +1,6 @@
 // An LRU cache of the vectors of query texts, bounded by bytes. Searches for the same text share an embedding that is
 // in flight. Tenants never share entries, because the response time would reveal what another tenant has searched for.
-// Runs on the front thread.
+// Runs on the main thread.
 import { LRUCache } from 'lru-cache';
 import type { CancelSignal } from '../../base/signals.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../api/limits.js';

@@ -1,5 +1,6 @@
 // The configured reranker instances: which ones a tenant may use, and the scores they give. After several consecutive
-// failures an instance is skipped for some seconds and then tried with one search. Runs on the front thread.
+// failures an instance is skipped for some seconds and then tried with one search. Runs on front threads and on the
+// main thread.
 import { type CircuitBreakerPolicy, isBrokenCircuitError } from 'cockatiel';
 import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';

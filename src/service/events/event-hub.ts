@@ -1,7 +1,7 @@
 // Change events of collections. A ring keeps the latest events of each collection, so that a reader that was
 // disconnected can resume; each reader has a bounded queue and is disconnected if it falls behind. Event ids grow, also
 // across restarts. Collections are identified by the id of their query log, which a switch does not change. Runs on the
-// front thread.
+// main thread.
 import { AppError } from '../../api/errors.js';
 import type { EventType } from '../../api/events.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';

@@ -1,4 +1,4 @@
-// Use cases of the health checks: liveness, readiness, and whether everything works. Runs on the front thread.
+// Use cases of the health checks: liveness, readiness, and whether everything works. Runs on the main thread.
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';

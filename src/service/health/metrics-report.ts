@@ -1,5 +1,5 @@
 // Metrics as clients read them: Prometheus text and a JSON object. Registers the gauges whose values are read from
-// other parts of the server at each scrape. Runs on the front thread.
+// other parts of the server at each scrape. Runs on the main thread.
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SERVICE_VERSION } from '../../api/common.js';

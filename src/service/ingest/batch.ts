@@ -1,7 +1,7 @@
 // Use case that ingests a batch in slices. A batch worker prepares each slice, its documents are embedded in groups,
 // and the owners of the shards store them; each item has a result of its own, so an error fails only the items it
 // concerns. Slices overlap in time, but their documents reach a shard in the order of the items, so the last of several
-// items with the same id wins. Runs on the front thread.
+// items with the same id wins. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError, type Result, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';

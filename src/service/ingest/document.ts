@@ -1,6 +1,6 @@
 // Use case that ingests one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard
 // stores and publishes it. The result is returned when the document is on disk and searchable. If any step fails, the
-// previous version of the document stays. Runs on the front thread.
+// previous version of the document stays. Runs on the main thread.
 import { timed } from '../../base/trace.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';

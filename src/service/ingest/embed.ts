@@ -1,6 +1,6 @@
 // Use case that embeds the documents of a group. Documents that cannot be embedded are removed from the group and
 // reported by their index; the others can be stored. A document that is written during a reindex, or while a replaced
-// collection is kept for a rollback, is embedded for both vector spaces. Runs on the front thread.
+// collection is kept for a rollback, is embedded for both vector spaces. Runs on the main thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';

@@ -1,6 +1,6 @@
 // Ids of documents that are uploaded as files without an id. Different file names can give the same id (`a b.txt` and
 // `a-b.txt` both give `A_B_TXT`): the first file gets that id, another one gets a distinct id with a digest of its
-// name. A file that is uploaded again finds its document by the file name that is stored with it. Runs on the front
+// name. A file that is uploaded again finds its document by the file name that is stored with it. Runs on the main
 // thread, which every upload passes, so decisions about one id are serialized.
 import { createHash } from 'node:crypto';
 import { asDocId, baseNameOf, docIdFromFilename, type CollectionName, type DocId, type Tenant } from '../../api/ids.js';

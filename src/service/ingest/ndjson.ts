@@ -1,6 +1,6 @@
 // Use case that ingests an NDJSON stream of any length. A reader takes bytes from the socket while the buffer has
 // space, a few slices of lines are processed at a time, and their results are emitted in order. Each stage waits for
-// the next: a client that does not read its results stops the reading. Runs on the front thread.
+// the next: a client that does not read its results stops the reading. Runs on the main thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';

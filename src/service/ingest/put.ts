@@ -1,6 +1,6 @@
 // Use cases that send prepared documents, one or a group, to the owner of their shard, within the chunk limit of the
 // tenant. A document that is written during a reindex, or while a replaced collection is kept for a rollback, is
-// written to both collections in one transaction. Runs on the front thread.
+// written to both collections in one transaction. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, type Result } from '../../api/errors.js';

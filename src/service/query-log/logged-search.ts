@@ -1,5 +1,5 @@
 // Use case that searches a collection and logs the search. A search writes nothing to disk before it is answered: the
-// query log keeps the entry in memory and writes it later. Runs on the front thread.
+// query log keeps the entry in memory and writes it later. Runs on front threads and on the main thread.
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { Metrics } from '../../observability/metrics.js';

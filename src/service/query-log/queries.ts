@@ -1,5 +1,5 @@
 // Use cases of the query log: list the searches of a collection, find one in a collection or in any tenant, and replay
-// one. Runs on the front thread.
+// one. Runs on the main thread.
 import { QUERIES_PAGE_DEFAULT } from '../../api/limits.js';
 import type { QUERY_ROUTES, QueryEntry, QueryList, QueryListParameters, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';

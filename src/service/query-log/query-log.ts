@@ -1,6 +1,7 @@
 // The query log. Appending keeps the encoded entry in memory and returns; entries are sent to the log worker and
 // committed together a little later. Reads are queued behind them, so a client finds its search at once. Waiting bytes
-// are bounded: beyond the bound searches are not logged, which is counted and reported once. Runs on the front thread.
+// are bounded: beyond the bound searches are not logged, which is counted and reported once. Runs on front threads and
+// on the main thread.
 import type { CollectionId } from '../../api/ids.js';
 import { concat } from '../../base/bytes.js';
 import type { Log } from '../../base/log.js';

@@ -1,6 +1,6 @@
 // Use case that measures the recall of a collection: logged or stored queries are searched with the graph and exactly,
 // and the hits are compared. Queries run one at a time, with pauses while other searches run, and for a bounded time,
-// so that a measurement does not slow searches down. Runs on the front thread.
+// so that a measurement does not slow searches down. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';

@@ -1,6 +1,6 @@
 // Samples searches to measure recall in production: a search is kept and, when no other search runs, repeated with its
 // parameters and exactly. The result goes to the metrics. Checks take at most a thousandth of the time, and none runs
-// under load. There is one sampler per server. Runs on the front thread.
+// under load. There is one sampler per server. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { RECALL_K_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';

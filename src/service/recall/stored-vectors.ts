@@ -1,6 +1,6 @@
 // Query vectors for measuring recall, from logged searches or stored chunks. They are fetched page by page on demand,
 // so a measurement that is cut short does not fetch the rest. Also a sample of stored vectors for visualization. Runs
-// on the front thread.
+// on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import {

@@ -1,6 +1,6 @@
 // Copies the missing documents from a collection to its shadow collection, page by page through the shards, and waits
 // for its graph. Concurrent writes go to both collections, so a page need not be read again before the next pass. Runs
-// on the front thread, which only sends requests to workers.
+// on the main thread, which only sends requests to workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';

@@ -1,5 +1,5 @@
 // The quality gate of a reindex: runs the latest logged text searches on the live and on the shadow collection, and
-// compares the hits. Runs on the front thread.
+// compares the hits. Runs on the main thread.
 import type { GateLatency, GateResult } from '../../api/reindex.js';
 import { roundTo } from '../../base/numbers.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';

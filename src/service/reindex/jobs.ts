@@ -1,5 +1,5 @@
 // Reindex jobs: their states, their records in memory (the owner of shard 0 has the originals), their runs, and the
-// transitions of a record, including how a job is cancelled or fails. Runs on the front thread.
+// transitions of a record, including how a job is cancelled or fails. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';

@@ -1,5 +1,5 @@
 // Use cases of reindex jobs: start, find, pause, resume and cancel a job, and roll back to the previous vector space.
-// Invalid requests are rejected before anything is created. Runs on the front thread.
+// Invalid requests are rejected before anything is created. Runs on the main thread.
 import type { Collection, Space } from '../../api/collections.js';
 import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';

@@ -1,5 +1,5 @@
 // Runs one reindex job until it has succeeded, has failed or is stopped: copy, build the graph, quality gate, switch.
-// Progress is stored with each page; repeating a page after a crash changes nothing. Runs on the front thread, which
+// Progress is stored with each page; repeating a page after a crash changes nothing. Runs on the main thread, which
 // only sends requests to workers.
 import { AppError } from '../../api/errors.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';

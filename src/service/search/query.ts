@@ -1,6 +1,6 @@
 // The search planner: translates the body of a request to requests for the search workers. It applies defaults, checks
 // that fields go together, chooses the mode, parses filters, obtains the query vector, and builds the search of each
-// collection. Runs on the front thread.
+// collection. Runs on front threads and on the main thread.
 import type { Language, SearchMode } from '../../api/choices.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';

@@ -1,5 +1,6 @@
 // The optional last step of a search: a reranker scores the candidates against the query, and its scores order them.
-// Candidates without a text cannot be scored and follow the others in their previous order. Runs on the front thread.
+// Candidates without a text cannot be scored and follow the others in their previous order. Runs on front threads and
+// on the main thread.
 import { AppError } from '../../api/errors.js';
 import { type HitPieces, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';

@@ -1,5 +1,6 @@
 // Use case that searches a collection, optionally together with the common collection, or the common collection alone.
-// The text is embedded once, each collection is searched, and the hits are merged. Runs on the front thread.
+// The text is embedded once, each collection is searched, and the hits are merged. Runs on front threads and on the
+// main thread.
 import type { SearchMode } from '../../api/choices.js';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';

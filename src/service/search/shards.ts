@@ -1,5 +1,6 @@
 // Runs one search of one collection on a search worker (workers/search). If segments are not loaded or indexes are
-// missing, the owners of the shards are asked to prepare them and the search is retried. Runs on the front thread.
+// missing, the owners of the shards are asked to prepare them and the search is retried. Runs on front threads and on
+// the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';

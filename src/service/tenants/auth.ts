@@ -1,6 +1,6 @@
 // Authentication: turns the headers of a request, before its body is read, into an actor or an error. Accepts keys and,
-// in mode jwt, tokens, which the jose library verifies. Errors do not tell why a key or token is invalid. Runs on the
-// front thread.
+// in mode jwt, tokens, which the jose library verifies. Errors do not tell why a key or token is invalid. Runs on front
+// threads and on the main thread.
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';

@@ -1,5 +1,5 @@
 // The valid keys, stored as SHA-256 digests, looked up by digest and compared in constant time, never logged; also the
-// creation of new keys. Runs on the front thread.
+// creation of new keys. Runs on front threads and on the main thread.
 import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

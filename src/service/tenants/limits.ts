@@ -1,5 +1,5 @@
 // Limits of tenants: their values, the limiter of request rates and concurrent requests, and the ledger that enforces
-// the number of chunks of a collection. Runs on the front thread.
+// the number of chunks of a collection. Runs on front threads and on the main thread.
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';

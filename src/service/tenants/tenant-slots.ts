@@ -1,5 +1,5 @@
 // What active tenants use of their limits, in memory that all front threads share: a slot for each tenant, with its
-// token bucket and its requests in progress. Front threads only.
+// token bucket and its requests in progress. Runs on front threads and on the main thread.
 //
 // The table has sets of 64 slots; the digest of a name chooses the set. A tenant stays in its slot until the slot is
 // idle (no request in progress, bucket full) and another tenant of the set finds no free one. If no slot of the set is

@@ -1,6 +1,6 @@
 // Use cases of tenants and their keys: list, create, read, update and delete tenants, create and revoke keys. A tenant
 // exists if it was created or has a collection. Only the digest of a key is stored. The owner of shard 0 commits a
-// change before it is applied in memory. Runs on the front thread.
+// change before it is applied in memory. Runs on the main thread.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, invalidField } from '../../api/errors.js';
 import { parseFilter } from '../../api/filter.js';

@@ -24,7 +24,7 @@ async function refused(path: string, body: string, status: number, code: string,
   return answer;
 }
 
-test('JSON that the front thread parses has bounds: bytes, names, values, levels', async () => {
+test('JSON that front threads parse has bounds: bytes, names, values, levels', async () => {
   const admin = '/v1/admin/collections/acme/docs';
   for (const path of [docs, `${docs}/search`, '/v1/search', `${admin}/reindex`, `${docs}/move`, '/v1/admin/tenants']) {
     const { json } = await refused(path, names(2000), 413, 'request_too_large');

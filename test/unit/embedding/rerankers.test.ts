@@ -1,4 +1,4 @@
-// The rerankers on the front thread: a real pool and a local endpoint, with a clock that the test sets forward.
+// The rerankers on the main thread: a real pool and a local endpoint, with a clock that the test sets forward.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RerankerSpec } from '../../../src/embedding/embedder-spec.js';

@@ -1,4 +1,4 @@
-// An answer that the front thread cannot read counts as a death of the worker, so that the request does not wait for
+// An answer that the main thread cannot read counts as a death of the worker, so that the request does not wait for
 // ever; the worker's successor gives the next answer.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
