@@ -1,5 +1,5 @@
 // The HTTP server. It owns the listening socket and the set of requests in progress, creates an exchange per request,
-// and drains. One per process. Runs on front threads and on the main thread.
+// and drains. One for each thread that serves HTTP. Runs on front threads and on the main thread.
 import { createServer } from 'node:net';
 import { OperatorError } from '../base/operator-error.js';
 import { Admission } from './admission.js';
