@@ -59,7 +59,7 @@ export class FrontPool {
   private hasClosed = false;
 
   constructor(private readonly options: FrontPoolOptions) {
-    for (let front = 0; front < options.threads; front++) this.start(front);
+    this.start(0);
   }
 
   /** The threads that serve requests now. */
@@ -74,7 +74,9 @@ export class FrontPool {
 
   /** Resolves when every front thread can take requests. */
   async whenReady(): Promise<void> {
-    while (!this.hasClosed && this.fronts.some(({ isReady }) => !isReady)) await sleep(1);
+    const isMissing = (): boolean =>
+      this.fronts.length < this.options.threads || this.fronts.some(({ isReady }) => !isReady);
+    while (!this.hasClosed && isMissing()) await sleep(1);
   }
 
   /** Starts to accept connections, and resolves to the port. Rejects with the error of `node:net`. */
@@ -171,8 +173,10 @@ export class FrontPool {
     worker.on('exit', () => void this.replace(front, threadId));
   }
 
+  /** The others start once the first one serves, so that the server is ready as soon with many as with one. */
   private ready(front: Front): void {
     front.isReady = true;
+    while (this.fronts.length < this.options.threads && !this.hasClosed) this.start(this.fronts.length);
     for (const socket of this.waiting.splice(0)) this.deal(socket);
   }
 
