@@ -1,8 +1,9 @@
 // What Node lacks for threads that serve sockets. Uses Node-API and libuv, so one build works with every Node version.
 // cpuMs() returns the CPU time of the calling thread in milliseconds, or -1. duplicate(fd) returns another descriptor of
-// the same socket, or -1. closeSocketsAtExit() lets the calling thread close the sockets that it still polls when it ends: uWebSockets.js leaves them open if a thread dies,
-// and Node then aborts the process because the event loop of the thread has open handles. It must be called before
-// uWebSockets.js is loaded, so that it runs after the cleanup of the library.
+// the same socket, or -1. closeSocketsAtExit() lets the calling thread close the sockets that it still polls when it
+// ends: uWebSockets.js leaves them open if a thread dies, and Node then aborts the process because the event loop of the
+// thread has open handles. It must be called before uWebSockets.js is loaded, so that it runs after the cleanup of the
+// library.
 #include <node_api.h>
 #include <uv.h>
 #ifndef _WIN32
