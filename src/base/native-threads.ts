@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 interface Addon {
   cpuMs(): number;
   closeSocketsAtExit(): void;
+  stopSockets(): void;
   duplicate(descriptor: number): number;
 }
 
@@ -30,7 +31,12 @@ export const duplicateSocket = (descriptor: number): number => addon?.duplicate(
  * Makes this thread close its sockets when it ends, however it ends. A thread must call it before it loads
  * uWebSockets.js, whose own cleanup leaves them open.
  */
-export const closeSocketsAtExit = (): void => addon?.closeSocketsAtExit();
+export function closeSocketsAtExit(): void {
+  addon?.closeSocketsAtExit();
+  // From the exit on the thread cannot call JavaScript. A request that is read in the same turn would find no handler,
+  // upon which uWebSockets.js aborts the process.
+  process.on('exit', () => addon?.stopSockets());
+}
 
 function loadAddon(): Addon | undefined {
   try {

@@ -9,11 +9,15 @@ export class WorkerError extends Error {
   override readonly name = 'WorkerError';
 }
 
-/** A value with the buffers that move to the other thread with it. */
+/**
+ * A value with the buffers that move to the other thread with it, and the streams that it lends, which are closed if the
+ * caller has gone.
+ */
 export class Moved<T> {
   constructor(
     readonly value: T,
     readonly buffers: TransferListItem[],
+    readonly streams: readonly LentStream[] = [],
   ) {}
 }
 
@@ -25,7 +29,7 @@ type Result = { readonly value: unknown } | { readonly error: unknown } | { read
 type Message =
   | { readonly call: number; readonly op: string; readonly input: unknown }
   | { readonly cancel: number }
-  | { readonly answer: number; readonly result: Result };
+  | { readonly answer: number; readonly result: Result; readonly streams?: readonly LentStream[] };
 
 /** How errors that are meant for clients cross. */
 export interface ErrorCodec {
@@ -45,6 +49,12 @@ interface PendingCall {
 /** A number by which the other side pulls a stream that this side lends. */
 export type LentStream = number & { readonly lent: true };
 
+interface Lent {
+  readonly iterator: AsyncIterator<unknown>;
+  readonly closed: (() => void) | undefined;
+  hasStarted: boolean;
+}
+
 interface Pulled {
   readonly done?: boolean;
   readonly value?: unknown;
@@ -58,7 +68,7 @@ export class RpcPeer {
   private lastStream = 0;
   private readonly pending = new Map<number, PendingCall>();
   private readonly serving = new Map<number, CancelSource>();
-  private readonly lent = new Map<number, AsyncIterator<unknown>>();
+  private readonly lent = new Map<number, Lent>();
   private hasEnded = false;
 
   /** `failed` is called with internal errors of handlers. */
@@ -80,14 +90,26 @@ export class RpcPeer {
       const pending: PendingCall = { resolve: resolve as (value: unknown) => void, reject };
       this.pending.set(call, pending);
       if (signal) pending.stopListening = this.cancelWith(signal, call);
-      this.port.postMessage({ call, op, input } satisfies Message, moved);
+      try {
+        this.port.postMessage({ call, op, input } satisfies Message, moved);
+      } catch (error) {
+        this.pending.delete(call);
+        pending.stopListening?.();
+        throw error;
+      }
     });
   }
 
-  /** Lets the other side pull `pieces`; they end when it has read or closed them, or has died. */
-  lend(pieces: AsyncIterable<unknown>): LentStream {
+  /**
+   * Lets the other side pull `pieces`; they end when it has read or closed them, or has died. `closed` is called when it
+   * has not read them to the end, and must make them end soon: the other side waits for it. Nobody waits for the end of
+   * pieces without it.
+   */
+  lend(pieces: AsyncIterable<unknown>, closed?: () => void): LentStream {
     const stream = ++this.lastStream as LentStream;
-    this.lent.set(stream, pieces[Symbol.asyncIterator]());
+    const lent = { iterator: pieces[Symbol.asyncIterator](), closed, hasStarted: false };
+    if (this.hasEnded) void close(lent);
+    else this.lent.set(stream, lent);
     return stream;
   }
 
@@ -122,7 +144,7 @@ export class RpcPeer {
     }
     this.pending.clear();
     for (const source of this.serving.values()) source.cancel();
-    for (const iterator of this.lent.values()) void Promise.resolve(iterator.return?.()).catch(() => undefined);
+    for (const lent of this.lent.values()) void close(lent);
     this.lent.clear();
   }
 
@@ -131,7 +153,7 @@ export class RpcPeer {
       const pending = this.pending.get(call);
       if (!pending) return;
       this.pending.delete(call);
-      if (!this.hasEnded) this.port.postMessage({ cancel: call } satisfies Message);
+      this.send({ cancel: call });
       pending.reject(this.errors.abandoned());
     };
     signal.addEventListener('abort', cancel, { once: true });
@@ -139,14 +161,15 @@ export class RpcPeer {
   }
 
   private receive(message: Message): void {
-    if ('answer' in message) this.settle(message.answer, message.result);
+    if ('answer' in message) this.settle(message.answer, message.result, message.streams);
     else if ('cancel' in message) this.serving.get(message.cancel)?.cancel();
     else void this.serve(message.call, message.op, message.input);
   }
 
-  private settle(call: number, result: Result): void {
+  private settle(call: number, result: Result, streams: readonly LentStream[] = []): void {
     const pending = this.pending.get(call);
-    if (!pending) return;
+    // The call has been cancelled while its answer was on the way.
+    if (!pending) return streams.forEach((stream) => void this.call(STREAM_END, stream).catch(() => undefined));
     this.pending.delete(call);
     pending.stopListening?.();
     if ('value' in result) pending.resolve(result.value);
@@ -157,19 +180,21 @@ export class RpcPeer {
   private async serve(call: number, op: string, input: unknown): Promise<void> {
     const source = new CancelSource();
     this.serving.set(call, source);
-    let result: Result;
-    let moved: TransferListItem[] = [];
     try {
       const answer = await this.answer(op, input, source);
-      if (answer instanceof Moved) moved = answer.buffers;
-      result = { value: answer instanceof Moved ? (answer.value as unknown) : answer };
+      const { value, buffers, streams } = answer instanceof Moved ? answer : new Moved(answer, []);
+      this.serving.delete(call);
+      this.send({ answer: call, result: { value }, streams }, buffers);
     } catch (error) {
+      this.serving.delete(call);
       const wire = this.errors.toWire(error);
       if (!wire && !(error instanceof WorkerError) && !source.aborted) this.failed(error, op);
-      result = wire ? { error: wire } : { internalError: `the call ${op} failed` };
+      this.send({ answer: call, result: wire ? { error: wire } : { internalError: `the call ${op} failed` } });
     }
-    this.serving.delete(call);
-    if (!this.hasEnded) this.port.postMessage({ answer: call, result } satisfies Message, moved);
+  }
+
+  private send(message: Message, moved: TransferListItem[] = []): void {
+    if (!this.hasEnded) this.port.postMessage(message, moved);
   }
 
   private answer(op: string, input: unknown, signal: CancelSignal): unknown {
@@ -180,9 +205,10 @@ export class RpcPeer {
 
   /** Bytes are copied, because the pieces of a stream may be lent until the next one is asked for. */
   private async nextPiece(stream: number): Promise<Pulled | Moved<Pulled>> {
-    const iterator = this.lent.get(stream);
-    if (!iterator) return { done: true };
-    const { done, value } = await iterator.next().catch((error: unknown) => {
+    const lent = this.lent.get(stream);
+    if (!lent) return { done: true };
+    lent.hasStarted = true;
+    const { done, value } = await lent.iterator.next().catch((error: unknown) => {
       this.lent.delete(stream);
       throw error;
     });
@@ -196,8 +222,21 @@ export class RpcPeer {
   }
 
   private async endStream(stream: number): Promise<void> {
-    const iterator = this.lent.get(stream);
+    const lent = this.lent.get(stream);
+    if (!lent) return;
     this.lent.delete(stream);
-    await iterator?.return?.();
+    const ended = close(lent);
+    if (lent.closed) await ended;
+  }
+}
+
+/** Never rejects. A generator that has not started would not run its `finally`, so it is started before. */
+async function close({ iterator, closed, hasStarted }: Lent): Promise<void> {
+  try {
+    closed?.();
+    if (!hasStarted) await iterator.next();
+    await iterator.return?.();
+  } catch {
+    // Nobody reads the pieces any more.
   }
 }

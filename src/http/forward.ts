@@ -2,7 +2,7 @@
 // front thread reads the body from the socket and writes the reply to it; head, body and reply cross by calls
 // (src/base/rpc.ts), and what streams is pulled by the side that reads it. Runs on front threads and on
 // the main thread.
-import { type LentStream, Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
+import { type LentStream, Moved, type RpcHandler, type RpcPeer, WorkerError } from '../base/rpc.js';
 import { AppError } from '../api/errors.js';
 import type { RouteDefinition } from '../api/route.js';
 import { CancelSource, type CancelSignal } from '../base/signals.js';
@@ -52,7 +52,10 @@ export class Forwarder {
   readonly handlers: Readonly<Record<string, RpcHandler>> = {
     'body.bytes': async (of: number) => ownBytes(await this.bodyOf(of).bytes()),
     'body.form': (of: number) => this.formOf(of),
-    'body.stream': (of: number) => this.connected().lend(this.bodyOf(of).stream()),
+    'body.stream': (of: number) => {
+      const stream = this.connected().lend(this.bodyOf(of).stream());
+      return new Moved(stream, [], [stream]);
+    },
     'body.isEmpty': (of: number) => this.bodyOf(of).isEmpty,
   };
 
@@ -161,11 +164,12 @@ export function serveForwarded(
       const over = (): void => void streaming.delete(head.number);
       streaming.set(head.number, request);
       try {
-        return replyFor(await request.route.handle(request), request.startedAtMs + head.elapsedMs, peer(), over);
+        return replyFor(await request.route.handle(request), request, head.elapsedMs, peer(), over);
       } catch (error) {
         over();
         if (error instanceof AppError) throw error;
-        failed(error, head.id);
+        // The front thread has ended while its body was read.
+        if (!(error instanceof WorkerError && request.aborted)) failed(error, head.id);
         throw new AppError('internal_error');
       }
     },
@@ -272,24 +276,33 @@ class ForwardedBody implements Body {
   }
 }
 
-/** `sentAtMs` is when the front thread sent the request, by the clock of this thread. */
-function replyFor(reply: Reply, sentAtMs: number, peer: RpcPeer, over: () => void): Moved<ForwardedReply> {
+/** The front thread sent the request `elapsedMs` after its start. */
+function replyFor(
+  reply: Reply,
+  request: ForwardedRequest,
+  elapsedMs: number,
+  peer: RpcPeer,
+  over: () => void,
+): Moved<ForwardedReply> {
   const { status, headers, phases } = reply;
-  const buffers: ArrayBuffer[] = [];
+  const sentAtMs = request.startedAtMs + elapsedMs;
   const own = phases && { startedAtMs: phases.startedAtMs - sentAtMs, timing: phases.timing };
-  return new Moved({ status, headers, phases: own, content: contentOf(reply, peer, buffers, over) }, buffers);
-}
-
-/** Adds to `buffers` what moves with the reply; `over` is called when all of the content is known. */
-function contentOf(reply: Reply, peer: RpcPeer, buffers: ArrayBuffer[], over: () => void): ForwardedReply['content'] {
-  if ('jsonStream' in reply) return { jsonStream: peer.lend(untilOver(reply.jsonStream, over)) };
-  if ('stream' in reply) return { stream: peer.lend(untilOver(reply.stream, over)), contentType: reply.contentType };
+  const head = { status, headers, phases: own };
+  const lend = (pieces: AsyncIterable<string | Uint8Array>): LentStream =>
+    peer.lend(untilOver(pieces, over), () => request.abort());
+  if ('jsonStream' in reply) {
+    const jsonStream = lend(reply.jsonStream);
+    return new Moved({ ...head, content: { jsonStream } }, [], [jsonStream]);
+  }
+  if ('stream' in reply) {
+    const stream = lend(reply.stream);
+    return new Moved({ ...head, content: { stream, contentType: reply.contentType } }, [], [stream]);
+  }
   over();
-  if ('json' in reply) return { json: JSON.stringify(reply.json) };
-  if ('jsonParts' in reply) return { jsonParts: reply.jsonParts };
+  if ('json' in reply) return new Moved({ ...head, content: { json: JSON.stringify(reply.json) } }, []);
+  if ('jsonParts' in reply) return new Moved({ ...head, content: { jsonParts: reply.jsonParts } }, []);
   const bytes = new Uint8Array(reply.bytes);
-  buffers.push(bytes.buffer);
-  return { bytes, contentType: reply.contentType };
+  return new Moved({ ...head, content: { bytes, contentType: reply.contentType } }, [bytes.buffer]);
 }
 
 async function* untilOver<T>(pieces: AsyncIterable<T>, over: () => void): AsyncGenerator<T> {

@@ -22,7 +22,5 @@ export interface FrontPorts {
   readonly cells: Int32Array;
 }
 
-/** A message that hands an accepted connection to a front thread. */
-export interface SocketNote {
-  readonly socket: number;
-}
+/** A message that hands an accepted connection to a front thread, or ends the thread as an error would. */
+export type FrontNote = { readonly socket: number } | { readonly end: true };

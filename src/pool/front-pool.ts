@@ -12,7 +12,7 @@ import type { Log, LogNote, ReadyNote } from '../base/log.js';
 import { RpcPeer, type RpcHandler } from '../base/rpc.js';
 import { duplicateSocket } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
-import { FRONT_CELLS } from './front-messages.js';
+import { FRONT_CELLS, type FrontNote } from './front-messages.js';
 
 /** Connections that wait in the system to be accepted. */
 const BACKLOG = 4096;
@@ -127,10 +127,16 @@ export class FrontPool {
     await Promise.all(this.fronts.map(({ worker }) => worker.terminate()));
   }
 
-  /** Terminates a thread, as a crash would. For tests. */
+  /**
+   * Makes a thread end amid its requests, as an error in it would. For tests. `terminate` would end it between a request
+   * and its handler too, upon which uWebSockets.js aborts the process.
+   */
   async kill(front: number): Promise<void> {
     await this.whenReady();
-    await this.fronts[front]?.worker.terminate();
+    const { worker } = this.fronts[front] as Front;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage({ end: true } satisfies FrontNote);
+    await ended;
   }
 
   private start(number: number): void {
@@ -203,7 +209,7 @@ export class FrontPool {
     socket.destroy();
     if (descriptor < 0) return;
     untaken(front).push(descriptor);
-    front.worker.postMessage({ socket: descriptor });
+    front.worker.postMessage({ socket: descriptor } satisfies FrontNote);
   }
 
   private nextReady(): Front | undefined {

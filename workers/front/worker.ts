@@ -16,7 +16,7 @@ import { type ServerShare, serverOptions } from '../../src/http/server-options.j
 import { createHttpServer } from '../../src/http/server.js';
 import { loadUws } from '../../src/http/uws.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { FRONT_CELLS, type SocketNote } from '../../src/pool/front-messages.js';
+import { FRONT_CELLS, type FrontNote } from '../../src/pool/front-messages.js';
 import { type FrontReport, type FrontStart, FrontState, createFrontSearch } from '../../src/service/front.js';
 
 const start = workerData as FrontStart & ServerShare;
@@ -88,8 +88,9 @@ const peer = new RpcPeer(
 );
 forwarder.connect(peer);
 
-parentPort?.on('message', ({ socket }: SocketNote) => {
+parentPort?.on('message', (note: FrontNote) => {
+  if ('end' in note) return process.exit(1);
   Atomics.add(cells, FRONT_CELLS.sockets, 1);
-  http.adopt(socket);
+  http.adopt(note.socket);
 });
 noteReady();

@@ -3,7 +3,8 @@
 // the same socket, or -1. closeSocketsAtExit() lets the calling thread close the sockets that it still polls when it
 // ends: uWebSockets.js leaves them open if a thread dies, and Node then aborts the process because the event loop of the
 // thread has open handles. It must be called before uWebSockets.js is loaded, so that it runs after the cleanup of the
-// library.
+// library. stopSockets() makes the calling thread receive nothing from its sockets any more: a thread that ends cannot
+// call JavaScript, and uWebSockets.js aborts the process when it cannot pass on a request that arrives at that moment.
 #include <node_api.h>
 #include <uv.h>
 #ifndef _WIN32
@@ -20,6 +21,16 @@ static void closePoll(uv_handle_t* handle, void*) {
 #ifndef _WIN32
   if (isOpen) close(socket);
 #endif
+}
+
+static void stopPoll(uv_handle_t* handle, void*) {
+  if (uv_handle_get_type(handle) == UV_POLL && !uv_is_closing(handle)) uv_poll_stop(reinterpret_cast<uv_poll_t*>(handle));
+}
+
+static napi_value stopSockets(napi_env env, napi_callback_info) {
+  uv_loop_t* loop = nullptr;
+  if (napi_get_uv_event_loop(env, &loop) == napi_ok) uv_walk(loop, stopPoll, nullptr);
+  return nullptr;
 }
 
 static void closePolls(void* loop) {
@@ -67,5 +78,6 @@ NAPI_MODULE_INIT() {
   define(env, exports, "cpuMs", cpuMs);
   define(env, exports, "closeSocketsAtExit", closeSocketsAtExit);
   define(env, exports, "duplicate", duplicate);
+  define(env, exports, "stopSockets", stopSockets);
   return exports;
 }
