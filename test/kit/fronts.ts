@@ -70,11 +70,12 @@ export class Connection {
 
 /** Opens so many connections, one after the other, so that each front thread gets its share of them. */
 export async function connections(
-  { port }: TestServer,
+  server: TestServer,
   count: number,
   headers: Record<string, string> = {},
 ): Promise<Connection[]> {
-  const opened = Array.from({ length: count }, () => new Connection(port, headers));
+  await frontPoolOf(server).whenReady();
+  const opened = Array.from({ length: count }, () => new Connection(server.port, headers));
   for (const connection of opened) await connection.call('GET', '/health/live');
   return opened;
 }
