@@ -16,7 +16,7 @@ import { type RouteOptions, createRoutes } from '../http/routes.js';
 import { type ServerShare, serverOptions } from '../http/server-options.js';
 import { createSharedLimits, releaseStripe } from '../http/shared-limits.js';
 import { createHttpServer, listenError } from '../http/server.js';
-import { loadUws } from '../http/uws.js';
+import { allowLongHeads, loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
 import { createLogger } from '../observability/log.js';
 import { type Service, closeService, createService } from '../service/compose.js';
@@ -95,6 +95,7 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
   // The last stripe is that of the main thread, which only reads the counts.
   const limits = createSharedLimits(config.frontThreads + 1);
   const admission = new Admission(limits, config.frontThreads, { inFlightMax: 0, heldBytesMax: 0 });
+  allowLongHeads();
   const pool = fronts.start(
     {
       ...parts,

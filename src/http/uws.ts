@@ -43,9 +43,7 @@ export async function loadUws(
     throw new UwsError(
       `this is Node ${host.node}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and start it again.`,
     );
-  // uWebSockets.js reads this variable when it is loaded. It answers longer heads itself, without our envelope.
-  // eslint-disable-next-line no-restricted-properties -- there is no other way to tell it
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(4 * HEAD_BYTES_MAX);
+  allowLongHeads();
   try {
     return (await load(name)) as Uws;
   } catch (cause) {
@@ -126,4 +124,13 @@ export interface WireResponse {
   onWritable(more: (offset: number) => boolean): unknown;
   /** Closes the connection; `onAborted` runs before it returns. */
   close(): unknown;
+}
+
+/**
+ * uWebSockets.js reads this variable when it is loaded. It answers longer heads itself, without our envelope. The main
+ * thread must call this before it starts front threads: what another thread sets, the library does not see.
+ */
+export function allowLongHeads(): void {
+  // eslint-disable-next-line no-restricted-properties -- there is no other way to tell it
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(4 * HEAD_BYTES_MAX);
 }
