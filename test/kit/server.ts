@@ -113,3 +113,7 @@ export function fileForm(name: string, content: string | Uint8Array, fields: Rec
   form.set('file', new Blob([content as BlobPart]), name);
   return form;
 }
+
+/** For tests that replace something of their own thread, which front threads do not see. */
+export const skipWithFronts =
+  THREADS.SHEAF_SERVER__THREADS === '0' ? false : 'replaces something of this thread, which front threads do not see';

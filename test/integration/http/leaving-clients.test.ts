@@ -146,7 +146,9 @@ test('every place, byte, file and stream is given back when clients leave', asyn
       requests: metric('sheaf_requests_under_way') - 1,
       bytes: metric('sheaf_request_bodies_bytes'),
       places: PLACES - 1 - Number(headers.get('x-ratelimit-remaining')),
-      files: existsSync(folder) ? readdirSync(folder).length : 0,
+      files: existsSync(folder)
+        ? readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length
+        : 0,
       streams: server.parts.events.readerCount,
     };
   };
