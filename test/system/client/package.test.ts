@@ -35,8 +35,10 @@ test('a project that has the package compiles against sheaf/client and runs', as
   const archive = readdirSync(project).find((name) => name.endsWith('.tgz')) as string;
   mkdirSync(join(project, 'node_modules/sheaf'), { recursive: true });
   run('tar', ['-xzf', archive, '-C', 'node_modules/sheaf', '--strip-components=1'], project);
-  // npm would install typia beside the package: the types of request bodies use its types.
-  symlinkSync(resolve('node_modules/typia'), join(project, 'node_modules/typia'));
+  // npm would install these beside the package: the types of request bodies use those of typia, and the client packs
+  // MessagePack.
+  for (const name of ['typia', 'msgpackr'])
+    symlinkSync(resolve(`node_modules/${name}`), join(project, `node_modules/${name}`));
   symlinkSync(resolve('node_modules/@types'), join(project, 'node_modules/@types'));
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(project, 'consumer.ts'), CONSUMER);

@@ -60,7 +60,11 @@ async function assertUnchanged(run: Run): Promise<void> {
     ],
     [200, 200, 200],
   );
-  const uploads = (): string[] => readdirSync(join(run.dataDir, 'sheaf-tmp'));
+  // Each front thread has a folder of its own.
+  const uploads = (): string[] =>
+    readdirSync(join(run.dataDir, 'sheaf-tmp'), { recursive: true, withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() ? [entry.name] : [],
+    );
   // The upload is removed while the answer is being sent.
   await until(
     () => uploads().length === 0,
