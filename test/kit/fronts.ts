@@ -25,12 +25,7 @@ export class Connection {
   ) {}
 
   /** Rejects if the connection closes before the answer is complete. A `body` that is no text and no bytes is JSON. */
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<FrontAnswer> {
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<FrontAnswer> {
     const raw = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const type: Record<string, string> = sent === undefined || raw ? {} : { 'content-type': 'application/json' };

@@ -34,7 +34,10 @@ await admin('POST', `${collection('steady')}/documents`, { docid: 'a', text: 'th
 
 test('connections reach every front thread', () => {
   const taken = frontPoolOf(server)['fronts'].map(({ cells }) => Atomics.load(cells, FRONT_CELLS.sockets));
-  assert.ok(taken.every((sockets) => sockets >= 2), String(taken));
+  assert.ok(
+    taken.every((sockets) => sockets >= 2),
+    String(taken),
+  );
 });
 
 /** Searches until it is stopped; each must be answered with the hit. */
@@ -96,7 +99,11 @@ test('keys and collections: no wrong answer after a change was answered', async 
   };
   const found = async (name: string, docid: string): Promise<void> => {
     for (const { status, json } of await everywhere('POST', `${collection(name)}/search`, { q: 'captain' }))
-      assert.deepEqual([status, json.matches?.map((hit: { meta: { docid: string } }) => hit.meta.docid)], [200, [docid]], `seed ${SEED}`);
+      assert.deepEqual(
+        [status, json.matches?.map((hit: { meta: { docid: string } }) => hit.meta.docid)],
+        [200, [docid]],
+        `seed ${SEED}`,
+      );
   };
   const missing = async (name: string): Promise<void> => {
     // A search of a collection that does not exist finds nothing.

@@ -115,7 +115,12 @@ test('TLS with front threads', { skip }, async (t) => {
   };
   await until(async () => (await call(agents[0] as Agent, 'GET', '/health/ready'))[0] === 200);
   for (const [at, agent] of agents.entries()) {
-    const put = await call(agent, 'POST', `${docs}/documents`, JSON.stringify({ docid: `t${at}`, text: `captain ${at}` }));
+    const put = await call(
+      agent,
+      'POST',
+      `${docs}/documents`,
+      JSON.stringify({ docid: `t${at}`, text: `captain ${at}` }),
+    );
     assert.equal(put[0], 201, put[1]);
     const [status, text] = await call(agent, 'POST', `${docs}/search`, '{"q":"captain"}');
     assert.deepEqual([status, (JSON.parse(text) as { matches: unknown[] }).matches.length], [200, at + 1]);

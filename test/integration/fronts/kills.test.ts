@@ -173,7 +173,10 @@ test('what was answered is there, and no dead thread has a place in the shared m
   const { json } = await server.call('GET', `${docs}/documents`);
   const found = new Set((json.documents as { docid: string }[]).map(({ docid }) => docid));
   assert.deepEqual([...seen.stored].filter((docid) => !found.has(docid)).slice(0, 5), []);
-  assert.deepEqual(server.faults.filter((fault) => !/a front thread died/.test(fault)), []);
+  assert.deepEqual(
+    server.faults.filter((fault) => !/a front thread died/.test(fault)),
+    [],
+  );
   const dead = new Set([...killed].map((worker) => deadIds.get(worker)));
   const places = server.parts.shared.memories.flat().flatMap(readersOf);
   assert.deepEqual(

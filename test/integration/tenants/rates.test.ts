@@ -30,7 +30,9 @@ test('the admin is not limited, nor is a route that anybody may call', async () 
   assert.deepEqual(limitsOf(await server.call('GET', '/health')), [null, null, null]);
 });
 
-test('over its rate a tenant is refused with the time to wait, and let in after it', { skip: skipWithFronts }, async (t) => {
+test('over its rate a tenant is refused with the time to wait, and let in after it', {
+  skip: skipWithFronts,
+}, async (t) => {
   await as('root', 'POST', '/v1/collections/slow/c');
   await as('root', 'PATCH', '/v1/admin/tenants/slow', { requests_per_second: 1, burst: 2 });
   // The clock of the buckets stands still, so that a slow machine refills nothing between these three requests.

@@ -72,7 +72,10 @@ test("errors for clients cross; others are told where they happened, and so is a
   await assert.rejects(near.call('odd', 0), WorkerError);
   await assert.rejects(near.call('unknown', 0), WorkerError);
   assert.equal(faults.length, 3);
-  await assert.rejects(near.call('fail', () => undefined), { name: 'DataCloneError' });
+  await assert.rejects(
+    near.call('fail', () => undefined),
+    { name: 'DataCloneError' },
+  );
 });
 
 test('a cancelled call rejects at once, and its handler learns it', async (t) => {
@@ -116,7 +119,8 @@ test('a stream is pulled: one piece is made ahead of the reader, and bytes that 
   await reader.return(undefined);
   assert.equal(lent.isClosed, true);
   const read: number[] = [];
-  for await (const piece of near.borrow<Uint8Array>(await near.call<LentStream>('bytes', 0))) read.push(piece[0] as number);
+  for await (const piece of near.borrow<Uint8Array>(await near.call<LentStream>('bytes', 0)))
+    read.push(piece[0] as number);
   assert.deepEqual(read, [1, 2, 3]);
 });
 
