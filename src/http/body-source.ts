@@ -87,6 +87,7 @@ export class BodySource implements AsyncIterable<Buffer> {
    */
   wasResumed = false;
   private isReleased = false;
+  private isSettled = false;
   /** Whether the last byte has arrived. */
   hasEnded = false;
   receivedBytes = 0;
@@ -146,8 +147,15 @@ export class BodySource implements AsyncIterable<Buffer> {
 
   /** Stops counting bytes as held. For readers that do not keep what they read. */
   letGo(bytes: number): void {
+    if (this.isSettled) return;
     this.heldBytes -= bytes;
     this.bodyMemory.giveBack(bytes);
+  }
+
+  /** The bytes that are still counted as held. A reader that goes on, on another thread, lets go of nothing any more. */
+  settle(): number {
+    this.isSettled = true;
+    return this.heldBytes;
   }
 
   /**
@@ -318,6 +326,7 @@ export function decoderFor(contentEncoding: string): (() => Transform) | undefin
 export class DecodedSource implements ByteSource {
   /** Decompressed bytes counted as held. */
   heldBytes = 0;
+  private isSettled = false;
   private unpackedBytes = 0;
   private readonly unpacked: Transform;
   private readonly pieces: AsyncIterator<Buffer>;
@@ -367,7 +376,13 @@ export class DecodedSource implements ByteSource {
     this.unpacked.destroy();
   }
 
+  settle(): number {
+    this.isSettled = true;
+    return this.heldBytes;
+  }
+
   letGo(bytes: number): void {
+    if (this.isSettled) return;
     this.heldBytes -= bytes;
     this.bodyMemory.giveBack(bytes);
   }

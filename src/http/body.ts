@@ -63,9 +63,9 @@ export class IncomingBody implements Body {
     return awaitedLater(this.gather());
   }
 
-  /** Bytes in memory counted as held. */
-  get heldBytes(): number {
-    return (this.source?.heldBytes ?? 0) + (this.decoded?.heldBytes ?? 0);
+  /** Bytes in memory that are counted as held, once nothing of the request runs any more. */
+  settle(): number {
+    return (this.source?.settle() ?? 0) + (this.decoded?.settle() ?? 0);
   }
 
   form(): Promise<Form> {

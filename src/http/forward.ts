@@ -2,8 +2,9 @@
 // front thread reads the body from the socket and writes the reply to it; head, body and reply cross by calls
 // (src/base/rpc.ts), and what streams is pulled by the side that reads it. Runs on front threads and on
 // the main thread.
+import { setMaxListeners } from 'node:events';
 import { type LentStream, Moved, type RpcHandler, type RpcPeer, WorkerError } from '../base/rpc.js';
-import { AppError } from '../api/errors.js';
+import { AppError, abandoned } from '../api/errors.js';
 import type { RouteDefinition } from '../api/route.js';
 import { CancelSource, type CancelSignal } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
@@ -72,7 +73,10 @@ export class Forwarder {
         const bytes = READ_WHOLE.has(kind) ? await request.body.bytes() : undefined;
         const head = headOf(request, operation, of, bytes);
         const sentAtMs = performance.now();
-        const reply = await this.connected().call<ForwardedReply>('request', head, request.cancelSource);
+        // The call is not left when the client disconnects: what the handler reads of the body is counted until it ends.
+        const reply = await this.whileAbortable(request, of, () =>
+          this.connected().call<ForwardedReply>('request', head),
+        );
         return this.replyOf(reply, sentAtMs, of, request);
       } catch (error) {
         this.bodies.delete(of);
@@ -96,19 +100,34 @@ export class Forwarder {
     return content.json === '{}' ? { ...whole, json: {} } : { ...whole, jsonParts: [content.json.slice(0, -1)] };
   }
 
-  /** The pieces of a streamed reply. The main thread is told when the client disconnects meanwhile. */
-  private async *borrowed<T>(stream: LentStream, of: number, { cancelSource }: Request): AsyncGenerator<T> {
+  private async *borrowed<T>(stream: LentStream, of: number, request: Request): AsyncGenerator<T> {
+    const stop = this.abortable(request, of);
+    try {
+      yield* this.connected().borrow<T>(stream);
+    } finally {
+      stop();
+      this.bodies.delete(of);
+    }
+  }
+
+  private async whileAbortable<T>(request: Request, of: number, work: () => Promise<T>): Promise<T> {
+    if (request.aborted) throw abandoned();
+    const stop = this.abortable(request, of);
+    try {
+      return await work();
+    } finally {
+      stop();
+    }
+  }
+
+  /** Tells the main thread when the client disconnects, until the function that is returned is called. */
+  private abortable({ cancelSource }: Request, of: number): () => void {
     const abort = (): void =>
       void this.connected()
         .call('request.abort', of)
         .catch(() => undefined);
     cancelSource.addEventListener('abort', abort);
-    try {
-      yield* this.connected().borrow<T>(stream);
-    } finally {
-      cancelSource.removeEventListener('abort', abort);
-      this.bodies.delete(of);
-    }
+    return () => cancelSource.removeEventListener('abort', abort);
   }
 
   private async formOf(of: number): Promise<Moved<object>> {
@@ -201,7 +220,7 @@ class ForwardedRequest implements Request {
     this.query = new URLSearchParams(query);
     this.headerList = headers;
     this.actor = actor;
-    this.body = new ForwardedBody(body, of, peer, this.cancelSource);
+    this.body = new ForwardedBody(body, of, peer);
     this.trace = traceparent === undefined ? undefined : { traceparent };
     signal.addEventListener('abort', () => this.abort(), { once: true });
   }
@@ -211,7 +230,11 @@ class ForwardedRequest implements Request {
   }
 
   get signal(): AbortSignal {
-    this.abortion ??= new AbortController();
+    if (!this.abortion) {
+      this.abortion = new AbortController();
+      // Each part of a batch adds a listener; many listeners are no leak here.
+      setMaxListeners(0, this.abortion.signal);
+    }
     if (this.aborted) this.abortion.abort();
     return this.abortion.signal;
   }
@@ -241,7 +264,6 @@ class ForwardedBody implements Body {
     private readonly head: ForwardedHead['body'],
     private readonly of: number,
     private readonly peer: RpcPeer,
-    private readonly signal: CancelSignal,
   ) {
     this.contentType = head.contentType;
   }
@@ -269,7 +291,7 @@ class ForwardedBody implements Body {
   }
 
   private ask<T>(op: string): Promise<T> {
-    const asked = this.peer.call<T>(op, this.of, this.signal);
+    const asked = this.peer.call<T>(op, this.of);
     // A handler may do other work before it awaits its body, and the client may disconnect meanwhile.
     asked.catch(() => undefined);
     return asked;

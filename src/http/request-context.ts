@@ -273,7 +273,7 @@ export class RequestContext implements Request {
     const { admission } = this.serverContext;
     if (this.isAdmitted) admission.leave();
     this.permit?.release();
-    admission.giveBack(this.incoming?.heldBytes ?? 0);
+    admission.giveBack(this.incoming?.settle() ?? 0);
     this.incoming?.removeFiles();
   }
 

@@ -83,6 +83,22 @@ class EmbedderMetrics {
   reset(): void {
     for (const metric of [this.seconds, this.texts, this.failures]) metric.reset();
   }
+
+  take(): EmbedCounts {
+    return { seconds: this.seconds.take(), texts: this.texts.take(), failures: this.failures.take() };
+  }
+
+  absorb({ seconds, texts, failures }: EmbedCounts): void {
+    this.seconds.absorb(seconds);
+    this.texts.absorb(texts);
+    this.failures.absorb(failures);
+  }
+}
+
+interface EmbedCounts {
+  readonly seconds: CountedHistograms;
+  readonly texts: CountedHistograms;
+  readonly failures: CountedSamples;
 }
 
 /** Maximum number of collections with recall data; those checked last are kept. */
@@ -230,6 +246,7 @@ export interface FrontCounts {
   readonly durations: CountedHistograms;
   readonly searches: CountedHistograms;
   readonly phases: CountedHistograms;
+  readonly embedders: EmbedCounts;
 }
 
 /** From half a millisecond to half a minute. */
@@ -355,7 +372,7 @@ export class Metrics {
 
   /** On a front thread: what it has counted since the last call. Its counters begin anew. */
   take(): FrontCounts {
-    const { searchLatency, answers, httpErrors, tenants, durations, searches, phases } = this;
+    const { searchLatency, answers, httpErrors, tenants, durations, searches, phases, embedders } = this;
     const counted = { ...this.counted };
     for (const key in this.counted) this.counted[key as keyof Counts] = 0;
     return {
@@ -367,6 +384,7 @@ export class Metrics {
       durations: durations.take(),
       searches: searches.take(),
       phases: phases.take(),
+      embedders: embedders.take(),
     };
   }
 
@@ -380,6 +398,7 @@ export class Metrics {
     this.durations.absorb(taken.durations);
     this.searches.absorb(taken.searches);
     this.phases.absorb(taken.phases);
+    this.embedders.absorb(taken.embedders);
   }
 
   /** Resets all event counters to 0. */

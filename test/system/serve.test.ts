@@ -131,7 +131,7 @@ test('a data directory in use, a port in use and a wrong key each end the start 
     [{ SHEAF_DATA_DIR: dataDir }, /^sheaf: data_dir .* is in use by another sheaf process.*\n$/],
     [
       { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORT: port },
-      /^sheaf: Cannot listen on 127\.0\.0\.1:\d+: the port is in use.*\n$/,
+      /(^|\n)sheaf: Cannot listen on 127\.0\.0\.1:\d+: the port is in use.*\n$/,
     ],
     [
       { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORTS: '1' },
