@@ -107,7 +107,7 @@ export interface FrontSearch {
 
 /** The context of searches on a front thread. */
 export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
-  const { start, state, shards, peer, embedder, metrics, log } = options;
+  const { start, state, shards, peer, metrics, log } = options;
   const { config, cells } = start;
   const fronts = config.frontThreads;
   const call = <O extends keyof FrontCalls, T>(op: O, input: FrontCalls[O], signal?: CancelSignal): Promise<T> =>
