@@ -10,7 +10,7 @@ import { until } from '../until.js';
 export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 
 /** Methods that timers call; their faults belong to no request. */
-const BY_TIMER = ['flush', 'sweep', 'flush'];
+const BY_TIMER = ['flush', 'stored', 'sweep'];
 /** Parts of the server that only count what happens; no request depends on them. */
 const BESIDE = ['metrics', 'poolMetrics'];
 
