@@ -13,6 +13,7 @@ import { RpcPeer, type RpcHandler } from '../base/rpc.js';
 import { duplicateSocket } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import { FRONT_CELLS, type FrontNote } from './front-messages.js';
+import { LOAD_MS_MAX } from './worker-pool.js';
 
 /** Connections that wait in the system to be accepted. */
 const BACKLOG = 4096;
@@ -72,11 +73,12 @@ export class FrontPool {
     return this.fronts.reduce((sum, { cells }) => sum + Atomics.load(cells, FRONT_CELLS[cell]), 0);
   }
 
-  /** Resolves when every front thread can take requests. */
+  /** Resolves when every front thread can take requests, or has not become ready in time. */
   async whenReady(): Promise<void> {
+    const untilMs = performance.now() + LOAD_MS_MAX;
     const isMissing = (): boolean =>
       this.fronts.length < this.options.threads || this.fronts.some(({ isReady }) => !isReady);
-    while (!this.hasClosed && isMissing()) await sleep(1);
+    while (!this.hasClosed && isMissing() && performance.now() < untilMs) await sleep(1);
   }
 
   /** Starts to accept connections, and resolves to the port. Rejects with the error of `node:net`. */

@@ -12,7 +12,7 @@ import { WorkerError } from '../base/rpc.js';
 
 const RECHECK_MS = 5;
 /** Threads load within a second; one that hangs must not keep the server from stopping. */
-const LOAD_MS_MAX = 10_000;
+export const LOAD_MS_MAX = 10_000;
 
 interface WorkerPoolOptions {
   /** The module that each thread runs, in workers/. */
