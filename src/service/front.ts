@@ -102,7 +102,6 @@ interface FrontSearchOptions {
 export interface FrontSearch {
   readonly context: LoggedSearchContext;
   readonly queryLog: QueryLog;
-  readonly searches: InlineSearches;
 }
 
 /** The context of searches on a front thread. */
@@ -171,7 +170,7 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
     },
     nowMs: Date.now,
   };
-  return { context, queryLog, searches };
+  return { context, queryLog };
 }
 
 /** The built-in embedder takes less time than a call of another thread. */
@@ -203,5 +202,4 @@ class Offers {
 export interface FrontReport {
   readonly counts: FrontCounts;
   readonly queryLog: { readonly dropped: number; readonly waitingBytes: number };
-  readonly searches: InlineSearches['counts'];
 }

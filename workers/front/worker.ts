@@ -41,7 +41,7 @@ const tracer = config.tracing.enabled
 const metrics = new Metrics(config.metrics.tenantLabels);
 const state = new FrontState(start);
 const forwarder = new Forwarder();
-const { context, queryLog, searches } = createFrontSearch({
+const { context, queryLog } = createFrontSearch({
   start,
   state,
   shards: new ShardSet(start),
@@ -73,7 +73,6 @@ const peer = new RpcPeer(
     report: (): FrontReport => ({
       counts: metrics.take(),
       queryLog: { dropped: queryLog.counts.dropped, waitingBytes: queryLog.waitingBytes },
-      searches: searches.counts,
     }),
     // The entries are on their way when the answer is sent, and messages keep their order.
     'log.flush': () => void queryLog.flush(),

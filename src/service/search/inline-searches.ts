@@ -78,8 +78,8 @@ export class InlineSearches {
   /** Tenants that have had a search in this turn of the event loop; empty between turns. */
   private readonly served = new Set<string>();
   private isScheduled = false;
-  /** Number of searches that ran on this thread, and that were left to workers. */
-  readonly counts = { inline: 0, workers: 0 };
+  /** Number of searches that have begun on this thread. */
+  private begun = 0;
 
   constructor(private readonly options: InlineSearchesOptions) {}
 
@@ -119,7 +119,7 @@ export class InlineSearches {
   private async now(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
     const { shards, isDamaged } = this.options;
     if (isDamaged(search.collection.id)) throw new AppError('collection_damaged');
-    const isMeasured = ++this.counts.inline % MEASURED_EVERY === 0;
+    const isMeasured = ++this.begun % MEASURED_EVERY === 0;
     const startedAtMs = isMeasured ? threadCpuMs() : 0;
     let found: Found | undefined;
     try {
@@ -136,7 +136,6 @@ export class InlineSearches {
   }
 
   private async byWorker(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
-    this.counts.workers++;
     const result = await this.options.workers.request(search, tenant, signal);
     if (!Array.isArray(result)) this.costs.took(search, result.cpuMs ?? 0, result);
     return result;
