@@ -184,27 +184,32 @@ test('the filters of a key hold for every search route, in both forms, and are n
       contentType: 'application/json',
       bytes: async () => Buffer.from('{"q":"sea","include_common":true}'),
     } as unknown as Request['body'];
-    const reply = await route.handle({
-      id: 'r',
-      route,
-      startedAtMs: 0,
-      params: { tenant: 'acme', name: 'shelf' },
-      query: new URLSearchParams('q=sea&include_common=true'),
-      header: () => '',
-      headerList: [],
-      actor,
-      body,
-      aborted: false,
-      signal: new AbortController().signal,
-      cancelSource: new CancelSource(),
-      charge: () => undefined,
-    });
+    const reply = await route.handle(requestTo(route, actor, body, 'q=sea&include_common=true'));
     assert.ok('jsonParts' in reply);
     const json = JSON.parse(`${reply.jsonParts.join('')}}`) as Record<string, any>;
     assert.deepEqual(idsOf(json), expected[route.operation], route.operation);
     assert.ok(json.matches.every((hit: any) => !hit.match_reason.includes('filters')));
   }
 });
+
+/** A request to the collection acme/shelf. */
+function requestTo(route: Request['route'], actor: Actor, body: Request['body'], query = ''): Request {
+  return {
+    id: 'r',
+    route,
+    startedAtMs: 0,
+    params: { tenant: 'acme', name: 'shelf' },
+    query: new URLSearchParams(query),
+    header: () => '',
+    headerList: [],
+    actor,
+    body,
+    aborted: false,
+    signal: new AbortController().signal,
+    cancelSource: new CancelSource(),
+    charge: () => undefined,
+  };
+}
 
 test('the filters of a key apply to every search of a batch', async () => {
   const actor: Actor = { name: 'end user', admin: false, tenants: ['acme'], filters: { lang: 'en' } };
@@ -215,21 +220,7 @@ test('the filters of a key apply to every search of a batch', async () => {
     contentType: 'application/json',
     bytes: async () => Buffer.from(JSON.stringify({ searches })),
   } as unknown as Request['body'];
-  const reply = await route.handle({
-    id: 'r',
-    route,
-    startedAtMs: 0,
-    params: { tenant: 'acme', name: 'shelf' },
-    query: new URLSearchParams(),
-    header: () => '',
-    headerList: [],
-    actor,
-    body,
-    aborted: false,
-    signal: new AbortController().signal,
-    cancelSource: new CancelSource(),
-    charge: () => undefined,
-  });
+  const reply = await route.handle(requestTo(route, actor, body));
   assert.ok('jsonStream' in reply);
   let text = '';
   for await (const piece of reply.jsonStream) text += piece;
