@@ -7,7 +7,7 @@ import type { Log } from '../base/log.js';
 import type { RequestEvent } from '../base/trace.js';
 import type { Config } from '../config/config.js';
 
-/** Samples deterministically: a share of 0.1 selects exactly every tenth request. */
+/** Samples deterministically: a share of 0.1 selects exactly every tenth request of this thread. */
 function createSampler(share: number): () => boolean {
   let credit = 0;
   return () => {
