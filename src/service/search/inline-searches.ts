@@ -18,7 +18,7 @@ const INLINE_MS_MAX = 1;
 /** How long searches that wait for their turn may run before the thread looks at its sockets again. */
 const TURN_MS = 1;
 /** Reading the CPU time of a thread costs some microseconds, so one search in so many is measured. */
-const MEASURED_EVERY = 8;
+const MEASURED_EVERY = 64;
 /** Weight of the latest search in the estimate of its kind. */
 const LATEST_WEIGHT = 0.2;
 /** Maximum number of collections with estimates; when it is exceeded, all are measured anew. */
