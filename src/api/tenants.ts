@@ -44,6 +44,10 @@ export interface KeyRecord {
   collections: string[] | null;
   /** Metadata filters combined by AND with every search of the key; null: none. */
   filters: Record<string, unknown> | null;
+  /** Limits of the key itself; null, and absent in records of older versions: none. */
+  requests_per_second?: number | null;
+  burst?: number | null;
+  max_in_flight?: number | null;
 }
 
 /** All tenants and keys in the catalog. */
@@ -138,6 +142,12 @@ export interface CreateKeyBody {
   collections?: (string[] & tags.MinItems<1> & tags.MaxItems<1000>) | null;
   /** Metadata filters combined by AND with every search. A key with filters can only search. */
   filters?: Record<string, unknown> | null;
+  /** Requests per second of this key, beside the limits of the tenant; may be fractional. Default: no limit. */
+  requests_per_second?: (number & tags.Minimum<0> & tags.Maximum<1_000_000>) | null;
+  /** Requests of this key that may come at once; requires `requests_per_second`. Default: twice the rate. */
+  burst?: (number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<1_000_000_000>) | null;
+  /** Requests of this key in progress at a time. Default: no limit. */
+  max_in_flight?: (number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<1_000_000>) | null;
 }
 
 /** A key without its plaintext. */
@@ -151,6 +161,29 @@ export interface TenantKey {
   scopes?: Scope[];
   collections?: string[];
   filters?: Record<string, unknown>;
+  requests_per_second?: number;
+  burst?: number;
+  max_in_flight?: number;
+}
+
+/** What the key or token of a request is and may do. */
+export interface WhoAmI {
+  /** The label of the key, the subject of the token, `admin`, or `anonymous`. */
+  name: string;
+  admin: boolean;
+  /** The only tenant that the key opens; null if it opens several or all. */
+  tenant: string | null;
+  /** The tenants that the key opens; null for all. */
+  tenants: string[] | null;
+  scopes: Scope[];
+  /** The collections that the key can access; null for all. */
+  collections: string[] | null;
+  /** Whether filters that the key carries are added to each of its searches. */
+  filtered: boolean;
+  /** The limits of the tenant; null if the key opens several, or if none apply to it. */
+  limits: EffectiveLimits | null;
+  /** The limits of the key itself, in addition; null for none. -1 means no limit. */
+  key_limits: { requests_per_second: number; burst: number; max_in_flight: number } | null;
 }
 
 export interface CreatedKey extends TenantKey {
@@ -207,6 +240,29 @@ const KEYS = `${TENANT}/keys` as const;
 const common = { access: 'admin', keeps400: true, tag: 'Tenants and keys' } as const;
 
 export const TENANT_ROUTES = routes({
+  whoami: jsonRoute({
+    method: 'GET',
+    path: '/v1/whoami',
+    access: 'any',
+    tag: 'Tenants and keys',
+    ignoresQuery: true,
+    summary: 'Get what the own key is and may do',
+    description: 'Tenants, scopes, collections and limits of the key or token of the request.',
+    answer: {
+      schema: typia.json.schema<WhoAmI>(),
+      example: {
+        name: 'web',
+        admin: false,
+        tenant: 'acme',
+        tenants: ['acme'],
+        scopes: ['search'],
+        collections: null,
+        filtered: false,
+        limits: PROFILE.limits,
+        key_limits: { requests_per_second: 5, burst: 10, max_in_flight: -1 },
+      },
+    },
+  }),
   createTenant: jsonRoute({
     ...common,
     method: 'POST',
@@ -308,7 +364,7 @@ export const TENANT_ROUTES = routes({
     path: KEYS,
     summary: 'Create a key',
     description:
-      'The key is returned only this once. `filters` are combined by AND with every search of the key; such a key can only search. `collections` are the collections that it can access.',
+      'The key is returned only this once. `filters` are combined by AND with every search of the key; such a key can only search. `collections` are the collections that it can access. `requests_per_second`, `burst` and `max_in_flight` limit this key alone; the limits of the tenant hold as well.',
     body: {
       check: typia.createValidateEquals<CreateKeyBody>(),
       schema: typia.json.schema<CreateKeyBody>(),
@@ -324,6 +380,7 @@ export const TENANT_ROUTES = routes({
           scopes: ['search'],
           collections: ['docs'],
           filters: { owner: 'jane' },
+          requests_per_second: 5,
           expires: '2099-01-01T00:00:00Z',
         },
       },

@@ -13,6 +13,8 @@ import {
   examples,
   filterWord,
   gathered,
+  integerBetween,
+  numberBetween,
   tenantOf,
   withTenant,
 } from './command-line.js';
@@ -25,6 +27,8 @@ interface MakeFlags extends TenantFlags {
   only?: string[];
   filter?: Filters;
   expires?: string;
+  rate?: number;
+  inFlight?: number;
   newTenant?: true;
   json?: true;
 }
@@ -65,10 +69,21 @@ function addMake(keys: Command, { env, output }: CommandLine): void {
       filterWord,
     )
     .option('--expires <time>', 'expiry time, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+    .option(
+      '--rate <number>',
+      'requests per second of the key; default: those of the tenant',
+      numberBetween(0, 1_000_000),
+    )
+    .option(
+      '--in-flight <n>',
+      'requests of the key at a time; default: those of the tenant',
+      integerBetween(1, 1_000_000),
+    )
     .option('--new-tenant', 'also create the tenant')
     .option('--json', 'print the answer as JSON')
-    .action(({ label, scope, only, filter, expires, newTenant, json, ...flags }: MakeFlags) => {
-      const body = { label, scopes: scope, collections: only, filters: filter, expires };
+    .action(({ label, scope, only, filter, expires, rate, inFlight, newTenant, json, ...flags }: MakeFlags) => {
+      const limits = { requests_per_second: rate, max_in_flight: inFlight };
+      const body = { label, scopes: scope, collections: only, filters: filter, expires, ...limits };
       return makeKey(tenantOf(flags, env), { body, newTenant: newTenant === true, json: json === true }, output);
     });
 }

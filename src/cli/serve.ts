@@ -13,7 +13,7 @@ import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
 import { serveForwarded } from '../http/forward.js';
 import { type RouteOptions, createRoutes } from '../http/routes.js';
-import { type ServerShare, serverOptions } from '../http/server-options.js';
+import { type ServerShare, allowedSitesOf, serverOptions } from '../http/server-options.js';
 import { createSharedLimits, releaseStripe } from '../http/shared-limits.js';
 import { createHttpServer, listenError } from '../http/server.js';
 import { allowLongHeads, loadUws } from '../http/uws.js';
@@ -161,9 +161,9 @@ async function createOwnServer(config: Config, service: Service, log: Log, tempo
   };
 }
 
-const routeOptions = ({ allowedSites: allowed, limits: { archiveBytesMax } }: Config): RouteOptions => ({
-  allowed,
-  archiveBytesMax,
+const routeOptions = (config: Config): RouteOptions => ({
+  allowed: allowedSitesOf(config),
+  archiveBytesMax: config.limits.archiveBytesMax,
 });
 
 const READY_RECHECK_MS = 20;

@@ -41,6 +41,7 @@ import type {
   TenantList,
   TenantProfile,
   UpdateTenantBody,
+  WhoAmI,
 } from '../api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory } from '../api/embedders.js';
 import { ArchiveCalls } from './archives.js';
@@ -110,6 +111,11 @@ export class SheafClient {
 
   health(call?: CallOptions): Promise<Answered<Health>> {
     return this.transport.get(['health'], { retriesMax: 0, ...call });
+  }
+
+  /** What the key of this client is and may do. */
+  whoami(call?: CallOptions): Promise<Answered<WhoAmI>> {
+    return this.transport.get(['v1', 'whoami'], call);
   }
 
   live(call?: CallOptions): Promise<Answered<Liveness>> {

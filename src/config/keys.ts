@@ -86,6 +86,15 @@ const SETTINGS = {
       'none',
     ),
   },
+  corsOrigins: key(
+    'server.cors.origins',
+    addresses('a list of origins, such as https://search.example.com, or *', /^(\*|https?:\/\/[^/?#@]+)$/, (origin) =>
+      origin === '*' ? origin : new URL(origin).origin,
+    ),
+    [],
+    'Origins whose pages may call the server and read its answers (CORS): `https://search.example.com`, or `*` for all, which requires keys. See [Tenants and keys](../guide/tenants-and-auth.md#browsers).',
+    'none',
+  ),
   tls: {
     certFile: key(
       'server.tls.cert',
@@ -141,7 +150,7 @@ const SETTINGS = {
       'auth.keys',
       tenantKeys,
       [],
-      'Tenant keys: a list of `{name, tenant, key}`, or `key_sha256` in place of `key`; optionally with `expires` (an ISO 8601 time), `scopes` (of `search`, `ingest`, `manage`), `collections`, and `filters` that apply to every search.',
+      'Tenant keys: a list of `{name, tenant, key}`, or `key_sha256` in place of `key`; optionally with `expires` (an ISO 8601 time), `scopes` (of `search`, `ingest`, `manage`), `collections`, `filters` that apply to every search, and limits of the key itself: `requests_per_second`, `burst`, `max_in_flight`.',
       'none',
     ),
     jwt: {

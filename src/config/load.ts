@@ -117,7 +117,7 @@ function fromText(variable: string, { kind }: AnyKey, given: string): unknown {
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
-  const { chunking, auth, host, common, tls, embedder, search, tracing } = config;
+  const { chunking, auth, corsOrigins, host, common, tls, embedder, search, tracing } = config;
   if (tls !== undefined) checkTlsFiles(tls);
   if (chunking.overlap > chunking.size / 4)
     throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
@@ -138,6 +138,10 @@ function checkedTogether(config: Config): Config {
     );
   if (auth.mode === 'none' && auth.keys.length > 0)
     throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
+  if (auth.mode === 'none' && corsOrigins.includes('*'))
+    throw new ConfigError(
+      'server.cors.origins is *, but auth.mode is none, so that any page could read everything; name the origins, or set auth.mode to static',
+    );
   if (!isSlug(common.tenant) || !isSlug(common.collection))
     throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');
   return config;

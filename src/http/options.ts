@@ -4,6 +4,7 @@ import type { Permit } from '../service/tenants/actor.js';
 import type { Authenticate } from '../service/tenants/auth.js';
 import type { AdmissionMemory } from './admission.js';
 import type { BodyLimits } from './body.js';
+import type { Cors } from './cors.js';
 import type { Actor, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
 
@@ -30,6 +31,8 @@ export interface HttpServerOptions {
   readonly authenticate: Authenticate;
   /** Throws 403 for pages of other sites. Absent where keys protect the server. */
   readonly guardSite?: SiteGuard | undefined;
+  /** Absent: pages of other origins cannot read answers. */
+  readonly cors?: Cors | undefined;
   /**
    * Rate limiting of a request on a limited route. `tenant` is the tenant in the path, or undefined if the path has
    * none. Throws 429 `tenant_rate_limited`. Absent: no limits.

@@ -160,6 +160,7 @@ export class RequestContext implements Request {
   private incoming: IncomingBody | undefined;
   private isAdmitted = false;
   private permit: Permit | undefined;
+  private readonly corsHeaders: Readonly<Record<string, string>> | undefined;
 
   constructor(
     private readonly serverContext: ServerContext,
@@ -167,6 +168,7 @@ export class RequestContext implements Request {
     private readonly head: Head,
     readonly id: string,
   ) {
+    this.corsHeaders = serverContext.options.cors?.headersFor(head);
     this.trace = serverContext.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
   }
 
@@ -208,7 +210,8 @@ export class RequestContext implements Request {
 
   /** Headers to add to every reply of this request. */
   get headers(): Readonly<Record<string, string>> | undefined {
-    return this.permit?.headers;
+    if (this.corsHeaders === undefined) return this.permit?.headers;
+    return { ...this.corsHeaders, ...this.permit?.headers };
   }
 
   header(name: string): string {
@@ -247,7 +250,10 @@ export class RequestContext implements Request {
     admission.checkOpen();
     this.checkHead();
     options.guardSite?.(this, this.head.method);
-    const { route, params } = router.match(this.head.method, this.head.path);
+    const { method, path } = this.head;
+    const preflight = options.cors?.preflight(this, method, () => router.methodsOf(path));
+    if (preflight) return preflight;
+    const { route, params } = router.match(method, path);
     this.route = route;
     this.params = params;
     const actor = options.authenticate(this, route);

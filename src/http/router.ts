@@ -19,6 +19,9 @@ export interface Router {
    * route checks its query string, else 404.
    */
   match(method: string, path: string): Match;
+
+  /** The methods that a raw path can be called with, in upper case. Throws 404 `not_found` if there are none. */
+  methodsOf(path: string): string[];
 }
 
 interface Node {
@@ -47,6 +50,11 @@ export function createRouter(routes: readonly Route[]): Router {
       const params: Record<string, string> = {};
       for (let at = 0; at < values.length; at += 1) params[ending.names[at] as string] = values[at] as string;
       return { route: ending.route, params };
+    },
+    methodsOf(path) {
+      const methods = methodsBelow(root, segmentsOf(path));
+      if (methods.length === 0) throw new AppError('not_found');
+      return methods;
     },
   };
 }
@@ -124,10 +132,16 @@ function find(
 }
 
 function clientErrorFor(root: Node, segments: readonly string[]): AppError {
-  const methods = methodsAt(root, segments, 0);
-  if (methods.length === 0) return new AppError('not_found');
-  const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
-  return new AppError('method_not_allowed', undefined, { headers: { Allow: [...new Set(allowed)].join(', ') } });
+  const allowed = methodsBelow(root, segments);
+  if (allowed.length === 0) return new AppError('not_found');
+  return new AppError('method_not_allowed', undefined, { headers: { Allow: allowed.join(', ') } });
+}
+
+function methodsBelow(root: Node, segments: readonly string[]): string[] {
+  const allowed = methodsAt(root, segments, 0).flatMap((method) =>
+    method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+  );
+  return [...new Set(allowed)];
 }
 
 function methodsAt(node: Node, segments: readonly string[], at: number): string[] {

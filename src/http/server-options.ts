@@ -12,10 +12,11 @@ import type { Metrics } from '../observability/metrics.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
 import { TenantLimiter } from '../service/tenants/limits.js';
 import type { TenantRegistry } from '../service/tenants/registry.js';
+import { Cors } from './cors.js';
 import type { HttpServerOptions } from './options.js';
 import type { Route } from './route.js';
 import type { SharedLimits } from './shared-limits.js';
-import { siteGuard } from './site-guard.js';
+import { type AllowedSites, siteGuard } from './site-guard.js';
 
 interface ServerParts {
   readonly config: Config;
@@ -45,6 +46,7 @@ export function serverOptions(parts: ServerParts): HttpServerOptions {
   return {
     routes,
     ...createAccess(parts),
+    cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
     shared,
     counted,
     limits: {
@@ -79,9 +81,15 @@ function createAccess({
   return {
     authenticate: refresh ? (request, route) => (refresh(), authenticate(request, route)) : authenticate,
     admit: (actor, tenant) => limiter.admit(actor, tenant),
-    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
+    guardSite: config.auth.mode === 'none' ? siteGuard(allowedSitesOf(config)) : undefined,
   };
 }
+
+/** Pages of the origins that may read answers may call the server. */
+export const allowedSitesOf = ({ allowedSites: { hosts, origins }, corsOrigins }: Config): AllowedSites => ({
+  hosts,
+  origins: [...origins, ...corsOrigins],
+});
 
 function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
   if (mode !== 'jwt') return {};

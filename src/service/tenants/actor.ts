@@ -8,12 +8,24 @@ interface Restrictions {
   readonly filters?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
+/** Limits of one key, beside those of its tenant. Infinity: no limit. */
+export interface KeyLimits {
+  /** The name under which the requests of the key are counted, which no tenant can have. */
+  readonly account: string;
+  readonly requestsPerSecond: number;
+  /** Requests that may come at once. */
+  readonly burst: number;
+  readonly inFlightMax: number;
+}
+
 export interface Actor {
   /** The name that the query log records. */
   readonly name: string;
   readonly admin: boolean;
   /** True if tenant limits do not apply; set for the admin when keys are in use. */
   readonly unlimited?: boolean;
+  /** Limits of the key itself; undefined for none. */
+  readonly limits?: KeyLimits;
   /** The tenants that the key is valid for; undefined for all. */
   readonly tenants?: readonly string[];
   /** The granted scopes; undefined for all. */
@@ -24,13 +36,34 @@ export interface Actor {
   readonly filters?: Readonly<Record<string, unknown>>;
 }
 
-/** The actor of a configured or stored key. */
-export const actorOf = ({ name, tenant, ...key }: { name: string; tenant: string } & Restrictions): Actor => ({
-  name,
-  admin: false,
-  tenants: [tenant],
-  ...restricted(key),
-});
+/** The limits of a key as they are configured and stored; an absent or null one does not limit. */
+export interface KeyQuotas {
+  readonly requests_per_second?: number | null | undefined;
+  readonly burst?: number | null | undefined;
+  readonly max_in_flight?: number | null | undefined;
+}
+
+/** The actor of a configured or stored key with the given digest. */
+export const actorOf = (
+  { name, tenant, ...key }: { name: string; tenant: string } & Restrictions & KeyQuotas,
+  digest: string,
+): Actor => {
+  const limits = keyLimits(key, digest);
+  return { name, admin: false, tenants: [tenant], ...restricted(key), ...(limits && { limits }) };
+};
+
+function keyLimits({ requests_per_second: rate, burst, max_in_flight: inFlight }: KeyQuotas, digest: string) {
+  if (rate == null && inFlight == null) return undefined;
+  return {
+    account: `key:${digest}`,
+    requestsPerSecond: rate ?? Infinity,
+    burst: rate == null ? Infinity : (burst ?? burstFor(rate)),
+    inFlightMax: inFlight ?? Infinity,
+  };
+}
+
+/** The default burst of a rate: twice the rate but at least one request; 0 for a rate of 0. */
+export const burstFor = (perSecond: number): number => (perSecond === 0 ? 0 : Math.max(1, Math.ceil(perSecond * 2)));
 
 export const restricted = ({
   scopes,

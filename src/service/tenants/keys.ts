@@ -18,7 +18,11 @@ export class KeyRing {
   /** With an empty admin key there is no admin. */
   constructor(adminKey: string, keys: readonly KeyConfig[]) {
     for (const key of keys)
-      this.add(digestOfConfigured(key), actorOf(key), key.expires ? Date.parse(key.expires) : Infinity);
+      this.add(
+        digestOfConfigured(key),
+        actorOf(key, digestOfConfigured(key)),
+        key.expires ? Date.parse(key.expires) : Infinity,
+      );
     if (adminKey !== '') this.add(digestOf(adminKey), { name: 'admin', admin: true, unlimited: true }, Infinity);
   }
 

@@ -5,7 +5,7 @@ import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
 import { type BucketRate, secondsFor } from '../../base/token-bucket.js';
 import type { TenantLimits } from '../../config/config.js';
-import { type Actor, type Permit, accountOf } from './actor.js';
+import { type Actor, type KeyLimits, type Permit, accountOf, burstFor } from './actor.js';
 import { TenantSlots, type TenantSlotsMemory } from './tenant-slots.js';
 
 /** Converts configured limits: 0 means no limit, and a burst of 0 means twice the rate. */
@@ -37,12 +37,11 @@ export function limitsUnder(quotas: TenantQuotas, configured: TenantLimits): Ten
   };
 }
 
-/** Twice the rate but at least one request; 0 for a rate of 0. */
-const burstFor = (perSecond: number): number => (perSecond === 0 ? 0 : Math.max(1, Math.ceil(perSecond * 2)));
+/** A limit in the form of a quota: -1 for no limit. */
+export const told = (limit: number): number => (limit === Infinity ? -1 : limit);
 
-/** The limits in the form of quotas: -1 for no limit. */
+/** The limits in the form of quotas. */
 export function limitsAnswer(limits: TenantLimits): Record<keyof TenantQuotas, number> {
-  const told = (value: number): number => (value === Infinity ? -1 : value);
   return {
     max_collections: told(limits.collectionsMax),
     max_chunks_per_collection: told(limits.chunksPerCollectionMax),
@@ -75,26 +74,37 @@ export class TenantLimiter {
 
   /**
    * Admits a request to `tenant`, the tenant of the path; undefined if the path names none, then the account of the
-   * actor counts. Throws 429 `tenant_rate_limited`; a rejected request takes no token. Throws 503 `overloaded` if more
-   * tenants are active than the memory is for.
+   * actor counts. A key with limits of its own is held to those first, and its headers tell of them. Throws 429
+   * `tenant_rate_limited`; a rejected request takes no token, except of its key if the tenant is over its limits.
+   * Throws 503 `overloaded` if more tenants are active than the memory is for.
    */
   admit(actor: Actor, tenant: string | undefined): Permit {
     if (actor.unlimited) return UNLIMITED;
     const name = tenant ?? accountOf(actor);
-    const limits = this.limitsOf(name);
+    if (actor.limits === undefined) return this.enter(name, this.limitsOf(name), 'tenant');
+    const ofKey = this.enter(actor.limits.account, actor.limits, 'key');
+    try {
+      return both(ofKey, this.enter(name, this.limitsOf(name), 'tenant'));
+    } catch (error) {
+      ofKey.release();
+      throw error;
+    }
+  }
+
+  private enter(name: string, limits: RequestLimits, whose: 'tenant' | 'key'): Permit {
     const rate = rateOf(limits);
     if (rate.perSecond === Infinity && limits.inFlightMax === Infinity) return UNLIMITED;
     const nowMs = this.nowMs();
     const { slot, inFlight } = this.slots.enter(name, limits.inFlightMax, rate, nowMs);
     if (inFlight === undefined) {
       const use = { tokens: this.slots.tokens(slot, rate, nowMs), inFlight: this.slots.total(slot) };
-      throw clientError(use, limits, rate, 'too many requests in progress', IN_FLIGHT_RETRY_S);
+      throw clientError(use, limits, rate, `The ${whose} has too many requests in progress.`, IN_FLIGHT_RETRY_S);
     }
     const tokens = this.slots.take(slot, rate, nowMs);
     if (tokens < 1) {
       this.slots.leave(slot);
       const use = { tokens, inFlight: inFlight - 1 };
-      throw clientError(use, limits, rate, 'too many requests', secondsFor(1 - tokens, rate));
+      throw clientError(use, limits, rate, `The ${whose} has too many requests.`, secondsFor(1 - tokens, rate));
     }
     const permit = {
       headers: headersOf({ tokens: tokens - 1, inFlight }, limits, rate),
@@ -108,6 +118,22 @@ export class TenantLimiter {
   }
 }
 
+type RequestLimits = Pick<KeyLimits, 'requestsPerSecond' | 'burst' | 'inFlightMax'>;
+
+const both = (ofKey: Permit, ofTenant: Permit): Permit => ({
+  get headers() {
+    return ofKey.headers;
+  },
+  charge: (requests) => {
+    ofKey.charge(requests);
+    ofTenant.charge(requests);
+  },
+  release: () => {
+    ofKey.release();
+    ofTenant.release();
+  },
+});
+
 /** What a tenant has left and uses. */
 interface Use {
   readonly tokens: number;
@@ -115,20 +141,30 @@ interface Use {
 }
 
 /** An unlimited burst means an unlimited rate. */
-const rateOf = ({ requestsPerSecond, burst }: TenantLimits): BucketRate => ({
+const rateOf = ({ requestsPerSecond, burst }: RequestLimits): BucketRate => ({
   perSecond: burst === Infinity ? Infinity : requestsPerSecond,
   capacity: burst,
 });
 
-function clientError(use: Use, limits: TenantLimits, rate: BucketRate, why: string, retryAfterS: number): AppError {
-  return new AppError('tenant_rate_limited', `The tenant has ${why}.`, {
+function clientError(
+  use: Use,
+  limits: RequestLimits,
+  rate: BucketRate,
+  message: string,
+  retryAfterS: number,
+): AppError {
+  return new AppError('tenant_rate_limited', message, {
     headers: headersOf(use, limits, rate),
     retryAfterS: Math.max(1, Math.ceil(retryAfterS)),
   });
 }
 
 /** The headers describe the rate or, if there is none, the concurrent requests. */
-function headersOf({ tokens, inFlight }: Use, { inFlightMax }: TenantLimits, rate: BucketRate): Record<string, string> {
+function headersOf(
+  { tokens, inFlight }: Use,
+  { inFlightMax }: RequestLimits,
+  rate: BucketRate,
+): Record<string, string> {
   const isRated = rate.perSecond !== Infinity;
   const limit = isRated ? rate.capacity : inFlightMax;
   const remaining = Math.max(0, isRated ? Math.floor(tokens) : inFlightMax - inFlight);

@@ -73,9 +73,9 @@ export class MutableTenants {
     const entry = this.entries.get(key.tenant);
     if (!entry) return;
     entry.keys.set(key.key_id, key);
-    const { tenant, label: name, digest, expires, scopes, collections, filters } = key;
+    const { digest, expires } = key;
     if (key.revoked_at !== null) return this.ring.remove(digest);
-    const actor = actorOf({ name, tenant, scopes, collections, filters });
+    const actor = actorOf({ ...key, name: key.label }, digest);
     this.ring.add(digest, actor, expires === null ? Infinity : Date.parse(expires));
   }
 

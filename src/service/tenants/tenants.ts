@@ -3,6 +3,7 @@
 // change before it is applied in memory. Runs on the main thread.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, invalidField } from '../../api/errors.js';
+import { SCOPES } from '../../api/choices.js';
 import { parseFilter } from '../../api/filter.js';
 import { CONTROL_CHARACTERS, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
 import { DISPLAY_NAME_CHARACTERS_MAX, KEY_FILTERS_BYTES_MAX } from '../../api/limits.js';
@@ -22,13 +23,15 @@ import type {
   TenantQuotas,
   TenantRecord,
   UpdateTenantBody,
+  WhoAmI,
 } from '../../api/tenants.js';
 import { digestOf } from '../../config/auth.js';
 import { type CatalogContext, changeCatalog, forgetCollection, nowIso } from '../collections/catalog-changes.js';
 import { displayName } from '../collections/settings.js';
 import type { UseCases } from '../use-case.js';
+import type { Actor } from './actor.js';
 import { newKey } from './keys.js';
-import { limitsAnswer } from './limits.js';
+import { limitsAnswer, told } from './limits.js';
 import type { TenantRegistry } from './registry.js';
 
 export interface TenantsContext {
@@ -37,6 +40,7 @@ export interface TenantsContext {
 }
 
 export const tenantUseCases = (context: TenantsContext): UseCases<typeof TENANT_ROUTES> => ({
+  whoami: (_, { actor }) => whoAmI(context, actor),
   createTenant: ({ body: { tenant, ...options } }) => createTenant(context, asTenant(tenant), options),
   listTenants: () => {
     const tenants = tenantNames(context);
@@ -52,6 +56,29 @@ export const tenantUseCases = (context: TenantsContext): UseCases<typeof TENANT_
 
 /** Optional properties of a tenant; undefined leaves one unchanged. */
 type TenantOptions = UpdateTenantBody;
+
+function whoAmI({ tenants }: TenantsContext, actor: Actor): WhoAmI {
+  const [only, ...others] = actor.tenants ?? [];
+  const tenant = others.length === 0 ? (only ?? null) : null;
+  const { limits } = actor;
+  return {
+    name: actor.name,
+    admin: actor.admin,
+    tenant,
+    tenants: actor.tenants ? [...actor.tenants] : null,
+    scopes: [...(actor.scopes ?? SCOPES)],
+    collections: actor.collections ? [...actor.collections] : null,
+    filtered: actor.filters !== undefined,
+    limits: tenant === null || actor.unlimited ? null : limitsAnswer(tenants.limitsOf(tenant)),
+    key_limits: limits
+      ? {
+          requests_per_second: told(limits.requestsPerSecond),
+          burst: told(limits.burst),
+          max_in_flight: told(limits.inFlightMax),
+        }
+      : null,
+  };
+}
 
 /** All tenants, sorted by slug. */
 function tenantNames({ store: { catalog }, tenants }: TenantsContext): Tenant[] {
@@ -180,7 +207,14 @@ function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at
 
 /** A new key record; stores nothing. */
 function keyRecord({ store }: TenantsContext, tenant: Tenant, options: CreateKeyBody): MadeKey {
-  const { label, expires, scopes, collections, filters } = options;
+  const { label, expires, scopes, collections, filters, requests_per_second: rate, burst } = options;
+  if (burst != null && rate == null)
+    throw invalidField(
+      ['body', 'burst'],
+      'Give `requests_per_second` too, which the burst belongs to.',
+      'value_error',
+      burst,
+    );
   const plaintext = newKey();
   const key: KeyRecord = {
     tenant,
@@ -193,6 +227,9 @@ function keyRecord({ store }: TenantsContext, tenant: Tenant, options: CreateKey
     scopes: scopes ?? null,
     collections: collections?.map(asCollectionName) ?? null,
     filters: filters == null ? null : checkedFilters(filters),
+    requests_per_second: rate ?? null,
+    burst: burst ?? null,
+    max_in_flight: options.max_in_flight ?? null,
   };
   return { plaintext, key };
 }

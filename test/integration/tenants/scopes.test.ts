@@ -17,6 +17,7 @@ const server = await startTestServer({
  * route's definition applies where an operation is not listed.
  */
 const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
+  whoami: 'any',
   listCollections: 'search',
   getCollection: 'search',
   createCollection: 'manage',
