@@ -1,8 +1,9 @@
 // The life of one request: handle, answer, log. Runs on front threads and on the main thread.
 //
 // Invariants: 1. `response` is not touched in state `over`. 2. Resources are released once the handler has settled
-// *and* the reply is sent or the client is gone: an abandoned request still counts while its handler runs. 3. Each
-// request is logged once, when it is over for the client.
+// *and* the reply is sent but for its end or the client is gone: an abandoned request still counts while its handler
+// runs, and a client that has its answer does not, on whichever thread its next request arrives. 3. Each request is
+// logged once, when it is over for the client.
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../api/errors.js';
@@ -104,6 +105,8 @@ export interface ExchangeContext extends ServerContext {
 export class Exchange {
   private readonly context: RequestContext;
   private isSettled = false;
+  /** Whether the handler has settled. */
+  private isHandled = false;
   private state: 'open' | 'replying' | 'over' = 'open';
   private sent: Answer | undefined;
   private stream: ReplyStream | undefined;
@@ -133,6 +136,7 @@ export class Exchange {
     } catch (error) {
       answer = this.clientError(error);
     }
+    this.isHandled = true;
     if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
     if (this.server.options.tls !== undefined && this.context.owesBody) await new Promise(setImmediate);
     // uWebSockets.js is lenient with chunked framing. While this request is still unanswered, another one that it
@@ -200,7 +204,12 @@ export class Exchange {
     const afterwards = afterwardsOf(announced, source, this.server.admission.isClosed);
     this.begin(answer);
     source?.release();
-    writeReply(this.response, answer, this.replyOptions(afterwards), () => this.finish('answered'));
+    writeReply(this.response, answer, this.replyOptions(afterwards), {
+      ending: () => {
+        if (this.isHandled) this.context.leave();
+      },
+      written: () => this.finish('answered'),
+    });
   }
 
   /** Writes a streamed reply while the client is connected. The source is closed in any case. */
@@ -226,6 +235,7 @@ export class Exchange {
       options.tls !== undefined,
     ));
     if (!(await stream.write(answer, rest, this.replyOptions(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
+    this.context.leave();
     stream.end();
     this.finish('answered');
   }

@@ -28,13 +28,22 @@ const LIBRARY_BUFFER_BYTES = 16 * 1024;
  */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
-/** Calls `written` once the whole reply has been passed to the socket; never if the client disconnects before. */
-export function writeReply(response: WireResponse, answer: Answer, options: ReplyOptions, written: () => void): void {
+/**
+ * Calls `ending` before the last byte is passed to the socket, and `written` after it; neither if the client disconnects
+ * before.
+ */
+export function writeReply(
+  response: WireResponse,
+  answer: Answer,
+  options: ReplyOptions,
+  { ending, written }: { ending: () => void; written: () => void },
+): void {
   const isLarge = answer.body.length > WHOLE_BYTES_MAX && !options.isHead;
   const libraryCloses = options.afterwards === 'close' && !options.isHead && !isLarge;
+  if (!isLarge) ending();
   response.cork(() => {
     writeHead(response, answer, options, libraryCloses);
-    if (isLarge) handOver(response, answer.body, written);
+    if (isLarge) handOver(response, answer.body, ending, written);
     else if (options.isHead) response.endWithoutBody();
     else response.end(answer.body, libraryCloses);
   });
@@ -78,14 +87,17 @@ function writeHead(response: WireResponse, answer: Answer, options: ReplyOptions
   if (options.isHead && answer.rest === undefined) response.writeHeader('Content-Length', String(answer.body.length));
 }
 
-function handOver(response: WireResponse, body: Uint8Array, written: () => void): void {
-  const [, isComplete] = response.tryEnd(body, body.length);
-  if (isComplete) return written();
-  response.onWritable((offset) => {
-    const [hasTakenAll, isNowComplete] = response.tryEnd(body.subarray(offset), body.length);
-    if (isNowComplete) written();
+/** The last byte waits until the socket has taken all others. */
+function handOver(response: WireResponse, body: Uint8Array, ending: () => void, written: () => void): void {
+  const last = body.length - 1;
+  const send = (offset: number): boolean => {
+    if (offset < last && !response.tryEnd(body.subarray(offset, last), body.length)[0]) return false;
+    ending();
+    const [hasTakenAll, isComplete] = response.tryEnd(body.subarray(last), body.length);
+    if (isComplete) written();
     return hasTakenAll;
-  });
+  };
+  if (!send(0)) response.onWritable(send);
 }
 
 // Writes chunks of a reply of unknown length, no faster than the socket takes them. Runs on front threads and on the

@@ -159,6 +159,7 @@ export class RequestContext implements Request {
   private parsedQuery: URLSearchParams | undefined;
   private incoming: IncomingBody | undefined;
   private isAdmitted = false;
+  private hasLeft = false;
   private permit: Permit | undefined;
   private readonly corsHeaders: Readonly<Record<string, string>> | undefined;
 
@@ -274,9 +275,11 @@ export class RequestContext implements Request {
       throw new AppError('request_head_too_large', undefined, { details: { limit_bytes: HEAD_BYTES_MAX } });
   }
 
-  /** Releases what the request has acquired, once all of its work has finished. */
+  /** Releases what the request has acquired, once all of its work has finished. Does nothing when it is called again. */
   leave(): void {
     const { admission } = this.serverContext;
+    if (this.hasLeft) return;
+    this.hasLeft = true;
     if (this.isAdmitted) admission.leave();
     this.permit?.release();
     admission.giveBack(this.incoming?.settle() ?? 0);
