@@ -61,7 +61,7 @@ const SETTINGS = {
     'server.threads',
     integer(0, FRONT_THREADS_MAX),
     frontThreads,
-    'Number of front threads. Each serves a share of the connections and runs short searches by itself. With 0 the main thread serves all connections, and search workers run all searches.',
+    'Number of front threads. Each serves a share of the connections and runs short searches and reads documents by itself. With 0 the main thread serves all connections, and search workers run all searches.',
     'the number of cores (`threads`), less an eighth from 8 cores on',
   ),
   allowedSites: {

@@ -1,127 +1,22 @@
-// Read commands of a shard: documents and chunks as JSON texts, listed or single; counts; the stored vectors of texts;
-// samples of vectors. Each read uses one snapshot, and long answers come in pages. Owner only.
-import type { DocumentSummary } from '../api/documents.js';
-import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
-import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
-import type { ShardTxn } from '../storage/shard-reader.js';
+// Read commands of a shard: stored documents, counts, the stored vectors of texts, samples of vectors. Each read uses one
+// snapshot, and long answers come in pages. Owner only.
+import { type CollectionId, type Ordinal, chunkIdOf } from '../api/ids.js';
+import { concat } from '../base/bytes.js';
 import { textDigest } from '../text/chunking.js';
 import type { Segment } from './segments/segment.js';
 import type { Shard } from './shard.js';
-import type { ShardAnswer, ShardCounts, ShardRequest } from './write/commands.js';
-import { concat } from '../base/bytes.js';
+import { type DocumentRead, NOTHING_STORED, PAGE_BYTES, readStored } from './stored-documents.js';
+import type { ShardAnswer, ShardCommands, ShardCounts, ShardRequest } from './write/commands.js';
 
-const iso = (timeMs: number): string => new Date(timeMs).toISOString();
-
-function summaryOf(
-  { docid, version, ingestedAtMs, chunkCount, metadataJson }: DocumentRecord,
-  { filename } = JSON.parse(metadataJson) as Record<string, unknown>,
-): DocumentSummary {
-  const summary = { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
-  return typeof filename === 'string' ? { ...summary, filename } : summary;
-}
-
-/**
- * A page ends with the record that brings it to this many bytes, counting bytes read and bytes returned. That takes
- * about a millisecond, so no search waits for long.
- */
-const PAGE_BYTES = 256 * 1024;
-
-/** Implements `listDocuments`: summaries of documents in the order of their keys. */
-export function listDocuments(
+/** Implements the reads of stored documents. */
+export function readDocuments<O extends DocumentRead>(
   shard: Shard,
-  { collection, after, max }: ShardRequest<'listDocuments'>,
-): ShardAnswer<'listDocuments'> {
-  const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
+  op: O,
+  request: ShardCommands[O]['request'],
+): ShardAnswer<O> {
   // A dropped collection may still have some of its records.
-  if (shard.isDropped(collection)) return page;
-  return shard.store.read((txn) => {
-    let bytes = 0;
-    for (const record of txn.documents(collection, after)) {
-      if (page.records.length === max || bytes >= PAGE_BYTES) return { ...page, more: true };
-      const text = JSON.stringify(summaryOf(record));
-      bytes += record.metadataJson.length + text.length;
-      page.docids.push(record.docid);
-      page.records.push(text);
-    }
-    return page;
-  });
-}
-
-/** Implements `getDocument`: a document's summary, metadata and chunk ids as JSON text; null if it does not exist. */
-export function getDocument(
-  shard: Shard,
-  { collection, docid }: ShardRequest<'getDocument'>,
-): ShardAnswer<'getDocument'> {
-  return shard.store.read((txn) => {
-    const record = txn.document(collection, docid);
-    if (!record) return null;
-    const { paths } = txn.members(collection, docid);
-    const fields = { ...summaryOf(record), chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
-    return withField(fields, 'metadata', record.metadataJson);
-  });
-}
-
-/** Implements `listChunks`: chunks of a document from position `from` on; empty if the document does not exist. */
-export function listChunks(
-  shard: Shard,
-  { collection, docid, from, max }: ShardRequest<'listChunks'>,
-): ShardAnswer<'listChunks'> {
-  const page: ShardAnswer<'listChunks'> = { records: [], more: false };
-  if (shard.isDropped(collection)) return page;
-  return shard.store.read((txn) => {
-    const document = txn.document(collection, docid);
-    if (!document) return page;
-    const ordinals = (txn.members(collection, docid).ordinals as Ordinal[]).slice(from);
-    for (
-      let bytes = 0;
-      page.records.length < Math.min(max, ordinals.length) && bytes < PAGE_BYTES;
-      bytes += page.records.at(-1)?.length ?? 0
-    ) {
-      page.records.push(chunkJson(txn, collection, document, ordinals[page.records.length] as Ordinal));
-    }
-    return { ...page, more: page.records.length < ordinals.length };
-  });
-}
-
-function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
-  const { path, metaJson, docid } = txn.chunk(id, ordinal);
-  const fields = { rid: chunkIdOf(docid, path), chunk_path: path, ingested_at: iso(document.ingestedAtMs) };
-  return withField(fields, 'meta', mergedMetaJson(document.metadataJson, metaJson));
-}
-
-/** A JSON object of `fields` and one more field, whose value `json` is inserted without being parsed. */
-const withField = (fields: object, name: string, json: string): string =>
-  `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
-
-/** Implements `getChunk`: a chunk without its text, as JSON text; null if it does not exist. */
-export function getChunk(shard: Shard, { collection, rid }: ShardRequest<'getChunk'>): ShardAnswer<'getChunk'> {
-  return withChunk(shard, collection, rid, (txn, document, ordinal) => chunkDetail(txn, collection, document, ordinal));
-}
-
-/** Implements `getContent`: the text of a chunk; null if the chunk does not exist. */
-export function getContent(shard: Shard, { collection, rid }: ShardRequest<'getContent'>): ShardAnswer<'getContent'> {
-  return withChunk(shard, collection, rid, (txn, _, ordinal) => ({
-    text: txn.text(collection, ordinal)?.toString() ?? null,
-  }));
-}
-
-function withChunk<T>(
-  shard: Shard,
-  id: CollectionId,
-  rid: string,
-  read: (txn: ShardTxn, document: DocumentRecord, ordinal: Ordinal) => T,
-): T | null {
-  const parsed = parseChunkId(rid);
-  if (!parsed) return null;
-  return shard.store.read((txn) => {
-    const document = txn.document(id, parsed.docid);
-    const ordinal = document && txn.ordinalOf(id, parsed.docid, parsed.chunkPath);
-    return document && ordinal !== undefined ? read(txn, document, ordinal) : null;
-  });
-}
-
-function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
-  return `{"docid":${JSON.stringify(document.docid)},${chunkJson(txn, id, document, ordinal).slice(1)}`;
+  if (shard.isDropped(request.collection)) return NOTHING_STORED[op];
+  return shard.store.read((txn) => readStored(txn, op, request));
 }
 
 /**

@@ -1,5 +1,5 @@
-// The route table of a front thread: searches run there, all other requests are forwarded to the main thread. Front
-// threads only.
+// The route table of a front thread: searches, reads of documents and chunks, the list of collections and the liveness
+// check run there; all other requests are forwarded to the main thread. Front threads only.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
@@ -12,15 +12,19 @@ import { REINDEX_ROUTES } from '../api/reindex.js';
 import type { RouteDefinition } from '../api/route.js';
 import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
-import type { LoggedSearchContext } from '../service/query-log/logged-search.js';
+import type { FrontServices } from '../service/front.js';
+import { liveness } from '../service/health/health.js';
 import type { Forwarder } from './forward.js';
+import { jsonHandler } from './json-handler.js';
 import { type DefinedRoute, type Handler, withParameters } from './route.js';
+import { collectionHandlers } from './routes/collections.js';
 import { CONSOLE_ROUTES } from './routes/console.js';
 import { DOCS_ROUTES } from './routes/docs.js';
 import { MCP_ROUTES } from './routes/mcp.js';
+import { recordHandlers } from './routes/records.js';
 import { searchHandlers } from './routes/search.js';
 
-const FORWARDED = [
+const AREAS = [
   HEALTH_ROUTES,
   METRICS_ROUTES,
   TENANT_ROUTES,
@@ -28,6 +32,7 @@ const FORWARDED = [
   COLLECTION_ROUTES,
   ARCHIVE_ROUTES,
   DOCUMENT_ROUTES,
+  SEARCH_ROUTES,
   RECALL_ROUTES,
   QUERY_ROUTES,
   REINDEX_ROUTES,
@@ -37,9 +42,17 @@ const FORWARDED = [
   DOCS_ROUTES,
 ];
 
-export function createFrontRoutes(search: LoggedSearchContext, forwarder: Forwarder): DefinedRoute[] {
-  const own = searchHandlers(search) as Readonly<Record<string, Handler>>;
-  const definitions = [SEARCH_ROUTES, ...FORWARDED].flatMap((area) => Object.values<RouteDefinition>(area));
+export function createFrontRoutes(
+  { search, records }: Pick<FrontServices, 'search' | 'records'>,
+  forwarder: Forwarder,
+): DefinedRoute[] {
+  const own: Readonly<Record<string, Handler>> = {
+    ...searchHandlers(search),
+    ...recordHandlers(records),
+    ...collectionHandlers(records),
+    liveness: jsonHandler(HEALTH_ROUTES.liveness, liveness),
+  };
+  const definitions = AREAS.flatMap((area) => Object.values<RouteDefinition>(area));
   return definitions.map((definition) =>
     withParameters({ ...definition, handle: own[definition.operation] ?? forwarder.handlerOf(definition) }),
   );

@@ -1,5 +1,5 @@
 // The handler of a JSON route: it checks path, query string and body, in this order, and calls the use case. Runs on
-// the main thread.
+// front threads and on the main thread.
 import { asCollectionName, asTenant } from '../api/ids.js';
 import type { Parameter, RouteDefinition } from '../api/route.js';
 import { assert } from '../base/assert.js';

@@ -1,5 +1,5 @@
 // Replies of the listings: reads `limit` and `cursor`, streams pages as they come, and writes the count last. Runs on
-// the main thread.
+// front threads and on the main thread.
 import { invalidField } from '../api/errors.js';
 import { PAGE_MAX } from '../api/limits.js';
 import type { Page, Span } from '../service/documents/listings.js';

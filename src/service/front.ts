@@ -11,7 +11,8 @@ import type { QueryText } from '../embedding/messages.js';
 import { BUILTIN } from '../embedding/spaces.js';
 import type { CollectionSearch, SearchWorkerStart } from '../engine/search/params.js';
 import type { ShardSet } from '../engine/search/snapshot.js';
-import type { ShardCommands } from '../engine/write/commands.js';
+import type { DocumentRead } from '../engine/stored-documents.js';
+import type { ShardAnswer, ShardCommands } from '../engine/write/commands.js';
 import type { FrontCounts, Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import { FRONT_CELLS, type FrontPorts } from '../pool/front-messages.js';
@@ -19,7 +20,10 @@ import type { LogPool } from '../pool/log-pool.js';
 import type { PackedEntries } from '../storage/query-log-commands.js';
 import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
+import type { RecordsContext } from './documents/documents.js';
+import { InlineReads } from './documents/inline-reads.js';
 import { Rerankers } from './embedding/rerankers.js';
+import { FairTurns } from './fair-turns.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
 import { QueryLog } from './query-log/query-log.js';
 import type { SampledSearch } from './recall/sampler.js';
@@ -83,13 +87,14 @@ export class FrontState {
 export interface FrontCalls {
   search: { search: CollectionSearch; tenant: string };
   prepare: { shard: number; request: ShardCommands['prepare']['request'] };
+  read: { shard: number; op: DocumentRead; request: ShardCommands[DocumentRead]['request'] };
   embedQuery: { collection: EmbeddedIn; query: QueryText; owner: string };
   rerank: { request: Parameters<EmbedPool['rerank']>[0]; tenant: string | undefined };
   'log.append': PackedEntries;
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
 }
 
-interface FrontSearchOptions {
+interface FrontServicesOptions {
   readonly start: FrontStart;
   readonly state: FrontState;
   readonly shards: ShardSet;
@@ -99,21 +104,24 @@ interface FrontSearchOptions {
   readonly log: Log;
 }
 
-export interface FrontSearch {
-  readonly context: LoggedSearchContext;
+/** The contexts of the use cases that front threads run themselves. */
+export interface FrontServices {
+  readonly search: LoggedSearchContext;
+  readonly records: RecordsContext;
   readonly queryLog: QueryLog;
 }
 
-/** The context of searches on a front thread. */
-export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
+export function createFrontServices(options: FrontServicesOptions): FrontServices {
   const { start, state, shards, peer, metrics, log } = options;
   const { config, cells } = start;
   const fronts = config.frontThreads;
   const call = <O extends keyof FrontCalls, T>(op: O, input: FrontCalls[O], signal?: CancelSignal): Promise<T> =>
     peer().call<T>(op, input, signal);
   const { catalog } = state.state;
+  const turns = new FairTurns();
   const searches = new InlineSearches({
     shards,
+    turns,
     workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
     isDamaged: state.isDamaged,
   });
@@ -128,14 +136,32 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
     log,
     nowMs: Date.now,
   });
-  const current: Pick<typeof catalog, 'find' | 'findByLog'> = {
+  const current: Pick<typeof catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'> = {
     find: (tenant, name) => (state.refresh(), catalog.find(tenant, name)),
+    findById: (id) => (state.refresh(), catalog.findById(id)),
     findByLog: (logId) => (state.refresh(), catalog.findByLog(logId)),
+    pageOfTenant: (tenant, after, max) => (state.refresh(), catalog.pageOfTenant(tenant, after, max)),
+  };
+  const reads = new InlineReads({
+    shards,
+    turns,
+    owners: {
+      request: <O extends DocumentRead>(shard: number, op: O, request: ShardCommands[O]['request']) =>
+        call<'read', ShardAnswer<O>>('read', { shard, op, request }),
+    },
+    find: (id) => catalog.findById(id),
+    isDamaged: state.isDamaged,
+  });
+  const records: RecordsContext = {
+    catalog: current,
+    shadows: state.state.shadows,
+    shards: reads,
+    quarantine: { has: state.isDamaged },
   };
   const offers = new Offers(config.tuning.recallSampleMs, (collection, sampled) =>
     call('recall.offer', { collection, sampled }),
   );
-  const context: LoggedSearchContext = {
+  const loggedSearch: LoggedSearchContext = {
     search: {
       catalog: current,
       textVector: async (collection, query, owner, signal) =>
@@ -170,11 +196,11 @@ export function createFrontSearch(options: FrontSearchOptions): FrontSearch {
     },
     nowMs: Date.now,
   };
-  return { context, queryLog };
+  return { search: loggedSearch, records, queryLog };
 }
 
 /** The built-in embedder takes less time than a call of another thread. */
-function embedHere({ embedder, metrics }: FrontSearchOptions, text: string): Float32Array {
+function embedHere({ embedder, metrics }: FrontServicesOptions, text: string): Float32Array {
   const startedAtMs = performance.now();
   const vector = embedder.vectorsOf([text]);
   const ms = performance.now() - startedAtMs;

@@ -6,7 +6,7 @@ import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
 import { clearReader } from '../engine/memory/ownership.js';
-import type { SharedShards } from '../engine/write/commands.js';
+import type { SharedShards, ShardCommands } from '../engine/write/commands.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import { FrontPool } from '../pool/front-pool.js';
@@ -118,6 +118,7 @@ function handlersOf(context: FrontsContext): Readonly<Record<string, RpcHandler>
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
+    read: ({ shard, op, request }) => shards.request(shard, op, request as ShardCommands[typeof op]['request']),
     embedQuery: ({ collection, query, owner }, signal) => textVector(collection, query, owner, signal),
     rerank: ({ request, tenant }, signal) => embed.rerank(request, tenant, signal),
     'log.append': (entries) => queryLog.store(entries),

@@ -17,7 +17,7 @@ import { createHttpServer } from '../../src/http/server.js';
 import { loadUws } from '../../src/http/uws.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { FRONT_CELLS, type FrontNote } from '../../src/pool/front-messages.js';
-import { type FrontReport, type FrontStart, FrontState, createFrontSearch } from '../../src/service/front.js';
+import { type FrontReport, type FrontStart, FrontState, createFrontServices } from '../../src/service/front.js';
 
 const start = workerData as FrontStart & ServerShare;
 const { config, cells } = start;
@@ -41,7 +41,7 @@ const tracer = config.tracing.enabled
 const metrics = new Metrics(config.metrics.tenantLabels);
 const state = new FrontState(start);
 const forwarder = new Forwarder();
-const { context, queryLog } = createFrontSearch({
+const services = createFrontServices({
   start,
   state,
   shards: new ShardSet(start),
@@ -50,11 +50,12 @@ const { context, queryLog } = createFrontSearch({
   metrics,
   log,
 });
+const { queryLog } = services;
 const http = createHttpServer(
   uws,
   serverOptions({
     config,
-    routes: createFrontRoutes(context, forwarder),
+    routes: createFrontRoutes(services, forwarder),
     tenants: state.state.tenants,
     refresh: state.refresh,
     metrics,

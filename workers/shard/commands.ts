@@ -8,12 +8,8 @@ import { ReadGate } from '../../src/base/read-gate.js';
 import type { Note } from '../../src/engine/checkpoint/writer.js';
 import {
   countsOf,
-  getChunk,
-  getContent,
-  getDocument,
-  listChunks,
-  listDocuments,
   listOrdinals,
+  readDocuments,
   sampleVectors,
   textVectors,
   totals,
@@ -179,14 +175,14 @@ export class Commands {
     indexing: (request) => indexing(this.shard, request),
     memory: ({ collection }) => memoryUse(this.shard.segments.of(collection)),
     totals: ({ without }) => totals(this.shard, without),
-    listDocuments: (request) => listDocuments(this.shard, request),
-    getDocument: (request) => getDocument(this.shard, request),
-    listChunks: (request) => listChunks(this.shard, request),
-    getChunk: (request) => getChunk(this.shard, request),
+    listDocuments: (request) => readDocuments(this.shard, 'listDocuments', request),
+    getDocument: (request) => readDocuments(this.shard, 'getDocument', request),
+    listChunks: (request) => readDocuments(this.shard, 'listChunks', request),
+    getChunk: (request) => readDocuments(this.shard, 'getChunk', request),
     listOrdinals: (request) => listOrdinals(this.shard, request),
     textVectors: (request) => textVectors(this.shard, request),
     sampleVectors: (request) => sampleVectors(this.shard, request),
-    getContent: (request) => getContent(this.shard, request),
+    getContent: (request) => readDocuments(this.shard, 'getContent', request),
     ...catalogHandlers(() => this.openedCatalog()),
   };
 

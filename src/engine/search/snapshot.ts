@@ -128,6 +128,20 @@ class ReadShard {
     return entered.answer?.of;
   }
 
+  /** Runs `work` on a snapshot of the store. Throws AppError `shard_unavailable` if no owner has the shard open. */
+  read<T>(work: (txn: ShardTxn) => T): T {
+    const read = this.home.read((incarnation) => {
+      const { txn, end } = this.reader.snapshot(incarnation);
+      try {
+        return { of: work(txn) };
+      } finally {
+        end();
+      }
+    });
+    if (!read) throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+    return read.of;
+  }
+
   private enter<T>(
     arenas: readonly number[] | undefined,
     views: readonly ShardView[],
@@ -211,6 +225,14 @@ export class ShardSet {
       if (entered) return entered.answer;
     }
     throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+  }
+
+  /**
+   * Runs `work`, which must be synchronous, on a snapshot of the store of a shard: everything that was acknowledged
+   * before the call is in it. Throws AppError `shard_unavailable` as `view` does.
+   */
+  read<T>(shard: number, work: (txn: ShardTxn) => T): T {
+    return (this.shards[shard] as ReadShard).read(work);
   }
 
   /** Adds the cache hits and misses since the last call to the shared meters. */

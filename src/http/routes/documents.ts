@@ -1,20 +1,17 @@
-// Documents and chunks: ingest of single documents and batches, listings, and records, which come from the shards as
-// serialized JSON. Runs on the main thread.
+// Ingest of single documents and batches. Runs on the main thread.
 import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { MSGPACK_TYPE } from '../../api/msgpack.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
-import { getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
-import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
 import { withErrorCode } from '../../service/use-case.js';
 import { type ItemResult, ingestBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
 import type { Services } from '../../service/services.js';
-import { listingReply } from '../listing.js';
-import { type Body, type Handler, type OwnHandlers, type Reply, type Request, collectionOf, param } from '../route.js';
+import { type Body, type Handler, type OwnHandlers, type Request, collectionOf } from '../route.js';
+import { recordHandlers } from './records.js';
 
 const postDocument =
   (context: Services['ingest']): Handler =>
@@ -55,58 +52,6 @@ function csvOptions(query: URLSearchParams): CsvOptions {
     );
   return { header, metaColumns: query.get('csv_meta_cols') ?? '', includeColumns: query.get('csv_include_cols') ?? '' };
 }
-
-const getDocuments =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const pages = (span: Span): AsyncGenerator<Page> => listDocuments(context, tenant, collection, span);
-    return listingReply(request.query, { head: { tenant, collection }, field: 'documents', pages });
-  };
-
-const getOneDocument =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const document = await getDocument(context, tenant, collection, param(request, 'docid'));
-    return recordReply({ tenant, collection }, document);
-  };
-
-/** `record` is JSON text, which is not parsed again. */
-const recordReply = (head: object, record: string): Reply => ({
-  status: 200,
-  jsonParts: [`${JSON.stringify(head).slice(0, -1)},${record.slice(1, -1)}`],
-});
-
-const getDocumentChunks =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const docid = param(request, 'docid');
-    const pages = (span: Span): AsyncGenerator<Page> => listChunks(context, tenant, collection, docid, span);
-    return listingReply(request.query, {
-      head: { tenant, collection, docid },
-      field: 'chunks',
-      pages,
-      placeForm: /^\d{1,9}$/,
-    });
-  };
-
-const getOneChunk =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const chunk = await getChunk(context, tenant, collection, param(request, 'rid'));
-    return recordReply({ tenant, collection }, chunk);
-  };
-
-const getContent =
-  (context: Services['documents']): Handler =>
-  async (request) => {
-    const [tenant, collection] = collectionOf(request);
-    const text = await getChunkContent(context, tenant, collection, param(request, 'rid'));
-    return { status: 200, bytes: Buffer.from(text), contentType: 'text/plain; charset=utf-8' };
-  };
 
 const NDJSON = 'application/x-ndjson';
 
@@ -172,11 +117,7 @@ export const documentHandlers = ({
   documents,
   ingest,
 }: Pick<Services, 'documents' | 'ingest'>): OwnHandlers<typeof DOCUMENT_ROUTES> => ({
-  listDocuments: getDocuments(documents),
+  ...recordHandlers(documents),
   ingestDocument: postDocument(ingest),
-  getDocument: getOneDocument(documents),
-  listChunks: getDocumentChunks(documents),
-  getChunk: getOneChunk(documents),
-  getChunkContent: getContent(documents),
   ingestBatch: postBatch(ingest),
 });

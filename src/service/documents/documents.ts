@@ -1,9 +1,11 @@
 // Use cases that get and delete stored documents and chunks. Each one asks the single shard that holds the document. A
-// missing collection counts as empty. Runs on the main thread.
+// missing collection counts as empty. Runs on front threads, which only read, and on the main thread.
 import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
+import type { Collection } from '../../api/collections.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
-import type { ShardAnswer } from '../../engine/write/commands.js';
+import type { DocumentRead } from '../../engine/stored-documents.js';
+import type { ShardAnswer, ShardCommands } from '../../engine/write/commands.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
@@ -13,11 +15,29 @@ import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { UseCases } from '../use-case.js';
 
-export interface DocumentsContext {
-  readonly catalog: Pick<Catalog, 'find' | 'pageOfTenant'>;
-  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
-  readonly shards: Pick<ShardPool, 'request' | 'size'>;
+/** The stores of all shards, for reading. */
+interface StoredDocuments {
+  readonly size: number;
+  /** Rejects as ShardPool.request does. */
+  request<O extends DocumentRead>(shard: number, op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>;
+}
+
+/** What reads of single documents and chunks need. */
+interface ReadContext {
+  readonly catalog: Pick<Catalog, 'find' | 'findById'>;
+  readonly shadows: Pick<ShadowCollections, 'find'>;
+  readonly shards: StoredDocuments;
+}
+
+/** What reads and listings need. */
+export interface RecordsContext extends ReadContext {
+  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'pageOfTenant'>;
   readonly quarantine: Pick<Quarantine, 'has'>;
+}
+
+export interface DocumentsContext extends RecordsContext {
+  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly metrics: Pick<Metrics, 'count'>;
   readonly events: Pick<EventHub, 'publish'>;
   readonly nowMs: () => number;
@@ -41,20 +61,32 @@ export async function getDocument(...place: Parameters<typeof findDocument>): Pr
 
 /** Returns the document as JSON text, or undefined if there is none. */
 export async function findDocument(
-  {
-    catalog,
-    shards,
-  }: { readonly catalog: Pick<Catalog, 'find'>; readonly shards: Pick<ShardPool, 'request' | 'size'> },
+  context: ReadContext,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
 ): Promise<string | undefined> {
-  const collection = catalog.find(tenant, name);
-  if (!collection) return undefined;
-  return (
-    (await shards.request(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid })) ??
-    undefined
+  const { catalog, shards } = context;
+  const found = await readCollection(context, catalog.find(tenant, name), ({ id: collection }) =>
+    shards.request(shardOf(docid, shards.size), 'getDocument', { collection, docid }),
   );
+  return found ?? undefined;
+}
+
+/**
+ * Runs `read` for a collection; undefined if there is none. The records of a collection that is dropped meanwhile may go
+ * while they are read, so `read` then runs again for the collection that has the name by now, if there is one.
+ */
+export async function readCollection<T>(
+  { catalog, shadows }: ReadContext,
+  first: Collection | undefined,
+  read: (collection: Collection) => Promise<T>,
+): Promise<T | undefined> {
+  for (let collection = first; collection; collection = catalog.find(collection.tenant, collection.name)) {
+    const answer = await read(collection);
+    if (catalog.findById(collection.id) || shadows.find(collection.id)) return answer;
+  }
+  return undefined;
 }
 
 /** Returns the number of deleted chunks; 0 if there was no such document. */
@@ -79,12 +111,7 @@ async function deleteDocument(
 }
 
 /** Returns the chunk as JSON text. Throws 404 `chunk_not_found`. */
-export function getChunk(
-  context: DocumentsContext,
-  tenant: Tenant,
-  name: CollectionName,
-  rid: string,
-): Promise<string> {
+export function getChunk(context: RecordsContext, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
   return ofChunk(context, 'getChunk', tenant, name, rid);
 }
 
@@ -93,7 +120,7 @@ export function getChunk(
  * ingested as a vector.
  */
 export async function getChunkContent(
-  context: DocumentsContext,
+  context: RecordsContext,
   tenant: Tenant,
   name: CollectionName,
   rid: string,
@@ -104,18 +131,20 @@ export async function getChunkContent(
 }
 
 async function ofChunk<O extends 'getChunk' | 'getContent'>(
-  { catalog, shards }: DocumentsContext,
+  context: RecordsContext,
   op: O,
   tenant: Tenant,
   name: CollectionName,
   rid: string,
 ): Promise<NonNullable<ShardAnswer<O>>> {
+  const { catalog, shards } = context;
   const collection = catalog.find(tenant, name);
   const docid = parseChunkId(rid)?.docid;
   const found =
-    collection &&
     docid !== undefined &&
-    (await shards.request(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
+    (await readCollection(context, collection, ({ id }) =>
+      shards.request(shardOf(docid, shards.size), op, { collection: id, rid }),
+    ));
   if (!found) throw new AppError('chunk_not_found');
   return found;
 }

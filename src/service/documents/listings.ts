@@ -1,11 +1,13 @@
 // Use cases that list the documents of a collection, the chunks of a document and the collections of a tenant, in
 // pages, so that a million records fill neither memory nor this thread. A listing continues after a place (a key), not
-// after a count: concurrent writes may or may not show, but nothing is listed twice. Runs on the main thread.
+// after a count: concurrent writes may or may not show, but nothing is listed twice. Runs on front threads and on the
+// main thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSummary } from '../../api/collections.js';
 import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
-import type { DocumentsContext } from './documents.js';
+import { NOTHING_STORED } from '../../engine/stored-documents.js';
+import { type RecordsContext, readCollection } from './documents.js';
 
 /** Records as JSON texts, and the place of each: give it as `after` to continue after that record. */
 export interface Page {
@@ -38,24 +40,21 @@ interface ShardList extends Page {
  * is missing.
  */
 export async function* listDocuments(
-  { catalog, shards }: DocumentsContext,
+  context: RecordsContext,
   tenant: Tenant,
   name: CollectionName,
   span: Span,
 ): AsyncGenerator<Page> {
+  const { catalog, shards } = context;
   const collection = catalog.find(tenant, name);
   if (!collection) return;
   const max = Math.min(span.max, SHARD_PAGE_RECORDS);
   const refill = async (list: ShardList): Promise<ShardList> => {
-    const {
-      docids: places,
-      records,
-      more,
-    } = await shards.request(list.shard, 'listDocuments', {
-      collection: collection.id,
-      after: list.places.at(-1) ?? span.after,
-      max,
-    });
+    const after = list.places.at(-1) ?? span.after;
+    const page = await readCollection(context, collection, ({ id }) =>
+      shards.request(list.shard, 'listDocuments', { collection: id, after, max }),
+    );
+    const { docids: places, records, more } = page ?? NOTHING_STORED.listDocuments;
     return { shard: list.shard, places, records, more, at: 0 };
   };
   let lists = Array.from(
@@ -101,18 +100,22 @@ function isBefore(list: ShardList, other: ShardList | undefined): boolean {
  * version. Empty if the document is missing.
  */
 export async function* listChunks(
-  { catalog, shards }: DocumentsContext,
+  context: RecordsContext,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
   { after, max }: Span,
 ): AsyncGenerator<Page> {
+  const { catalog, shards } = context;
   const collection = catalog.find(tenant, name);
   if (!collection) return;
   let from = after === undefined ? 0 : Number(after) + 1;
   for (let more = true; more; ) {
-    const request = { collection: collection.id, docid, from, max: Math.min(max, CHUNK_PAGE_RECORDS) };
-    const { records, more: isCut } = await shards.request(shardOf(docid, shards.size), 'listChunks', request);
+    const request = { docid, from, max: Math.min(max, CHUNK_PAGE_RECORDS) };
+    const page = await readCollection(context, collection, ({ id }) =>
+      shards.request(shardOf(docid, shards.size), 'listChunks', { collection: id, ...request }),
+    );
+    const { records, more: isCut } = page ?? NOTHING_STORED.listChunks;
     const first = from;
     yield { places: records.map((_, i) => String(first + i)), records };
     from += records.length;
@@ -122,7 +125,7 @@ export async function* listChunks(
 
 /** Lists collections by name, restricted to those for which `isVisible` returns true. */
 export async function* listCollections(
-  { catalog, quarantine }: DocumentsContext,
+  { catalog, quarantine }: RecordsContext,
   tenant: Tenant,
   isVisible: (name: CollectionName) => boolean,
   span: Span,

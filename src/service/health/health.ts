@@ -1,4 +1,5 @@
-// Use cases of the health checks: liveness, readiness, and whether everything works. Runs on the main thread.
+// Use cases of the health checks: liveness, readiness, and whether everything works. Runs on front threads, which answer
+// only liveness, and on the main thread.
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';
@@ -21,9 +22,11 @@ const version = SERVICE_VERSION;
 
 export const healthUseCases = (context: HealthContext): UseCases<typeof HEALTH_ROUTES> => ({
   health: () => ({ status: health(context), version }),
-  liveness: () => ({ status: 'live', version }),
+  liveness,
   readiness: () => ({ version, checks: readiness(context) }),
 });
+
+export const liveness: UseCases<typeof HEALTH_ROUTES>['liveness'] = () => ({ status: 'live', version });
 
 /**
  * Returns `degraded` also while any embedder instance does not answer, even an unused one, and while a collection is

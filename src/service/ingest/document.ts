@@ -15,6 +15,7 @@ import type { Catalog } from '../collections/catalog.js';
 import { collectionChanged } from '../collections/catalog-changes.js';
 import { isSameChunking } from '../collections/settings.js';
 import { type CollectionsContext, ensureCollection, plannedCollection } from '../collections/collections.js';
+import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { EventHub } from '../events/event-hub.js';
 import { findDocument } from '../documents/documents.js';
@@ -24,7 +25,8 @@ import { type PutContext, type ReadyDocument, putDocument } from './put.js';
 
 export interface IngestContext extends EmbedContext, PutContext {
   readonly collections: CollectionsContext;
-  readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
+  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog'>;
+  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
   readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
   readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;

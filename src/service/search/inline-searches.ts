@@ -3,20 +3,19 @@
 // kind in its collection, since elapsed time would say more of other threads than of the search; a kind that is not
 // known yet goes to a worker first. Front threads only.
 import type { CollectionId } from '../../api/ids.js';
-import { AppError, abandoned } from '../../api/errors.js';
+import { AppError } from '../../api/errors.js';
 import { threadCpuMs } from '../../base/native-threads.js';
 import { endThread } from '../../base/thread.js';
 import type { CancelSignal } from '../../base/signals.js';
 import { type CollectionSearch, type Found, type SearchResult, isDefault } from '../../engine/search/params.js';
 import { searchOnce } from '../../engine/search/search.js';
 import type { ShardSet } from '../../engine/search/snapshot.js';
-import { FairQueue } from '../../pool/request-queue.js';
+import { DamagedRecord } from '../../storage/damage.js';
+import type { FairTurns } from '../fair-turns.js';
 import type { ShardsContext } from './shards.js';
 
 /** A search that is expected to take longer goes to a search worker. */
 const INLINE_MS_MAX = 1;
-/** How long searches that wait for their turn may run before the thread looks at its sockets again. */
-const TURN_MS = 1;
 /** Reading the CPU time of a thread costs some microseconds, so one search in so many is measured. */
 const MEASURED_EVERY = 64;
 /** Weight of the latest search in the estimate of its kind. */
@@ -56,16 +55,9 @@ function kindOf({ vector, lexical, filter, details, k, params }: CollectionSearc
   return ranking | (filter ? 4 : 0) | (details ? 8 : 0) | (k > 32 ? 16 : 0) | (isDefault(params) ? 0 : 32);
 }
 
-interface Waiting {
-  readonly search: CollectionSearch;
-  readonly tenant: string;
-  readonly signal: CancelSignal | undefined;
-  resolve(result: SearchResult | Promise<SearchResult>): void;
-  reject(error: unknown): void;
-}
-
 interface InlineSearchesOptions {
   readonly shards: ShardSet;
+  readonly turns: FairTurns;
   /** The search workers. */
   readonly workers: ShardsContext['searches'];
   /** Whether a damaged record has been found in the collection. */
@@ -74,10 +66,6 @@ interface InlineSearchesOptions {
 
 export class InlineSearches {
   private readonly costs = new SearchCosts();
-  private readonly waiting = new FairQueue<Waiting>(1);
-  /** Tenants that have had a search in this turn of the event loop; empty between turns. */
-  private readonly served = new Set<string>();
-  private isScheduled = false;
   /** Number of searches that have begun on this thread. */
   private begun = 0;
 
@@ -85,35 +73,8 @@ export class InlineSearches {
 
   /** Rejects as SearchPool.request does. */
   request(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
-    // The first search of each tenant in a turn runs at once; the others wait for their turn, fairly by tenant.
     if (!(this.costs.of(search) <= INLINE_MS_MAX)) return this.byWorker(search, tenant, signal);
-    if (this.waiting.size === 0 && !this.served.has(tenant)) {
-      this.served.add(tenant);
-      this.schedule();
-      return this.now(search, tenant, signal);
-    }
-    return new Promise((resolve, reject) => {
-      this.waiting.push(tenant, { search, tenant, signal, resolve, reject }, 1);
-      this.schedule();
-    });
-  }
-
-  private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    setImmediate(() => this.turn());
-  }
-
-  private turn(): void {
-    this.isScheduled = false;
-    this.served.clear();
-    const untilMs = performance.now() + TURN_MS;
-    while (this.waiting.size > 0 && performance.now() < untilMs) {
-      const { item } = this.waiting.shift() as { item: Waiting };
-      if (item.signal?.aborted) item.reject(abandoned());
-      else item.resolve(this.now(item.search, item.tenant, item.signal));
-    }
-    if (this.waiting.size > 0) this.schedule();
+    return this.options.turns.run(tenant, () => this.now(search, tenant, signal), signal);
   }
 
   private async now(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
@@ -127,7 +88,7 @@ export class InlineSearches {
       shards.tellCounts();
     } catch (error) {
       // A kernel that has failed may hold a lock of the shared memory, which is released when its thread has ended.
-      if (!(error instanceof AppError)) return endThread(error);
+      if (!(error instanceof AppError || error instanceof DamagedRecord)) return endThread(error);
       // The worker that repeats the search reports what is wrong.
     }
     if (!found) return this.byWorker(search, tenant, signal);

@@ -1,0 +1,121 @@
+// Documents and chunks of a shard as JSON texts, listed or single. Each read uses one snapshot, and long answers come in
+// pages. Any thread that reads the store of the shard.
+import type { DocumentSummary } from '../api/documents.js';
+import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
+import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
+import type { ShardTxn } from '../storage/shard-reader.js';
+import type { ShardAnswer, ShardCommands, ShardOp } from './write/commands.js';
+
+const iso = (timeMs: number): string => new Date(timeMs).toISOString();
+
+function summaryOf(
+  { docid, version, ingestedAtMs, chunkCount, metadataJson }: DocumentRecord,
+  { filename } = JSON.parse(metadataJson) as Record<string, unknown>,
+): DocumentSummary {
+  const summary = { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
+  return typeof filename === 'string' ? { ...summary, filename } : summary;
+}
+
+/**
+ * A page ends with the record that brings it to this many bytes, counting bytes read and bytes returned. That takes
+ * about a millisecond, so no search waits for long.
+ */
+export const PAGE_BYTES = 256 * 1024;
+
+type Read<O extends ShardOp> = (txn: ShardTxn, request: ShardCommands[O]['request']) => ShardAnswer<O>;
+
+/** Summaries of documents in the order of their keys. */
+const listDocuments: Read<'listDocuments'> = (txn, { collection, after, max }) => {
+  const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
+  let bytes = 0;
+  for (const record of txn.documents(collection, after)) {
+    if (page.records.length === max || bytes >= PAGE_BYTES) return { ...page, more: true };
+    const text = JSON.stringify(summaryOf(record));
+    bytes += record.metadataJson.length + text.length;
+    page.docids.push(record.docid);
+    page.records.push(text);
+  }
+  return page;
+};
+
+/** A document's summary, metadata and chunk ids as JSON text; null if it does not exist. */
+const getDocument: Read<'getDocument'> = (txn, { collection, docid }) => {
+  const record = txn.document(collection, docid);
+  if (!record) return null;
+  const { paths } = txn.members(collection, docid);
+  const fields = { ...summaryOf(record), chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
+  return withField(fields, 'metadata', record.metadataJson);
+};
+
+/** Chunks of a document from position `from` on; empty if the document does not exist. */
+const listChunks: Read<'listChunks'> = (txn, { collection, docid, from, max }) => {
+  const page: ShardAnswer<'listChunks'> = { records: [], more: false };
+  const document = txn.document(collection, docid);
+  if (!document) return page;
+  const ordinals = (txn.members(collection, docid).ordinals as Ordinal[]).slice(from);
+  for (
+    let bytes = 0;
+    page.records.length < Math.min(max, ordinals.length) && bytes < PAGE_BYTES;
+    bytes += page.records.at(-1)?.length ?? 0
+  ) {
+    page.records.push(chunkJson(txn, collection, document, ordinals[page.records.length] as Ordinal));
+  }
+  return { ...page, more: page.records.length < ordinals.length };
+};
+
+function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
+  const { path, metaJson, docid } = txn.chunk(id, ordinal);
+  const fields = { rid: chunkIdOf(docid, path), chunk_path: path, ingested_at: iso(document.ingestedAtMs) };
+  return withField(fields, 'meta', mergedMetaJson(document.metadataJson, metaJson));
+}
+
+/** A JSON object of `fields` and one more field, whose value `json` is inserted without being parsed. */
+const withField = (fields: object, name: string, json: string): string =>
+  `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
+
+/** A chunk without its text, as JSON text; null if it does not exist. */
+const getChunk: Read<'getChunk'> = (txn, { collection, rid }) => {
+  const found = findChunk(txn, collection, rid);
+  if (!found) return null;
+  const { document, ordinal } = found;
+  return `{"docid":${JSON.stringify(document.docid)},${chunkJson(txn, collection, document, ordinal).slice(1)}`;
+};
+
+/** The text of a chunk; null if the chunk does not exist. */
+const getContent: Read<'getContent'> = (txn, { collection, rid }) => {
+  const found = findChunk(txn, collection, rid);
+  return found && { text: txn.text(collection, found.ordinal)?.toString() ?? null };
+};
+
+function findChunk(
+  txn: ShardTxn,
+  id: CollectionId,
+  rid: string,
+): { document: DocumentRecord; ordinal: Ordinal } | null {
+  const parsed = parseChunkId(rid);
+  const document = parsed && txn.document(id, parsed.docid);
+  const ordinal = document && txn.ordinalOf(id, parsed.docid, parsed.chunkPath);
+  return document && ordinal !== undefined ? { document, ordinal } : null;
+}
+
+/** The commands that read stored documents, by name. */
+const DOCUMENT_READS = { listDocuments, getDocument, listChunks, getChunk, getContent };
+export type DocumentRead = keyof typeof DOCUMENT_READS;
+
+/** Runs a read on a snapshot. */
+export function readStored<O extends DocumentRead>(
+  txn: ShardTxn,
+  op: O,
+  request: ShardCommands[O]['request'],
+): ShardAnswer<O> {
+  return (DOCUMENT_READS[op] as unknown as Read<O>)(txn, request);
+}
+
+/** What a read finds in a collection without documents. */
+export const NOTHING_STORED: { readonly [O in DocumentRead]: ShardAnswer<O> } = {
+  listDocuments: { docids: [], records: [], more: false },
+  getDocument: null,
+  listChunks: { records: [], more: false },
+  getChunk: null,
+  getContent: null,
+};
