@@ -114,6 +114,8 @@ export function fileForm(name: string, content: string | Uint8Array, fields: Rec
   return form;
 }
 
-/** For tests that replace something of their own thread, which front threads do not see. */
-export const skipWithFronts =
-  THREADS.SHEAF_SERVER__THREADS === '0' ? false : 'replaces something of this thread, which front threads do not see';
+/**
+ * For a server of which a test replaces something, or reads what it has loaded: this thread serves its requests too, since
+ * front threads would not see it.
+ */
+export const ALL_IN_THIS_THREAD = { SHEAF_SERVER__THREADS: '0' };

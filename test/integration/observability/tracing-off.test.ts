@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { startTestServer } from '../../kit/server.js';
+import { ALL_IN_THIS_THREAD, startTestServer } from '../../kit/server.js';
 
 const loaded = (): string[] =>
   Object.keys(createRequire(import.meta.url).cache).filter((path) => /@opentelemetry\/(?!api\/)/.test(path));
 
 test('the SDK of OpenTelemetry is loaded where tracing is enabled, and only there', async () => {
-  const plain = await startTestServer();
+  const plain = await startTestServer(ALL_IN_THIS_THREAD);
   assert.equal((await plain.call('POST', '/v1/collections/acme/docs/documents', { text: 'wind' })).status, 201);
   assert.deepEqual(loaded(), []);
-  await startTestServer({ SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__SAMPLE_SHARE: '0' });
+  await startTestServer({ ...ALL_IN_THIS_THREAD, SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__SAMPLE_SHARE: '0' });
   assert.ok(loaded().length > 0);
 });

@@ -5,10 +5,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';
 import type { CollectionSearch } from '../../../src/engine/search/params.js';
-import { startTestServer } from '../../kit/server.js';
+import { ALL_IN_THIS_THREAD, startTestServer } from '../../kit/server.js';
 
 const COLLECTIONS = 100;
-const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' }, { recallSampleMs: 0 });
+// Front threads run short searches themselves, and send none to workers.
+const server = await startTestServer({ ...ALL_IN_THIS_THREAD, SHEAF_STORAGE__PARTITIONS: '2' }, { recallSampleMs: 0 });
 const { call, parts } = server;
 const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { readConfig } from '../../../src/config/load.js';
 import { startServer } from '../../../src/cli/serve.js';
 import { holdStore } from '../../kit/held-store.js';
-import { startTestServer, type Answer, type TestServer, skipWithFronts } from '../../kit/server.js';
+import { startTestServer, ALL_IN_THIS_THREAD, type Answer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 import { SILENT } from '../../kit/log.js';
@@ -240,11 +240,11 @@ test('a key with filters searches, and reads nothing else', async () => {
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/filtered/docs/search?q=secret')).status, 200);
 });
 
-test('an expired key is 401', { skip: skipWithFronts }, async (t) => {
+test('an expired key is 401', async (t) => {
   const { now } = Date;
   let aheadMs = 0;
   t.mock.method(Date, 'now', () => now() + aheadMs);
-  const { call } = await startTestServer(STATIC);
+  const { call } = await startTestServer({ ...STATIC, ...ALL_IN_THIS_THREAD });
   await call('POST', '/v1/admin/tenants', { tenant: 'brief' }, bearer('root'));
   const { key } = (
     await call(

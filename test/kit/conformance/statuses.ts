@@ -1,5 +1,5 @@
-// Produces each status of an endpoint's row by a real request, on one of four servers: one that is open, one with keys,
-// one without keys and with a budget of one request, and one with tight limits.
+// Produces each status of an endpoint's row by a real request, on one of five servers: one that is open, one with keys,
+// one without keys and with a budget of one request, one with tight limits, and one whose parts can be broken.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Endpoint, type Request, nameOf } from './endpoint.js';
 import { ARCHIVE_ENDPOINTS } from './endpoints/archives.js';
@@ -9,6 +9,7 @@ import { OPERATOR_ENDPOINTS } from './endpoints/operator.js';
 import { REINDEX_ENDPOINTS } from './endpoints/reindex.js';
 import { SEARCH_ENDPOINTS } from './endpoints/search.js';
 import { holdRequests, whileBroken } from './faults.js';
+import { ALL_IN_THIS_THREAD } from '../server.js';
 import { type Reply, type Stage, setStage, until } from './stage.js';
 
 /** A stage that could not be set up is its error: only the cells that need it fail. */
@@ -18,6 +19,8 @@ interface Stages {
   readonly tight: Stage | Error;
   /** A server without keys, with a budget that one request spends: even the admin routes may be limited here. */
   readonly spent: Stage | Error;
+  /** A server for `whileBroken`. */
+  readonly broken: Stage | Error;
 }
 
 const KEY = 'key-of-acme';
@@ -47,6 +50,7 @@ export async function setStages(): Promise<Stages> {
       SHEAF_LIMITS__MAX_IN_FLIGHT: String(IN_FLIGHT_MAX),
     }).catch(failed),
     spent: await setStage({ ...common, ...ONE_REQUEST }, 'other').catch(failed),
+    broken: await setStage({ ...common, ...ALL_IN_THIS_THREAD }).catch(failed),
   };
 }
 
@@ -77,7 +81,7 @@ export async function provoke(stages: Stages, endpoint: Endpoint, status: number
       : overspent(ready(stages.keyed), endpoint, KEY);
   if (status === 503)
     return endpoint.path === '/health/ready' ? unready(ready(stages.open)) : overloaded(ready(stages.tight), endpoint);
-  const stage = ready(status === 413 ? stages.tight : stages.open);
+  const stage = ready(status === 413 ? stages.tight : status === 500 ? stages.broken : stages.open);
   const compose = endpoint.provoke?.[status] ?? valid;
   const request = await compose(stage);
   return status === 500 ? whileBroken(stage.server, () => stage.send(method, request)) : stage.send(method, request);

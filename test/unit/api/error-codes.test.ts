@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { ERROR_CODES } from '../../../src/api/errors.js';
 
 /** The table of codes itself, and the documentation that is generated from it. */
-const TELLS = /^src\/(contract\/errors\.ts$|http\/openapi\/)/;
+const TELLS = /^src\/(api\/errors\.ts$|http\/openapi\/)/;
 
 test('every error code of the table is used in src or workers', () => {
   const sources = ['src', 'workers']
