@@ -33,7 +33,7 @@ const SEES = {
   console: ['base', 'api', 'client'],
 };
 /** Files of src/api that define no routes. */
-const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers)\\.ts$';
+const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers|placement)\\.ts$';
 /** Folders of src that worker threads see. */
 const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
 /** Folders of src that front threads, which serve HTTP, see as well. */

@@ -4,7 +4,7 @@ import { type Whole, SERVICE_VERSION } from './common.js';
 import type { ErrorCode } from './errors.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import { type Language, type Precision, SEARCH_MODES, type SearchMode } from './choices.js';
-import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN } from './limits.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, type SHARDS_MAX } from './limits.js';
 import { DISPLAY_NAME, PAGE, SLUG_TEXT } from './parameters.js';
 import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
@@ -51,6 +51,9 @@ export interface Collection extends Space {
    * vector space.
    */
   log_id?: CollectionId;
+  /** Where its documents are (api/placement). */
+  home?: number;
+  spread?: number;
 }
 
 /** Graph searches of a collection in one shard, for searches that do not name `ef`. */
@@ -140,6 +143,12 @@ export interface CreateBody {
    * Precision of vectors in memory. `int8` takes about 0.6 of the memory of `int16`, with cosines within about .005.
    */
   precision?: Precision | null;
+  /**
+   * The number of shards over which a new collection is spread, at most `storage.partitions`. A collection that grows is
+   * spread over more of them by itself; more from the start store a large import faster, and each of them makes searches
+   * slower. Ignored if the collection exists.
+   */
+  partitions?: (Whole & tags.Minimum<1> & tags.Maximum<typeof SHARDS_MAX>) | null;
 }
 
 export interface CreatedCollection {
@@ -155,6 +164,8 @@ export interface CreatedCollection {
   search_mode?: SearchMode;
   language?: Language;
   precision?: Precision;
+  /** The number of shards over which the collection is spread. */
+  partitions?: number;
 }
 
 export interface CollectionDetail {
@@ -174,6 +185,8 @@ export interface CollectionDetail {
   search_mode?: SearchMode;
   language?: Language;
   precision?: Precision;
+  /** The number of shards over which the collection is spread. */
+  partitions?: number;
   service_version?: string;
   schema_version?: number;
   memory?: MemoryUse;
@@ -234,6 +247,7 @@ const SETTINGS = {
   search_mode: 'vector',
   language: 'english',
   precision: 'int16',
+  partitions: 1,
 } as const;
 
 const CONFLICTS: readonly ErrorCode[] = [

@@ -1,5 +1,5 @@
-// Names and ids of the API: slugs, document ids, chunk ids, and the shard of a document. A slug never becomes a file
-// path: storage uses the numeric collection id. Pure.
+// Names and ids of the API: slugs, document ids and chunk ids. A slug never becomes a file path: storage uses the numeric
+// collection id. Pure.
 import { AppError, type ErrorCode } from './errors.js';
 
 declare const brand: unique symbol;
@@ -74,17 +74,4 @@ export const chunkIdOf = (docid: string, chunkPath: string): string => `${docid}
 export function parseChunkId(rid: string): { docid: string; chunkPath: string } | undefined {
   const at = rid.lastIndexOf('::');
   return at < 0 ? undefined : { docid: rid.slice(0, at), chunkPath: rid.slice(at + 2) };
-}
-
-/**
- * The shard of a document. Fixed for ever, because data directories depend on it. FNV-1a (Fowler, Noll, Vo) over the
- * UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of shards. All chunks of a document are
- * in its shard, so replacing it is one transaction.
- */
-export function shardOf(docid: string, shards: number): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(docid)) hash = Math.imul(hash ^ byte, 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) % shards;
 }

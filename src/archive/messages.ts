@@ -45,7 +45,6 @@ export interface ReadTask {
   path: string;
   /** A dataset, or a single collection: that of the archive, or the collection `from` in an archive of a dataset. */
   kind: 'dataset' | { from: CollectionPlace; isNamed: boolean };
-  shards: number;
   unpackedBytesMax: number;
   /** The same limit as for an ingest. */
   metadataBytesMax: number;
@@ -67,7 +66,8 @@ export interface VerifiedArchive {
 
 /** Documents for one shard, in the form that `putShadow` takes. */
 export interface DocumentBatch extends PackedDocuments {
-  shard: number;
+  /** The place of the shard among those of the collection. */
+  slot: number;
   versions: number[];
 }
 
@@ -101,10 +101,11 @@ export type ArchiveNote =
 
 /**
  * The orders to the process: to open the store that it waits for, to take its snapshots, to hand over data of the
- * collection at a place in the archive, and to continue after a batch.
+ * collection at a place in the archive, its documents grouped for `spread` shards, and to continue after a batch.
  */
 export type ArchiveOrder =
   | { order: 'open' }
   | { order: 'snap'; moment: ArchivedMoment }
-  | { order: 'hand'; place: number; what: 'documents' | 'queries' }
+  | { order: 'hand'; place: number; what: 'documents'; spread: number }
+  | { order: 'hand'; place: number; what: 'queries' }
   | { order: 'more' };

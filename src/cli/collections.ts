@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CreateBody } from '../api/collections.js';
 import { type Language, LANGUAGES, type Precision, PRECISIONS, SEARCH_MODES } from '../api/choices.js';
-import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../api/limits.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX, SHARDS_MAX } from '../api/limits.js';
 import {
   type CommandLine,
   type Target,
@@ -72,6 +72,7 @@ function withSettings(command: Command): Command {
         ...PRECISIONS,
       ]),
     )
+    .option('--partitions <n>', 'number of shards over which the collection is spread', integerBetween(1, SHARDS_MAX))
     .option('--chunk-size <n>', 'characters per chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
     .option('--chunk-overlap <n>', 'characters shared with the previous chunk', integerBetween(0, CHUNK_SIZE_MAX))
     .option('--no-chunking', 'each text is one chunk')
@@ -85,6 +86,7 @@ interface CreateFlags {
   mode?: string;
   language?: Language;
   precision?: Precision;
+  partitions?: number;
   chunkSize?: number;
   chunkOverlap?: number;
   chunking: boolean;
@@ -135,6 +137,7 @@ function createBody({
   mode,
   language,
   precision,
+  partitions,
   chunkSize,
   chunkOverlap,
   chunking,
@@ -152,6 +155,7 @@ function createBody({
     search_mode: mode,
     language,
     precision,
+    partitions,
     priority_key: priorityKey,
     chunking: chunking ? size && { strategy: 'fixed', ...size } : { strategy: 'none' },
   };

@@ -109,9 +109,23 @@ const SETTINGS = {
     'storage.partitions',
     integer(1, SHARDS_MAX),
     shards,
-    'Number of shards of a new data directory; an existing one keeps its number. More shards write and index faster, and search slower.',
+    'Number of shards of a new data directory; an existing one keeps its number. More shards write and index large collections faster; a collection is spread over as many of them as its size needs.',
     'a quarter of the cores, 2 to 16; below four cores 1',
   ),
+  collections: {
+    partitions: key(
+      'collections.partitions',
+      integer(1, SHARDS_MAX),
+      1,
+      'Number of shards over which a new collection is spread if its `partitions` are not given; at most `storage.partitions`.',
+    ),
+    chunksPerPartition: key(
+      'collections.chunks_per_partition',
+      integer(0, 1_000_000_000),
+      200_000,
+      'A collection with more chunks than this in each of its shards is spread over twice as many, in the background; 0 disables that.',
+    ),
+  },
   idleSeconds: key(
     'collections.idle_seconds',
     integer(0, 31_536_000),

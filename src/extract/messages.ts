@@ -76,7 +76,8 @@ export interface LineSlice {
 export interface PrepareLinesRequest extends Omit<PrepareRequest, 'body'> {
   bytes: Uint8Array;
   isMsgpack?: true | undefined;
-  shards: number;
+  /** The number of shards of the collection (api/placement). */
+  spread: number;
   /** Whether a malformed line fails only its item, or rejects the batch with `invalid_json`. */
   malformed: 'item' | 'batch';
 }
@@ -86,7 +87,9 @@ export type PreparedItem = { docid: DocId; chunks: number } | { docid?: DocId; e
 
 /** Documents of a slice for one shard, in order; the number of chunks is bounded. */
 export interface PreparedGroup extends PackedDocuments {
-  shard: number;
+  /** The place of the shard among those of a collection that has `spread` of them. */
+  slot: number;
+  spread: number;
   /** The index in the slice of each document's item. */
   places: number[];
   docids: DocId[];

@@ -84,10 +84,10 @@ export class ArchiveProcess {
    * Yields the documents or logged searches of a collection in batches. The next batch is requested before the current
    * one is processed.
    */
-  async *hand<B>(place: number, what: 'documents' | 'queries'): AsyncGenerator<B> {
-    this.give({ order: 'hand', place, what });
+  async *hand<B>(order: Extract<ArchiveOrder, { order: 'hand' }>): AsyncGenerator<B> {
+    this.give(order);
     for (;;) {
-      const note = await this.next([what, 'handed']);
+      const note = await this.next([order.what, 'handed']);
       if (!('batch' in note)) return;
       this.give({ order: 'more' });
       yield note.batch as B;
@@ -143,8 +143,11 @@ export interface BegunArchive {
 /** An archive that has been verified. */
 export interface OpenedArchive {
   archive: VerifiedArchive;
-  /** Documents and logged searches of the collection at index `place`, in batches. */
-  documents(place: number): AsyncGenerator<DocumentBatch>;
+  /**
+   * Documents and logged searches of the collection at index `place`, in batches; the documents in groups for `spread`
+   * shards.
+   */
+  documents(place: number, spread: number): AsyncGenerator<DocumentBatch>;
   queries(place: number): AsyncGenerator<QueryBatch>;
 }
 
@@ -202,8 +205,8 @@ export class ArchivePool {
       const { archive } = await process.note('verified');
       return await work({
         archive,
-        documents: (place) => process.hand<DocumentBatch>(place, 'documents'),
-        queries: (place) => process.hand<QueryBatch>(place, 'queries'),
+        documents: (place, spread) => process.hand<DocumentBatch>({ order: 'hand', place, what: 'documents', spread }),
+        queries: (place) => process.hand<QueryBatch>({ order: 'hand', place, what: 'queries' }),
       });
     } finally {
       this.end(process);

@@ -3,6 +3,7 @@
 // rejected with 503 `shard_unavailable` instead of waiting. Runs on the main thread.
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
+import { type Placement, shardsOf } from '../api/placement.js';
 import type { Log } from '../base/log.js';
 import {
   type ShardAnswer,
@@ -142,6 +143,15 @@ export class ShardPool {
   /** Sends the same command to the owner of every shard; the answers are in the order of the shards. */
   requestAll<O extends ShardOp>(op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>[] {
     return this.shards.map((_, shard) => this.request(shard, op, request));
+  }
+
+  /** Sends the same command to the owners of the shards of a collection; the answers are in the order of its shards. */
+  requestOf<O extends ShardOp>(
+    collection: Placement,
+    op: O,
+    request: ShardCommands[O]['request'],
+  ): Promise<ShardAnswer<O>>[] {
+    return shardsOf(collection, this.size).map((shard) => this.request(shard, op, request));
   }
 
   /** Terminates the worker of a shard, as a crash would. */

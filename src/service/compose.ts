@@ -237,7 +237,10 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
   const lifecycle = createLifecycle(parts, (logId) => endJobsOf(reindex, logId));
   const toDrop = new Set<CollectionId>();
   const store: CatalogContext = { state, catalog, shadows, shards, events, lifecycle, log, nowMs, toDrop };
-  const defaults = { chunking, modes: settings.modes, language: settings.language };
+  const { modes, language } = settings;
+  const { partitions, chunksPerPartition } = config.collections;
+  const spread = { partitions: Math.min(partitions, shards.size), chunksPerPartition, shards: shards.size };
+  const defaults = { chunking, modes, language, ...spread };
   const collections: CollectionsContext = { store, embedders, tenants, quarantine, metrics, defaults, common };
   const search: SearchContext = {
     catalog,

@@ -17,6 +17,7 @@ import {
 } from './catalog-commands.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
+import { placementIn } from '../api/placement.js';
 import type { StoredTenants } from '../api/tenants.js';
 import type { StoreMeter } from '../base/meters.js';
 import {
@@ -165,7 +166,15 @@ class ShadowStore {
 function switched({ purpose, collection }: ShadowRecord, live: StoredCollection | undefined): StoredCollection {
   if (purpose === 'restore' || !live) return collection;
   const { id, generation } = collection;
-  return { ...live, id, generation, ...spaceIn(collection), log_id: logIdOf(live) };
+  const { home: _home, spread: _spread, ...settings } = live;
+  return {
+    ...settings,
+    id,
+    generation,
+    ...spaceIn(collection),
+    ...placementIn(collection),
+    log_id: logIdOf(live),
+  };
 }
 
 function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): ShadowRecord {

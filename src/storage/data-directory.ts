@@ -41,8 +41,12 @@ export const checkpointPath = (directory: string, shard: number): string =>
   join(directory, CHECKPOINTS, shardName(shard));
 
 const IDENTITY = 'sheaf.json';
-/** Version 2 added checksums to all values. */
-const LAYOUT_VERSION = 2;
+/**
+ * Version 2 added checksums to all values, version 3 the spread of collections. A server that does not know spreads would
+ * look for documents in the wrong shards, so a directory of version 2 becomes one of version 3 when it is served.
+ */
+const LAYOUT_VERSION = 3;
+const LAYOUT_BEFORE_SPREADS = 2;
 
 interface Identity {
   magic: 'sheaf';
@@ -70,7 +74,7 @@ export interface DataDirectory {
 
 /**
  * Opens or creates the data directory. A new one gets `shards` shards; if that is undefined, none is created. An
- * existing one keeps its number of shards. Throws DataDirectoryError; a folder that is not a data directory is left
+ * existing one keeps its number of shards, and is marked as one that this version has served. Throws DataDirectoryError; a folder that is not a data directory is left
  * unchanged.
  */
 export async function openDataDirectory(path: string, shards?: number): Promise<DataDirectory> {
@@ -79,7 +83,9 @@ export async function openDataDirectory(path: string, shards?: number): Promise<
   const real = realpathSync(path);
   const lock = await hold(real);
   try {
-    const identity = readIdentity(real) ?? makeIdentity(real, Math.min(shards as number, SHARDS_MAX));
+    const found = readIdentity(real);
+    const identity = found ?? makeIdentity(real, Math.min(shards as number, SHARDS_MAX));
+    if (identity.layout !== LAYOUT_VERSION && shards !== undefined) makeIdentity(real, identity.shards);
     assertCatalog(real, identity.shards);
     return {
       path: real,
@@ -183,13 +189,18 @@ function readIdentity(path: string): Identity | undefined {
   } catch {
     identity = undefined;
   }
-  if (typia.is<Pick<Identity, 'magic' | 'layout'>>(identity) && identity.layout !== LAYOUT_VERSION) {
-    throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
+  if (typia.is<Pick<Identity, 'magic' | 'layout'>>(identity) && !isReadable(identity)) {
+    throw new DataDirectoryError(
+      `${file} has layout ${identity.layout}; this server reads layouts ${LAYOUT_BEFORE_SPREADS} and ${LAYOUT_VERSION}`,
+    );
   }
   if (!typia.is<Identity>(identity) || identity.checksum !== checksumOf(identity))
     throw new DataDirectoryError(`${file} is damaged: it must contain magic, layout and shards, with their checksum`);
   return identity;
 }
+
+const isReadable = ({ layout }: Pick<Identity, 'layout'>): boolean =>
+  layout === LAYOUT_VERSION || layout === LAYOUT_BEFORE_SPREADS;
 
 function makeIdentity(path: string, shards: number): Identity {
   const named = { magic: 'sheaf', layout: LAYOUT_VERSION, shards } as const;

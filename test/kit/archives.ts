@@ -49,6 +49,7 @@ export async function contentsOf(server: Caller, tenant: string, name: string): 
     tenant: _tenant,
     name: _name,
     display_name: _label,
+    partitions: _partitions,
     ...settings
   } = detail;
   return { settings, documents, queries: queries.queries };

@@ -36,6 +36,7 @@ export function spawnOverFaults({
   const server = spawnServe({
     SHEAF_DATA_DIR: dataDir,
     SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_COLLECTIONS__PARTITIONS: '2',
     SHEAF_THREADS: '1',
     ...settings,
     ...layer,

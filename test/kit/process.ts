@@ -29,7 +29,7 @@ export function spawnServe(env: Record<string, string>): ServeProcess {
 
 /** Starts `sheaf serve`, with two shards unless `env` says otherwise, and waits until it is ready. */
 export async function startServe(env: Record<string, string>): Promise<ServeProcess & { url: string }> {
-  const server = spawnServe({ SHEAF_STORAGE__PARTITIONS: '2', ...env });
+  const server = spawnServe({ SHEAF_STORAGE__PARTITIONS: '2', SHEAF_COLLECTIONS__PARTITIONS: '2', ...env });
   return { ...server, url: await untilReady(server) };
 }
 

@@ -6,6 +6,7 @@ import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/load.js';
 import { startServer, type RunningServer } from '../../src/cli/serve.js';
 import { tempDirectory } from './temp.js';
+import { SHARDS_MAX } from '../../src/api/limits.js';
 import { until } from './until.js';
 import { faultLog } from './log.js';
 
@@ -19,6 +20,8 @@ for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0)
  */
 const THREADS = {
   SHEAF_STORAGE__PARTITIONS: '3',
+  // A collection has documents in all shards, although it is small.
+  SHEAF_COLLECTIONS__PARTITIONS: String(SHARDS_MAX),
   SHEAF_THREADS: '1',
   // Most tests need no front threads; `--fronts N` of scripts/test.mjs runs them with some.
   SHEAF_SERVER__THREADS: process.env.TEST_FRONT_THREADS ?? '0',

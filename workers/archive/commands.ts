@@ -8,7 +8,8 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { LeftOut } from '../../src/api/archives.js';
 import { AppError } from '../../src/api/errors.js';
-import { type DocId, shardOf } from '../../src/api/ids.js';
+import type { DocId } from '../../src/api/ids.js';
+import { slotOf } from '../../src/api/placement.js';
 import { refOf } from '../../src/storage/catalog-commands.js';
 import { DatasetSnapshot, storedDocuments, writeCollection } from '../../src/archive/export.js';
 import {
@@ -199,15 +200,15 @@ const BATCH_CHUNKS = 512;
 export async function handOver(
   reader: ArchiveReader,
   { collection, entries }: CollectionManifest,
-  what: 'documents' | 'queries',
+  order: Extract<ArchiveOrder, { order: 'hand' }>,
   task: ReadTask,
 ): Promise<void> {
   const rules = rulesOf(collection, task);
   for (const entry of entries) {
-    if (isDocumentsEntry(entry.name) !== (what === 'documents')) continue;
+    if (isDocumentsEntry(entry.name) !== (order.what === 'documents')) continue;
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
-    if (what === 'documents')
-      for (const batch of batchesOf(unpackDocuments(segment, rules), task.shards))
+    if (order.what === 'documents')
+      for (const batch of batchesOf(unpackDocuments(segment, rules), order.spread))
         await hand({ event: 'documents', batch });
     else await hand({ event: 'queries', batch: queriesOf(segment) });
   }
@@ -215,23 +216,23 @@ export async function handOver(
 }
 
 /** Groups the documents of a segment by shard, in their order. */
-function* batchesOf(documents: readonly ArchivedDocument[], shards: number): Generator<DocumentBatch> {
-  const groups = Array.from({ length: shards }, (): ArchivedDocument[] => []);
+function* batchesOf(documents: readonly ArchivedDocument[], spread: number): Generator<DocumentBatch> {
+  const groups = Array.from({ length: spread }, (): ArchivedDocument[] => []);
   const sizes = groups.map(() => 0);
   for (const document of documents) {
-    const shard = shardOf(document.docid, shards);
-    const group = groups[shard] as ArchivedDocument[];
-    if (group.length > 0 && (sizes[shard] as number) + document.chunks.length > BATCH_CHUNKS) {
-      yield batchOf(shard, group.splice(0));
-      sizes[shard] = 0;
+    const slot = slotOf(document.docid, spread);
+    const group = groups[slot] as ArchivedDocument[];
+    if (group.length > 0 && (sizes[slot] as number) + document.chunks.length > BATCH_CHUNKS) {
+      yield batchOf(slot, group.splice(0));
+      sizes[slot] = 0;
     }
     group.push(document);
-    sizes[shard] = (sizes[shard] as number) + document.chunks.length;
+    sizes[slot] = (sizes[slot] as number) + document.chunks.length;
   }
-  for (const [shard, group] of groups.entries()) if (group.length > 0) yield batchOf(shard, group);
+  for (const [slot, group] of groups.entries()) if (group.length > 0) yield batchOf(slot, group);
 }
 
-function batchOf(shard: number, documents: readonly ArchivedDocument[]): DocumentBatch {
+function batchOf(slot: number, documents: readonly ArchivedDocument[]): DocumentBatch {
   const packed = documents.map(({ docid, ingested_at_ms, metadata, priority, chunks }) =>
     packDocument({
       docid: docid as DocId,
@@ -242,7 +243,7 @@ function batchOf(shard: number, documents: readonly ArchivedDocument[]): Documen
     }),
   );
   return {
-    shard,
+    slot,
     ...joinDocuments(packed),
     chunks: documents.map(({ chunks }) => chunks.length),
     vectors: vectorsOf(Buffer.concat(documents.map(({ vectors }) => vectors))),

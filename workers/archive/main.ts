@@ -20,7 +20,7 @@ async function readArchive(task: ReadTask): Promise<void> {
   for (;;) {
     const order = await ordered;
     assert(order.order === 'hand', 'an order to hand over');
-    await handOver(reader, defined(manifests[order.place], 'a collection of the archive'), order.what, task);
+    await handOver(reader, defined(manifests[order.place], 'a collection of the archive'), order, task);
     ordered = nextOrder();
   }
 }

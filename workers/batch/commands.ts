@@ -4,9 +4,10 @@
 // UUIDs.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, type ErrorCode } from '../../src/api/errors.js';
-import { type DocId, asDocId, asNewDocId, docIdFromFilename, shardOf } from '../../src/api/ids.js';
+import { type DocId, asDocId, asNewDocId, docIdFromFilename } from '../../src/api/ids.js';
 import { msgpackValues } from '../../src/api/msgpack.js';
 import { toVector } from '../../src/api/numbers.js';
+import { slotOf } from '../../src/api/placement.js';
 import { internalErrorOf } from '../../src/base/thread.js';
 import { batchItems, sliceItems, textsOfLines } from '../../src/extract/batch-body.js';
 import { cut } from '../../src/extract/chunks.js';
@@ -112,7 +113,7 @@ function textChunks(
 const GROUP_CHUNKS_MAX = 32;
 
 interface OpenGroup {
-  shard: number;
+  slot: number;
   chunkCount: number;
   members: { place: number; prepared: PrepareAnswer }[];
 }
@@ -123,13 +124,16 @@ class GroupBuilder {
   /** The group of each shard that can take more documents. */
   private readonly open = new Map<number, OpenGroup>();
 
-  constructor(private readonly dim: number) {}
+  constructor(
+    private readonly dim: number,
+    private readonly spread: number,
+  ) {}
 
-  add(shard: number, place: number, prepared: PrepareAnswer): void {
-    let group = this.open.get(shard);
+  add(slot: number, place: number, prepared: PrepareAnswer): void {
+    let group = this.open.get(slot);
     if (!group || group.chunkCount + prepared.chunks > GROUP_CHUNKS_MAX) {
-      this.groups.push((group = { shard, chunkCount: 0, members: [] }));
-      this.open.set(shard, group);
+      this.groups.push((group = { slot, chunkCount: 0, members: [] }));
+      this.open.set(slot, group);
     }
     group.members.push({ place, prepared });
     group.chunkCount += prepared.chunks;
@@ -140,7 +144,7 @@ class GroupBuilder {
     return this.groups.map((group) => this.pack(group));
   }
 
-  private pack({ shard, chunkCount, members }: OpenGroup): PreparedGroup {
+  private pack({ slot, chunkCount, members }: OpenGroup): PreparedGroup {
     const vectors = new Float32Array(chunkCount * this.dim);
     let row = 0;
     for (const { prepared } of members) {
@@ -152,7 +156,8 @@ class GroupBuilder {
     const places = members.map(({ place }) => place);
     const docids = members.map(({ prepared }) => prepared.docid);
     const group = {
-      shard,
+      slot,
+      spread: this.spread,
       places,
       docids,
       hasTexts,
@@ -187,12 +192,12 @@ const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 
 /** Prepares the items of a slice. Throws AppError `invalid_json` for a malformed line if `malformed` is `batch`. */
 export function prepareLines(request: PrepareLinesRequest): PreparedLines {
-  const groups = new GroupBuilder(request.space.dim);
+  const groups = new GroupBuilder(request.space.dim, request.spread);
   const internalErrors: string[] = [];
   const items = itemsOf(request).map((item, place): PreparedItem => {
     const prepared = prepareItem(item, request, internalErrors);
     if ('error' in prepared) return prepared;
-    groups.add(shardOf(prepared.docid, request.shards), place, prepared);
+    groups.add(slotOf(prepared.docid, request.spread), place, prepared);
     return { docid: prepared.docid, chunks: prepared.chunks };
   });
   return { items, groups: groups.finish(), internalErrors };

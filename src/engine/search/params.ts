@@ -36,6 +36,8 @@ export interface ResolvedHitOptions {
 /** A search of one collection over all of its shards. */
 export interface CollectionSearch {
   collection: CollectionRef;
+  /** The shards of the collection; absent: all. */
+  shards?: readonly number[];
   /** JSON prefix: the opening brace and the fields that all hits of the collection share. */
   jsonPrefix: string;
   priorityKey: string;

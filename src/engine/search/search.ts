@@ -156,7 +156,7 @@ const PAUSE_MS = 1;
  */
 export function search(shards: ShardSet, asked: CollectionSearch): SearchResult {
   const timing = noTime();
-  const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
+  const first = shards.view(asked.shards ?? shards.all, asked.collection, (views) => attempt(views, asked, timing));
   if (first instanceof Array) return first;
   return first.hasChanged ? again(shards, asked, timing) : first.found;
 }
@@ -167,7 +167,7 @@ export function search(shards: ShardSet, asked: CollectionSearch): SearchResult 
  */
 export function searchOnce(shards: ShardSet, asked: CollectionSearch): Found | undefined {
   const timing = noTime();
-  const first = shards.view(shards.all, asked.collection, (views) => attempt(views, asked, timing));
+  const first = shards.view(asked.shards ?? shards.all, asked.collection, (views) => attempt(views, asked, timing));
   return first instanceof Array || first.hasChanged ? undefined : first.found;
 }
 
@@ -180,7 +180,9 @@ const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, 
 function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming): Found {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let attempts = 2; ; attempts++) {
-    const answer = shards.view(shards.all, search.collection, (views) => attempt(views, search, timing));
+    const answer = shards.view(search.shards ?? shards.all, search.collection, (views) =>
+      attempt(views, search, timing),
+    );
     if (answer instanceof Array) throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
     if (!answer.hasChanged || attempts === ATTEMPTS_MAX) return answer.found;
     Atomics.wait(pause, 0, 0, PAUSE_MS);

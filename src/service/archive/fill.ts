@@ -5,6 +5,7 @@ import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
+import { shardAt, spreadOf } from '../../api/placement.js';
 import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
 import { WorkerError } from '../../base/rpc.js';
@@ -32,7 +33,7 @@ export async function fillShadow(
   { opened, place, verified, signal }: Filling,
 ): Promise<void> {
   const underway = new Set<Promise<void>>();
-  for await (const batch of opened.documents(place)) {
+  for await (const batch of opened.documents(place, spreadOf(collection, store.shards.size))) {
     if (signal.aborted) throw abandoned();
     const putting = put(store, collection, batch);
     // The rejection is handled by the awaits below; this avoids an unhandled rejection if another batch fails first.
@@ -75,8 +76,9 @@ export async function indexShadow(
 async function put(
   { shards }: CatalogContext,
   collection: Collection,
-  { shard, ...batch }: DocumentBatch,
+  { slot, ...batch }: DocumentBatch,
 ): Promise<void> {
+  const shard = shardAt(collection, slot, shards.size);
   assertStored(await shards.request(shard, 'putShadow', { collection: refOf(collection), ...batch }));
 }
 

@@ -23,7 +23,7 @@ import {
 } from '../collections/catalog-changes.js';
 import { goesWith } from '../collections/catalog-state.js';
 import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
-import { chunkingOf, displayName } from '../collections/settings.js';
+import { chunkingOf, displayName, spreadFor } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
 import { fillShadow, holdQueries, indexShadow, releaseQueries } from './fill.js';
 
@@ -38,7 +38,7 @@ async function restoredCollection(
   { collections }: ArchiveContext,
   tenant: Tenant,
   name: CollectionName,
-  { settings }: VerifiedCollection,
+  { settings, counts }: VerifiedCollection,
 ): Promise<Planned> {
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
   const { priority_key, search_mode, language, precision } = settings;
@@ -61,6 +61,7 @@ async function restoredCollection(
     service_version: SERVICE_VERSION,
     schema_version: SCHEMA_VERSION,
     generation: 1,
+    spread: spreadFor(counts.chunks, collections.defaults),
   };
 }
 
@@ -156,11 +157,11 @@ export async function restoreCollection(
 }
 
 const readTask = (
-  { store, metadataBytesMax }: ArchiveContext,
+  { metadataBytesMax }: ArchiveContext,
   path: string,
   kind: ReadTask['kind'],
   unpackedBytesMax: number,
-): ReadTask => ({ op: 'read', path, kind, shards: store.shards.size, unpackedBytesMax, metadataBytesMax });
+): ReadTask => ({ op: 'read', path, kind, unpackedBytesMax, metadataBytesMax });
 
 /**
  * Returns the collection that has the name now. Throws `collection_exists` or `collection_not_found` if that does not

@@ -25,7 +25,7 @@ export interface CatalogContext {
   readonly state: Pick<CatalogState, 'apply'>;
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
-  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size' | 'openCount' | 'gate'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'requestOf' | 'size' | 'openCount' | 'gate'>;
   readonly events: Pick<EventHub, 'publish'>;
   readonly lifecycle: Lifecycle;
   readonly log: Log;

@@ -5,6 +5,10 @@ import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../..
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
+import { type Placement, placementIn } from '../../api/placement.js';
+
+/** Fields that not every collection has. */
+type Varying = 'log_id' | keyof Omit<Placement, 'id'>;
 
 /** The number of distinct values that collections may share; when it is exceeded, the table starts anew. */
 const SHARED_MAX = 1024;
@@ -21,7 +25,7 @@ class KeptCollections {
   constructor(private readonly language: Language) {}
 
   keep(stored: StoredCollection): Collection {
-    const kept: Required<Omit<Collection, 'log_id'>> = {
+    const kept: Required<Omit<Collection, Varying>> & Pick<Collection, Varying> = {
       id: stored.id,
       tenant: this.one(stored.tenant),
       name: stored.name,
@@ -40,6 +44,7 @@ class KeptCollections {
       service_version: this.one(stored.service_version),
       schema_version: stored.schema_version,
       generation: stored.generation,
+      ...placementIn(stored),
     };
     return stored.log_id === undefined ? kept : { ...kept, log_id: stored.log_id };
   }

@@ -6,6 +6,7 @@ import { type CollectionChange, logIdOf } from '../../storage/catalog-commands.j
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
+import { spreadOf } from '../../api/placement.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
 import type { Embedders } from '../embedding/embedders.js';
@@ -52,7 +53,8 @@ export function collectionUseCases(context: CollectionsContext): UseCases<typeof
     return { tenant, old_name: name, new_name: newName };
   };
   return {
-    createCollection: async ({ tenant, name, body }) => createdOf(await createCollection(context, tenant, name, body)),
+    createCollection: async ({ tenant, name, body }) =>
+      createdOf(context, await createCollection(context, tenant, name, body)),
     getCollection: ({ tenant, name }) => describeCollection(context, tenant, name),
     updateCollection: async ({ tenant, name, body: { display_name: label } }) => ({
       tenant,
@@ -105,19 +107,9 @@ async function createCollection(
   return collection;
 }
 
-function createdOf({
-  tenant,
-  name,
-  display_name,
-  embed_model,
-  embedder_type,
-  embedder_config,
-  chunking,
-  priority_key,
-  search_mode,
-  language,
-  precision,
-}: Collection): CreatedCollection {
+function createdOf({ store: { shards } }: CollectionsContext, collection: Collection): CreatedCollection {
+  const { tenant, name, display_name, embed_model, embedder_type, embedder_config } = collection;
+  const { chunking, priority_key, search_mode, language, precision } = collection;
   return {
     collection: name,
     name,
@@ -131,6 +123,7 @@ function createdOf({
     search_mode,
     language,
     precision,
+    partitions: spreadOf(collection, shards.size),
   };
 }
 
@@ -145,9 +138,25 @@ async function describeCollection(
     countCollection(store, collection),
     collectionMemory(store, collection),
   ]);
-  const { id, dim: _dim, generation: _generation, log_id: _logId, ...detail } = collection;
+  const {
+    id,
+    dim: _dim,
+    generation: _generation,
+    log_id: _logId,
+    home: _home,
+    spread: _spread,
+    ...detail
+  } = collection;
+  const partitions = spreadOf(collection, store.shards.size);
   const isDamaged = quarantine.has(id);
-  return { ...detail, doc_count: documents, chunk_count: chunks, memory, ...(isDamaged && { damaged: true }) };
+  return {
+    ...detail,
+    partitions,
+    doc_count: documents,
+    chunk_count: chunks,
+    memory,
+    ...(isDamaged && { damaged: true }),
+  };
 }
 
 /** Returns the collection; creates it with the default settings if it is missing. */

@@ -1,6 +1,6 @@
 // The settings of a collection from a create body: defaults, bounds, and comparison with those of an existing
 // collection. Pure functions.
-import { AppError } from '../../api/errors.js';
+import { AppError, invalidField } from '../../api/errors.js';
 import { CONTROL_CHARACTERS } from '../../api/ids.js';
 import {
   CHUNK_OVERLAP_DEFAULT,
@@ -21,6 +21,7 @@ export interface CreateOptions extends EmbedderChoice {
   search_mode?: string | null;
   language?: Language | null;
   precision?: Precision | null;
+  partitions?: number | null;
 }
 
 export type CollectionSettings = Pick<
@@ -30,6 +31,7 @@ export type CollectionSettings = Pick<
   | 'search_mode'
   | 'language'
   | 'precision'
+  | 'spread'
   | 'embedder_type'
   | 'embed_model'
   | 'embedder_config'
@@ -45,6 +47,12 @@ export interface CollectionDefaults {
   /** The search modes that this server serves. */
   readonly modes: readonly SearchMode[];
   readonly language: Language;
+  /** The number of shards over which a collection is spread. */
+  readonly partitions: number;
+  /** The number of chunks that a shard may have of a collection before it is spread further; 0: any number. */
+  readonly chunksPerPartition: number;
+  /** The number of shards of the data directory. */
+  readonly shards: number;
 }
 
 const PRIORITY_KEY_DEFAULT = 'prio_boost';
@@ -60,7 +68,33 @@ export function settingsOf(options: CreateOptions, space: Space, defaults: Colle
     search_mode: servedMode(options.search_mode ?? defaultMode(defaults.modes), defaults.modes),
     language: options.language ?? defaults.language,
     precision: options.precision ?? PRECISION_DEFAULT,
+    spread: spreadWithin(options.partitions ?? defaults.partitions, defaults.shards),
   };
+}
+
+/** The spread for a number of chunks: doubled until no shard has too many of them, or as wide as there are shards. */
+export function spreadFor(
+  chunks: number,
+  {
+    partitions,
+    chunksPerPartition: most,
+    shards,
+  }: Pick<CollectionDefaults, 'partitions' | 'chunksPerPartition' | 'shards'>,
+): number {
+  let spread = Math.min(partitions, shards);
+  if (most > 0) while (spread < shards && chunks > spread * most) spread = Math.min(2 * spread, shards);
+  return spread;
+}
+
+/** Throws a 422 if there are not that many shards. */
+function spreadWithin(partitions: number, shards: number): number {
+  if (partitions <= shards) return partitions;
+  throw invalidField(
+    ['body', 'partitions'],
+    `This server has ${shards} shards (\`storage.partitions\`): choose at most ${shards}.`,
+    'less_than_equal',
+    partitions,
+  );
 }
 
 /**

@@ -3,7 +3,8 @@
 import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import type { Collection } from '../../api/collections.js';
-import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
+import { type CollectionName, type Tenant, asDocId, parseChunkId } from '../../api/ids.js';
+import { shardOf } from '../../api/placement.js';
 import type { DocumentRead } from '../../engine/stored-documents.js';
 import type { ShardAnswer, ShardCommands } from '../../engine/write/commands.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
@@ -67,8 +68,8 @@ export async function findDocument(
   docid: string,
 ): Promise<string | undefined> {
   const { catalog, shards } = context;
-  const found = await readCollection(context, catalog.find(tenant, name), ({ id: collection }) =>
-    shards.request(shardOf(docid, shards.size), 'getDocument', { collection, docid }),
+  const found = await readCollection(context, catalog.find(tenant, name), (collection) =>
+    shards.request(shardOf(docid, collection, shards.size), 'getDocument', { collection: collection.id, docid }),
   );
   return found ?? undefined;
 }
@@ -99,7 +100,7 @@ async function deleteDocument(
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
   const targets = shadows.dualWriteTargets(collection.id, nowMs()).map((shadow) => refOf(shadow.collection));
-  const { chunks } = await shards.request(shardOf(docid, shards.size), 'deleteDocument', {
+  const { chunks } = await shards.request(shardOf(docid, collection, shards.size), 'deleteDocument', {
     collection: refOf(collection),
     docid: asDocId(docid),
     ...(targets.length > 0 && { dualWrites: targets }),
@@ -142,8 +143,8 @@ async function ofChunk<O extends 'getChunk' | 'getContent'>(
   const docid = parseChunkId(rid)?.docid;
   const found =
     docid !== undefined &&
-    (await readCollection(context, collection, ({ id }) =>
-      shards.request(shardOf(docid, shards.size), op, { collection: id, rid }),
+    (await readCollection(context, collection, (now) =>
+      shards.request(shardOf(docid, now, shards.size), op, { collection: now.id, rid }),
     ));
   if (!found) throw new AppError('chunk_not_found');
   return found;

@@ -4,7 +4,8 @@
 // main thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSummary } from '../../api/collections.js';
-import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
+import { shardOf, shardsOf } from '../../api/placement.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
 import { NOTHING_STORED } from '../../engine/stored-documents.js';
 import { type RecordsContext, readCollection } from './documents.js';
@@ -46,27 +47,30 @@ export async function* listDocuments(
   span: Span,
 ): AsyncGenerator<Page> {
   const { catalog, shards } = context;
-  const collection = catalog.find(tenant, name);
+  let collection = catalog.find(tenant, name);
   if (!collection) return;
   const max = Math.min(span.max, SHARD_PAGE_RECORDS);
-  const refill = async (list: ShardList): Promise<ShardList> => {
-    const after = list.places.at(-1) ?? span.after;
-    const page = await readCollection(context, collection, ({ id }) =>
-      shards.request(list.shard, 'listDocuments', { collection: id, after, max }),
-    );
-    const { docids: places, records, more } = page ?? NOTHING_STORED.listDocuments;
-    return { shard: list.shard, places, records, more, at: 0 };
+  let last = span.after;
+  const listsOf = (now: Collection): ShardList[] =>
+    shardsOf(now, shards.size).map((shard) => ({ shard, places: [], records: [], at: 0, more: true }));
+  const refill = async ({ id }: Collection, { shard, places: before }: ShardList): Promise<ShardList> => {
+    const request = { collection: id, after: before.at(-1) ?? last, max };
+    const { docids: places, records, more } = await shards.request(shard, 'listDocuments', request);
+    return { shard, places, records, more, at: 0 };
   };
-  let lists = Array.from(
-    { length: shards.size },
-    (_, shard): ShardList => ({ shard, places: [], records: [], at: 0, more: true }),
-  );
-  for (;;) {
-    lists = lists.some(isUsedUp)
-      ? await Promise.all(lists.map(async (list) => (isUsedUp(list) ? refill(list) : list)))
-      : await nextTurn(lists);
+  for (let lists = listsOf(collection); ; await nextTurn()) {
+    if (lists.some(isUsedUp)) {
+      const filled = await readCollection(context, collection, (now) => {
+        // A collection that has taken the name over may be in other shards.
+        if (now.id !== collection?.id) lists = listsOf(now);
+        collection = now;
+        return Promise.all(lists.map((list) => (isUsedUp(list) ? refill(now, list) : list)));
+      });
+      lists = filled ?? [];
+    }
     const page = mergedPage(lists);
     if (page.records.length === 0) return;
+    last = page.places.at(-1);
     yield page;
   }
 }
@@ -112,8 +116,8 @@ export async function* listChunks(
   let from = after === undefined ? 0 : Number(after) + 1;
   for (let more = true; more; ) {
     const request = { docid, from, max: Math.min(max, CHUNK_PAGE_RECORDS) };
-    const page = await readCollection(context, collection, ({ id }) =>
-      shards.request(shardOf(docid, shards.size), 'listChunks', { collection: id, ...request }),
+    const page = await readCollection(context, collection, (now) =>
+      shards.request(shardOf(docid, now, shards.size), 'listChunks', { collection: now.id, ...request }),
     );
     const { records, more: isCut } = page ?? NOTHING_STORED.listChunks;
     const first = from;

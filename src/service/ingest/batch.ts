@@ -5,6 +5,7 @@
 import type { Collection } from '../../api/collections.js';
 import { AppError, type Result, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
+import { spreadOf } from '../../api/placement.js';
 import type {
   LineSlice,
   PrepareLinesRequest,
@@ -123,7 +124,13 @@ export class BatchIngest {
     try {
       const { items, groups, internalErrors } = await context.metrics.inPhase('prepare_ms', () =>
         context.batch.prepareLines(
-          { bytes, isMsgpack, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
+          {
+            bytes,
+            isMsgpack,
+            malformed,
+            spread: spreadOf(planned, context.shards.size),
+            ...prepareSettings(context, planned),
+          },
           tenant,
           this.signal,
         ),

@@ -3,7 +3,8 @@
 // previous version of the document stays. Runs on the main thread.
 import { timed } from '../../base/trace.js';
 import { AppError } from '../../api/errors.js';
-import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';
+import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
+import { slotOf, spreadOf } from '../../api/placement.js';
 import type { PrepareAnswer, PrepareRequest } from '../../extract/messages.js';
 import type { Collection } from '../../api/collections.js';
 import type { IngestTiming } from '../../api/documents.js';
@@ -27,7 +28,7 @@ export interface IngestContext extends EmbedContext, PutContext {
   readonly collections: CollectionsContext;
   readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog'>;
   readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
-  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
   readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;
   readonly fileIds: FileIds;
@@ -187,10 +188,11 @@ async function embeddedTexts(
   { docid, document, digests }: PrepareAnswer,
   { signal, trace }: Asker,
 ): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
+  const spread = spreadOf(planned, context.shards.size);
   const reused = await reusedVectors(
     context,
     planned,
-    { shard: shardOf(docid, context.shards.size), docids: [docid], digests },
+    { slot: slotOf(docid, spread), spread, docids: [docid], digests },
     signal,
   );
   const texts = {

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, type WireError } from '../../api/errors.js';
+import { shardAt, spreadOf } from '../../api/placement.js';
 import { concat } from '../../base/bytes.js';
 import type { DocumentTexts } from '../../embedding/messages.js';
 import { IDENTITY_TYPE } from '../../embedding/spaces.js';
@@ -22,7 +23,7 @@ import type { Embedders } from '../embedding/embedders.js';
 export interface EmbedContext {
   readonly catalog: Pick<Catalog, 'find'>;
   readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
-  readonly shards: Pick<ShardPool, 'request'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly embedders: Pick<Embedders, 'embedDocuments'>;
   readonly metrics: Pick<Metrics, 'reused' | 'inPhase'>;
   readonly nowMs: () => number;
@@ -56,7 +57,7 @@ const PAGE_ORDINALS = 512;
 const TURN_ROWS = 4096;
 
 /** Documents of one shard. `vectors` has a row for each chunk if the caller provides some of the vectors. */
-type Recurring = Pick<PreparedGroup, 'shard' | 'docids' | 'digests'> & { vectors?: Float32Array };
+type Recurring = Pick<PreparedGroup, 'slot' | 'spread' | 'docids' | 'digests'> & { vectors?: Float32Array };
 
 /**
  * Reuses stored vectors: a chunk whose text occurs in the stored documents with the same ids gets that vector and is
@@ -70,9 +71,11 @@ export async function reusedVectors(
   signal?: AbortSignal,
 ): Promise<Pick<DocumentTexts, 'vectors' | 'given'>> {
   const { shards, catalog, metrics } = context;
-  const { shard, docids, digests, vectors } = recurring;
+  const { slot, spread, docids, digests, vectors } = recurring;
   const collection = catalog.find(planned.tenant, planned.name);
   if (!digests || collection?.vector_space_key !== planned.vector_space_key) return { vectors };
+  if (spreadOf(collection, shards.size) !== spread) return { vectors };
+  const shard = shardAt(collection, slot, shards.size);
   const ordinals = await shards.request(shard, 'listOrdinals', { collection: collection.id, docids });
   if (ordinals.length === 0) return { vectors };
   const reuse = await Reuse.of(digests, planned.dim, vectors);
@@ -306,7 +309,8 @@ export function withoutFailed(group: PreparedGroup, failures: Failures): Prepare
   const rowEnds = endsOf(group.chunks);
   const dim = group.vectors.length / Math.max(1, rowEnds.at(-1) ?? 0);
   return {
-    shard: group.shard,
+    slot: group.slot,
+    spread: group.spread,
     hasTexts: group.hasTexts,
     places: group.places.filter(isKept),
     docids: group.docids.filter(isKept),

@@ -4,7 +4,8 @@
 import type { Collection } from '../../api/collections.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { AppError, type Result } from '../../api/errors.js';
-import { type DocId, shardOf } from '../../api/ids.js';
+import type { DocId } from '../../api/ids.js';
+import { shardAt, shardOf, spreadOf } from '../../api/placement.js';
 import type { Log } from '../../base/log.js';
 import type { DualWrite, ShardAnswer } from '../../engine/write/commands.js';
 import type { Metrics } from '../../observability/metrics.js';
@@ -20,7 +21,7 @@ import type { SpaceGroup, SpaceRows } from './embed.js';
 export interface PutContext {
   readonly catalog: Pick<Catalog, 'findByLog'>;
   readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
-  readonly shards: Pick<ShardPool, 'request' | 'requestAll' | 'size'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly chunkLedger: ChunkLedger;
   readonly metrics: Pick<Metrics, 'inPhase'>;
@@ -78,7 +79,7 @@ export async function putDocument(
   const { shards, tenants, chunkLedger } = context;
   const { docid, chunks, document } = ready;
   const put = { collection: refOf(collection), document, vectors: rowsIn(ready, collection) };
-  const shard = shardOf(docid, shards.size);
+  const shard = shardOf(docid, collection, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
   if (chunksMax === Infinity)
     return shards.request(shard, 'put', { ...put, ...dualWritesOf(context, collection, ready) });
@@ -102,9 +103,10 @@ export type Stored = ShardAnswer<'putMany'>;
 export async function putGroup(context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> {
   const { shards, tenants, metrics, log } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
-  if (isLimited)
+  if (isLimited || group.spread !== spreadOf(collection, shards.size))
     return Promise.all(readyDocuments(group).map((ready) => resultOf(putDocument(context, collection, ready))));
-  const { shard, documents, ends, chunks } = group;
+  const { documents, ends, chunks } = group;
+  const shard = shardAt(collection, group.slot, shards.size);
   const put = {
     collection: refOf(collection),
     documents,
@@ -122,7 +124,7 @@ export async function putGroup(context: PutContext, collection: Collection, grou
 
 /**
  * Splits a group into documents. With a chunk limit each document is sent by itself: it may fit even if the one before
- * did not.
+ * did not. So is each document of a group that was made for another spread of the collection.
  */
 function readyDocuments(group: SpaceGroup): ReadyDocument[] {
   const { docids, documents, ends, chunks, space, others } = group;

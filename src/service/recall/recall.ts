@@ -140,10 +140,12 @@ async function compareAll(
   };
 }
 
-/** The largest `ef` of all shards; the graph is complete if it is in all shards. */
+/** The largest `ef` of its shards; the graph is complete if it is in all of them. */
 async function searchEfOf(context: RecallContext, collection: Collection, k: number): Promise<SearchEf> {
   const { chunks } = await countCollection(context, collection);
-  const searchEf = await Promise.all(context.shards.requestAll('searchEf', { collection: collection.id, k, chunks }));
+  const searchEf = await Promise.all(
+    context.shards.requestOf(collection, 'searchEf', { collection: collection.id, k, chunks }),
+  );
   return {
     ef: Math.max(...searchEf.map(({ ef }) => ef)),
     isGraphComplete: searchEf.every((one) => one.isGraphComplete),

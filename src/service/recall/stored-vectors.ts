@@ -10,6 +10,7 @@ import {
   VECTOR_SAMPLE_COMPONENTS_MAX,
 } from '../../api/limits.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
+import { shardsOf } from '../../api/placement.js';
 import type { SampledVector } from '../../api/recall.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
@@ -46,7 +47,7 @@ async function perShard<I extends { readonly shard: number }, A>(
 export interface QuestionsContext {
   readonly search: PlanContext;
   readonly catalog: Pick<Catalog, 'get'>;
-  readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
+  readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly queryLog: Pick<QueryLog, 'pages'>;
 }
 
@@ -94,7 +95,8 @@ export async function* storedQuestions(
   sample: number,
 ): AsyncGenerator<Question> {
   const ref = refOf(collection);
-  const counts = (await countsPerShard({ shards }, ref)).map(({ chunks }) => chunks);
+  const counts = (await countsPerShard({ shards }, collection)).map(({ chunks }) => chunks);
+  const numbers = shardsOf(collection, shards.size);
   const places = shuffled(evenPlaces(counts, sample), ref.id);
   const pageLength = Math.max(1, Math.min(RECALL_PAGE_VECTORS, Math.floor(RECALL_PAGE_BYTES / (4 * ref.dim))));
   for (let from = 0; from < places.length; from += pageLength) {
@@ -102,7 +104,7 @@ export async function* storedQuestions(
       places.slice(from, from + pageLength),
       async (shard, ofShard): Promise<(Question | undefined)[]> => {
         const { ids, vectors } = await untilIndexed(() =>
-          shards.request(shard, 'sampleVectors', {
+          shards.request(numbers[shard] as number, 'sampleVectors', {
             collection: ref,
             places: Float64Array.from(ofShard, ({ at }) => at),
           }),
@@ -116,6 +118,7 @@ export async function* storedQuestions(
 }
 
 interface Place {
+  /** The place of the shard among those of the collection. */
   readonly shard: number;
   /** Relative position in the ordinals of the shard, from 0 to 1. */
   readonly at: number;

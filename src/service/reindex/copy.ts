@@ -3,6 +3,7 @@
 // on the main thread, which only sends requests to workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
+import { shardsOf } from '../../api/placement.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import { assertStored } from '../../pool/worker-pool.js';
@@ -34,7 +35,7 @@ interface Pass {
 
 /** Returns the number of documents that were missing. */
 export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Promise<number> {
-  const shards = Array.from({ length: copy.store.shards.size }, (_, shard) => shard).values();
+  const shards = shardsOf(copy.source, copy.store.shards.size).values();
   let missing = 0;
   const next = async (): Promise<void> => {
     for (const shard of shards) {
@@ -67,7 +68,7 @@ export async function writesBefore({ store: { shards }, source, shadow, signal }
     vectors: new Float32Array(),
   };
   await Promise.all(
-    Array.from({ length: shards.size }, (_, shard) =>
+    shardsOf(source, shards.size).map((shard) =>
       retrying(() => shards.gate.shared(source.id, () => shards.request(shard, 'putShadow', nothing)), signal),
     ),
   );
@@ -166,10 +167,10 @@ export async function untilIndexedAll(copy: Filled, told: (unindexed: number) =>
   }
 }
 
-/** The sum over all shards. */
+/** The sum over the shards of the collection. */
 async function stateOf({ store: { shards }, shadow, signal }: Filled): Promise<{ unindexed: number; isDone: boolean }> {
   const states = await retrying(
-    () => Promise.all(shards.requestAll('indexing', { collection: refOf(shadow) })),
+    () => Promise.all(shards.requestOf(shadow, 'indexing', { collection: refOf(shadow) })),
     signal,
   );
   const sum = (of: 'rows' | 'unindexed'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);

@@ -4,6 +4,7 @@ import type { Collection, Space } from '../../api/collections.js';
 import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
+import { shardsOf } from '../../api/placement.js';
 import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { InputOf } from '../../api/route.js';
 import { asUuid } from '../../base/uuids.js';
@@ -107,7 +108,7 @@ async function checkCopyable(context: ReindexContext, live: Collection, space: S
   await context.embedders.preflight(space, live.tenant);
   const { shards } = context.store;
   await Promise.all(
-    Array.from({ length: shards.size }, async (_, shard) => {
+    shardsOf(live, shards.size).map(async (shard) => {
       for (let after: string | null | undefined; after !== null; ) {
         const found: { after: string | null; docid: string | null } = await shards.request(shard, 'findTextless', {
           collection: live.id,
@@ -157,8 +158,9 @@ function plannedJob(
 async function createJob(context: ReindexContext, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
   const { store, jobs } = context;
   const { shadows } = store;
-  const { id: replaces, log_id: _, ...settings } = live;
-  const collection = { ...settings, ...spaceIn(space) };
+  const { id: replaces, log_id: _, home = replaces, ...settings } = live;
+  const placement = live.spread === undefined ? {} : { home };
+  const collection = { ...settings, ...spaceIn(space), ...placement };
   const dropShadow = shadows.beside(live.id, 'reindex').map(({ id }) => id);
   const forget = jobs.surplus(job.log_id);
   const request = {

@@ -14,6 +14,7 @@ import {
   RERANK_DEPTH_DEFAULT,
 } from '../../api/limits.js';
 import { toVector, vectorOfBase64 } from '../../api/numbers.js';
+import { shardsOf } from '../../api/placement.js';
 import type {
   FilteredBy,
   Fusion,
@@ -28,6 +29,7 @@ import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { CollectionSearch, LexicalSearch, ResolvedHitOptions, SearchFilter } from '../../engine/search/params.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
@@ -38,6 +40,7 @@ import type { QueryCache } from '../embedding/query-cache.js';
 export interface PlanContext {
   readonly textVector: TextVector;
   readonly settings: SearchSettings;
+  readonly shards: Pick<ShardPool, 'size'>;
 }
 
 /**
@@ -202,7 +205,7 @@ export function planSearch(
 
 /** A search for the k best chunks without filter, vector and terms, which the caller adds. */
 export function plainSearch(
-  { settings: { boostWeight, fusion } }: Pick<PlanContext, 'settings'>,
+  { settings: { boostWeight, fusion }, shards: { size } }: Pick<PlanContext, 'settings' | 'shards'>,
   collection: Collection,
   k: number,
   params: SearchParams,
@@ -211,6 +214,7 @@ export function plainSearch(
   const jsonPrefix = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
   return {
     collection: refOf(collection),
+    shards: shardsOf(collection, size),
     jsonPrefix,
     priorityKey,
     k,

@@ -27,6 +27,7 @@ import { type RerankContext, checkRerank, rerankHits } from './rerank.js';
 import { type FoundHit, type ShardsContext, searchShards } from './shards.js';
 
 export interface SearchContext extends PlanContext, ShardsContext, RerankContext {
+  readonly shards: ShardsContext['shards'];
   readonly catalog: Pick<Catalog, 'find'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
   readonly common: CommonCollection;

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type JSZip from 'jszip';
-import { type CollectionId, type DocId, shardOf } from '../../../src/api/ids.js';
+import type { CollectionId, DocId } from '../../../src/api/ids.js';
+import { shardOf } from '../../../src/api/placement.js';
 import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { GrowingIds } from '../../../src/base/uuids.js';
@@ -226,7 +227,7 @@ async function poisonShard({ call: ask, parts }: TestServer): Promise<Collection
   await ask('POST', '/v1/collections/mallory/docs/documents', { docid: 'D', text: 'deep', metadata: { b: 1 } });
   const collection = parts.catalog.find('mallory' as never, 'docs' as never);
   assert.ok(collection);
-  await parts.shards.request(shardOf('DEEP', parts.shards.size), 'put', {
+  await parts.shards.request(shardOf('DEEP', collection, parts.shards.size), 'put', {
     collection: refOf(collection),
     document: packDocument({
       docid: 'DEEP' as DocId,

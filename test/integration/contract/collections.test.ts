@@ -42,6 +42,7 @@ test('create without a body takes the defaults of the instance', async () => {
     embed_model: 'static-minilm-512',
     embedder_type: 'builtin',
     embedder_config: {},
+    partitions: 3,
     chunking: { strategy: 'fixed', size: 1000, overlap: 200 },
     priority_key: 'prio_boost',
     search_mode: 'vector',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { type IndexingState } from '../../../src/api/collections.js';
+import type { Placement } from '../../../src/api/placement.js';
 import { refOf } from '../../../src/storage/catalog-commands.js';
 import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/api/ids.js';
 import { download, upload } from '../../kit/archives.js';
@@ -26,10 +27,11 @@ async function fill({ call }: TestServer): Promise<void> {
 
 /** Makes the shards report half-built graphs until `end` is called; the rest of their reports is real. */
 function withHalfGraphs({ parts: { shards } }: TestServer): { end(): void } {
-  const askAll = shards.requestAll.bind(shards) as (op: string, request: object) => Promise<IndexingState | null>[];
+  type Ask = (of: Placement, op: string, request: object) => Promise<IndexingState | null>[];
+  const ask = shards.requestOf.bind(shards) as Ask;
   const half = (state: IndexingState | null): IndexingState | null => state && { ...state, unindexed: state.rows / 2 };
-  const { mock: held } = mock.method(shards, 'requestAll', (op: string, request: object) =>
-    askAll(op, request).map((answer) => (op === 'indexing' ? answer.then(half) : answer)),
+  const { mock: held } = mock.method(shards, 'requestOf', (of: Placement, op: string, request: object) =>
+    ask(of, op, request).map((answer) => (op === 'indexing' ? answer.then(half) : answer)),
   );
   return { end: () => held.restore() };
 }

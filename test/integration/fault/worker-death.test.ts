@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CollectionRef } from '../../../src/api/collections.js';
-import { type DocId, shardOf } from '../../../src/api/ids.js';
+import { type DocId, asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { shardOf } from '../../../src/api/placement.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { ready, startTestServer, type Answer } from '../../kit/server.js';
 
@@ -17,6 +18,10 @@ const base = '/v1/collections/acme/docs';
  * Kills the shard's worker and requests the paths at once. Repeated where the successor was ready before all of them
  * were answered.
  */
+/** The shard of a document of the collection that the tests write to. */
+const shardIn = (docid: string): number =>
+  shardOf(docid, server.parts.catalog.get(asTenant('acme'), asCollectionName('docs')), SHARDS);
+
 async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
   for (let tries = 1; ; tries++) {
     await ready(server);
@@ -29,9 +34,7 @@ async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
 test('requests for a dead shard are refused at once, and answered again after a while', async () => {
   for (let i = 0; i < 30; i++)
     await call('POST', `${base}/documents`, { docid: `D${i}`, text: `document number ${i}` });
-  const onShard1 = Array.from({ length: 30 }, (_, i) => `D${i}`).find(
-    (docid) => shardOf(docid, SHARDS) === 1,
-  ) as string;
+  const onShard1 = Array.from({ length: 30 }, (_, i) => `D${i}`).find((docid) => shardIn(docid) === 1) as string;
   // Front threads read documents themselves, also of a shard without an owner; they count none.
   const [refused, health, notReady] = await whileDead(1, [`${base}/detail`, '/health', '/health/ready']);
   assert.deepEqual(
@@ -73,7 +76,7 @@ test('shards whose workers die in one tick come back as themselves', async () =>
   assert.ok(answers.every(({ status }) => status === 200));
   const stored = await Promise.all(server.parts.shards.requestAll('totals', { without: [] }));
   const expected = [0, 0, 0];
-  for (let i = 0; i < 30; i++) expected[shardOf(`D${i}`, SHARDS)] = (expected[shardOf(`D${i}`, SHARDS)] ?? 0) + 1;
+  for (let i = 0; i < 30; i++) expected[shardIn(`D${i}`)] = (expected[shardIn(`D${i}`)] ?? 0) + 1;
   assert.deepEqual(
     stored.map(({ documents }) => documents),
     expected,

@@ -31,7 +31,17 @@ const WORDS = [
 const DOCUMENTS = 120;
 
 const servers = await Promise.all(
-  ['1', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_THREADS: '3' })),
+  [
+    ['1', '1'],
+    ['3', '3'],
+    ['4', '2'],
+  ].map(([shards = '', spread = '']) =>
+    startTestServer({
+      SHEAF_STORAGE__PARTITIONS: shards,
+      SHEAF_COLLECTIONS__PARTITIONS: spread,
+      SHEAF_THREADS: '3',
+    }),
+  ),
 );
 const prng = createPrng(SEED);
 const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
@@ -122,10 +132,10 @@ async function assertLikeNaive(searches: number, when: string): Promise<void> {
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
     const query: NaiveQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...filter })}`;
-    const [one, three] = await Promise.all(
+    const [one, ...others] = await Promise.all(
       servers.map((server) => ask(server, { q, mode, k: query.k, ...filter, ...(fusion && { fusion }) })),
     );
-    assert.deepEqual(three, one, what);
+    for (const other of others) assert.deepEqual(other, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);
     assert.deepEqual(
       one?.map(({ id }) => id),

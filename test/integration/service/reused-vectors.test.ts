@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
+import { type DocId, asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { slotOf } from '../../../src/api/placement.js';
 import type { Collection } from '../../../src/api/collections.js';
 import { reusedVectors } from '../../../src/service/ingest/embed.js';
 import { DIGEST_BYTES, textDigest } from '../../../src/text/chunking.js';
@@ -33,11 +34,16 @@ async function reuse(
 ): Promise<Awaited<ReturnType<typeof reusedVectors>>> {
   const texts = chunks.map((chunk) => chunk.padEnd(16, '.'));
   return reusedVectors(services.ingest, planned, {
-    shard: shardOf(docid, parts.shards.size),
+    ...placeOf(docid),
     docids: [docid as DocId],
     digests: digestsOf(texts),
   });
 }
+
+const placeOf = (docid: string): { slot: number; spread: number } => ({
+  slot: slotOf(docid, parts.shards.size),
+  spread: parts.shards.size,
+});
 
 async function embed(text: string): Promise<number[]> {
   return [...(await parts.embedders.embedQuery(collectionOf('docs'), { text: text.padEnd(16, '.') }))];
@@ -87,7 +93,7 @@ test('vectors that the caller gave stay, and are given to nobody', async () => {
   const vectors = Float32Array.from([...vector, ...new Array<number>(SPACE_DIM).fill(0)]);
   const digests = Buffer.concat([Buffer.alloc(DIGEST_BYTES), textDigest('two'.padEnd(16, '.'))]);
   const reused = await reusedVectors(services.ingest, collectionOf('docs'), {
-    shard: shardOf('OWN', parts.shards.size),
+    ...placeOf('OWN'),
     docids: ['OWN' as DocId],
     digests,
     vectors,
@@ -103,10 +109,9 @@ test('nothing is reused of a missing collection, another space, another document
   assert.equal((await reuse('docs', 'B', ['same'])).given, undefined);
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, name: asCollectionName('missing') })).given, undefined);
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, vector_space_key: 'another' })).given, undefined);
-  assert.deepEqual(
-    await reusedVectors(services.ingest, docs, { shard: shardOf('A', parts.shards.size), docids: ['A' as DocId] }),
-    { vectors: undefined },
-  );
+  assert.deepEqual(await reusedVectors(services.ingest, docs, { ...placeOf('A'), docids: ['A' as DocId] }), {
+    vectors: undefined,
+  });
 });
 
 test('no internal error was logged', () => {

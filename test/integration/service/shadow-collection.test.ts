@@ -2,7 +2,8 @@
 // versions continue; and one without a job after a restart is removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
+import { type DocId, asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { shardOf } from '../../../src/api/placement.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { refOf } from '../../../src/storage/catalog-commands.js';
 import { deleteCollection, renameCollection } from '../../../src/service/collections/collections.js';
@@ -44,7 +45,7 @@ async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): 
   const shadow = await createShadow(store, {
     purpose,
     replaces: id,
-    collection: { ...settings, ...SPACE },
+    collection: { ...settings, ...SPACE, home: id },
   });
   const document = packDocument({
     docid: 'n' as DocId,
@@ -61,7 +62,7 @@ async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): 
     chunks: [1],
     vectors: Float32Array.of(1, 0),
   };
-  assert.deepEqual(await store.shards.request(shardOf('n', store.shards.size), 'putShadow', put), [
+  assert.deepEqual(await store.shards.request(shardOf('n', shadow.collection, store.shards.size), 'putShadow', put), [
     { value: { chunks: 1 } },
   ]);
   return shadow;

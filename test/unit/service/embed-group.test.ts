@@ -30,7 +30,8 @@ function randomMembers(prng: Prng, dim: number): Member[] {
 function packed(members: readonly Member[]): PreparedGroup {
   let end = 0;
   return {
-    shard: 2,
+    slot: 2,
+    spread: 3,
     hasTexts: true,
     places: members.map(({ place }) => place),
     docids: members.map(({ docid }) => docid),

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { openDataDirectory } from '../../../src/storage/data-directory.js';
 import { tempDirectory } from '../../kit/temp.js';
 
@@ -16,6 +17,20 @@ test('the number of shards is fixed when the directory is made', async () => {
   const second = await openDataDirectory(path, 8);
   assert.equal(second.shards, 3);
   second.release();
+});
+
+test('a directory of the layout before spreads keeps its shards, and gets the layout of today when it is served', async () => {
+  const path = tempDirectory();
+  const named = { magic: 'sheaf', layout: 2, shards: 3 };
+  writeFileSync(join(path, 'sheaf.json'), JSON.stringify({ ...named, checksum: crc32('sheaf 2 3') }));
+  const layoutAfter = async (shards?: number): Promise<unknown[]> => {
+    const directory = await openDataDirectory(path, shards);
+    directory.release();
+    return [directory.shards, (JSON.parse(readFileSync(join(path, 'sheaf.json'), 'utf8')) as typeof named).layout];
+  };
+  assert.deepEqual(await layoutAfter(), [3, 2], 'a command that only reads');
+  assert.deepEqual(await layoutAfter(8), [3, 3]);
+  assert.deepEqual(await layoutAfter(8), [3, 3]);
 });
 
 test('a directory that another process holds is refused, and free once that process is killed', async () => {
