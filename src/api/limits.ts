@@ -6,6 +6,14 @@ export const EVENT_STREAMS_MAX = 256;
 
 export const K_DEFAULT = 5;
 export const K_MAX = 1000;
+/** The hits of a search that can be reached by `offset` and `cursor`: the largest `offset + k`. */
+export const REACH_MAX = 10_000;
+/** Numbers in the vectors of all hits of an answer together. */
+export const HIT_COMPONENTS_MAX = 1024 * 1024;
+/** The longest `cursor` of a search. */
+export const CURSOR_CHARACTERS_MAX = 4096;
+/** Names in `include` and in `exclude`. */
+export const HIT_FIELDS_MAX = 100;
 /** The largest `ef` of a request. No ranking is deeper, and the memory of a search is sized for it. */
 export const EF_MAX = 10_000;
 

@@ -4,7 +4,18 @@ import { SEARCH_MODES, type SearchMode } from './choices.js';
 import type { ErrorCode, ErrorType, ValidationDetail } from './errors.js';
 import { SEARCH_TEXT, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
-import { type EF_MAX, type FUSION_K_MAX, type FUSION_WEIGHT_MAX, K_DEFAULT, K_MAX, SEARCHES_MAX } from './limits.js';
+import {
+  type CURSOR_CHARACTERS_MAX,
+  type EF_MAX,
+  type FILTER_FIELD_CHARACTERS_MAX,
+  type FUSION_K_MAX,
+  type FUSION_WEIGHT_MAX,
+  type HIT_FIELDS_MAX,
+  K_DEFAULT,
+  K_MAX,
+  type REACH_MAX,
+  SEARCHES_MAX,
+} from './limits.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
 
@@ -55,6 +66,18 @@ export interface SearchParams {
   exact?: boolean;
 }
 
+/** Which of the ranked chunks an answer has. */
+export interface ResultOptions {
+  /** Number of hits to leave out at the beginning. `offset` and `k` together are at most 10,000. */
+  offset?: number & tags.Type<'uint32'> & tags.Maximum<typeof REACH_MAX>;
+  /** Leaves out hits with a lower score. */
+  min_score?: number;
+  /** Leaves out hits whose estimated relevance is lower. */
+  min_relevance?: number & tags.Minimum<0> & tags.Maximum<1>;
+}
+
+type HitField = string & tags.MinLength<1> & tags.MaxLength<typeof FILTER_FIELD_CHARACTERS_MAX>;
+
 /** Optional parts of the hits of a search. */
 export interface HitOptions {
   /** Adds to each hit the parts of its score. */
@@ -63,21 +86,30 @@ export interface HitOptions {
   relevance?: boolean;
   /** Adds to each hit with a text the passage that matches `q` best. */
   highlight?: boolean;
+  /** Adds to each hit the stored vector of its chunk. */
+  with_vector?: boolean;
+  /**
+   * Which of `text`, `meta` and `match_reason` hits have; `meta.KEY` stands for one metadata key. Default: all. Fields of
+   * a hit that are left out are absent (`text`) or empty.
+   */
+  include?: HitField[] & tags.MaxItems<typeof HIT_FIELDS_MAX>;
+  /** Which of these fields hits do not have. */
+  exclude?: HitField[] & tags.MaxItems<typeof HIT_FIELDS_MAX>;
 }
 
 /** The fields of a body: each may be absent or `null`, with the same meaning. */
 type Nullable<T> = { [Name in keyof T]?: T[Name] | null };
 
-/** The form in which the query log keeps a field: numbers without today's bounds, and booleans only if true. */
-type Kept<T> = T extends boolean ? true : T extends number ? number : T;
+/** The form in which the query log keeps a field: without today's bounds, and booleans only if true. */
+type Kept<T> = T extends boolean ? true : T extends number ? number : T extends string[] ? string[] : T;
 
-/** Search parameters and hit options as an entry of the query log has them. */
-export type LoggedParams = {
-  [Name in keyof (SearchParams & HitOptions)]?: Kept<NonNullable<(SearchParams & HitOptions)[Name]>>;
-};
+type Options = SearchParams & ResultOptions & HitOptions;
+
+/** The options of a search as an entry of the query log has them. */
+export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> };
 
 /** A search with exactly one of `q`, `v` and `v_base64`. `null` counts as absent; other fields are rejected. */
-export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions> {
+export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptions>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   v_base64?: string | null;
@@ -96,6 +128,13 @@ export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions>
   rerank?: Rerank | null;
   /** How mode `hybrid` combines its halves. Rejected in other modes. */
   fusion?: Fusion | null;
+  /**
+   * `*` for the first page; then the `next_cursor` of the answer before, with the same body otherwise. Pages neither
+   * repeat nor leave out a hit while the documents do not change. Cannot be combined with `offset`.
+   */
+  cursor?: (string & tags.MinLength<1> & tags.MaxLength<typeof CURSOR_CHARACTERS_MAX>) | null;
+  /** Whether hits have the text of their chunk. Default: true. */
+  with_text?: boolean | null;
 }
 
 /** Searches of one collection, each as in a single search, with one of `q`, `v` and `v_base64`. */
@@ -155,6 +194,8 @@ export interface SearchHit {
   /** Estimated probability that the hit is relevant, from 0 to 1. */
   relevance?: number;
   highlight?: Highlight;
+  /** The stored vector of the chunk. */
+  vector?: number[];
 }
 
 /** Times in milliseconds. */
@@ -176,6 +217,8 @@ export interface SearchAnswer {
   mode?: SearchMode;
   /** True if hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
   degraded?: true;
+  /** The `cursor` of the next page. Present if the search has a `cursor` and more hits follow. */
+  next_cursor?: string;
   /** Id of this search in the query log; absent if it was not logged. */
   query_id?: string;
   timing?: SearchTiming;

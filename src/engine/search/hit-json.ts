@@ -6,21 +6,62 @@ import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { ChunkPayload } from './payload-cache.js';
 
+/** The optional parts of a hit, each present only if the request asked for it. */
+export interface HitDetails {
+  explain?: Omit<Explanation, 'score'>;
+  relevance?: number;
+  highlight?: Highlight;
+  vector?: number[];
+}
+
 /** Everything a hit consists of except its score. */
 export interface HitPieces {
   /** JSON prefix: the opening brace and the fields that all hits of a collection share. */
   jsonPrefix: string;
   id: string;
-  /** Absent if the chunk was ingested as a vector without text. */
+  /** For the reranker. Absent if the chunk was ingested as a vector without text. */
   text?: string;
-  metaJson: string;
+  /** The fields of the chunk that the hit shows. */
+  shown: ShownChunk;
   reason: string;
+  isReasonHidden?: true;
   /** The priority of the chunk's document; value 0 means none. */
   priority: { key: string; value: number };
-  /** `explain`, `relevance` and `highlight` are present only if the request asked for them. */
-  explain?: Omit<Explanation, 'score'>;
-  relevance?: number;
-  highlight?: Highlight;
+  details: HitDetails;
+}
+
+/** Which optional fields hits have. */
+export interface HitFields {
+  text: boolean;
+  reason: boolean;
+  /** The metadata keys that hits have; all if absent. */
+  only?: string[];
+  /** Metadata keys that hits do not have. */
+  without: string[];
+}
+
+type ShownChunk = Pick<ChunkPayload, 'idJson' | 'textJson' | 'metaJson'>;
+
+/** The part of a chunk that hits with these fields show. */
+export function shownOf({ idJson, textJson, metaJson }: ChunkPayload, { text, only, without }: HitFields): ShownChunk {
+  return {
+    idJson,
+    ...(text && textJson !== undefined && { textJson }),
+    metaJson: only || without.length > 0 ? selectedMeta(metaJson, only, without) : metaJson,
+  };
+}
+
+/** The metadata with only some of its keys. Without any if it is nested too deeply to be serialized. */
+function selectedMeta(metaJson: string, only: readonly string[] | undefined, without: readonly string[]): string {
+  if (only?.length === 0) return '{}';
+  const entries = Object.entries(JSON.parse(metaJson) as Record<string, unknown>);
+  const isShown = (key: string): boolean => (only?.includes(key) ?? true) && !without.includes(key);
+  try {
+    return JSON.stringify(Object.fromEntries(entries.filter(([key]) => isShown(key))));
+  } catch (error) {
+    if (error instanceof RangeError) return '{}';
+    throw error;
+  }
 }
 
 interface Priority {
@@ -96,14 +137,16 @@ function priorityReason({ key, value, before, after }: Priority): string {
   return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
 }
 
-/** The JSON text of a hit with all the optional fields that `HitPieces` holds. */
-export function hitJson(
-  { jsonPrefix, id, text, metaJson, reason, explain, relevance, highlight }: HitPieces,
-  score: number,
-): string {
-  const chunk = { idJson: JSON.stringify(id), ...(text !== undefined && { textJson: JSON.stringify(text) }), metaJson };
-  const more = `${explain ? `,"explain":${JSON.stringify({ ...explain, score })}` : ''}${relevance === undefined ? '' : `,"relevance":${relevance}`}${highlight ? `,"highlight":${JSON.stringify(highlight)}` : ''}`;
-  return joinHit(jsonPrefix, chunk, score, reason, more);
+/** The JSON text of a hit with the optional parts that `HitPieces` holds. */
+export function hitJson({ jsonPrefix, shown, reason, isReasonHidden, details }: HitPieces, score: number): string {
+  return joinHit(jsonPrefix, shown, score, isReasonHidden ? '' : reason, detailsJson(details, score));
+}
+
+/** The optional parts of a hit as JSON fields, each with a leading comma. */
+export function detailsJson({ explain, ...others }: HitDetails, score: number): string {
+  let json = explain ? `,"explain":${JSON.stringify({ ...explain, score })}` : '';
+  for (const [name, value] of Object.entries(others)) json += `,"${name}":${JSON.stringify(value)}`;
+  return json;
 }
 
 /**
@@ -112,7 +155,7 @@ export function hitJson(
  */
 export function joinHit(
   jsonPrefix: string,
-  { idJson, textJson, metaJson }: Pick<ChunkPayload, 'idJson' | 'textJson' | 'metaJson'>,
+  { idJson, textJson, metaJson }: ShownChunk,
   score: number,
   reason: string,
   more = '',

@@ -14,7 +14,7 @@ import {
 } from '../../ranking/scores.js';
 import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { SegmentView } from '../segments/segment.js';
-import type { RankedList } from './params.js';
+import type { RankedList, ShardHits } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
 import { compareUtf8 } from '../../base/bytes.js';
@@ -126,6 +126,14 @@ export interface ScoredHit {
   readonly candidate: Candidate;
   readonly score: number;
   readonly basis: Basis;
+}
+
+/** The rankings of all shards, and the hits that they give. */
+export interface Ranking {
+  /** `lists[i]` is the ranking of `views[i]`. */
+  readonly lists: readonly ShardHits[];
+  /** Best first: at least the k best if there are as many. */
+  readonly hits: ScoredHit[];
 }
 
 /** How hits of equal score are ordered. */

@@ -3,10 +3,11 @@
 import type { CollectionRef } from '../../api/collections.js';
 import type { ContentFilter, FilteredBy, FusionSettings, SearchParams, SearchTiming } from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
+import { REACH_MAX } from '../../api/limits.js';
 import type { Language } from '../../api/choices.js';
 import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
-import type { HitPieces } from './hit-json.js';
+import type { HitFields, HitPieces } from './hit-json.js';
 
 /**
  * The filter of a search: a chunk is ranked only if it matches every metadata filter and the content filter on its
@@ -27,11 +28,41 @@ export type LexicalSearch = { mode: 'boost'; terms: string[] } | ({ mode: 'hybri
 export interface ResolvedHitOptions {
   explain: boolean;
   relevance: boolean;
+  /** Hits whose relevance is lower are left out. */
+  minRelevance?: number;
+  /** Which fields hits have; all if absent. */
+  fields?: HitFields;
+  /** Whether hits have the stored vector of their chunk. */
+  vector?: true;
   /** Terms to mark in the text. */
   highlight?: { terms: string[]; language: Language };
   /** Terms of the query, if it ranks by them or estimates relevance from them. */
   terms?: QueryTerms;
 }
+
+/** Whether the relevance of hits has to be estimated. */
+export const estimatesRelevance = (details: ResolvedHitOptions | undefined): boolean =>
+  details !== undefined && (details.relevance || details.minRelevance !== undefined);
+
+/** Which of the ranked chunks an answer has, if not simply the k best. */
+export interface ResultSettings {
+  /** Number of hits to leave out at the beginning. */
+  offset: number;
+  /** The k of one page, by which deeper pages are ranked (pages.ts). */
+  page: number;
+  /** Hits with a lower score are left out. */
+  minScore?: number;
+}
+
+/**
+ * Depth of each ranking for the `k` best hits: k in mode vector; the modes boost and hybrid reorder candidates, and take
+ * five times as many, at least 50. No ranking of a page is deeper than `REACH_MAX`.
+ */
+export const depthOf = (k: number, isReordered: boolean): number =>
+  isReordered ? Math.max(k, Math.min(REACH_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * k))) : k;
+
+const CANDIDATES_PER_K = 5;
+const CANDIDATES_MIN = 50;
 
 /** A search of one collection over all of its shards. */
 export interface CollectionSearch {
@@ -58,6 +89,8 @@ export interface CollectionSearch {
   /** Return `HitPieces` with the hits, so that a reranker can score them again. */
   withPieces?: boolean;
   details?: ResolvedHitOptions;
+  /** Absent if the k best hits are wanted. */
+  results?: ResultSettings;
 }
 
 /** Whether a search leaves all index parameters to the index. */
@@ -121,6 +154,8 @@ export interface Found {
   json: string[];
   /** Present if `withPieces` was set. */
   pieces?: HitPieces[];
+  /** Whether more hits follow; absent without result settings. */
+  hasMore?: boolean;
   timing: SearchTiming;
   /** The CPU time of the search worker for this search, in milliseconds. */
   cpuMs?: number;

@@ -11,9 +11,9 @@ import { plainTerm } from '../../text/terms.js';
 import type { MetaLayers } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
-import { type HitPieces, hitJson, joinHit, matchReason } from './hit-json.js';
+import { type HitDetails, type HitPieces, detailsJson, joinHit, matchReason, shownOf } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
-import type { CollectionSearch, ResolvedHitOptions } from './params.js';
+import { type CollectionSearch, type ResolvedHitOptions, estimatesRelevance } from './params.js';
 import type { ChunkPayload } from './payload-cache.js';
 import { bm25Scores, cosinesOf } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
@@ -25,31 +25,42 @@ export interface QueryStatistics {
   readonly meanCosine: number;
 }
 
-type HitDetails = Pick<HitPieces, 'explain' | 'relevance' | 'highlight'>;
-/** Options of one hit. `at` is the hit's index in its list; the chunk's text must have been read. */
-type DetailsOf = (at: number, text: string | undefined, priority: number) => HitDetails;
+/** Options of one hit. `at` is the hit's index in its list. */
+type DetailsOf = (at: number, chunk: ChunkPayload, priority: number) => HitDetails | 'irrelevant' | 'changed';
 
 /** Prepares the options of all hits of one shard. */
 function detailsOf(
+  view: ShardView,
   segment: SegmentView,
   hits: readonly ScoredHit[],
   asked: ResolvedHitOptions,
-  vector: Float32Array | undefined,
+  { vector, collection }: CollectionSearch,
   statistics: QueryStatistics,
 ): DetailsOf {
+  const { minRelevance = 0 } = asked;
   const ordinals = Uint32Array.from(hits, ({ candidate }) => candidate.ordinal);
   const textIndex = segment.textIndex;
   const terms =
     asked.explain && textIndex && asked.terms
       ? termScores(textIndex, asked.terms.terms, statistics.lexical, ordinals)
       : [];
-  const relevance = asked.relevance && relevances(segment, ordinals, asked.terms?.terms, vector, statistics);
+  const relevance = estimatesRelevance(asked)
+    ? relevances(segment, ordinals, asked.terms?.terms, vector, statistics)
+    : undefined;
   const highlight = asked.highlight && weighed(asked.highlight, asked.terms?.terms, statistics.lexical);
-  return (at, text, priority) => ({
-    ...(asked.explain && { explain: explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority) }),
-    ...(relevance && relevance[at] !== undefined && { relevance: relevance[at] }),
-    ...(highlight && text !== undefined && { highlight: highlightOf(text, highlight) }),
-  });
+  return (at, chunk, priority) => {
+    if (relevance && (relevance[at] ?? 0) < minRelevance) return 'irrelevant';
+    const details: HitDetails = {};
+    if (asked.explain) details.explain = explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority);
+    if (asked.relevance && relevance?.[at] !== undefined) details.relevance = relevance[at];
+    const text = highlight && textOf(chunk);
+    if (highlight && text !== undefined) details.highlight = highlightOf(text, highlight);
+    if (!asked.vector) return details;
+    const stored = view.txn.vector(collection, segment.stored(ordinals[at] as Ordinal));
+    if (!stored) return 'changed';
+    details.vector = [...stored];
+    return details;
+  };
 }
 
 /** Marks the terms that the search ranks by, if there are any, and prefers rare ones by their IDF. */
@@ -165,7 +176,11 @@ interface HydratedHit {
   json: string;
   /** Present if `withPieces` was set. */
   pieces?: HitPieces;
+  /** Set if its relevance is lower than requested; the other fields are then empty. */
+  isIrrelevant?: true;
 }
+
+const IRRELEVANT: HydratedHit = { id: '', json: '', isIrrelevant: true };
 
 /** Hits of one segment, best first. */
 interface HitsOfShard {
@@ -189,7 +204,7 @@ export function hydrate(
   const { segment } = view;
   if (!segment) return hits.map(() => undefined);
   const documents = new Map<string, DocumentRecord>();
-  const detailsOfHit = search.details && detailsOf(segment, hits, search.details, search.vector, statistics);
+  const detailsOfHit = search.details && detailsOf(view, segment, hits, search.details, search, statistics);
   return hits.map((hit, at) => {
     const { ordinal, rowVersion } = hit.candidate;
     if (isLater(rowVersion, before)) return undefined;
@@ -210,27 +225,41 @@ function hydrateHit(
   chunk: ChunkPayload,
   at: number,
   detailsOfHit?: DetailsOf,
-): HydratedHit {
+): HydratedHit | undefined {
   const { jsonPrefix, priorityKey, filteredBy, withPieces } = search;
   const { candidate, basis, score } = hit;
   const value = segment.priorities.of(candidate.ordinal);
+  const details = detailsOfHit?.(at, chunk, value);
+  if (details === 'irrelevant') return IRRELEVANT;
+  if (details === 'changed') return undefined;
+  const fields = search.details?.fields;
   // Written field by field: spreading one literal into another cost a third of the hydration time.
-  const reason = matchReason(basis, filteredBy, () => layersOf(chunk), {
-    key: priorityKey,
-    value,
-    before: scoreOf(basis),
-    after: score,
-  });
-  if (!detailsOfHit && !withPieces) return { id: chunk.id, json: joinHit(jsonPrefix, chunk, score, reason) };
+  const reason =
+    fields?.reason === false && !withPieces
+      ? ''
+      : matchReason(basis, filteredBy, () => layersOf(chunk), {
+          key: priorityKey,
+          value,
+          before: scoreOf(basis),
+          after: score,
+        });
+  const shown = fields ? shownOf(chunk, fields) : chunk;
+  const json = joinHit(jsonPrefix, shown, score, reason, details && detailsJson(details, score));
+  if (!withPieces) return { id: chunk.id, json };
   const text = textOf(chunk);
-  const pieces = {
+  const pieces: HitPieces = {
     jsonPrefix,
     id: chunk.id,
     ...(text !== undefined && { text }),
-    metaJson: chunk.metaJson,
+    shown: {
+      idJson: shown.idJson,
+      ...(shown.textJson !== undefined && { textJson: shown.textJson }),
+      metaJson: shown.metaJson,
+    },
     reason,
     priority: { key: priorityKey, value },
-    ...detailsOfHit?.(at, text, value),
+    details: details ?? {},
+    ...(fields?.reason === false && { isReasonHidden: true as const }),
   };
-  return { id: chunk.id, json: hitJson(pieces, score), ...(withPieces && { pieces }) };
+  return { id: chunk.id, json, pieces };
 }

@@ -20,7 +20,14 @@ import type { SearchScope } from '../hnsw/search-plan.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
-import { type CollectionSearch, type CosineSample, type RankedList, type ShardHits, isDefault } from './params.js';
+import {
+  type CollectionSearch,
+  type CosineSample,
+  type RankedList,
+  type ShardHits,
+  estimatesRelevance,
+  isDefault,
+} from './params.js';
 import type { ShardView } from './snapshot.js';
 
 /** Number of rows sampled to estimate the mean cosine of a query. */
@@ -192,7 +199,7 @@ export function rankSegment(
   const startedAtMs = performance.now();
   const allowed = filter && candidatesOf(view, segment, filter);
   if (filter) hits.filterMs = performance.now() - startedAtMs;
-  if (vector && details?.relevance) hits.sample = sampleCosines(segment, vector);
+  if (vector && estimatesRelevance(details)) hits.sample = sampleCosines(segment, vector);
   rank({ view, segment, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
   return hits;
 }

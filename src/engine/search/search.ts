@@ -4,9 +4,18 @@
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
-import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
-import type { CollectionSearch, CosineSample, Found, MissingIndexes, SearchResult, ShardHits } from './params.js';
+import { type Ranking, type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
+import {
+  type CollectionSearch,
+  type CosineSample,
+  type Found,
+  type MissingIndexes,
+  type SearchResult,
+  type ShardHits,
+  estimatesRelevance,
+} from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
+import { pageOf } from './pages.js';
 import { rankSegments } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 
@@ -19,22 +28,30 @@ interface Finished {
   hasChanged: boolean;
 }
 
-/**
- * Finishes a search whose shards are all ranked: merges the rankings, computes final scores, and hydrates the k best.
- * `lists[i]` is the ranking of `views[i]`. Times are added to `timing`.
- */
+/** Ranks all shards to the depth of the search, merges the rankings and computes the final scores. */
+function rankAll(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
+  timing: SearchTiming,
+): Ranking {
+  const startedAtMs = performance.now();
+  const lists = rankSegments(views, search, statistics);
+  const hits = score(views, lists, search);
+  addTimes(timing, lists, performance.now() - startedAtMs, search);
+  return { lists, hits };
+}
+
+/** Hydrates the hits of a search. Times are added to `timing`. */
 export function finish(
   views: readonly ShardView[],
-  lists: readonly ShardHits[],
+  { lists, hits, hasMore }: Selected,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
 ): Finished {
   const startedAtMs = performance.now();
-  const hits = score(views, lists, search).slice(0, search.k);
-  const scoredAtMs = performance.now();
-  timing.search_ms += scoredAtMs - startedAtMs;
-  const meanCosine = search.details?.relevance ? meanCosineOf(lists) : 0;
+  const meanCosine = estimatesRelevance(search.details) ? meanCosineOf(lists) : 0;
   const hydrated = hydrateAll(views, lists, search, hits, { lexical: statistics, meanCosine });
   const found: Found = {
     ids: [],
@@ -43,19 +60,23 @@ export function finish(
     ...(search.withPieces && { pieces: [] }),
     timing,
   };
+  if (hasMore !== undefined) found.hasMore = hasMore;
+  let hasChanged = false;
   hydrated.forEach((hit, i) => {
-    if (!hit) return;
+    if (!hit) return void (hasChanged = true);
+    if (hit.isIrrelevant) return;
     found.ids.push(hit.id);
     found.scores.push((hits[i] as ScoredHit).score);
     found.json.push(hit.json);
     if (hit.pieces) found.pieces?.push(hit.pieces);
   });
-  timing.hydrate_ms += performance.now() - scoredAtMs;
+  timing.hydrate_ms += performance.now() - startedAtMs;
   const hasLost = views.some((view, shard) => view.hasLost((lists[shard] as ShardHits).removals));
-  return { found, hasChanged: hasLost || found.ids.length < hits.length };
+  return { found, hasChanged: hasLost || hasChanged };
 }
 
-function score(
+/** The hits that the rankings of all shards give, best first. */
+export function score(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
   { depth, lexical, fusion, boostWeight }: CollectionSearch,
@@ -73,6 +94,17 @@ function score(
     depth,
   );
   return rankFused(views, fusion, byVector, byTerms);
+}
+
+/** The hits of an answer. */
+export interface Selected extends Ranking {
+  readonly hasMore?: boolean;
+}
+
+function selected(search: CollectionSearch, rank: (asked: CollectionSearch) => Ranking): Selected {
+  if (search.results) return pageOf(search, search.results, rank);
+  const { lists, hits } = rank(search);
+  return { lists, hits: hits.slice(0, search.k) };
 }
 
 /** Hydrates all hits; the result is in the order of `hits`. */
@@ -197,11 +229,9 @@ function attempt(
 ): Finished | MissingIndexes[] {
   const missing = missingIndexesOf(views, search);
   if (missing.length > 0) return missing;
-  const startedAtMs = performance.now();
   const statistics = statisticsOf(views, search);
-  const lists = rankSegments(views, search, statistics);
-  addTimes(timing, lists, performance.now() - startedAtMs, search);
-  return finish(views, lists, search, statistics, timing);
+  const rank = (asked: CollectionSearch): Ranking => rankAll(views, asked, statistics, timing);
+  return finish(views, selected(search, rank), search, statistics, timing);
 }
 
 function addTimes(

@@ -30,8 +30,8 @@ function searchReply(result: LoggedResult, startedAtMs: number): Reply {
 }
 
 /** The fields of the answer to a search as JSON, without braces. */
-function searchJson({ hits, mode, degraded, timing, queryId }: LoggedResult): string {
-  const fields = { mode, degraded, query_id: queryId };
+function searchJson({ hits, mode, degraded, timing, next, queryId }: LoggedResult): string {
+  const fields = { mode, degraded, next_cursor: next, query_id: queryId };
   return `"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`;
 }
 

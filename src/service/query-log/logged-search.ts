@@ -7,7 +7,7 @@ import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { UnderWay } from '../recall/sampler.js';
-import { type Caller, type SearchInput, hitOptions, searchParams } from '../search/query.js';
+import { type Caller, type SearchInput, hitOptions, resultOptions, searchParams } from '../search/query.js';
 import { type SearchContext, type SearchResult, searchCollection, searchShared } from '../search/search.js';
 import type { QueryLog } from './query-log.js';
 
@@ -111,7 +111,7 @@ function restOf(
   if (content) rest.content_filter = content;
   if (rerank) rest.rerank = rerank;
   if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
-  Object.assign(rest, searchParams(input), hitOptions(input));
+  Object.assign(rest, searchParams(input), resultOptions(input), hitOptions(input));
   if (includeCommon == null) return rest;
   const searched = includeCommon &&
     q != null &&

@@ -163,7 +163,7 @@ export async function compare(
     const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
     const plain = plainSearch(context, collection, own === undefined ? k : k + 1, by);
     const asked = { ...plain, ...(vector && { vector }), ...(filter && { filter }) };
-    const hits = await searchShards(context, collection, asked, timing);
+    const { hits } = await searchShards(context, collection, asked, timing);
     return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
   };
   const found = await search(params);

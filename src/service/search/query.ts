@@ -7,10 +7,12 @@ import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
 import {
+  HIT_COMPONENTS_MAX,
   K_DEFAULT,
   QUERY_CHARACTERS_MAX,
   QUERY_TEXT_BYTES_MAX,
   QUERY_TOKENS_MAX,
+  REACH_MAX,
   RERANK_DEPTH_DEFAULT,
 } from '../../api/limits.js';
 import { toVector, vectorOfBase64 } from '../../api/numbers.js';
@@ -20,6 +22,7 @@ import type {
   Fusion,
   FusionSettings,
   HitOptions,
+  ResultOptions,
   Rerank,
   RerankSettings,
   SearchBody,
@@ -28,13 +31,20 @@ import type {
 import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
-import type { CollectionSearch, LexicalSearch, ResolvedHitOptions, SearchFilter } from '../../engine/search/params.js';
+import {
+  type CollectionSearch,
+  type LexicalSearch,
+  type ResolvedHitOptions,
+  type SearchFilter,
+  depthOf,
+} from '../../engine/search/params.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
+import { checkHitFields, hitFieldsOf } from './hit-fields.js';
 
 /** What planning needs. */
 export interface PlanContext {
@@ -70,7 +80,7 @@ export interface SearchSettings {
 }
 
 /** The validated body of a search with its defaults. null counts as absent. */
-export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank'> {
+export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text'> {
   k: number;
   v?: ArrayLike<number> | null;
   /** The depth is at least k. */
@@ -106,7 +116,11 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   if (q?.trim() === '') throw invalidField([at, 'q'], 'The search text must not be empty.', 'too_short', q);
   if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);
   input.k = body.k ?? K_DEFAULT;
-  if (rerank != null) input.rerank = rerankSettings(rerank, input.k);
+  if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
+  if (body.offset != null || body.cursor != null) checkPage(body, input.k);
+  if (body.with_text != null) settleText(body);
+  if (body.include) checkHitFields(body.include, [at, 'include']);
+  if (body.exclude) checkHitFields(body.exclude, [at, 'exclude']);
   if (fusion != null) checkFusion(fusion);
   if (ef != null && exact)
     throw invalidField(
@@ -127,7 +141,25 @@ export function checkQueryText(at: string[], text: string): void {
     throw invalidField(at, `The text must have at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8.`, 'too_long');
 }
 
-function rerankSettings({ instance, depth }: Rerank, k: number): RerankSettings {
+function checkPage({ offset, cursor }: SearchBody, k: number): void {
+  if (cursor != null && offset != null)
+    throw invalidField(['body', 'cursor'], 'Provide only one of `cursor` and `offset`.', 'value_error');
+  if (offset != null && offset + k > REACH_MAX)
+    throw invalidField(
+      ['body', 'offset'],
+      `\`offset\` and \`k\` together must be at most ${REACH_MAX}; restrict the search by filters to reach other hits.`,
+      'less_than_equal',
+      offset,
+    );
+}
+
+/** `with_text: false` is short for an exclusion of the text. */
+function settleText(body: SearchBody): void {
+  if (body.with_text === false) body.exclude = [...(body.exclude ?? []), 'text'];
+  delete body.with_text;
+}
+
+function rerankSettings({ instance, depth }: Rerank, k: number, offset: number): RerankSettings {
   if (depth != null && depth < k)
     throw invalidField(
       ['body', 'rerank', 'depth'],
@@ -135,7 +167,15 @@ function rerankSettings({ instance, depth }: Rerank, k: number): RerankSettings 
       'greater_than_equal',
       depth,
     );
-  return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
+  const candidates = depth ?? Math.max(RERANK_DEPTH_DEFAULT, k);
+  if (offset + k > candidates)
+    throw invalidField(
+      ['body', 'offset'],
+      `Only ${candidates} candidates are reranked; set \`rerank.depth\` to at least \`offset + k\`, which is ${offset + k}.`,
+      'less_than_equal',
+      offset,
+    );
+  return { instance, depth: candidates };
 }
 
 function checkFusion({ method, k, weights }: Fusion): void {
@@ -154,12 +194,28 @@ export function searchParams({ ef, exact }: SearchInput): SearchParams {
   return params;
 }
 
+/** The options of a body that say which of the ranked chunks its answer has. */
+export function resultOptions({
+  offset,
+  min_score: minScore,
+  min_relevance: minRelevance,
+}: SearchInput): ResultOptions {
+  const options: ResultOptions = {};
+  if (offset) options.offset = offset;
+  if (minScore != null) options.min_score = minScore;
+  if (minRelevance != null) options.min_relevance = minRelevance;
+  return options;
+}
+
 /** The hit options of a body. */
-export function hitOptions({ explain, relevance, highlight }: SearchInput): HitOptions {
+export function hitOptions(input: SearchInput): HitOptions {
   const options: HitOptions = {};
-  if (explain) options.explain = true;
-  if (relevance) options.relevance = true;
-  if (highlight) options.highlight = true;
+  if (input.explain) options.explain = true;
+  if (input.relevance) options.relevance = true;
+  if (input.highlight) options.highlight = true;
+  if (input.with_vector) options.with_vector = true;
+  if (input.include) options.include = input.include;
+  if (input.exclude) options.exclude = input.exclude;
   return options;
 }
 
@@ -169,11 +225,9 @@ export interface Question {
   readonly caller: Caller;
   readonly mode: SearchMode;
   readonly filter: FilteredSearch;
+  /** Whether more than one collection is searched, so that the hits of all are merged before a page is cut. */
+  readonly isMerged?: boolean;
 }
-
-/** Depth of each ranking in the modes boost and hybrid: this many times k, and at least the minimum. */
-const CANDIDATES_PER_K = 5;
-const CANDIDATES_MIN = 50;
 
 /**
  * Plans the search of one collection. Fields are assigned one by one, because a literal with conditional spreads takes
@@ -182,7 +236,7 @@ const CANDIDATES_MIN = 50;
 export function planSearch(
   context: PlanContext,
   collection: Collection,
-  { input, mode, filter: { filter, filteredBy } }: Question,
+  { input, mode, filter: { filter, filteredBy }, isMerged = false }: Question,
   fusion: FusionSettings,
   embedded: EmbeddedQuery,
 ): CollectionSearch {
@@ -194,12 +248,17 @@ export function planSearch(
   if (vector) search.vector = vector;
   if (lexical) {
     search.lexical = lexical;
-    search.depth = Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * search.k);
+    search.depth = depthOf(search.k, true);
   }
   if (filter) search.filter = filter;
   if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
+  const { offset, cursor, min_score: minScore } = input;
+  if (!rerank && (offset || cursor != null || minScore != null)) {
+    search.results = { offset: isMerged ? 0 : (offset ?? 0), page: k, ...(minScore != null && { minScore }) };
+    if (isMerged) search.k = k + (offset ?? 0);
+  }
   return search;
 }
 
@@ -228,21 +287,41 @@ export function plainSearch(
 
 /** Returns undefined if no details are requested. A relevance needs the terms in every mode. */
 function detailsOf(
-  { language }: Collection,
+  { language, dim }: Collection,
   input: SearchInput,
   lexical: LexicalSearch | undefined,
 ): ResolvedHitOptions | undefined {
-  const { explain, relevance, highlight } = input;
-  if (!explain && !relevance && !highlight) return undefined;
+  const { explain, relevance, highlight, with_vector: withVector, min_relevance: minRelevance } = input;
+  const { include, exclude } = input;
+  if (!explain && !relevance && !highlight && !withVector && minRelevance == null && !include && !exclude)
+    return undefined;
+  if (withVector) checkVectors(input.k, dim);
   const q = input.q ?? undefined;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
-  const terms = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
+  const estimates = relevance || minRelevance != null;
+  const terms = ranked ?? (estimates && q !== undefined ? termsOf(q, language) : undefined);
+  const fields = hitFieldsOf(hitOptions(input));
   return {
     explain: explain === true,
     relevance: relevance === true,
+    ...(minRelevance != null && { minRelevance }),
+    ...(fields && { fields }),
+    ...(withVector && { vector: true }),
     ...(terms && { terms }),
     ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
   };
+}
+
+/** Bounds the bytes of an answer with vectors. */
+function checkVectors(k: number, dim: number): void {
+  if (k * dim <= HIT_COMPONENTS_MAX) return;
+  const most = Math.max(1, Math.floor(HIT_COMPONENTS_MAX / dim));
+  throw invalidField(
+    ['body', 'k'],
+    `With \`with_vector\`, at most ${most} hits of ${dim} dimensions.`,
+    'value_error',
+    k,
+  );
 }
 
 /**

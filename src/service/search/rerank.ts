@@ -20,14 +20,14 @@ export function checkRerank({ rerankers }: RerankContext, tenant: string, { rera
 }
 
 /**
- * The k best candidates by the reranker's scores with the priority of their documents applied; ties keep the order of
+ * All candidates by the reranker's scores with the priority of their documents applied; ties keep the order of
  * the candidates. `candidates` must have `parts`. Rejects with AppError `reranker_unavailable` or `overloaded`.
  */
 export async function rerankHits(
   { rerankers }: RerankContext,
   tenant: string,
   candidates: readonly FoundHit[],
-  { q, k, rerank }: SearchInput,
+  { q, rerank }: SearchInput,
   { signal, traceparent }: Caller,
 ): Promise<FoundHit[]> {
   const { instance } = rerank as NonNullable<typeof rerank>;
@@ -42,12 +42,15 @@ export async function rerankHits(
     signal,
   );
   const scored = read.map(({ pieces }, i) => rescored(pieces, instance, scores[i] as number));
-  return [...scored.sort((a, b) => b.score - a.score), ...unread].slice(0, k);
+  return [...scored.sort((a, b) => b.score - a.score), ...unread];
 }
 
 function rescored(pieces: HitPieces, instance: string, before: number): FoundHit {
   const after = withPriority(before, pieces.priority.value);
-  const explain = pieces.explain && { ...pieces.explain, rerank: { instance, score: before } };
+  const { explain } = pieces.details;
+  const details = explain
+    ? { ...pieces.details, explain: { ...explain, rerank: { instance, score: before } } }
+    : pieces.details;
   const reason = rerankReason(pieces.reason, instance, before, { ...pieces.priority, before, after });
-  return { id: pieces.id, score: after, json: hitJson({ ...pieces, reason, ...(explain && { explain }) }, after) };
+  return { id: pieces.id, score: after, json: hitJson({ ...pieces, reason, details }, after) };
 }

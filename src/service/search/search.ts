@@ -12,6 +12,7 @@ import { isDefault } from '../../engine/search/params.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type CommonCollection, commonBeside, findCommonCollection } from '../collections/collections.js';
 import type { RecallSampler } from '../recall/sampler.js';
+import { cursorAt, offsetOfCursor } from './cursor.js';
 import {
   type Caller,
   type PlanContext,
@@ -24,7 +25,7 @@ import {
   vectorOf,
 } from './query.js';
 import { type RerankContext, checkRerank, rerankHits } from './rerank.js';
-import { type FoundHit, type ShardsContext, searchShards } from './shards.js';
+import { type FoundHit, type FoundHits, type ShardsContext, searchShards } from './shards.js';
 
 export interface SearchContext extends PlanContext, ShardsContext, RerankContext {
   readonly shards: ShardsContext['shards'];
@@ -68,6 +69,8 @@ export interface SearchResult {
   hits: string[];
   /** The chunk ids of the hits. */
   ids: string[];
+  /** The cursor of the next page, if there is one and the search has a cursor. */
+  next?: string;
 }
 
 /**
@@ -130,24 +133,46 @@ async function searchAll(
   const embedding = noTime();
   const fusion = fusionOf(context.settings, question, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
+  if (input.cursor != null) input.offset = offsetOfCursor(first.id, input);
   const embedded = await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
   const timings = [embedding];
+  const asked = collections.length > 1 ? { ...question, isMerged: true } : question;
   const searches = collections.map((collection) => {
-    const search = planSearch(context, collection, question, fusion, embedded);
+    const search = planSearch(context, collection, asked, fusion, embedded);
     const { vector, filter } = search;
     if (vector && isDefault(search.params)) context.recallSampler.offer(collection, { vector, k: input.k, filter });
     const timing = noTime();
     timings.push(timing);
     return searchShards(context, collection, search, timing, caller.signal);
   });
-  const candidates = mergeHits(await Promise.all(searches)).slice(0, input.rerank?.depth ?? input.k);
+  const found = await Promise.all(searches);
   const timing = slowest(timings);
-  const found = input.rerank
-    ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input, caller))
-    : candidates;
-  const result: SearchResult = { mode, timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
+  const { hits, hasMore } = await pageOf(context, first.tenant, found, question, timing);
+  const result: SearchResult = { mode, timing, hits: hits.map(({ json }) => json), ids: hits.map(({ id }) => id) };
   if (embedded === 'unavailable') result.degraded = true;
+  const next = input.cursor != null && hasMore && cursorAt(first.id, input, (input.offset ?? 0) + input.k);
+  if (next) result.next = next;
   return result;
+}
+
+/** Merges what the collections have given, reranks it if requested, and cuts the page. */
+async function pageOf(
+  context: SearchContext,
+  tenant: string,
+  found: readonly FoundHits[],
+  { input, caller }: Question,
+  timing: SearchTiming,
+): Promise<FoundHits> {
+  const { k, rerank, offset, min_score: minScore } = input;
+  if (!rerank && found.length === 1) return found[0] as FoundHits;
+  const candidates = mergeHits(found.map(({ hits }) => hits)).slice(0, rerank?.depth);
+  const ordered = rerank
+    ? await timed(timing, 'rerank_ms', () => rerankHits(context, tenant, candidates, input, caller))
+    : candidates;
+  const kept = minScore == null ? ordered : ordered.filter(({ score }) => score >= minScore);
+  const end = (offset ?? 0) + k;
+  const hasMore = kept.length > end || (!rerank && found.some((each) => each.hasMore));
+  return { hits: kept.slice(offset ?? 0, end), hasMore };
 }
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });

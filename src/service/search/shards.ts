@@ -47,23 +47,30 @@ export interface FoundHit {
   pieces?: HitPieces;
 }
 
-/** Returns the k best hits, best first. Writes the time of each phase to `timing`; waiting counts as search time. */
+/** Hits, best first, and whether more follow if the search has result settings. */
+export interface FoundHits {
+  readonly hits: FoundHit[];
+  readonly hasMore: boolean;
+}
+
+/** Returns the hits of a search. Writes the time of each phase to `timing`; waiting counts as search time. */
 export async function searchShards(
   context: ShardsContext,
   collection: Collection,
   search: CollectionSearch,
   timing: SearchTiming,
   signal?: CancelSignal,
-): Promise<FoundHit[]> {
+): Promise<FoundHits> {
   const startedAtMs = performance.now();
-  const { ids, scores, json, pieces, timing: spent } = await find(context, collection, search, signal);
+  const { ids, scores, json, pieces, hasMore = false, timing: spent } = await find(context, collection, search, signal);
   Object.assign(timing, spent);
   timing.search_ms = Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms);
-  return ids.map((id, i): FoundHit => {
+  const hits = ids.map((id, i): FoundHit => {
     const hit: FoundHit = { id, score: scores[i] as number, json: json[i] as string };
     if (pieces) hit.pieces = pieces[i] as HitPieces;
     return hit;
   });
+  return { hits, hasMore };
 }
 
 function find(

@@ -45,7 +45,11 @@ function best(chunks: readonly NaiveChunk[], score: (chunk: NaiveChunk) => numbe
   return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
 }
 
-export function naiveSearch(all: readonly NaiveChunk[], { mode, q, k, fits, fusion = PLAIN }: NaiveQuery): NaiveHit[] {
+export const naiveSearch = (all: readonly NaiveChunk[], query: NaiveQuery): NaiveHit[] =>
+  naiveRanking(all, query).slice(0, query.k);
+
+/** All candidates of a search for k hits, best first: in the modes boost and hybrid they are more than k. */
+export function naiveRanking(all: readonly NaiveChunk[], { mode, q, k, fits, fusion = PLAIN }: NaiveQuery): NaiveHit[] {
   const chunks = all.filter(fits);
   const depth = Math.max(50, 5 * k);
   const byCosine = (chunk: NaiveChunk): number => lifted(chunk.cosine, chunk.priority);
@@ -57,9 +61,9 @@ export function naiveSearch(all: readonly NaiveChunk[], { mode, q, k, fits, fusi
       const matched = terms.filter((term) => tokens.includes(term)).length;
       return lifted(chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length), chunk.priority);
     };
-    return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
+    return best(best(chunks, byCosine, depth), score, depth).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
   }
-  return naiveHybrid(all, chunks, q, depth, fusion).slice(0, k);
+  return naiveHybrid(all, chunks, q, depth, fusion);
 }
 
 const PLAIN: NaiveFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };

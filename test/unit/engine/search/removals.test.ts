@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../../src/api/ids.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
-import { finish } from '../../../../src/engine/search/search.js';
+import { finish, score } from '../../../../src/engine/search/search.js';
 import { rankSegment, withVectorAnew } from '../../../../src/engine/search/rank.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
@@ -31,13 +31,9 @@ function searched(between: DocumentWrite[]): [string[], boolean] {
     return viewed({ shard, kernel, directory }, ref, (view) => {
       applyWrites(shard, between);
       const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-      const { found, hasChanged } = finish(
-        [view],
-        [rankSegment(view, search, NO_STATISTICS)],
-        search,
-        NO_STATISTICS,
-        timing,
-      );
+      const lists = [rankSegment(view, search, NO_STATISTICS)];
+      const ranking = { lists, hits: score([view], lists, search) };
+      const { found, hasChanged } = finish([view], ranking, search, NO_STATISTICS, timing);
       return [found.ids, hasChanged];
     });
   } finally {
