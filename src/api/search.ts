@@ -74,6 +74,14 @@ export interface ResultOptions {
   min_score?: number;
   /** Leaves out hits whose estimated relevance is lower. */
   min_relevance?: number & tags.Minimum<0> & tags.Maximum<1>;
+  /**
+   * Groups the hits by `docid` or by a metadata field: `k` and `offset` then count groups, and hits follow group by
+   * group, each with its `group`. A chunk with several values belongs to the best group that has one of them; chunks
+   * without the field form a group.
+   */
+  group_by?: HitField;
+  /** Number of hits of each group. `k * group_size` is at most 1,000. Default: 1. */
+  group_size?: K;
 }
 
 type HitField = string & tags.MinLength<1> & tags.MaxLength<typeof FILTER_FIELD_CHARACTERS_MAX>;
@@ -196,6 +204,8 @@ export interface SearchHit {
   highlight?: Highlight;
   /** The stored vector of the chunk. */
   vector?: number[];
+  /** The value of the field by which hits are grouped; null for chunks without it. */
+  group?: string | number | boolean | null;
 }
 
 /** Times in milliseconds. */

@@ -106,6 +106,9 @@ function fieldCandidates(fields: TextIndex, filter: Filter): CandidateBitmaps {
   return unlisted.some((word) => word !== 0) ? loosened(bitmaps, unlisted) : bitmaps;
 }
 
+/** The chunks that certainly match a metadata filter, by the metadata index. */
+export const certainCandidates = (fields: TextIndex, filter: Filter): Bitmap => fieldCandidates(fields, filter).must;
+
 /**
  * Evaluates a metadata filter on the metadata index: each condition becomes a bitmap of chunks, and `all`, `any` and
  * `not` combine these. The semantics are defined by match.ts.

@@ -1,6 +1,7 @@
 // The JSON text of a hit, joined from fields that the records already hold as JSON, and its `match_reason`, which
 // explains the score in a fixed wording that clients parse. Pure functions: they run on searching threads, and on the
 // main thread when a reranker changes a score.
+import type { Scalar } from '../../api/filter.js';
 import type { Explanation, FilteredBy, FusionSettings, Highlight } from '../../api/search.js';
 import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
@@ -12,6 +13,7 @@ export interface HitDetails {
   relevance?: number;
   highlight?: Highlight;
   vector?: number[];
+  group?: Scalar;
 }
 
 /** Everything a hit consists of except its score. */

@@ -2,7 +2,9 @@
 // search mode. Equal scores are ordered by document id and chunk index, so the answer does not depend on the number of
 // shards; with rank fusion they are ordered by vector rank, then by chunk id. Searching threads only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
+import type { Scalar } from '../../api/filter.js';
 import type { FusionSettings } from '../../api/search.js';
+import type { Bitmap } from '../filter/bitmap.js';
 import {
   type Basis,
   type Halves,
@@ -61,7 +63,7 @@ function orderByPosition<S extends Scored>(view: ShardView, segment: SegmentView
  * The position of a chunk in its document, from the cache or from the records. A chunk that has been deleted since it
  * was ranked sorts last; hydration drops its hit later (payload.ts).
  */
-function positionOf(view: ShardView, segment: SegmentView, { ordinal, rowVersion }: Row): ChunkPosition {
+export function positionOf(view: ShardView, segment: SegmentView, { ordinal, rowVersion }: Row): ChunkPosition {
   const version = { memory: view.memory, collection: segment.id, ordinal, rowVersion };
   const kept = view.cache.positions.get(version);
   if (kept) return kept;
@@ -126,6 +128,8 @@ export interface ScoredHit {
   readonly candidate: Candidate;
   readonly score: number;
   readonly basis: Basis;
+  /** The value by which the hit was grouped. */
+  readonly group?: Scalar;
 }
 
 /** The rankings of all shards, and the hits that they give. */
@@ -134,6 +138,16 @@ export interface Ranking {
   readonly lists: readonly ShardHits[];
   /** Best first: at least the k best if there are as many. */
   readonly hits: ScoredHit[];
+}
+
+/** A further round of a ranking, among other rows than before (groups.ts). */
+export interface Round {
+  /** The rows of each view that are ranked. */
+  readonly allowed: readonly Bitmap[];
+  /** The ranks that earlier rounds have given: those of this round count on from there. */
+  readonly ranksBefore: number;
+  /** The best BM25 of the first round. */
+  readonly bestBm25: number;
 }
 
 /** How hits of equal score are ordered. */
@@ -149,12 +163,14 @@ const byVectorRank: Order = {
   then: (a, b) => compareUtf8(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)),
 };
 
+const ONLY_ROUND: Pick<Round, 'ranksBefore'> & Partial<Round> = { ranksBefore: 0 };
+
 /** Turns candidates of mode `vector`, which are in final order already, into hits. */
-export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
+export const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } = ONLY_ROUND): ScoredHit[] =>
   candidates.map((candidate, i) => ({
     candidate,
     score: candidate.score,
-    basis: { mode: 'vector', cosine: candidate.cosine, vectorRank: i + 1 },
+    basis: { mode: 'vector', cosine: candidate.cosine, vectorRank: ranksBefore + i + 1 },
   }));
 
 /**
@@ -166,6 +182,7 @@ export function rankBoosted(
   candidates: readonly Candidate[],
   weight: number,
   wanted: number,
+  { ranksBefore } = ONLY_ROUND,
 ): ScoredHit[] {
   const hits = candidates.map((candidate, i): ScoredHit => {
     const { cosine, matched, priority } = candidate;
@@ -173,7 +190,7 @@ export function rankBoosted(
     return {
       candidate,
       score: withPriority(cosine + boost, priority),
-      basis: { mode: 'boost', cosine, vectorRank: i + 1, boost, matched, wanted },
+      basis: { mode: 'boost', cosine, vectorRank: ranksBefore + i + 1, boost, matched, wanted },
     };
   });
   return ordered(views, hits, byPosition);
@@ -188,12 +205,18 @@ export function rankFused(
   fusion: FusionSettings,
   byVector: readonly Candidate[],
   byTerms: readonly Candidate[],
+  { ranksBefore, bestBm25 } = ONLY_ROUND,
 ): ScoredHit[] {
-  const best = byTerms[0]?.score ?? 0;
+  const best = bestBm25 ?? byTerms[0]?.score ?? 0;
   const hits = [...fuseRankings(byVector.map(keyOf), byTerms.map(keyOf)).values()].map((ranks): ScoredHit => {
     const [near, worded] = [at(byVector, ranks.vectorRank), at(byTerms, ranks.lexicalRank)];
     const candidate = (near ?? worded) as Candidate;
-    const halves = halvesOf(ranks, near?.cosine ?? worded?.cosine, worded?.score ?? near?.bm25, best);
+    const halves = halvesOf(
+      ranksBefore === 0 ? ranks : later(ranks, ranksBefore),
+      near?.cosine ?? worded?.cosine,
+      worded?.score ?? near?.bm25,
+      best,
+    );
     return {
       candidate,
       score: withPriority(fusedScore(fusion, halves), candidate.priority),
@@ -202,6 +225,11 @@ export function rankFused(
   });
   return ordered(views, hits, fusion.method === 'rank' ? byVectorRank : byPosition);
 }
+
+const later = ({ vectorRank, lexicalRank }: Ranks, before: number): Ranks => ({
+  ...(vectorRank !== undefined && { vectorRank: before + vectorRank }),
+  ...(lexicalRank !== undefined && { lexicalRank: before + lexicalRank }),
+});
 
 const at = (ranking: readonly Candidate[], rank: number | undefined): Candidate | undefined =>
   rank === undefined ? undefined : ranking[rank - 1];

@@ -52,6 +52,18 @@ export interface ResultSettings {
   page: number;
   /** Hits with a lower score are left out. */
   minScore?: number;
+  /** Whether it matters if more hits follow. */
+  wantsMore?: boolean;
+  /** Groups the hits; `offset`, `page` and k then count groups. */
+  group?: Grouping;
+}
+
+/** How hits are grouped. */
+export interface Grouping {
+  /** A metadata field, or `docid`. */
+  by: string;
+  /** Number of hits in a group. */
+  size: number;
 }
 
 /**

@@ -232,6 +232,7 @@ function hydrateHit(
   const details = detailsOfHit?.(at, chunk, value);
   if (details === 'irrelevant') return IRRELEVANT;
   if (details === 'changed') return undefined;
+  if (hit.group !== undefined && details) details.group = hit.group;
   const fields = search.details?.fields;
   // Written field by field: spreading one literal into another cost a third of the hydration time.
   const reason =

@@ -180,13 +180,15 @@ const NONE_RANKED = pack([]);
 
 /**
  * Ranks one segment, to the depth of the search. Requires the indexes that the search needs. `all` is the number of
- * live chunks of the collection in all shards; without it, this segment is taken to have them all.
+ * live chunks of the collection in all shards; without it, this segment is taken to have them all. `among`: the rows to
+ * rank, in place of those that the filter admits.
  */
 export function rankSegment(
   view: ShardView,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   all?: number,
+  among?: Bitmap,
 ): ShardHits {
   const { segment, before, removals } = view;
   const { filter, lexical, vector, details } = search;
@@ -197,7 +199,7 @@ export function rankSegment(
     return hits;
   }
   const startedAtMs = performance.now();
-  const allowed = filter && candidatesOf(view, segment, filter);
+  const allowed = among ?? (filter && candidatesOf(view, segment, filter));
   if (filter) hits.filterMs = performance.now() - startedAtMs;
   if (vector && estimatesRelevance(details)) hits.sample = sampleCosines(segment, vector);
   rank({ view, segment, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
@@ -300,10 +302,11 @@ export function rankSegments(
   views: readonly ShardView[],
   search: CollectionSearch,
   statistics: LexicalStatistics,
+  among?: readonly Bitmap[],
 ): ShardHits[] {
   const chunks = chunksIn(views);
-  const lists = views.map((view) => rankSegment(view, search, statistics, chunks));
-  if (!isShared(views, search)) return lists;
+  const lists = views.map((view, i) => rankSegment(view, search, statistics, chunks, among?.[i]));
+  if (among || !isShared(views, search)) return lists;
   const found = bestIn(lists, search.depth);
   return lists.map((list, i) =>
     (found[i] as number) > hitsIn(search.depth, list.chunks / chunks)

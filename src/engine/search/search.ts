@@ -4,7 +4,16 @@
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
-import { type Ranking, type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
+import { groupedHits } from './groups.js';
+import {
+  type Ranking,
+  type Round,
+  type ScoredHit,
+  asVectorHits,
+  mergeShards,
+  rankBoosted,
+  rankFused,
+} from './merge.js';
 import {
   type CollectionSearch,
   type CosineSample,
@@ -34,10 +43,11 @@ function rankAll(
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
+  round?: Round,
 ): Ranking {
   const startedAtMs = performance.now();
-  const lists = rankSegments(views, search, statistics);
-  const hits = score(views, lists, search);
+  const lists = rankSegments(views, search, statistics, round?.allowed);
+  const hits = score(views, lists, search, round);
   addTimes(timing, lists, performance.now() - startedAtMs, search);
   return { lists, hits };
 }
@@ -80,20 +90,21 @@ export function score(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
   { depth, lexical, fusion, boostWeight }: CollectionSearch,
+  round?: Round,
 ): ScoredHit[] {
   const byVector = mergeShards(
     views,
     lists.map(({ vector }) => vector),
     depth,
   );
-  if (!lexical) return asVectorHits(byVector);
-  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, lexical.terms.length);
+  if (!lexical) return asVectorHits(byVector, round);
+  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, lexical.terms.length, round);
   const byTerms = mergeShards(
     views,
     lists.flatMap((list) => list.lexical ?? []),
     depth,
   );
-  return rankFused(views, fusion, byVector, byTerms);
+  return rankFused(views, fusion, byVector, byTerms, round);
 }
 
 /** The hits of an answer. */
@@ -101,8 +112,14 @@ export interface Selected extends Ranking {
   readonly hasMore?: boolean;
 }
 
-function selected(search: CollectionSearch, rank: (asked: CollectionSearch) => Ranking): Selected {
-  if (search.results) return pageOf(search, search.results, rank);
+function selected(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  rank: (asked: CollectionSearch, round?: Round) => Ranking,
+): Selected {
+  const { results } = search;
+  if (results?.group) return groupedHits(views, search, { ...results, group: results.group }, rank);
+  if (results) return pageOf(search, results, rank);
   const { lists, hits } = rank(search);
   return { lists, hits: hits.slice(0, search.k) };
 }
@@ -153,19 +170,23 @@ function statisticsOf(views: readonly ShardView[], { lexical, details }: Collect
  */
 export function missingIndexesOf(
   views: readonly ShardView[],
-  { lexical, filter, details }: Pick<CollectionSearch, 'filter' | 'details'> & { lexical?: object },
+  {
+    lexical,
+    filter,
+    details,
+    results,
+  }: Pick<CollectionSearch, 'filter' | 'details' | 'results'> & { lexical?: object },
 ): MissingIndexes[] {
   const ranksTerms = lexical !== undefined || details?.terms !== undefined;
+  const usesFields = (filter !== undefined && filter.filters.length > 0) || results?.group !== undefined;
   const missing = views.flatMap(({ shard, segment }): MissingIndexes[] => {
     if (!segment) return [];
     if (segment.isEvicted)
-      return [
-        { shard, textIndex: ranksTerms || filter?.content !== undefined, fields: (filter?.filters.length ?? 0) > 0 },
-      ];
+      return [{ shard, textIndex: ranksTerms || filter?.content !== undefined, fields: usesFields }];
     if (segment.index.liveCount === 0) return [];
     const textIndex =
       !segment.textIndex && (ranksTerms || (filter?.content !== undefined && !segment.isWithoutTextIndex));
-    const fields = !segment.fields && filter !== undefined && filter.filters.length > 0 && !segment.isWithoutFields;
+    const fields = usesFields && !segment.fields && !segment.isWithoutFields;
     return textIndex || fields ? [{ shard, textIndex, fields }] : [];
   });
   if (missing.length === 0) return missing;
@@ -230,8 +251,8 @@ function attempt(
   const missing = missingIndexesOf(views, search);
   if (missing.length > 0) return missing;
   const statistics = statisticsOf(views, search);
-  const rank = (asked: CollectionSearch): Ranking => rankAll(views, asked, statistics, timing);
-  return finish(views, selected(search, rank), search, statistics, timing);
+  const rank = (asked: CollectionSearch, round?: Round): Ranking => rankAll(views, asked, statistics, timing, round);
+  return finish(views, selected(views, search, rank), search, statistics, timing);
 }
 
 function addTimes(

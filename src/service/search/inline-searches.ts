@@ -47,12 +47,14 @@ class SearchCosts {
   }
 }
 
-const KINDS = 64;
+const KINDS = 256;
 
 /** Searches of one kind in one collection take about as long as each other. */
-function kindOf({ vector, lexical, filter, details, k, params }: CollectionSearch): number {
+function kindOf({ vector, lexical, filter, details, k, params, results }: CollectionSearch): number {
   const ranking = lexical === undefined ? 0 : lexical.mode === 'boost' ? 1 : vector ? 2 : 3;
-  return ranking | (filter ? 4 : 0) | (details ? 8 : 0) | (k > 32 ? 16 : 0) | (isDefault(params) ? 0 : 32);
+  const isDeep = k + (results?.offset ?? 0) > 32;
+  const basic = ranking | (filter ? 4 : 0) | (details ? 8 : 0) | (isDeep ? 16 : 0) | (isDefault(params) ? 0 : 32);
+  return results ? basic | 64 | (results.group ? 128 : 0) : basic;
 }
 
 interface InlineSearchesOptions {

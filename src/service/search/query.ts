@@ -9,6 +9,7 @@ import { type Filter, parseFilter } from '../../api/filter.js';
 import {
   HIT_COMPONENTS_MAX,
   K_DEFAULT,
+  K_MAX,
   QUERY_CHARACTERS_MAX,
   QUERY_TEXT_BYTES_MAX,
   QUERY_TOKENS_MAX,
@@ -35,6 +36,7 @@ import {
   type CollectionSearch,
   type LexicalSearch,
   type ResolvedHitOptions,
+  type ResultSettings,
   type SearchFilter,
   depthOf,
 } from '../../engine/search/params.js';
@@ -118,6 +120,7 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   input.k = body.k ?? K_DEFAULT;
   if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
   if (body.offset != null || body.cursor != null) checkPage(body, input.k);
+  if (body.group_by != null || body.group_size != null) checkGroups(body, input.k);
   if (body.with_text != null) settleText(body);
   if (body.include) checkHitFields(body.include, [at, 'include']);
   if (body.exclude) checkHitFields(body.exclude, [at, 'exclude']);
@@ -151,6 +154,20 @@ function checkPage({ offset, cursor }: SearchBody, k: number): void {
       'less_than_equal',
       offset,
     );
+}
+
+function checkGroups({ group_by: by, group_size: size, rerank, include_common: common }: SearchBody, k: number): void {
+  const problem =
+    by == null
+      ? '`group_size` needs `group_by`, the field to group by.'
+      : common
+        ? 'Hits of the common collection cannot be grouped with others; leave out `include_common`.'
+        : rerank != null && (size ?? 1) > 1
+          ? 'With `rerank`, groups have one hit; leave out `group_size`.'
+          : k * (size ?? 1) > K_MAX
+            ? `\`k\` times \`group_size\` must be at most ${K_MAX}.`
+            : undefined;
+  if (problem) throw invalidField(['body', by == null ? 'group_size' : 'group_by'], problem, 'value_error');
 }
 
 /** `with_text: false` is short for an exclusion of the text. */
@@ -195,15 +212,13 @@ export function searchParams({ ef, exact }: SearchInput): SearchParams {
 }
 
 /** The options of a body that say which of the ranked chunks its answer has. */
-export function resultOptions({
-  offset,
-  min_score: minScore,
-  min_relevance: minRelevance,
-}: SearchInput): ResultOptions {
+export function resultOptions(input: SearchInput): ResultOptions {
   const options: ResultOptions = {};
-  if (offset) options.offset = offset;
-  if (minScore != null) options.min_score = minScore;
-  if (minRelevance != null) options.min_relevance = minRelevance;
+  if (input.offset) options.offset = input.offset;
+  if (input.min_score != null) options.min_score = input.min_score;
+  if (input.min_relevance != null) options.min_relevance = input.min_relevance;
+  if (input.group_by != null) options.group_by = input.group_by;
+  if (input.group_size != null) options.group_size = input.group_size;
   return options;
 }
 
@@ -254,12 +269,27 @@ export function planSearch(
   if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
-  const { offset, cursor, min_score: minScore } = input;
-  if (!rerank && (offset || cursor != null || minScore != null)) {
-    search.results = { offset: isMerged ? 0 : (offset ?? 0), page: k, ...(minScore != null && { minScore }) };
-    if (isMerged) search.k = k + (offset ?? 0);
-  }
+  const results = resultSettings(input, isMerged);
+  if (results) search.results = results;
+  if (isMerged) search.k += input.offset ?? 0;
   return search;
+}
+
+/**
+ * Returns undefined if the k best hits are wanted. If the hits of several collections are merged, or reranked, the page is
+ * cut and low scores are left out after that.
+ */
+function resultSettings(
+  { k, offset, cursor, rerank, min_score: minScore, group_by: by, group_size: size }: SearchInput,
+  isMerged: boolean,
+): ResultSettings | undefined {
+  const isPaged = Boolean(offset) || cursor != null || minScore != null;
+  if (by == null && (rerank || !isPaged)) return undefined;
+  const settings: ResultSettings = { offset: isMerged || rerank ? 0 : (offset ?? 0), page: rerank?.depth ?? k };
+  if (minScore != null && !rerank) settings.minScore = minScore;
+  if (cursor != null && !rerank) settings.wantsMore = true;
+  if (by != null) settings.group = { by, size: size ?? 1 };
+  return settings;
 }
 
 /** A search for the k best chunks without filter, vector and terms, which the caller adds. */
@@ -292,9 +322,9 @@ function detailsOf(
   lexical: LexicalSearch | undefined,
 ): ResolvedHitOptions | undefined {
   const { explain, relevance, highlight, with_vector: withVector, min_relevance: minRelevance } = input;
-  const { include, exclude } = input;
-  if (!explain && !relevance && !highlight && !withVector && minRelevance == null && !include && !exclude)
-    return undefined;
+  const { include, exclude, group_by: groupBy } = input;
+  const isPlain = !explain && !relevance && !highlight && !withVector && minRelevance == null && !include && !exclude;
+  if (isPlain && groupBy == null) return undefined;
   if (withVector) checkVectors(input.k, dim);
   const q = input.q ?? undefined;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;

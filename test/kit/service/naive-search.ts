@@ -28,6 +28,10 @@ export interface NaiveQuery {
   fits: (chunk: NaiveChunk) => boolean;
   /** Only for mode hybrid. */
   fusion?: NaiveFusion;
+  /** Candidates of each ranking; by default as many as k needs. */
+  depth?: number;
+  /** For a further round: the ranks that were given before, and the best BM25 of the first round. */
+  round?: { before: number; most: number };
 }
 
 export interface NaiveHit {
@@ -49,11 +53,14 @@ export const naiveSearch = (all: readonly NaiveChunk[], query: NaiveQuery): Naiv
   naiveRanking(all, query).slice(0, query.k);
 
 /** All candidates of a search for k hits, best first: in the modes boost and hybrid they are more than k. */
-export function naiveRanking(all: readonly NaiveChunk[], { mode, q, k, fits, fusion = PLAIN }: NaiveQuery): NaiveHit[] {
+export function naiveRanking(
+  all: readonly NaiveChunk[],
+  { mode, q, k, fits, fusion = PLAIN, depth = mode === 'vector' ? k : Math.max(50, 5 * k), round }: NaiveQuery,
+): NaiveHit[] {
   const chunks = all.filter(fits);
-  const depth = Math.max(50, 5 * k);
   const byCosine = (chunk: NaiveChunk): number => lifted(chunk.cosine, chunk.priority);
-  if (mode === 'vector') return best(chunks, byCosine, k).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
+  if (mode === 'vector')
+    return best(chunks, byCosine, depth).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
   if (mode === 'boost') {
     const terms = [...new Set(tokensOf(q))];
     const score = (chunk: NaiveChunk): number => {
@@ -63,7 +70,7 @@ export function naiveRanking(all: readonly NaiveChunk[], { mode, q, k, fits, fus
     };
     return best(best(chunks, byCosine, depth), score, depth).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
   }
-  return naiveHybrid(all, chunks, q, depth, fusion);
+  return naiveHybrid(all, chunks, q, depth, fusion, round);
 }
 
 const PLAIN: NaiveFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
@@ -74,6 +81,7 @@ function naiveHybrid(
   q: string,
   depth: number,
   { method, k = 60, weights }: NaiveFusion,
+  { before, most: mostBefore }: { before: number; most?: number } = { before: 0 },
 ): NaiveHit[] {
   const words = bm25(all, q);
   const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
@@ -85,10 +93,10 @@ function naiveHybrid(
           words,
           depth,
         );
-  const most = Math.max(...lexical.map(words));
+  const most = mostBefore ?? Math.max(...lexical.map(words));
   const share = (chunk: NaiveChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
   const rankIn = (list: readonly NaiveChunk[], chunk: NaiveChunk): number =>
-    list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity;
+    list.includes(chunk) ? before + list.indexOf(chunk) + 1 : Infinity;
   const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
     const rank = rankIn(vector, chunk);
     const byRanks = weights.vector / (k + rank) + weights.lexical / (k + rankIn(lexical, chunk));
@@ -103,6 +111,10 @@ function naiveHybrid(
   scored.sort((a, b) => b.score - a.score || (method === 'rank' ? ofRanks : ofScores)(a, b));
   return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
 }
+
+/** The best BM25 of the chunks that fit; 0 if none has a term. */
+export const naiveMost = (all: readonly NaiveChunk[], { q, fits }: NaiveQuery): number =>
+  Math.max(0, ...all.filter(fits).map(bm25(all, q)));
 
 /**
  * BM25 scores. The statistics cover all chunks, whatever the filters; a term counts as often as it occurs in the query;
