@@ -36,6 +36,11 @@ export interface QuerySummary {
   /** Id of the logged search that this one replays. */
   replay_of?: string;
   request_id?: string;
+  /**
+   * How many searches of the collection the entry stands for, if not for itself alone: while more searches come than the
+   * log takes, only some are logged. Counts of searches are sums of this number, with 1 where it is absent.
+   */
+  sampled?: number;
 }
 
 export interface QueryEntry extends QuerySummary, LoggedParams {
@@ -149,7 +154,8 @@ export const QUERY_ROUTES = routes({
     method: 'GET',
     path: `${COLLECTION}/queries`,
     summary: 'List the latest searches of a collection',
-    description: 'Most recent first, without their hits. The list is empty for a collection that does not exist.',
+    description:
+      'Most recent first, without their hits. The list is empty for a collection that does not exist. An entry with `sampled` stands for so many searches.',
     query: [
       {
         name: 'limit',

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { CollectionRef } from '../api/collections.js';
 import { refOf } from '../storage/catalog-commands.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
-import { QUERY_LOG as LOG_PLACE, placeOfShard } from '../base/meters.js';
+import { placeOfLog, placeOfShard } from '../base/meters.js';
 import { DamagedRecord } from '../storage/damage.js';
-import { QUERY_LOG, shardNames } from '../storage/data-directory.js';
+import { logNames, shardNames } from '../storage/data-directory.js';
 import { collectionPrefix } from '../storage/keys.js';
 import { Environment } from '../storage/lmdb.js';
 import { idOfQueryKey } from '../storage/query-log-records.js';
@@ -19,6 +19,13 @@ import type { ArchivedSource } from './messages.js';
 import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, problemOfRecord } from './records.js';
 import { type ArchiveWriter, writeRecords } from './writer.js';
 
+interface LoggedEntry {
+  key: Buffer;
+  value: Buffer | undefined;
+}
+
+const keyOf = ({ head }: { head: IteratorResult<LoggedEntry> }): Buffer => (head.value as LoggedEntry).key;
+
 /**
  * A snapshot of a whole data directory in a process other than the server, which LMDB allows whatever happens to the
  * server meanwhile. It must be ended; until then LMDB cannot reuse the pages that it sees.
@@ -26,7 +33,7 @@ import { type ArchiveWriter, writeRecords } from './writer.js';
 export class DatasetSnapshot {
   private constructor(
     readonly shards: readonly ShardTxn[],
-    private readonly log: Tables<(typeof LOG_TABLES)[number]>,
+    private readonly logs: readonly Tables<(typeof LOG_TABLES)[number]>[],
     private readonly ends: readonly (() => void)[],
   ) {}
 
@@ -44,14 +51,16 @@ export class DatasetSnapshot {
       environments.push(
         await held(placeOfShard(shard), () => Environment.openToRead(join(directory, name), SHARD_TABLES)),
       );
-    const queryLog = await held(LOG_PLACE, () => Environment.openToRead(join(directory, QUERY_LOG), LOG_TABLES));
+    const logs: Environment<(typeof LOG_TABLES)[number]>[] = [];
+    for (const [store, name] of logNames(directory, 1).entries())
+      logs.push(await held(placeOfLog(store), () => Environment.openToRead(join(directory, name), LOG_TABLES)));
     return () => {
       const opened = environments.map((environment) => environment.snapshot());
-      const log = queryLog.snapshot();
+      const logged = logs.map((log) => log.snapshot());
       return new DatasetSnapshot(
         opened.map(({ tables }) => new ShardTxn(tables)),
-        log.tables,
-        [...opened, log].map(({ end }) => end),
+        logged.map(({ tables }) => tables),
+        [...opened, ...logged].map(({ end }) => end),
       );
     };
   }
@@ -61,8 +70,22 @@ export class DatasetSnapshot {
    * records.
    */
   *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
-    for (const { key, value } of this.log.queries.inspect(collectionPrefix(logId)))
-      yield { id: idOfQueryKey(key), record: value };
+    // Ids of one collection are in one store each.
+    const heads = this.logs
+      .map(({ queries }) => queries.inspect(collectionPrefix(logId)))
+      .map((entries) => ({ entries, head: entries.next() }));
+    for (;;) {
+      const oldest = heads
+        .filter(({ head }) => !head.done)
+        .reduce<(typeof heads)[number] | undefined>(
+          (least, one) => (least && Buffer.compare(keyOf(least), keyOf(one)) < 0 ? least : one),
+          undefined,
+        );
+      if (!oldest) return;
+      const { key, value } = oldest.head.value as LoggedEntry;
+      yield { id: Buffer.from(idOfQueryKey(key)), record: value };
+      oldest.head = oldest.entries.next();
+    }
   }
 
   end(): void {

@@ -209,6 +209,7 @@ interface Asked {
     fusion?: Fusion;
     common_tenant?: string & tags.MaxLength<128>;
     common_collection?: string & tags.MaxLength<128>;
+    sampled?: number & tags.Type<'uint32'>;
   };
 }
 

@@ -1,5 +1,5 @@
 // Counters that worker threads keep in shared memory and the main thread reads at each scrape: commits of each store,
-// hits of the payload caches, and calls of each endpoint. Each store or endpoint has a block of cells, whose layout
+// hits of the payload caches, logged searches, and calls of each endpoint. Each store or endpoint has a block of cells, whose layout
 // only this file knows. Any thread.
 import { bucketOf } from './histogram.js';
 
@@ -44,10 +44,13 @@ const HIT_CACHE_CELLS = 2;
 const STORE = { micros: 0, usedBytes: 1, failures: 2, buckets: 3 } as const;
 const STORE_CELLS = STORE.buckets + COMMIT_SECONDS.length + 1;
 
-/** Indexes of the stores that are not shards; the shards follow. */
+/** Maximum number of stores of the query log. */
+export const LOG_STORES_MAX = 16;
+
+/** Indexes of the stores: the catalog, those of the query log, the shards. */
 export const CATALOG = 0;
-export const QUERY_LOG = 1;
-const OTHER_STORES = 2;
+export const placeOfLog = (store: number): number => 1 + store;
+const OTHER_STORES = 1 + LOG_STORES_MAX;
 export const placeOfShard = (shard: number): number => OTHER_STORES + shard;
 
 export interface Commits {
@@ -92,11 +95,35 @@ export class StoreMeter {
   }
 }
 
+/**
+ * What became of searches that were to be logged, since the start: stored; left out by sampling; not logged because too
+ * much was waiting (`full`), because the store did not take them (`failed`), or because their front thread died with
+ * them (`died`).
+ */
+const LOGGED = ['stored', 'sampledOut', 'full', 'failed', 'died'] as const;
+
+export type LogCounts = Record<(typeof LOGGED)[number], number>;
+
+/** The counters of the query log. Any thread adds to them. */
+export class LogMeter {
+  constructor(private readonly cells: SharedCells) {}
+
+  add(what: keyof LogCounts, searches: number): void {
+    if (searches > 0) this.cells.add(HIT_CACHE_CELLS + LOGGED.indexOf(what), searches);
+  }
+
+  read(): LogCounts {
+    return Object.fromEntries(LOGGED.map((what, i) => [what, this.cells.get(HIT_CACHE_CELLS + i)])) as LogCounts;
+  }
+}
+
+const STORES_AT = HIT_CACHE_CELLS + LOGGED.length;
+
 export class SharedMeters {
   private constructor(private readonly cells: SharedCells) {}
 
   static create(shards: number): SharedMeters {
-    return new SharedMeters(SharedCells.create(HIT_CACHE_CELLS + (OTHER_STORES + shards) * STORE_CELLS));
+    return new SharedMeters(SharedCells.create(STORES_AT + (OTHER_STORES + shards) * STORE_CELLS));
   }
 
   static over(memory: SharedArrayBuffer): SharedMeters {
@@ -108,7 +135,11 @@ export class SharedMeters {
   }
 
   store(place: number): StoreMeter {
-    return new StoreMeter(this.cells, HIT_CACHE_CELLS + place * STORE_CELLS);
+    return new StoreMeter(this.cells, STORES_AT + place * STORE_CELLS);
+  }
+
+  get queryLog(): LogMeter {
+    return new LogMeter(this.cells);
   }
 
   /** Records the hits of one search whose payloads were cached, and those that were read. */

@@ -81,6 +81,10 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
     embedder: { ...embedder, default: embedder.default || (embedder.model === '' ? '' : MODEL_KEY), instances },
     rerankers,
     frontThreads: given.has('server.threads') ? settings.frontThreads : scale.frontThreads,
+    queryLog: {
+      ...settings.queryLog,
+      writers: given.has('query_log.writers') ? settings.queryLog.writers : scale.logWriters,
+    },
     threads: threadsOf(scale, settings.threads, given),
     scale: { shardsCopied, batchesRestored, archiveProcesses },
     tuning: { ...TUNING, textBytesMax: Math.max(TUNING.textBytesMax, TEXT_SHARE * limits.fileBytesMax) },

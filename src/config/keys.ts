@@ -30,6 +30,7 @@ import {
   secret,
   text,
 } from './kinds.js';
+import { LOG_STORES_MAX } from '../base/meters.js';
 import { FRONT_THREADS_MAX, scaleOf } from './scale.js';
 
 export interface ConfigKey<T = unknown> {
@@ -46,7 +47,7 @@ const key = <T>(path: string, kind: Kind<T>, fallback: unknown, meaning: string,
   ({ path, kind, fallback, meaning, fallbackText }) satisfies ConfigKey<T> as ConfigKey<T>;
 
 const cores = availableParallelism();
-const { shards, inFlight, frontThreads } = scaleOf(cores, { hasModel: false });
+const { shards, inFlight, frontThreads, logWriters } = scaleOf(cores, { hasModel: false });
 
 const SETTINGS = {
   dataDir: key('data_dir', text, './data', 'The data directory. Only one server at a time may use it.'),
@@ -310,6 +311,13 @@ const SETTINGS = {
       integer(1, 1e9),
       10_000,
       'Maximum number of entries per collection; the oldest are removed.',
+    ),
+    writers: key(
+      'query_log.writers',
+      integer(1, LOG_STORES_MAX),
+      logWriters,
+      'Number of log workers that store searches. It can be changed at each start: entries in the stores of former workers are read.',
+      'an eighth of the cores (`threads`), 1 to 4; below 16 cores 1',
     ),
     ageDaysMax: key('query_log.max_age_days', integer(1, 36_500), 30, 'Entries older than this are removed.'),
   },

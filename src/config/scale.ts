@@ -5,6 +5,8 @@ import { SHARDS_MAX } from '../api/limits.js';
 export const FRONT_THREADS_MAX = 64;
 /** Search workers beyond these find no more cores that nobody else wants. */
 const SEARCH_THREADS_MAX = 48;
+/** More log workers by default would wait for the same disk. */
+const LOG_WRITERS_DEFAULT_MAX = 4;
 /** Maximum number of threads for one query; a short text gains nothing from more. */
 const QUERY_MODEL_THREADS_MAX = 4;
 
@@ -27,6 +29,8 @@ export interface Scale {
   /** Batches of documents that a restore has under way. */
   batchesRestored: number;
   archiveProcesses: number;
+  /** Log workers that take new entries of the query log, each of which stores 100,000 a second. */
+  logWriters: number;
 }
 
 /** A share of the cores, within bounds. */
@@ -54,6 +58,7 @@ export function scaleOf(cores: number, { hasModel }: { hasModel: boolean }): Sca
     shardsCopied: share(cores, 4, 2, SHARDS_MAX),
     batchesRestored: share(cores, 4, 4, SHARDS_MAX),
     archiveProcesses: share(cores, 8, 4, 8),
+    logWriters: share(cores, 8, 1, LOG_WRITERS_DEFAULT_MAX),
   };
 }
 

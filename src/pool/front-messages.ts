@@ -11,6 +11,8 @@ export const FRONT_CELLS = {
   searches: 2,
   /** Requests in progress. */
   requests: 3,
+  /** Logged searches that the front thread has not sent to a log worker yet. */
+  gathered: 4,
 } as const;
 
 export interface FrontPorts {

@@ -34,8 +34,8 @@ interface FrontPoolOptions {
   /** The calls that a front thread may make. */
   readonly handlersOf: (front: number, peer: () => RpcPeer) => Readonly<Record<string, RpcHandler>>;
   readonly log: Log;
-  /** Called when a front thread has ended and nothing runs in it any more. */
-  readonly exited: (front: number, threadId: number) => void;
+  /** Called when a front thread has ended and nothing runs in it any more. `cells`: see FRONT_CELLS. */
+  readonly exited: (front: number, threadId: number, cells: Int32Array) => void;
 }
 
 interface Front {
@@ -193,7 +193,7 @@ export class FrontPool {
     front.peer.end();
     front.state.close();
     for (const descriptor of untaken(front)) closeSync(descriptor);
-    this.options.exited(front.number, threadId);
+    this.options.exited(front.number, threadId, front.cells);
     const isEarly = performance.now() - front.startedAtMs < RESTART_MS;
     if (isEarly && !this.hasClosed) await sleep(RESTART_MS);
     if (!this.hasClosed) this.start(front.number);

@@ -1,6 +1,5 @@
 // Builds the service: long-lived objects (pools, catalog, logs, registries), and the contexts that the use cases of
 // each feature receive. Runs on the main thread.
-import { join } from 'node:path';
 import type { Collection } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
@@ -20,6 +19,7 @@ import { Quarantine } from '../pool/quarantine.js';
 import { SearchPool } from '../pool/search-pool.js';
 import { ShardPool } from '../pool/shard-pool.js';
 import { logIdOf } from '../storage/catalog-commands.js';
+import type { LogBounds } from '../storage/query-log-commands.js';
 import type { Catalog } from './collections/catalog.js';
 import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js';
 import { CatalogState } from './collections/catalog-state.js';
@@ -63,6 +63,7 @@ interface Parts {
   readonly queryCache: QueryCache;
   readonly batch: BatchPool;
   readonly archives: ArchivePool;
+  readonly logs: LogPool;
   readonly queryLog: QueryLog;
   readonly recallSampler: RecallSampler;
   readonly searchesUnderWay: UnderWay;
@@ -127,6 +128,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
   });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
+  const logs = createLogPool(config, path, shared, log, poolMetrics);
   return {
     state,
     catalog,
@@ -146,7 +148,8 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.readGates, log, config.scale.archiveProcesses),
-    queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics, fronts }, catalog, shadows),
+    logs,
+    queryLog: createQueryLog(config, { logs, shared, log, fronts }, catalog, shadows),
     recallSampler: new RecallSampler({
       everyMs: config.tuning.recallSampleMs,
       compare: useCases.compare,
@@ -200,25 +203,37 @@ function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics:
   return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryBytesMax, textBytesMax }, log, metrics);
 }
 
+const logBounds = ({ queryLog: { entriesMax } }: Config): LogBounds => ({ entriesMax, bytesMax: QUERY_LOG_BYTES_MAX });
+
+function createLogPool(
+  config: Config,
+  directory: string,
+  { meters, readGates }: SharedShards,
+  log: Log,
+  metrics: PoolMetrics,
+): LogPool {
+  const { writers } = config.queryLog;
+  return new LogPool({ directory, writers, bounds: logBounds(config), meters, readGates, log, metrics });
+}
+
 /** Starts the query log when the catalog is loaded, because its cleanup needs the ids of the existing collections. */
 function createQueryLog(
-  { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
-  path: string,
-  { shared, log, metrics, fronts }: { shared: SharedShards; log: Log; metrics: PoolMetrics; fronts: Fronts },
+  config: Config,
+  { logs, shared, log, fronts }: { logs: LogPool; shared: SharedShards; log: Log; fronts: Fronts },
   catalog: Catalog,
   shadows: ShadowCollections,
 ): QueryLog {
-  const pool = new LogPool({
-    directory: join(path, 'query-log'),
-    bounds: { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX },
-    meters: shared.meters,
-    readGates: shared.readGates,
+  const queryLog = new QueryLog({
+    pool: logs,
+    enabled: config.queryLog.enabled,
+    bounds: logBounds(config),
+    ageDaysMax: config.queryLog.ageDaysMax,
+    waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX,
+    meter: SharedMeters.over(shared.meters).queryLog,
     log,
-    metrics,
+    nowMs: Date.now,
+    flushFronts: () => fronts.flushLogs(),
   });
-  const waitingBytesMax = QUERY_LOG_WAITING_BYTES_MAX;
-  const flushFronts = (): Promise<void> => fronts.flushLogs();
-  const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax, log, nowMs: Date.now, flushFronts });
   const logged = (): Iterable<Collection> => [
     ...catalog.all(),
     ...Array.from(shadows.all(), ({ collection }) => collection),

@@ -2,6 +2,7 @@
 // thread, and calls of the main thread for everything else. Front threads only.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { CollectionId } from '../api/ids.js';
+import { SharedMeters } from '../base/meters.js';
 import type { RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
@@ -16,8 +17,6 @@ import type { ShardAnswer, ShardCommands } from '../engine/write/commands.js';
 import type { FrontCounts, Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import { FRONT_CELLS, type FrontPorts } from '../pool/front-messages.js';
-import type { LogPool } from '../pool/log-pool.js';
-import type { PackedEntries } from '../storage/query-log-commands.js';
 import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
 import type { RecordsContext } from './documents/documents.js';
@@ -25,7 +24,8 @@ import { InlineReads } from './documents/inline-reads.js';
 import { Rerankers } from './embedding/rerankers.js';
 import { FairTurns } from './fair-turns.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
-import { QueryLog } from './query-log/query-log.js';
+import { LogBuffer } from './query-log/log-buffer.js';
+import { LogLink } from './query-log/log-link.js';
 import type { SampledSearch } from './recall/sampler.js';
 import { InlineSearches } from './search/inline-searches.js';
 import type { EmbeddedIn } from './search/query.js';
@@ -90,7 +90,8 @@ export interface FrontCalls {
   read: { shard: number; op: DocumentRead; request: ShardCommands[DocumentRead]['request'] };
   embedQuery: { collection: EmbeddedIn; query: QueryText; owner: string };
   rerank: { request: Parameters<EmbedPool['rerank']>[0]; tenant: string | undefined };
-  'log.append': PackedEntries;
+  /** A port to a log worker. */
+  'log.connect': undefined;
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
 }
 
@@ -108,7 +109,7 @@ interface FrontServicesOptions {
 export interface FrontServices {
   readonly search: LoggedSearchContext;
   readonly records: RecordsContext;
-  readonly queryLog: QueryLog;
+  readonly queryLog: LogBuffer;
 }
 
 export function createFrontServices(options: FrontServicesOptions): FrontServices {
@@ -125,16 +126,13 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
     isDamaged: state.isDamaged,
   });
-  const logPool: Pick<LogPool, 'request'> = {
-    request: (_op, request) => call('log.append', (request as unknown as { entries: PackedEntries }).entries),
-  };
-  const queryLog = new QueryLog({
-    pool: logPool as LogPool,
+  const queryLog = new LogBuffer({
+    store: new LogLink(() => call('log.connect', undefined)).store,
     enabled: config.queryLog.enabled,
-    ageDaysMax: config.queryLog.ageDaysMax,
     waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX / fronts,
+    meter: SharedMeters.over(start.meters).queryLog,
     log,
-    nowMs: Date.now,
+    gathered: (change) => Atomics.add(cells, FRONT_CELLS.gathered, change),
   });
   const current: Pick<typeof catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'> = {
     find: (tenant, name) => (state.refresh(), catalog.find(tenant, name)),
@@ -227,5 +225,6 @@ class Offers {
 /** What a front thread reports of itself. */
 export interface FrontReport {
   readonly counts: FrontCounts;
-  readonly queryLog: { readonly dropped: number; readonly waitingBytes: number };
+  /** Logged searches that are not on disk yet. */
+  readonly logWaitingBytes: number;
 }

@@ -1,7 +1,8 @@
 // The front threads as the service sees them: it sends them each change of the catalog and of the damaged collections,
 // answers their calls, and asks them for what they have counted and logged. Without front threads every question has an
 // empty answer. Runs on the main thread.
-import type { RpcHandler, RpcPeer } from '../base/rpc.js';
+import { SharedMeters } from '../base/meters.js';
+import { Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
@@ -9,14 +10,15 @@ import { clearReader } from '../engine/memory/ownership.js';
 import type { SharedShards, ShardCommands } from '../engine/write/commands.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
+import { FRONT_CELLS } from '../pool/front-messages.js';
 import { FrontPool } from '../pool/front-pool.js';
+import type { LogPool } from '../pool/log-pool.js';
 import type { PoolMetrics } from '../pool/pool-metrics.js';
 import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
 import type { CatalogState } from './collections/catalog-state.js';
 import type { FrontCalls, FrontReport, FrontStart, StateChange } from './front.js';
-import type { QueryLog } from './query-log/query-log.js';
 import type { RecallSampler } from './recall/sampler.js';
 import type { TextVector } from './search/query.js';
 
@@ -36,7 +38,7 @@ export interface FrontsContext {
   readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
   readonly textVector: TextVector;
   readonly embed: Pick<EmbedPool, 'rerank'>;
-  readonly queryLog: Pick<QueryLog, 'store'>;
+  readonly logs: Pick<LogPool, 'connect'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
   readonly poolMetrics: PoolMetrics;
   readonly log: Log;
@@ -54,16 +56,16 @@ export class Fronts {
   /** Starts the threads. Changes of the catalog reach them from now on. */
   start(context: FrontsContext, forwarded: Forwarded): FrontPool {
     const { config, state, quarantine, poolMetrics, log } = context;
-    const own = handlersOf(context);
     const damaged = (): StateChange => ({ damaged: quarantine.all() });
     const pool = new FrontPool({
       threads: config.frontThreads,
       startOf: (front) => ({ ...startOf(context, front), ...context.startOf(front) }),
       snapshot: () => [...(state.catalog.loaded ? [{ catalog: state.snapshot() }] : []), damaged()],
-      handlersOf: (_front, peer) => ({ ...own, ...forwarded(peer) }),
+      handlersOf: (front, peer) => ({ ...handlersOf(context, front), ...forwarded(peer) }),
       log,
-      exited: (front, threadId) => {
+      exited: (front, threadId, cells) => {
         context.exited(front);
+        SharedMeters.over(context.shared.meters).queryLog.add('died', Atomics.load(cells, FRONT_CELLS.gathered));
         clear(context, threadId);
       },
     });
@@ -90,7 +92,7 @@ export class Fronts {
     for (const { counts } of this.reports) this.metrics.absorb(counts);
   }
 
-  /** Makes the front threads send the searches that they have gathered for the query log. */
+  /** Makes the front threads store the searches that they have gathered for the query log. */
   async flushLogs(): Promise<void> {
     await this.pool?.callAll('log.flush');
   }
@@ -113,15 +115,18 @@ function clear({ shared, shards }: FrontsContext, threadId: number): void {
   void Promise.allSettled(shards.requestAll('counts', { collections: [] }));
 }
 
-function handlersOf(context: FrontsContext): Readonly<Record<string, RpcHandler>> {
-  const { searches, shards, textVector, embed, queryLog, state, recallSampler } = context;
+function handlersOf(context: FrontsContext, front: number): Readonly<Record<string, RpcHandler>> {
+  const { searches, shards, textVector, embed, logs, state, recallSampler } = context;
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
     read: ({ shard, op, request }) => shards.request(shard, op, request as ShardCommands[typeof op]['request']),
     embedQuery: ({ collection, query, owner }, signal) => textVector(collection, query, owner, signal),
     rerank: ({ request, tenant }, signal) => embed.rerank(request, tenant, signal),
-    'log.append': (entries) => queryLog.store(entries),
+    'log.connect': () => {
+      const port = logs.connect(front);
+      return new Moved(port, [port]);
+    },
     'recall.offer': ({ collection: id, sampled }) => {
       const collection = state.catalog.findById(id);
       if (collection) recallSampler.offer(collection, sampled);

@@ -47,7 +47,7 @@ export class DamagedRecord extends Error {
 const placeText = ({ environment, table, key }: RecordPlace): string =>
   `${environment}, ${table}, key ${key.toString('hex')}`;
 
-const CHECKSUM_BYTES = 4;
+export const CHECKSUM_BYTES = 4;
 
 /**
  * The checksum after every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the

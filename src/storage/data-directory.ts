@@ -20,6 +20,7 @@ import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../api/limits.js';
+import { LOG_STORES_MAX } from '../base/meters.js';
 import { OperatorError } from '../base/operator-error.js';
 import { syncDirectory } from './disk.js';
 // The main thread keeps node-lmdb loaded for the lifetime of the process. Otherwise the last worker to end would
@@ -34,6 +35,19 @@ export const CHECKPOINTS = 'checkpoints';
 /** Name of a shard's environment, and of its folder of checkpoints. */
 export const shardName = (shard: number): string => `shard-${shard}`;
 export const shardNames = (shards: number): string[] => Array.from({ length: shards }, (_, shard) => shardName(shard));
+
+/** Name of the environment of a store of the query log. The first has the name that a single one always had. */
+export const logName = (store: number): string => (store === 0 ? QUERY_LOG : `${QUERY_LOG}-${store}`);
+
+const LOG_NAMES: readonly string[] = Array.from({ length: LOG_STORES_MAX }, (_, store) => logName(store));
+
+/** The stores of the query log that a data directory has, and the first one in any case. */
+export const storedLogs = (directory: string): string[] =>
+  LOG_NAMES.filter((name) => name === QUERY_LOG || existsSync(join(directory, name, 'data.mdb')));
+
+/** All stores of the query log where `writers` log workers write: those, and what more workers have left behind. */
+export const logNames = (directory: string, writers: number): string[] =>
+  LOG_NAMES.slice(0, Math.max(writers, 1 + LOG_NAMES.indexOf(storedLogs(directory).at(-1) as string)));
 
 export const shardPath = (directory: string, shard: number): string => join(directory, shardName(shard));
 /** Folder of a shard's checkpoints. */

@@ -1,5 +1,5 @@
-// The commands between the main thread and the log worker, as plain data. A logged search travels as an encoded
-// record, which only readers decode (query-log-records.ts). The worker reads no clock: each message says which entries
+// The commands between the main thread and the log workers, as plain data. A logged search travels as an encoded
+// record, which only readers decode (query-log-records.ts). The workers read no clock: each message says which entries
 // are too old.
 import type { CollectionId } from '../api/ids.js';
 import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings, SearchTiming } from '../api/search.js';
@@ -38,6 +38,8 @@ export interface LoggedRest extends LoggedParams {
   common_collection?: string;
   rerank?: RerankSettings;
   fusion?: FusionSettings;
+  /** How many searches of the collection the entry stands for, if not for itself alone. */
+  sampled?: number;
   /** Whether the search ranked by terms alone because it had no vector. */
   degraded?: true;
   timing: SearchTiming;
@@ -47,6 +49,9 @@ export interface FoundQuery extends LoggedQuery {
   id: string;
   collection: CollectionId;
 }
+
+/** The call by which a front thread sends `PackedEntries` to a log worker; answered when they are stored. */
+export const LOG_APPEND = 'append';
 
 /**
  * Many entries in four buffers: entry i has collections[i], 16 bytes of `ids` from 16 i on, and lengths[i] bytes of
@@ -59,7 +64,10 @@ export interface PackedEntries {
   records: Uint8Array;
 }
 
-/** Every command of the log worker, with its answer. The worker runs them in the order of arrival. */
+/**
+ * Every command of a log worker, with its answer. The worker runs them in the order of arrival. A front thread connects
+ * to a worker once and sends it its entries over its own port (`LOG_APPEND`).
+ */
 export interface LogCommands {
   append: { request: { entries: PackedEntries }; answer: null };
   /** Stores entries of an archive, invisible, until the shadow collection has its name. */
@@ -67,19 +75,35 @@ export interface LogCommands {
   /**
    * Moves some of the waiting entries to the log `to`, or deletes them if that is null. The log's own entries stay as
    * they are. Answers the number of entries, 0 when none is left. If a live collection has the same id, the entry gets
-   * another id with the same time.
+   * another id with the same time. `owners` has for each of these entries the collection that has its id in another
+   * store, or 0; where there is one store it is empty.
    */
-  release: { request: { shadow: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
+  release: {
+    request: { shadow: CollectionId; to: CollectionId | null; live: Uint32Array; owners: Uint32Array };
+    answer: number;
+  };
+  /** The ids of the entries that the next `release` moves. */
+  releasable: { request: { shadow: CollectionId }; answer: Uint8Array };
+  /**
+   * For each id, the collection whose log in this store has it, 0 if none does. Entries of collections that are neither
+   * `to` nor in `live` are removed.
+   */
+  owners: { request: { ids: Uint8Array; to: CollectionId; live: Uint32Array }; answer: Uint32Array };
   /** The shadow collections for which entries wait. */
   held: { request: Record<never, never>; answer: CollectionId[] };
-  /**
-   * Entries, newest first, older than the entry `before` if given, skipping `offset` of them. Entries older than
-   * `oldestMs` are not shown.
-   */
-  list: {
-    request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number };
-    answer: FoundQuery[];
+  /** Entries, newest first, older than the entry `before` if given. Entries older than `oldestMs` are not shown. */
+  list: { request: LogRange & { limit: number }; answer: FoundQuery[] };
+  /** The ids of up to `count` entries as `list` has them, with those that are malformed. */
+  ids: { request: LogRange & { count: number }; answer: string[] };
+  /** The size of a collection's log in this store, and its oldest entries: ids, and lengths of their records. */
+  oldest: {
+    request: { collection: CollectionId; count: number };
+    answer: LogSize & { ids: string[]; lengths: number[] };
   };
+  /** Removes the entries of a collection up to and including `id`. */
+  removeUpTo: { request: { collection: CollectionId; id: string }; answer: null };
+  /** The sizes of all logs in this store. */
+  sizes: { request: Record<never, never>; answer: (LogSize & { collection: CollectionId })[] };
   /** One entry by id, from the given collection or from any. */
   get: { request: { id: string; collection?: CollectionId; oldestMs: number }; answer: FoundQuery | null };
   /** Deletes the logs of these collections in the background. */
@@ -90,6 +114,19 @@ export interface LogCommands {
   sweep: { request: { oldestMs: number }; answer: null };
   /** Must be the last command; closes the store. */
   close: { request: Record<never, never>; answer: null };
+}
+
+/** Entries of a collection, older than `before` if given, and not older than `oldestMs`. */
+export interface LogRange {
+  collection: CollectionId;
+  before?: string;
+  oldestMs: number;
+}
+
+export interface LogSize {
+  entries: number;
+  /** Total bytes of the records. */
+  bytes: number;
 }
 
 export type LogOp = keyof LogCommands;
@@ -103,8 +140,14 @@ export interface LogBounds {
   bytesMax: number;
 }
 
-/** Start message of the log worker. */
+export const isBeyond = ({ entries, bytes }: LogSize, { entriesMax, bytesMax }: LogBounds): boolean =>
+  entries > entriesMax || bytes > bytesMax;
+
+/** Start message of a log worker. */
 export interface LogWorkerStart {
+  /** Number of its store. */
+  store: number;
+  /** Of its store. */
   directory: string;
   bounds: LogBounds;
   /** One u32 that counts how often the store was opened in this process. */

@@ -6,7 +6,6 @@ import type { LoggedQuery, LoggedRest } from './query-log-commands.js';
 import { isDeeperThan } from '../base/json.js';
 import { TIME_MAX_MS } from '../api/limits.js';
 import type { SearchMode } from '../api/choices.js';
-import { collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decode, decodeVector, encode, encodeVector } from './records.js';
 
@@ -110,8 +109,12 @@ export function queryIdOf(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-export const queryKey = (collection: CollectionId, id: Uint8Array): Buffer =>
-  Buffer.concat([collectionPrefix(collection), id]);
+export function queryKey(collection: CollectionId, id: Uint8Array): Buffer {
+  const key = Buffer.allocUnsafe(4 + id.length);
+  key.writeUInt32BE(collection, 0);
+  key.set(id, 4);
+  return key;
+}
 export const idOfQueryKey = (key: Buffer): Buffer => key.subarray(4);
 /** The time in a key's UUIDv7, in milliseconds since 1970. */
 export const timeOfQueryKey = (key: Buffer): number => key.readUIntBE(4, 6);

@@ -1,6 +1,8 @@
-// The query log in LMDB: the searches of each collection by time, an index from query id to collection, and the size of
-// each collection's log. An append and the removals it causes are one commit; larger changes run in bounded steps. The
-// store runs in the log worker; archives and repairs read its tables.
+// One store of the query log in LMDB: the searches of each collection by time, an index from query id to collection, and
+// the size of each collection's log. The entries of a collection may be in several stores, and each store keeps the
+// bounds for itself: who reads removes what is beyond them over all stores (src/service/query-log/query-log.ts). An
+// append and the removals it causes are one commit; larger changes run in bounded steps. A log worker owns a store;
+// archives and repairs read its tables.
 import { createHash } from 'node:crypto';
 import type { CollectionId } from '../api/ids.js';
 import type { StoreMeter } from '../base/meters.js';
@@ -8,8 +10,16 @@ import type { ReadGate } from '../base/read-gate.js';
 import { DamagedRecord } from './damage.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import type { FoundQuery, LogBounds } from './query-log-commands.js';
-import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-log-records.js';
+import { type FoundQuery, type LogBounds, type LogRange, type LogSize, isBeyond } from './query-log-commands.js';
+import {
+  QUERY_ID_BYTES,
+  decodeQuery,
+  idOfQueryKey,
+  queryIdBytes,
+  queryIdOf,
+  queryKey,
+  timeOfQueryKey,
+} from './query-log-records.js';
 import { decode, encode } from './records.js';
 import { ALL, type Table, type Tables, isWhole } from './table.js';
 
@@ -22,21 +32,16 @@ type LogTables = Tables<(typeof LOG_TABLES)[number]>;
 export interface LogEntry {
   collection: CollectionId;
   id: Uint8Array;
-  record: Uint8Array;
-}
-
-interface LogSize {
-  entries: number;
-  /** Total bytes of the records. */
-  bytes: number;
+  record: Buffer;
 }
 
 /** Adds an entry; the caller updates the size of the log. Returns false if an entry with this id exists. */
 function add({ queries, places }: LogTables, { collection, id, record }: LogEntry): boolean {
-  const place = Buffer.from(id);
+  const key = queryKey(collection, id);
+  const place = idOfQueryKey(key);
   if (places.has(place)) return false;
   places.put(place, collectionPrefix(collection));
-  queries.put(queryKey(collection, id), Buffer.from(record));
+  queries.put(key, record);
   return true;
 }
 
@@ -53,23 +58,19 @@ function removeOldest(
 ): number {
   const left = sizeOf(sizes, collection);
   const gone: Buffer[] = [];
-  for (const { key, value } of queries.inspect(collectionPrefix(collection))) {
+  for (const { key, length } of queries.lengths(collectionPrefix(collection))) {
     if (gone.length === max || !(isBeyond(left, bounds) || timeOfQueryKey(key) < oldestMs)) break;
     gone.push(key);
     left.entries--;
-    // The length of a damaged record is not known, so the sum of bytes is an approximation.
-    left.bytes -= Math.min(left.bytes, value?.length ?? 0);
+    left.bytes -= Math.min(left.bytes, length);
   }
   for (const key of gone) {
-    queries.delete(key);
+    queries.deleteRead(key);
     places.delete(idOfQueryKey(key));
   }
   if (gone.length > 0) setSize(sizes, collection, left);
   return gone.length;
 }
-
-const isBeyond = ({ entries, bytes }: LogSize, { entriesMax, bytesMax }: LogBounds): boolean =>
-  entries > entriesMax || bytes > bytesMax;
 
 function sizeOf(sizes: Table, collection: CollectionId): LogSize {
   const bytes = sizes.get(collectionPrefix(collection));
@@ -88,11 +89,11 @@ export function setSize(sizes: Table, collection: CollectionId, { entries, bytes
 function mendSizes({ queries, sizes }: LogTables): void {
   const damaged = [...sizes.inspect(ALL)].filter(({ value }) => !value).map(({ key }) => key);
   for (const key of damaged) {
-    const found = [...queries.inspect(key)];
+    const found = [...queries.lengths(key)];
     sizes.delete(key);
     setSize(sizes, collectionOfKey(key), {
       entries: found.length,
-      bytes: found.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+      bytes: found.reduce((sum, { length }) => sum + length, 0),
     });
   }
 }
@@ -125,11 +126,12 @@ function adoptAll(
   collection: LogEntry['collection'],
   entries: readonly HeldEntry[],
   live: ReadonlySet<number>,
+  owners: Uint32Array,
   bounds: LogBounds,
 ): void {
   const size = sizeOf(tables.sizes, collection);
-  for (const { id, record } of entries) {
-    if (!record || !adopt(tables, { collection, id, record }, live)) continue;
+  for (const [i, { id, record }] of entries.entries()) {
+    if (!record || !adopt(tables, { collection, id, record }, live, owners[i] ?? 0)) continue;
     size.entries++;
     size.bytes += record.length;
   }
@@ -140,9 +142,11 @@ function adoptAll(
 /**
  * Adds an entry of an archive. It keeps its id unless a live collection of this server has that id. It then gets an id
  * derived from the collection and its own id, so that restoring the same archive twice gives the same entries. Returns
- * false if the entry exists.
+ * false if the entry exists. `elsewhere`: the collection that has the id in another store, or 0.
  */
-function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<number>): boolean {
+function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<number>, elsewhere: number): boolean {
+  if (elsewhere === entry.collection) return false;
+  if (live.has(elsewhere)) return add(tables, { ...entry, id: otherId(entry) });
   const id = Buffer.from(entry.id);
   const place = tables.places.get(id);
   if (!place) return add(tables, entry);
@@ -175,17 +179,13 @@ function otherId({ collection, id }: LogEntry): Buffer {
 /** Entries released in one commit, which takes about 5 ms. */
 const RELEASED_MAX = 500;
 const ABOVE_ALL_IDS = Buffer.alloc(17, 0xff);
+export const NOTHING: LogBounds = { entriesMax: 0, bytesMax: 0 };
 
-interface Page {
-  /** Only entries older than this one. */
-  before?: string;
-  offset: number;
-  limit: number;
-  /** Older entries are not shown. */
-  oldestMs: number;
-}
+/** The key above those of the entries that are older than `before`, or of all. */
+const endOf = (collection: CollectionId, before: string | undefined): Buffer =>
+  queryKey(collection, before === undefined ? ABOVE_ALL_IDS : queryIdBytes(before));
 
-/** The query log as the log worker has it. */
+/** The part of the query log that a log worker has. */
 export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
@@ -197,21 +197,28 @@ export class QueryLogStore {
 
   /**
    * Adds entries in one commit, and removes the oldest ones of collections that exceed their bounds. Entries whose id
-   * exists are skipped.
+   * exists are skipped. Returns the number of entries that were added.
    */
-  append(entries: readonly LogEntry[], bounds: LogBounds): void {
-    this.env.write((tables) => {
+  append(entries: readonly LogEntry[], bounds: LogBounds): number {
+    return this.env.write((tables) => {
       const added = new Map<CollectionId, LogSize>();
       for (const entry of entries) {
         if (!add(tables, entry)) continue;
-        const sum = added.get(entry.collection) ?? { entries: 0, bytes: 0 };
-        added.set(entry.collection, { entries: sum.entries + 1, bytes: sum.bytes + entry.record.length });
+        const sum = added.get(entry.collection);
+        if (sum) {
+          sum.entries++;
+          sum.bytes += entry.record.length;
+        } else added.set(entry.collection, { entries: 1, bytes: entry.record.length });
       }
+      let total = 0;
       for (const [collection, { entries: count, bytes }] of added) {
-        const size = sizeOf(tables.sizes, collection);
-        setSize(tables.sizes, collection, { entries: size.entries + count, bytes: size.bytes + bytes });
-        removeOldest(tables, collection, bounds, 0, count + PUSHED_OUT_MAX);
+        const before = sizeOf(tables.sizes, collection);
+        const size = { entries: before.entries + count, bytes: before.bytes + bytes };
+        setSize(tables.sizes, collection, size);
+        if (isBeyond(size, bounds)) removeOldest(tables, collection, bounds, 0, count + PUSHED_OUT_MAX);
+        total += count;
       }
+      return total;
     });
   }
 
@@ -221,20 +228,56 @@ export class QueryLogStore {
    */
   hold(entries: readonly LogEntry[]): void {
     this.env.write(({ held }) => {
-      for (const { collection, id, record } of entries) held.put(queryKey(collection, id), Buffer.from(record));
+      for (const { collection, id, record } of entries) held.put(queryKey(collection, id), record);
     });
   }
 
   /**
    * Moves some of the entries that wait for `shadow` to the log of `to`, or deletes them if `to` is null, in one
-   * commit. Returns their number. `live`: the collections whose entries must stay as they are.
+   * commit. Returns their number. `live`: the collections whose entries must stay as they are. `owners`: for each
+   * entry, the collection that has its id in another store.
    */
-  release(shadow: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
+  release(
+    shadow: CollectionId,
+    to: CollectionId | null,
+    live: ReadonlySet<number>,
+    owners: Uint32Array,
+    bounds: LogBounds,
+  ): number {
     return this.env.write((tables) => {
       const taken = takeHeld(tables.held, shadow, RELEASED_MAX);
-      if (to !== null) adoptAll(tables, to, taken, live, bounds);
+      if (to !== null) adoptAll(tables, to, taken, live, owners, bounds);
       return taken.length;
     });
+  }
+
+  /** The ids of the entries that the next `release` of `shadow` takes, 16 bytes each. */
+  releasable(shadow: CollectionId): Uint8Array {
+    return this.env.read(({ held }) => {
+      const ids: Buffer[] = [];
+      for (const key of held.keys(collectionPrefix(shadow))) {
+        if (ids.length === RELEASED_MAX) break;
+        ids.push(idOfQueryKey(key));
+      }
+      return new Uint8Array(Buffer.concat(ids));
+    });
+  }
+
+  /**
+   * For each id of 16 bytes, the collection whose log here has it, or 0. Entries of collections that are neither `to`
+   * nor in `live` are removed, because their log has not been removed in the background yet.
+   */
+  owners(ids: Uint8Array, to: CollectionId, live: ReadonlySet<number>): Uint32Array {
+    return this.env.write((tables) =>
+      Uint32Array.from({ length: ids.length / QUERY_ID_BYTES }, (_, i) => {
+        const id = Buffer.from(ids.subarray(i * QUERY_ID_BYTES, (i + 1) * QUERY_ID_BYTES));
+        const place = tables.places.get(id);
+        const owner = place ? collectionOfKey(place) : 0;
+        if (owner === 0 || owner === to || live.has(owner)) return owner;
+        removeFrom(tables, owner, id);
+        return 0;
+      }),
+    );
   }
 
   /** The collections for which entries wait. */
@@ -243,21 +286,54 @@ export class QueryLogStore {
   }
 
   /** Entries, newest first, without malformed ones. Throws DamagedRecord. */
-  list(collection: CollectionId, { before, offset, limit, oldestMs }: Page): FoundQuery[] {
-    return this.env.read(({ queries, sizes }) => {
+  list({ collection, before, oldestMs }: LogRange, limit: number): FoundQuery[] {
+    return this.env.read(({ queries }) => {
       const found: FoundQuery[] = [];
-      if (offset >= sizeOf(sizes, collection).entries) return found;
-      let left = offset;
-      for (const { key, value } of queries.entriesBelow(
-        collectionPrefix(collection),
-        queryKey(collection, before ? queryIdBytes(before) : ABOVE_ALL_IDS),
-      )) {
+      for (const { key, value } of queries.entriesBelow(collectionPrefix(collection), endOf(collection, before))) {
         if (found.length === limit || timeOfQueryKey(key) < oldestMs) break;
-        if (left-- > 0) continue;
         const query = readable(key, value);
         if (query) found.push(query);
       }
       return found;
+    });
+  }
+
+  /** The ids of up to `count` entries, newest first, with those of malformed ones. */
+  ids({ collection, before, oldestMs }: LogRange, count: number): string[] {
+    return this.env.read(({ queries }) => {
+      const ids: string[] = [];
+      for (const key of queries.keysBelow(collectionPrefix(collection), endOf(collection, before))) {
+        if (ids.length === count || timeOfQueryKey(key) < oldestMs) break;
+        ids.push(queryIdOf(idOfQueryKey(key)));
+      }
+      return ids;
+    });
+  }
+
+  /** The size of a collection's log, and its `count` oldest entries. */
+  oldest(collection: CollectionId, count: number): LogSize & { ids: string[]; lengths: number[] } {
+    return this.env.read(({ queries, sizes }) => {
+      const [ids, lengths]: [string[], number[]] = [[], []];
+      if (count > 0)
+        for (const { key, length } of queries.lengths(collectionPrefix(collection))) {
+          if (ids.length === count) break;
+          ids.push(queryIdOf(idOfQueryKey(key)));
+          lengths.push(length);
+        }
+      return { ...sizeOf(sizes, collection), ids, lengths };
+    });
+  }
+
+  /** Removes the entries of a collection up to and including `id`. */
+  removeUpTo(collection: CollectionId, id: string): void {
+    const last = queryKey(collection, queryIdBytes(id));
+    this.env.write((tables) => {
+      let count = 0;
+      for (const key of tables.queries.keys(collectionPrefix(collection))) {
+        if (key.compare(last) > 0) break;
+        count++;
+      }
+      removeOldest(tables, collection, NOTHING, 0, count);
     });
   }
 
@@ -278,6 +354,12 @@ export class QueryLogStore {
 
   size(collection: CollectionId): LogSize {
     return this.env.read(({ sizes }) => sizeOf(sizes, collection));
+  }
+
+  sizes(): (LogSize & { collection: CollectionId })[] {
+    return this.env.read(({ sizes }) =>
+      Array.from(sizes.keys(ALL), collectionOfKey).map((collection) => ({ collection, ...sizeOf(sizes, collection) })),
+    );
   }
 
   /** Whether a log exceeds its bounds or has entries older than `oldestMs`. */

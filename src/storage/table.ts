@@ -1,7 +1,7 @@
 // A table of byte keys and byte values inside a transaction, in three layers: as node-lmdb has it; with failures
 // reported to the disk state and turned into DamagedRecord; and with checksums on values. Also iteration over entries,
 // and operations on whole tables. Used on the thread that has the transaction; only lmdb.ts knows the library.
-import { type Checksum, DamagedRecord } from './damage.js';
+import { CHECKSUM_BYTES, type Checksum, DamagedRecord } from './damage.js';
 import type { DiskState } from './disk.js';
 
 /** The part of an LMDB cursor that iteration needs. */
@@ -20,6 +20,12 @@ interface Entry {
   value: Buffer;
 }
 
+interface KeyAndLength {
+  key: Buffer;
+  /** Bytes of the value. */
+  length: number;
+}
+
 const entriesFrom = (open: CursorMaker, prefix: Buffer, from: Buffer): Generator<Entry> =>
   walk(open, prefix, (cursor) => firstFrom(cursor, from), 'goToNext', entryAt);
 const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =>
@@ -29,6 +35,22 @@ const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =>
     (cursor) => firstFrom(cursor, prefix),
     'goToNext',
     (_, key) => key,
+  );
+const keysBelow = (open: CursorMaker, prefix: Buffer, before: Buffer): Generator<Buffer> =>
+  walk(
+    open,
+    prefix,
+    (cursor) => lastBelow(cursor, before),
+    'goToPrev',
+    (_, key) => key,
+  );
+const lengthsFrom = (open: CursorMaker, prefix: Buffer): Generator<KeyAndLength> =>
+  walk(
+    open,
+    prefix,
+    (cursor) => firstFrom(cursor, prefix),
+    'goToNext',
+    (cursor, key) => ({ key, length: cursor.getCurrentBinary()?.length ?? 0 }),
   );
 const entriesBelow = (open: CursorMaker, prefix: Buffer, before: Buffer): Generator<Entry> =>
   walk(open, prefix, (cursor) => lastBelow(cursor, before), 'goToPrev', entryAt);
@@ -89,6 +111,8 @@ interface RawTable {
   has(key: Buffer): boolean;
   put(key: Buffer, value: Buffer): void;
   delete(key: Buffer): boolean;
+  /** Deletes a key that this transaction has read. Throws if there is none. */
+  deleteRead(key: Buffer): void;
   /**
    * Entries whose key starts with `prefix`, in key order, from `from` on if given. Nothing may be written during
    * iteration.
@@ -96,6 +120,10 @@ interface RawTable {
   entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
   /** Like `entries`, without reading the values. */
   keys(prefix: Buffer): Generator<Buffer>;
+  /** Like `entries`, with the lengths of the values, whose checksums are not checked. */
+  lengths(prefix: Buffer): Generator<KeyAndLength>;
+  /** The keys that `entriesBelow` has. */
+  keysBelow(prefix: Buffer, before: Buffer): Generator<Buffer>;
   /** Entries whose key starts with `prefix`, in descending order from the last one below `before`. */
   entriesBelow(prefix: Buffer, before: Buffer): Generator<{ key: Buffer; value: Buffer }>;
 }
@@ -128,8 +156,11 @@ export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCurs
     has: (key) => txn.getBinary(handle, key) !== null,
     put: (key, value) => txn.putBinary(handle, key, value),
     delete: (key) => remove(txn, handle, key),
+    deleteRead: (key) => txn.del(handle, key),
     entries: (prefix, from = prefix) => entriesFrom(openCursor, prefix, from),
     keys: (prefix) => keysFrom(openCursor, prefix),
+    lengths: (prefix) => lengthsFrom(openCursor, prefix),
+    keysBelow: (prefix, before) => keysBelow(openCursor, prefix, before),
     entriesBelow: (prefix, before) => entriesBelow(openCursor, prefix, before),
   };
 }
@@ -152,10 +183,13 @@ export function reportingTable(raw: RawTable, disk: DiskState): RawTable {
   return {
     put: (key, value) => told(disk, () => raw.put(key, value)),
     delete: (key) => told(disk, () => raw.delete(key)),
+    deleteRead: (key) => told(disk, () => raw.deleteRead(key)),
     get: (key) => told(disk, () => raw.get(key)),
     has: (key) => told(disk, () => raw.has(key)),
     entries: (prefix, from) => reportingEach(disk, raw.entries(prefix, from)),
     keys: (prefix) => reportingEach(disk, raw.keys(prefix)),
+    lengths: (prefix) => reportingEach(disk, raw.lengths(prefix)),
+    keysBelow: (prefix, before) => reportingEach(disk, raw.keysBelow(prefix, before)),
     entriesBelow: (prefix, before) => reportingEach(disk, raw.entriesBelow(prefix, before)),
   };
 }
@@ -182,7 +216,10 @@ export function checkedTable(raw: RawTable, checksum: Checksum): Table {
   return {
     has: raw.has,
     delete: raw.delete,
+    deleteRead: raw.deleteRead,
     keys: raw.keys,
+    keysBelow: raw.keysBelow,
+    lengths: (prefix) => valueLengths(raw.lengths(prefix)),
     get: (key) => {
       const sealed = raw.get(key);
       return sealed && checksum.open(key, sealed);
@@ -192,6 +229,10 @@ export function checkedTable(raw: RawTable, checksum: Checksum): Table {
     entriesBelow: (prefix, before) => opened(raw.entriesBelow(prefix, before), checksum),
     inspect: (prefix) => inspected(raw.entries(prefix), checksum),
   };
+}
+
+function* valueLengths(sealed: Iterable<KeyAndLength>): Generator<KeyAndLength> {
+  for (const { key, length } of sealed) yield { key, length: Math.max(0, length - CHECKSUM_BYTES) };
 }
 
 function* opened(entries: Iterable<Entry>, checksum: Checksum): Generator<Entry> {

@@ -73,10 +73,9 @@ const peer = new RpcPeer(
     ...forwarder.handlers,
     report: (): FrontReport => ({
       counts: metrics.take(),
-      queryLog: { dropped: queryLog.counts.dropped, waitingBytes: queryLog.waitingBytes },
+      logWaitingBytes: queryLog.waitingBytes,
     }),
-    // The entries are on their way when the answer is sent, and messages keep their order.
-    'log.flush': () => void queryLog.flush(),
+    'log.flush': () => queryLog.flush(),
     drain: async (timeoutMs: number) => {
       await http.drain(timeoutMs);
       await queryLog.flush();

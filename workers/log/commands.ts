@@ -1,7 +1,8 @@
-// Runs the commands of the log worker. Adjacent appends share a commit; an error fails only its own command. Entries
-// are removed in the background. Runs in the log worker only.
+// Runs the commands of a log worker. Adjacent appends share a commit; an error fails only its own command. Entries
+// are removed in the background. Runs in log workers only.
 import { AppError, type Result } from '../../src/api/errors.js';
 import type { CollectionId } from '../../src/api/ids.js';
+import type { LogMeter } from '../../src/base/meters.js';
 import { AssertionFailed } from '../../src/base/assert.js';
 import { internalErrorOf } from '../../src/base/thread.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
@@ -15,13 +16,12 @@ import type {
   PackedEntries,
 } from '../../src/storage/query-log-commands.js';
 import { QUERY_ID_BYTES } from '../../src/storage/query-log-records.js';
-import type { LogEntry, QueryLogStore } from '../../src/storage/query-log.js';
+import { type LogEntry, NOTHING, type QueryLogStore } from '../../src/storage/query-log.js';
 
 /** Entries removed per transaction, which takes about 5 ms. */
 const STEP = 500;
 /** Collections that are checked per turn of the event loop. */
 const LOOKS_MAX = 200;
-const NOTHING: LogBounds = { entriesMax: 0, bytesMax: 0 };
 
 interface Work {
   collection: CollectionId;
@@ -94,15 +94,16 @@ class Removal {
 
 /**
  * Unpacks entries from their message without copying the records. The counterpart is `packEntries` in
- * src/service/query-log/query-log.ts.
+ * src/service/query-log/log-buffer.ts.
  */
 function unpackEntries({ collections, ids, lengths, records }: PackedEntries): LogEntry[] {
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   let end = 0;
   return Array.from(collections, (collection, i) => {
     const start = end;
     end += lengths[i] as number;
     const id = ids.subarray(i * QUERY_ID_BYTES, (i + 1) * QUERY_ID_BYTES);
-    return { collection: collection as CollectionId, id, record: records.subarray(start, end) };
+    return { collection: collection as CollectionId, id, record: bytes.subarray(start, end) };
   });
 }
 
@@ -115,6 +116,7 @@ export class LogCommands {
   constructor(
     private readonly store: QueryLogStore,
     private readonly bounds: LogBounds,
+    private readonly meter: LogMeter,
     report: (error: unknown) => void,
   ) {
     this.removal = new Removal(store, bounds, report);
@@ -125,7 +127,7 @@ export class LogCommands {
     while (results.length < commands.length) {
       const appends = appendsFrom(commands, results.length);
       if (appends.length > 0) {
-        const result = attempt(() => this.append(appends));
+        const result = attempt(() => this.append(appends.map(({ entries }) => entries)));
         results.push(...appends.map(() => result));
       } else {
         const command = commands[results.length] as Exclude<LogCommand, { op: 'append' }>;
@@ -135,11 +137,9 @@ export class LogCommands {
     return results;
   }
 
-  private append(appends: readonly LogRequest<'append'>[]): null {
-    this.store.append(
-      appends.flatMap(({ entries }) => unpackEntries(entries)),
-      this.bounds,
-    );
+  /** Stores the entries of many messages in one commit. */
+  append(messages: readonly PackedEntries[]): null {
+    this.meter.add('stored', this.store.append(messages.flatMap(unpackEntries), this.bounds));
     return null;
   }
 
@@ -148,9 +148,15 @@ export class LogCommands {
       this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(shadow) })),
       null
     ),
-    release: ({ shadow, to, live }) => this.store.release(shadow, to, new Set(live), this.bounds),
+    release: ({ shadow, to, live, owners }) => this.store.release(shadow, to, new Set(live), owners, this.bounds),
+    releasable: ({ shadow }) => this.store.releasable(shadow),
+    owners: ({ ids, to, live }) => this.store.owners(ids, to, new Set(live)),
     held: () => this.store.held(),
-    list: ({ collection, ...page }) => this.store.list(collection, page),
+    list: ({ limit, ...range }) => this.store.list(range, limit),
+    ids: ({ count, ...range }) => this.store.ids(range, count),
+    oldest: ({ collection, count }) => this.store.oldest(collection, count),
+    removeUpTo: ({ collection, id }) => (this.store.removeUpTo(collection, id), null),
+    sizes: () => this.store.sizes(),
     get: ({ id, collection, oldestMs }) => {
       const found = this.store.get(id, oldestMs);
       return found && (collection === undefined || found.collection === collection) ? found : null;

@@ -11,8 +11,8 @@ import {
   COMMIT_SECONDS,
   type Commits,
   type EndpointCounts,
-  QUERY_LOG,
   type SharedMeters,
+  placeOfLog,
   placeOfShard,
 } from '../../base/meters.js';
 import type { ShardAnswer, ShardCounts } from '../../engine/write/commands.js';
@@ -23,7 +23,7 @@ import type { EmbedPool } from '../../pool/embed-pool.js';
 import type { PoolMetrics } from '../../pool/pool-metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
-import { shardName } from '../../storage/data-directory.js';
+import { logName, shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
@@ -46,7 +46,7 @@ export interface MetricsContext {
   readonly embed: Pick<EmbedPool, 'endpoints'>;
   readonly embedders: Pick<Embedders, 'states'>;
   readonly queryCache: Pick<QueryCache, 'counts' | 'entries' | 'bytes'>;
-  readonly queryLog: Pick<QueryLog, 'counts' | 'waitingBytes'>;
+  readonly queryLog: Pick<QueryLog, 'counts' | 'stores' | 'waitingBytes'>;
   readonly jobs: Pick<ReindexJobs, 'live' | 'ended'>;
   readonly searchesUnderWay: Pick<UnderWay, 'count'>;
   readonly poolMetrics: PoolMetrics;
@@ -144,7 +144,7 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
 }
 
 function registerState(registry: Registry, context: MetricsContext): void {
-  const { quarantine, queryLog, searchesUnderWay, shards, fronts } = context;
+  const { quarantine, queryLog, searchesUnderWay, shards } = context;
   registry.gauge(
     'sheaf_collections_damaged',
     'Collections with damaged records, which are not served.',
@@ -159,18 +159,26 @@ function registerState(registry: Registry, context: MetricsContext): void {
   registry.counter(
     'sheaf_query_log_appended_total',
     'Searches written to the query log.',
-    () => queryLog.counts.appended,
+    () => queryLog.counts.stored,
   );
   registry.counter(
+    'sheaf_query_log_sampled_out_total',
+    'Searches that were not logged because more came than the log took; an entry of the same collection stands for them.',
+    () => queryLog.counts.sampledOut,
+  );
+  registry.counters(
     'sheaf_query_log_dropped_total',
-    'Searches that were not logged, because the log was behind or could not be written.',
-    () => queryLog.counts.dropped + fronts.sum(({ queryLog: { dropped } }) => dropped),
+    'Searches that were not logged, and no entry stands for them: too much was waiting (`full`), the store did not take them (`failed`), their front thread died with them (`died`).',
+    ['reason'],
+    () => {
+      const { full, failed, died } = queryLog.counts;
+      return Object.entries({ full, failed, died }).map(([reason, searches]) => [[reason], searches]);
+    },
   );
 }
 
-/** What front threads have sent counts twice until it is stored. */
 const waitingBytes = ({ queryLog, fronts }: MetricsContext): number =>
-  queryLog.waitingBytes + fronts.sum(({ queryLog: { waitingBytes: waiting } }) => waiting);
+  queryLog.waitingBytes + fronts.sum(({ logWaitingBytes }) => logWaitingBytes);
 
 function registerQueryCache(registry: Registry, { queryCache }: MetricsContext): void {
   registry.counter(
@@ -245,9 +253,9 @@ function registerJobs(registry: Registry, { jobs }: MetricsContext): void {
 }
 
 /** Commits with their sync, and the used part of each LMDB map, which workers count in shared memory. */
-function registerStores(registry: Registry, { sharedMeters, shards }: MetricsContext): void {
+function registerStores(registry: Registry, { sharedMeters, shards, queryLog }: MetricsContext): void {
   const labels = ['store'];
-  const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size);
+  const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size, queryLog.stores);
   registry.histograms('sheaf_store_commit_seconds', 'Time of commits, including the sync to disk.', labels, () =>
     read().map(([store, { counts, seconds }]) => ({ labels: [store], bounds: COMMIT_SECONDS, counts, sum: seconds })),
   );
@@ -266,12 +274,16 @@ function registerStores(registry: Registry, { sharedMeters, shards }: MetricsCon
   registry.gauge('sheaf_store_map_bytes', 'Maximum size of the file of each store.', () => MAP_BYTES);
 }
 
-function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
+function storesOf(meters: SharedMeters, shards: number, logs: number): [string, Commits][] {
   const ofShards = Array.from({ length: shards }, (_, shard): [string, Commits] => [
     shardName(shard),
     meters.store(placeOfShard(shard)).read(),
   ]);
-  return [['catalog', meters.store(CATALOG).read()], ['query-log', meters.store(QUERY_LOG).read()], ...ofShards];
+  const ofLogs = Array.from({ length: logs }, (_, store): [string, Commits] => [
+    logName(store),
+    meters.store(placeOfLog(store)).read(),
+  ]);
+  return [['catalog', meters.store(CATALOG).read()], ...ofLogs, ...ofShards];
 }
 
 /** Values as of the latest inventory. */

@@ -9,12 +9,12 @@ import type { Catalog } from '../collections/catalog.js';
 import type { UnderWay } from '../recall/sampler.js';
 import { type Caller, type SearchInput, hitOptions, resultOptions, searchParams } from '../search/query.js';
 import { type SearchContext, type SearchResult, searchCollection, searchShared } from '../search/search.js';
-import type { QueryLog } from './query-log.js';
+import type { LogBuffer } from './log-buffer.js';
 
 export interface LoggedSearchContext {
   readonly search: SearchContext;
   readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
-  readonly queryLog: Pick<QueryLog, 'enabled' | 'append'>;
+  readonly queryLog: Pick<LogBuffer, 'enabled' | 'append'>;
   readonly metrics: Pick<Metrics, 'searched'>;
   readonly searchesUnderWay: Pick<UnderWay, 'during'>;
   readonly nowMs: () => number;
@@ -30,7 +30,8 @@ export interface Searcher extends Caller {
 
 export interface LoggedResult extends SearchResult {
   /**
-   * Absent if the search was not logged: logging is off, the buffer of the log is full, or the collection is missing.
+   * Absent if the search was not logged: logging is off, the log is behind (log-buffer.ts), or the collection is
+   * missing.
    */
   queryId?: string;
 }
@@ -125,6 +126,6 @@ export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: Logged
 
 /** The input of a logged search: the fields of its entry without those that describe the result. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
-  const { timing, degraded, embedded_filters, common_tenant, common_collection, ...fields } = rest;
+  const { timing, degraded, sampled, embedded_filters, common_tenant, common_collection, ...fields } = rest;
   return { ...fields, ...(vector ? { v: vector } : { q: text }), k, mode };
 }

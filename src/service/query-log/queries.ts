@@ -107,7 +107,9 @@ export async function replayQuery(
   return loggedSearch(search, again, collection.tenant, collection.name, inputOf(query));
 }
 
-function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, resultIds }: FoundQuery): QuerySummary {
+function summaryOf(query: FoundQuery): QuerySummary {
+  const { id, text, k, executedAtMs, latencyMs, replayOf, requestId, resultIds } = query;
+  const { sampled } = query.rest;
   return {
     query_id: id,
     query_text: text,
@@ -117,6 +119,7 @@ function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, 
     latency_ms: roundTo(latencyMs, 3),
     ...(replayOf !== '' && { replay_of: replayOf }),
     request_id: requestId,
+    ...(sampled !== undefined && { sampled }),
   };
 }
 

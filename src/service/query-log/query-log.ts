@@ -1,108 +1,99 @@
-// The query log. Appending keeps the encoded entry in memory and returns; entries are sent to the log worker and
-// committed together a little later. Reads are queued behind them, so a client finds its search at once. Waiting bytes
-// are bounded: beyond the bound searches are not logged, which is counted and reported once. Runs on front threads and
-// on the main thread.
+// The query log. New entries go through a buffer (log-buffer.ts) to the log workers; reads are queued behind them, so a
+// client finds its search at once. The entries of a collection may be in the stores of all workers: a read merges them in
+// the order of their ids, after what exceeds the bounds over all stores has been removed, so what is read does not depend
+// on the number of stores. Runs on the main thread.
 import type { CollectionId } from '../../api/ids.js';
-import { concat } from '../../base/bytes.js';
 import type { Log } from '../../base/log.js';
-import { GrowingIds } from '../../base/uuids.js';
+import type { LogCounts, LogMeter } from '../../base/meters.js';
 import type { LogPool } from '../../pool/log-pool.js';
-import type {
-  FoundQuery,
-  LogAnswer,
-  LogCommands,
-  LogOp,
-  LoggedQuery,
-  PackedEntries,
+import {
+  type FoundQuery,
+  type LogBounds,
+  type LogCommands,
+  type LogRange,
+  type LogSize,
+  type LoggedQuery,
+  isBeyond,
 } from '../../storage/query-log-commands.js';
-import { QUERY_ID_BYTES, encodeQuery, queryIdBytes } from '../../storage/query-log-records.js';
+import { LogBuffer } from './log-buffer.js';
 
 interface QueryLogOptions {
   pool: LogPool;
   /** If false, nothing is appended; existing entries can be read. */
   enabled: boolean;
+  bounds: LogBounds;
   ageDaysMax: number;
   /** Maximum number of bytes of records that are not on disk yet. */
   waitingBytesMax: number;
+  meter: LogMeter;
   log: Log;
   nowMs: () => number;
-  /** Makes the front threads send what they have gathered; absent if there are none. */
+  /** Makes the front threads store what they have gathered; absent if there are none. */
   flushFronts?: () => Promise<unknown>;
 }
 
-interface NewEntry {
-  id: string;
-  collection: CollectionId;
-  record: Buffer;
-}
-
-/** Packs entries for the log worker: the bytes of many records in a few buffers. */
-function packEntries(entries: readonly NewEntry[]): PackedEntries {
-  const records = entries.map(({ record }) => record);
-  const ids = new Uint8Array(entries.length * QUERY_ID_BYTES);
-  entries.forEach(({ id }, i) => ids.set(queryIdBytes(id), i * QUERY_ID_BYTES));
-  return {
-    collections: Uint32Array.from(entries, ({ collection }) => collection),
-    ids,
-    lengths: Uint32Array.from(records, ({ length }) => length),
-    // The records get a buffer of their own, because transferring a view transfers its whole buffer.
-    records: concat<Uint8Array>(records, (length) => new Uint8Array(length)),
-  };
-}
-
-/**
- * Entries are gathered for `GATHER_MS` or up to `GATHERED_MAX`, unless a read needs them: one commit per turn of the
- * event loop cost a tenth of the search throughput.
- */
-const GATHER_MS = 50;
-const GATHERED_MAX = 512;
 const SWEEP_MS = 60_000;
 const DAY_MS = 86_400_000;
 const PAGE_ENTRIES = 500;
+/** Ids that a store is asked for at once. */
+const IDS_MAX = 2000;
+/** The store that takes what waits for its collection. */
+const HELD_STORE = 0;
 
-type Page = Pick<LogCommands['list']['request'], 'before' | 'offset' | 'limit'>;
+interface Page {
+  /** Only entries older than this one. */
+  before?: string;
+  /** How many of the newest to skip. */
+  offset: number;
+  limit: number;
+}
 
 export class QueryLog {
-  /** Entries since the start; `dropped` counts those that exceeded the buffer or could not be written. */
-  readonly counts = { appended: 0, dropped: 0 };
-  private readonly ids = new GrowingIds();
-  private readonly fresh: NewEntry[] = [];
-  private gathering: NodeJS.Timeout | undefined;
-  private waiting = 0;
-  private hasReportedDrops = false;
+  private readonly buffer: LogBuffer;
   private readonly undropped = new Set<CollectionId>();
   private sweepTimer: NodeJS.Timeout | undefined;
   private hasClosed = false;
 
-  constructor(private readonly options: QueryLogOptions) {}
+  constructor(private readonly options: QueryLogOptions) {
+    let turn = 0;
+    this.buffer = new LogBuffer({
+      ...options,
+      store: (entries) => options.pool.append(turn++, { entries }),
+    });
+  }
 
   get enabled(): boolean {
     return this.options.enabled;
   }
 
+  /** Bytes that wait on this thread. */
   get waitingBytes(): number {
-    return this.waiting;
+    return this.buffer.waitingBytes;
   }
 
-  /** Returns the id of the new entry, or undefined if logging is off or the buffer is full. */
+  /** What became of the searches of all threads since the start. */
+  get counts(): LogCounts {
+    return this.options.meter.read();
+  }
+
+  /** The number of stores. */
+  get stores(): number {
+    return this.options.pool.size;
+  }
+
+  /** As `LogBuffer.append`. */
   append(collection: CollectionId, query: LoggedQuery): string | undefined {
-    if (!this.options.enabled) return undefined;
-    const record = encodeQuery(query);
-    if (this.waiting + record.length > this.options.waitingBytesMax) {
-      this.drop(1, 'the buffer for entries that are not on disk yet is full');
-      return undefined;
-    }
-    this.waiting += record.length;
-    const id = this.ids.next(query.executedAtMs);
-    const gathered = this.fresh.push({ id, collection, record });
-    if (gathered === 1) this.gathering = setTimeout(() => void this.flush(), GATHER_MS);
-    if (gathered === GATHERED_MAX) setImmediate(() => void this.flush());
-    return id;
+    return this.buffer.append(collection, query);
+  }
+
+  /** As `LogBuffer.flush`. */
+  flush(): Promise<void> {
+    return this.buffer.flush();
   }
 
   /** Stores entries of an archive, invisible to reads, until the shadow collection is switched in. */
   async hold(shadow: CollectionId, entries: LogCommands['hold']['request']['entries']): Promise<void> {
-    await this.request('hold', { shadow, entries });
+    await this.options.pool.request(HELD_STORE, 'hold', { shadow, entries });
   }
 
   /**
@@ -110,39 +101,57 @@ export class QueryLog {
    * are the existing logs; an entry whose id is in use in another of them is not moved.
    */
   async release(shadow: CollectionId, to: CollectionId | null, live: Uint32Array): Promise<void> {
-    while ((await this.request('release', { shadow, to, live })) > 0);
+    const { pool } = this.options;
+    await this.flushAll();
+    const released = async (): Promise<number> => {
+      const owners = to === null ? new Uint32Array() : await this.ownersElsewhere(shadow, to, live);
+      return pool.request(HELD_STORE, 'release', { shadow, to, live, owners });
+    };
+    while ((await released()) > 0);
   }
 
   /** The shadow collections that have held entries. */
   held(): Promise<CollectionId[]> {
-    return this.request('held', {});
+    return this.options.pool.request(HELD_STORE, 'held', {});
   }
 
-  /** Entries, newest first. */
-  async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
-    return this.request('list', { collection, ...page, oldestMs: oldestMs(this.options) });
+  /** Entries, newest first. Resolves when all searches that have been answered are in the stores. */
+  async list(collection: CollectionId, { before, offset, limit }: Page): Promise<FoundQuery[]> {
+    const { pool } = this.options;
+    await this.flushAll();
+    await this.settle(collection);
+    const range = { collection, oldestMs: oldestMs(this.options), ...(before !== undefined && { before }) };
+    const from = await this.skip(range, offset);
+    if (!from) return [];
+    const found = await pool.requestAll('list', { ...from, limit });
+    return found.flat().sort(newestFirst).slice(0, limit);
   }
 
   /** Pages of the latest entries, newest first; up to a page more than `entriesMax`. */
   async *pages(collection: CollectionId, entriesMax: number): AsyncGenerator<FoundQuery[]> {
-    for (let offset = 0; offset < entriesMax; offset += PAGE_ENTRIES) {
-      const page = await this.list(collection, { offset, limit: PAGE_ENTRIES });
+    let before: { before?: string } = {};
+    for (let read = 0; read < entriesMax; read += PAGE_ENTRIES) {
+      const page = await this.list(collection, { ...before, offset: 0, limit: PAGE_ENTRIES });
       yield page;
-      if (page.length < PAGE_ENTRIES) return;
+      const last = page.at(-1);
+      if (!last || page.length < PAGE_ENTRIES) return;
+      before = { before: last.id };
     }
   }
 
   /** Finds an entry in `collection`, or in any collection if none is given. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
-    return this.request('get', {
-      id,
-      ...(collection !== undefined && { collection }),
-      oldestMs: oldestMs(this.options),
-    });
+    await this.flushAll();
+    const { pool } = this.options;
+    const request = { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) };
+    const found = async (): Promise<FoundQuery | null> =>
+      (await pool.requestAll('get', request)).find((query) => query !== null) ?? null;
+    const query = await found();
+    return query && (await this.settle(query.collection)) ? found() : query;
   }
 
   /**
-   * Removes the log of a deleted collection in the background. If the worker cannot be told now, the next sweep repeats
+   * Removes the log of a deleted collection in the background. If the workers cannot be told now, the next sweep repeats
    * it.
    */
   forget(collection: CollectionId): void {
@@ -159,26 +168,29 @@ export class QueryLog {
     this.sweepTimer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
     if (live)
       await this.options.pool
-        .request('retain', { collections: Uint32Array.from(live) })
+        .requestAll('retain', { collections: Uint32Array.from(live) })
         .catch((error: unknown) => this.tell(error));
     await this.sweep();
   }
 
-  /** Removes surplus and old entries, in the background of the log worker. */
+  /** Removes surplus and old entries. */
   async sweep(): Promise<void> {
     if (this.hasClosed) return;
     await this.dropUndropped();
-    await this.options.pool
-      .request('sweep', { oldestMs: oldestMs(this.options) })
-      .catch((error: unknown) => this.tell(error));
+    try {
+      await this.options.pool.requestAll('sweep', { oldestMs: oldestMs(this.options) });
+      if (this.stores > 1) for (const collection of await this.surplus()) await this.settle(collection);
+    } catch (error) {
+      this.tell(error);
+    }
   }
 
-  /** Terminates the worker thread, as a crash would. For tests. */
+  /** Terminates the worker threads, as a crash would. For tests. */
   kill(): Promise<void> {
     return this.options.pool.kill();
   }
 
-  /** Writes all appended entries and stops the worker. */
+  /** Writes all appended entries and stops the workers. */
   async close(): Promise<void> {
     this.hasClosed = true;
     clearInterval(this.sweepTimer);
@@ -186,56 +198,103 @@ export class QueryLog {
     await this.options.pool.close();
   }
 
-  /** Sends a request after all appended entries. */
-  private async request<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
+  /** Sends what this thread has gathered, and waits for what the front threads have. */
+  private async flushAll(): Promise<void> {
     void this.flush();
     await this.options.flushFronts?.();
-    return this.options.pool.request(op, request);
+    // With several workers, nothing keeps a read of one behind an append to another.
+    if (this.stores > 1) await this.flush();
   }
 
-  /** Sends the gathered entries. Resolves when they are stored, or have been counted as dropped. */
-  async flush(): Promise<void> {
-    clearTimeout(this.gathering);
-    const entries = this.fresh.splice(0);
-    if (entries.length === 0) return;
-    const packed = packEntries(entries);
-    await this.stored(packed);
-    this.waiting -= packed.records.length;
+  /** The range without its `offset` newest entries; undefined if it has no more than these. */
+  private async skip(range: LogRange, offset: number): Promise<LogRange | undefined> {
+    let from = range;
+    for (let left = offset; left > 0; ) {
+      const count = Math.min(left, IDS_MAX);
+      const ids = (await this.options.pool.requestAll('ids', { ...from, count })).flat();
+      if (ids.length < count) return undefined;
+      const before = ids.sort().at(-count) as string;
+      from = { ...from, before };
+      left -= count;
+    }
+    return from;
   }
 
-  /** Stores entries that a front thread has gathered. */
-  async store(entries: PackedEntries): Promise<void> {
-    this.waiting += entries.records.length;
-    await this.stored(entries);
-    this.waiting -= entries.records.length;
+  /**
+   * Removes the oldest entries of a collection over all stores until its log is within its bounds. Returns whether it
+   * was not. Appends that come meanwhile are left to the next call.
+   */
+  private async settle(collection: CollectionId): Promise<boolean> {
+    const { pool, bounds } = this.options;
+    // What exceeds the bounds in one store, an append to it removes.
+    if (this.stores === 1) return false;
+    const size = sumOf(await pool.requestAll('oldest', { collection, count: 0 }));
+    if (!isBeyond(size, bounds)) return false;
+    for (let steps = Math.ceil(size.entries / IDS_MAX); steps > 0; steps--) {
+      const stores = await pool.requestAll('oldest', { collection, count: IDS_MAX });
+      const id = lastSurplus(stores, bounds);
+      if (id === undefined) break;
+      await pool.requestAll('removeUpTo', { collection, id });
+    }
+    return true;
   }
 
-  private async stored(entries: PackedEntries): Promise<void> {
-    const { length } = entries.collections;
-    await this.options.pool.request('append', { entries }).then(
-      () => (this.counts.appended += length),
-      (error: unknown) => this.drop(length, (error as Error).message),
-    );
+  /** The collections whose logs exceed their bounds over all stores. */
+  private async surplus(): Promise<CollectionId[]> {
+    const sums = new Map<CollectionId, LogSize>();
+    for (const { collection, ...size } of (await this.options.pool.requestAll('sizes', {})).flat())
+      sums.set(collection, sumOf([sums.get(collection) ?? { entries: 0, bytes: 0 }, size]));
+    return [...sums].filter(([, size]) => isBeyond(size, this.options.bounds)).map(([collection]) => collection);
+  }
+
+  /** For each entry that the next release moves, the collection that has its id in another store, or 0. */
+  private async ownersElsewhere(shadow: CollectionId, to: CollectionId, live: Uint32Array): Promise<Uint32Array> {
+    const { pool } = this.options;
+    if (this.stores === 1) return new Uint32Array();
+    const ids = await pool.request(HELD_STORE, 'releasable', { shadow });
+    const others = Array.from({ length: this.stores - 1 }, (_, i) => pool.request(i + 1, 'owners', { ids, to, live }));
+    const owners = await Promise.all(others);
+    return (owners[0] as Uint32Array).map((_, i) => owners.find((of) => of[i] !== 0)?.[i] ?? 0);
   }
 
   private async dropUndropped(): Promise<void> {
     const collections = [...this.undropped];
     if (collections.length === 0) return;
     const forgotten = (): void => collections.forEach((id) => this.undropped.delete(id));
-    await this.options.pool.request('drop', { collections }).then(forgotten, (error: unknown) => this.tell(error));
-  }
-
-  /** Warns only once, because a log line for every dropped entry could grow without bound. */
-  private drop(entries: number, reason: string): void {
-    this.counts.dropped += entries;
-    if (!this.hasReportedDrops)
-      this.options.log.warn({ reason }, 'searches are not logged; see the metric sheaf_query_log_dropped_total');
-    this.hasReportedDrops = true;
+    await this.options.pool.requestAll('drop', { collections }).then(forgotten, (error: unknown) => this.tell(error));
   }
 
   private tell(error: unknown): void {
     this.options.log.error({ reason: String(error) }, 'the query log could not be cleaned up');
   }
+}
+
+/** The order of ids is the order of their times, and that of their text. */
+const newestFirst = (a: FoundQuery, b: FoundQuery): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+
+const sumOf = (sizes: readonly LogSize[]): LogSize => ({
+  entries: sizes.reduce((sum, { entries }) => sum + entries, 0),
+  bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+/**
+ * The newest of the entries that have to go for a log to be within its bounds, as far as the oldest ones of each store
+ * tell; undefined if none has to.
+ */
+function lastSurplus(stores: readonly LogCommands['oldest']['answer'][], bounds: LogBounds): string | undefined {
+  const left = sumOf(stores);
+  // Beyond the last id of a store that has more, the order is not known.
+  const known = stores.filter(({ ids, entries }) => ids.length < entries).map(({ ids }) => ids.at(-1) ?? '');
+  const oldest = stores.flatMap(({ ids, lengths }) => ids.map((id, i) => ({ id, length: lengths[i] as number })));
+  oldest.sort((a, b) => (a.id < b.id ? -1 : 1));
+  let last: string | undefined;
+  for (const { id, length } of oldest) {
+    if (!isBeyond(left, bounds) || known.some((end) => id > end)) break;
+    left.entries--;
+    left.bytes -= length;
+    last = id;
+  }
+  return last;
 }
 
 /** Entries that are older than this time are removed. */

@@ -19,11 +19,11 @@ import {
   CATALOG,
   CHECKPOINTS,
   type DataDirectory,
-  QUERY_LOG,
   checkpointPath,
   openDataDirectory,
   shardName,
   shardNames,
+  storedLogs,
 } from '../data-directory.js';
 import { collectionOfKey } from '../keys.js';
 import { PageScan } from '../lmdb-file.js';
@@ -199,7 +199,8 @@ function* findings(directory: DataDirectory): Generator<Finding> {
   yield* told(CATALOG, catalog);
   const names = namesIn(catalog);
   for (const environment of shardNames(directory.shards)) yield* findingsInShard(directory, environment, names);
-  yield* told(QUERY_LOG, checkPages(directory.path, QUERY_LOG));
+  for (const environment of storedLogs(directory.path))
+    yield* told(environment, checkPages(directory.path, environment));
   yield* checkCheckpoints(directory);
 }
 

@@ -12,9 +12,9 @@ import {
   CHECKPOINTS,
   type DataDirectory,
   DataDirectoryError,
-  QUERY_LOG,
   openDataDirectory,
   shardNames,
+  storedLogs,
 } from '../data-directory.js';
 import { syncDirectory } from '../disk.js';
 import { collectionOfKey, collectionPrefix } from '../keys.js';
@@ -159,8 +159,10 @@ function* repairAll(directory: DataDirectory): Generator<Finding> {
     });
   }
   yield* changed(path, CATALOG, CATALOG_TABLES, (tables) => repairCatalog(tables, lastId));
-  yield* repairPages(path, QUERY_LOG, LOG_TABLES);
-  yield* changed(path, QUERY_LOG, LOG_TABLES, (tables) => repairLog(tables));
+  for (const environment of storedLogs(path)) {
+    yield* repairPages(path, environment, LOG_TABLES);
+    yield* changed(path, environment, LOG_TABLES, (tables) => repairLog(environment, tables));
+  }
 }
 
 function* repairPages<Names extends string>(
@@ -207,7 +209,7 @@ function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: 
 }
 
 /** Removes damaged entries with their places, and counts the sizes again. */
-function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
+function repairLog(environment: string, tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
   const sizes = new Map<CollectionId, { entries: number; bytes: number }>();
   const gone = { queries: 0, places: 0 };
   for (const { key, value } of [...tables.places.inspect(ALL)]) if (!value && ++gone.places) tables.places.delete(key);
@@ -224,5 +226,5 @@ function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
   }
   removeAll(tables.sizes);
   for (const [id, size] of sizes) setSize(tables.sizes, id, size);
-  return gone.queries > 0 ? [{ environment: QUERY_LOG, what: `removed: ${gone.queries} logged searches` }] : [];
+  return gone.queries > 0 ? [{ environment, what: `removed: ${gone.queries} logged searches` }] : [];
 }

@@ -143,10 +143,11 @@ test('the query log counts what it writes', async () => {
   assert.deepEqual(
     [
       found.get('sheaf_query_log_appended_total'),
-      found.get('sheaf_query_log_dropped_total'),
+      found.get('sheaf_query_log_sampled_out_total'),
+      ...['full', 'failed', 'died'].map((reason) => found.get(`sheaf_query_log_dropped_total{reason="${reason}"}`)),
       found.get('sheaf_query_log_waiting_bytes'),
     ],
-    [2, 0, 0],
+    [2, 0, 0, 0, 0, 0],
   );
 });
 

@@ -21,7 +21,7 @@ function entry(collection: CollectionId, text: string, atMs = 1000): LogEntry {
 }
 
 const texts = (store: QueryLogStore, collection: CollectionId, oldestMs = 0): string[] =>
-  store.list(collection, { offset: 0, limit: 1000, oldestMs }).map(({ text }) => text);
+  store.list({ collection, oldestMs }, 1000).map(({ text }) => text);
 const numbered = (collection: CollectionId, count: number): LogEntry[] =>
   Array.from({ length: count }, (_, i) => entry(collection, String(i)));
 
@@ -34,9 +34,9 @@ test('each collection has its own entries, newest first', () => {
     [['a3', 'a2', 'a1'], ['b1'], []],
   );
   assert.deepEqual(store.collections(), [A, B]);
-  const [, middle] = store.list(A, { offset: 0, limit: 2, oldestMs: 0 });
+  const [, middle] = store.list({ collection: A, oldestMs: 0 }, 2);
   assert.deepEqual(
-    store.list(A, { offset: 0, limit: 9, oldestMs: 0, before: middle?.id ?? '' }).map(({ text }) => text),
+    store.list({ collection: A, oldestMs: 0, before: middle?.id ?? '' }, 9).map(({ text }) => text),
     ['a1'],
   );
   store.close();
@@ -85,7 +85,7 @@ test('a lowered limit is reached in bounded steps', () => {
 test('entries that are too old are hidden, and a trim removes them and their space', () => {
   const store = open();
   store.append([entry(A, 'old', 2000), entry(A, 'new', 3000)], UNBOUNDED);
-  const [found] = store.list(A, { offset: 1, limit: 1, oldestMs: 0 });
+  const [, found] = store.list({ collection: A, oldestMs: 0 }, 2);
   assert.deepEqual([texts(store, A, 2000), texts(store, A, 2001)], [['new', 'old'], ['new']]);
   assert.deepEqual([store.get(found?.id ?? '', 2000)?.text, store.get(found?.id ?? '', 2001)], ['old', undefined]);
   assert.deepEqual([store.isOver(A, UNBOUNDED, 2000), store.isOver(A, UNBOUNDED, 2001)], [false, true]);
