@@ -6,7 +6,7 @@ import { refOf } from '../storage/catalog-commands.js';
 import type { CollectionId, Ordinal } from '../api/ids.js';
 import { placeOfLog, placeOfShard } from '../base/meters.js';
 import { DamagedRecord } from '../storage/damage.js';
-import { logNames, shardNames } from '../storage/data-directory.js';
+import { logName, shardNames } from '../storage/data-directory.js';
 import { collectionPrefix } from '../storage/keys.js';
 import { Environment } from '../storage/lmdb.js';
 import { idOfQueryKey } from '../storage/query-log-records.js';
@@ -15,7 +15,7 @@ import { type DocumentRecord, encodeVector } from '../storage/records.js';
 import { SHARD_TABLES, ShardTxn } from '../storage/shard-reader.js';
 import type { Tables } from '../storage/table.js';
 import { type CollectionManifest, type EntryRecord, MANIFEST, headingAt, settingsOf } from './format.js';
-import type { ArchivedSource } from './messages.js';
+import type { ArchivedSource, WriteTask } from './messages.js';
 import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, problemOfRecord } from './records.js';
 import { type ArchiveWriter, writeRecords } from './writer.js';
 
@@ -42,8 +42,7 @@ export class DatasetSnapshot {
    * place. Returns a function that takes the snapshot; the caller must make sure that nothing is written meanwhile.
    */
   static async prepare(
-    directory: string,
-    shards: number,
+    { directory, shards, logStores }: Pick<WriteTask, 'directory' | 'shards' | 'logStores'>,
     held: <T>(place: number, open: () => T) => Promise<T>,
   ): Promise<() => DatasetSnapshot> {
     const environments: Environment<(typeof SHARD_TABLES)[number]>[] = [];
@@ -52,8 +51,10 @@ export class DatasetSnapshot {
         await held(placeOfShard(shard), () => Environment.openToRead(join(directory, name), SHARD_TABLES)),
       );
     const logs: Environment<(typeof LOG_TABLES)[number]>[] = [];
-    for (const [store, name] of logNames(directory, 1).entries())
-      logs.push(await held(placeOfLog(store), () => Environment.openToRead(join(directory, name), LOG_TABLES)));
+    for (let store = 0; store < logStores; store++)
+      logs.push(
+        await held(placeOfLog(store), () => Environment.openToRead(join(directory, logName(store)), LOG_TABLES)),
+      );
     return () => {
       const opened = environments.map((environment) => environment.snapshot());
       const logged = logs.map((log) => log.snapshot());
@@ -70,7 +71,7 @@ export class DatasetSnapshot {
    * records.
    */
   *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
-    // Ids of one collection are in one store each.
+    // The stores are merged; each has its entries in order, and an id is in one of them.
     const heads = this.logs
       .map(({ queries }) => queries.inspect(collectionPrefix(logId)))
       .map((entries) => ({ entries, head: entries.next() }));

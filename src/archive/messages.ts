@@ -23,6 +23,8 @@ export interface WriteTask {
   op: 'write';
   directory: string;
   shards: number;
+  /** The number of stores of the query log. */
+  logStores: number;
 }
 
 /** What is to be written, as of the moment of the snapshots. */

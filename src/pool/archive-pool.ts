@@ -180,7 +180,7 @@ export class ArchivePool {
     const process = await this.start(signal);
     try {
       process.give(task);
-      for (let stores = task.shards + 1; stores > 0; stores--) await this.openNext(process);
+      for (let stores = task.shards + task.logStores; stores > 0; stores--) await this.openNext(process);
       await process.note('ready');
       await hold(async (moment) => {
         process.give({ order: 'snap', moment });

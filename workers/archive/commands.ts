@@ -85,8 +85,8 @@ async function hand(note: Extract<ArchiveNote, { event: 'documents' | 'queries' 
 
 const DOCUMENTS_PER_TURN = 1024;
 
-export async function writeArchive({ directory, shards }: WriteTask): Promise<void> {
-  const take = await DatasetSnapshot.prepare(directory, shards, whenHeld);
+export async function writeArchive(task: WriteTask): Promise<void> {
+  const take = await DatasetSnapshot.prepare(task, whenHeld);
   const ordered = nextOrder();
   await tell({ event: 'ready' });
   const order = await ordered;

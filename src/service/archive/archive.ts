@@ -17,7 +17,7 @@ export interface ArchiveContext {
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
-  readonly queryLog: Pick<QueryLog, 'list' | 'hold' | 'release' | 'held'>;
+  readonly queryLog: Pick<QueryLog, 'stores' | 'list' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
   /** The number of batches of documents that a restore has under way. */
   readonly batchesRestored: number;
@@ -81,8 +81,8 @@ async function write(
     store: { shards },
     queryLog,
   } = context;
-  // Requests an empty page: the log worker answers when everything logged so far is on disk. The first call also makes
-  // sure that the worker has created its store.
+  // Requests an empty page: the log workers answer when everything logged so far is on disk. The first call also makes
+  // sure that the workers have created their stores.
   const logged = (): Promise<unknown> => queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
   await logged();
   const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {
@@ -96,5 +96,9 @@ async function write(
     });
     if (!isTaken) await hold(take);
   };
-  return archives.write({ op: 'write', directory: archives.directory, shards: shards.size }, hold, signal);
+  return archives.write(
+    { op: 'write', directory: archives.directory, shards: shards.size, logStores: queryLog.stores },
+    hold,
+    signal,
+  );
 }

@@ -41,12 +41,13 @@ async function assertServes(server: TestServer, { answers, key, adminKey, rows }
   assert.deepEqual([texts.doc_count, vectors.doc_count], [58, rows]);
 }
 
-for (const name of FIXTURES) {
-  test(`${name}: a data directory with its checkpoint, keys and query log`, async () => {
+for (const [name, writers] of FIXTURES.flatMap((fixture) => [[fixture, '1'] as const, [fixture, '4'] as const]))
+  test(`${name}: a data directory with its checkpoint, keys and query log, by ${writers} log workers`, async () => {
     const { folder, expected } = await unpacked(name);
     const admin = as(expected.adminKey);
     const server = await startTestServer({
       SHEAF_DATA_DIR: join(folder, 'data'),
+      SHEAF_QUERY_LOG__WRITERS: writers,
       SHEAF_AUTH__MODE: 'static',
       SHEAF_AUTH__ADMIN_KEY: expected.adminKey,
     });
@@ -64,6 +65,7 @@ for (const name of FIXTURES) {
     assert.deepEqual(server.faults, []);
   });
 
+for (const name of FIXTURES)
   test(`${name}: an archive of everything`, async () => {
     const { expected, archive } = await unpacked(name);
     const server = await startTestServer({
@@ -79,4 +81,3 @@ for (const name of FIXTURES) {
     await assertServes(server, expected);
     assert.deepEqual(server.faults, []);
   });
-}

@@ -97,6 +97,40 @@ test('a stopped server has written what it logged; the next one has it, within i
   second.child.kill('SIGKILL');
 });
 
+test('a server that is killed has lost no entry that was read before, and the next one has another number of log workers', async () => {
+  const SHEAF_DATA_DIR = tempDirectory();
+  const ids: string[] = [];
+  for (const writers of ['1', '4', '2', '3']) {
+    const run = spawnServe({ SHEAF_DATA_DIR, SHEAF_QUERY_LOG__WRITERS: writers, SHEAF_SERVER__THREADS: '2' });
+    const url = await untilReady(run);
+    const json = async (path: string, init?: RequestInit): Promise<Record<string, any>> =>
+      (await fetch(`${url}${path}`, init)).json() as Promise<Record<string, any>>;
+    const headers = { 'content-type': 'application/json' };
+    await json(`${docs}/documents`, { method: 'POST', headers, body: '{"docid":"A","text":"killed"}' });
+    const search = async (): Promise<string> => (await json(`${docs}/search?q=killed`)).query_id as string;
+    for (let i = 0; i < 10; i++) ids.push(...(await Promise.all(Array.from({ length: 10 }, search))));
+    const listed: string[] = [];
+    for (let offset = 0; offset < ids.length; offset += 500)
+      for (const { query_id: id } of (await json(`${docs}/queries?limit=500&offset=${offset}`)).queries)
+        listed.push(id as string);
+    assert.deepEqual(listed, [...ids].sort().reverse(), `with ${writers} log workers`);
+    // What is not read may be lost; here it is on its way when the process dies.
+    for (let i = 0; i < 10; i++) void search().catch(() => undefined);
+    run.child.kill('SIGKILL');
+    await run.ended;
+    const lost = new Set(ids);
+    const next = spawnServe({ SHEAF_DATA_DIR, SHEAF_QUERY_LOG__WRITERS: writers, SHEAF_SERVER__THREADS: '0' });
+    const again = await untilReady(next);
+    const { queries } = (await (await fetch(`${again}${docs}/queries?limit=500`)).json()) as {
+      queries: { query_id: string }[];
+    };
+    for (const { query_id: id } of queries) if (!lost.delete(id)) ids.push(id);
+    assert.equal(lost.size, 0);
+    next.child.kill('SIGKILL');
+    await next.ended;
+  }
+});
+
 test('a log that cannot be opened is told to who reads it; searches, writes and the end of the server do without', async () => {
   const dataDir = join(tempDirectory(), 'data');
   const whole = await startTestServer({ SHEAF_DATA_DIR: dataDir });
