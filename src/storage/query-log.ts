@@ -197,10 +197,10 @@ export class QueryLogStore {
 
   /**
    * Adds entries in one commit, and removes the oldest ones of collections that exceed their bounds. Entries whose id
-   * exists are skipped. Returns the number of entries that were added.
+   * exists are skipped.
    */
-  append(entries: readonly LogEntry[], bounds: LogBounds): number {
-    return this.env.write((tables) => {
+  append(entries: readonly LogEntry[], bounds: LogBounds): void {
+    this.env.write((tables) => {
       const added = new Map<CollectionId, LogSize>();
       for (const entry of entries) {
         if (!add(tables, entry)) continue;
@@ -210,15 +210,12 @@ export class QueryLogStore {
           sum.bytes += entry.record.length;
         } else added.set(entry.collection, { entries: 1, bytes: entry.record.length });
       }
-      let total = 0;
       for (const [collection, { entries: count, bytes }] of added) {
         const before = sizeOf(tables.sizes, collection);
         const size = { entries: before.entries + count, bytes: before.bytes + bytes };
         setSize(tables.sizes, collection, size);
         if (isBeyond(size, bounds)) removeOldest(tables, collection, bounds, 0, count + PUSHED_OUT_MAX);
-        total += count;
       }
-      return total;
     });
   }
 

@@ -137,9 +137,14 @@ export class LogCommands {
     return results;
   }
 
-  /** Stores the entries of many messages in one commit. */
+  /**
+   * Stores the entries of many messages in one commit. Entries that are stored already count too: they come again because
+   * a worker died in its commit, before it had counted them.
+   */
   append(messages: readonly PackedEntries[]): null {
-    this.meter.add('stored', this.store.append(messages.flatMap(unpackEntries), this.bounds));
+    const entries = messages.flatMap(unpackEntries);
+    this.store.append(entries, this.bounds);
+    this.meter.add('stored', entries.length);
     return null;
   }
 

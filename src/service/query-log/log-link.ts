@@ -7,7 +7,8 @@ import { AppError, ERROR_CODEC } from '../../api/errors.js';
 import { RpcPeer } from '../../base/rpc.js';
 import { LOG_APPEND, type PackedEntries } from '../../storage/query-log-commands.js';
 
-const ATTEMPTS_MAX = 3;
+/** A new port may still lead to the dead worker, until that has ended. The time between attempts doubles. */
+const ATTEMPTS_MAX = 6;
 const RETRY_MS = 50;
 
 export class LogLink {
@@ -24,7 +25,7 @@ export class LogLink {
         return await peer.call(LOG_APPEND, entries);
       } catch (error) {
         if (error instanceof AppError || attempt === ATTEMPTS_MAX) throw error;
-        await sleep(RETRY_MS);
+        await sleep(RETRY_MS * 2 ** (attempt - 1));
       }
     }
   };

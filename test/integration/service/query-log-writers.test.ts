@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { download, upload } from '../../kit/archives.js';
+import { frontPoolOf } from '../../kit/fronts.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
@@ -110,7 +111,25 @@ test('log workers that are killed amid the entries of front threads are replaced
     (await listed(server, docs)).map(({ query_id: id }) => id),
     ids.sort().reverse(),
   );
+  assert.deepEqual(server.parts.queryLog.counts, { stored: 400, sampledOut: 0, full: 0, failed: 0, died: 0 });
   assert.deepEqual(server.faults, []);
+});
+
+test('what a front thread has gathered when it dies is counted', async () => {
+  const server = await startTestServer({ SHEAF_SERVER__THREADS: '2', SHEAF_QUERY_LOG__WRITERS: '2' });
+  await server.call('POST', `${docs}/documents`, { text: 'Captain Nemo commands the Nautilus.' });
+  const { queryLog } = server.parts;
+  let searched = 0;
+  // What has been gathered may have been sent before the thread dies.
+  while (queryLog.counts.died === 0 && searched < 300) {
+    await search(server, docs, searched, searched + 20);
+    searched += 20;
+    await Promise.all([0, 1].map((front) => frontPoolOf(server).kill(front)));
+  }
+  assert.ok(queryLog.counts.died > 0);
+  await until(() => queryLog.counts.stored + queryLog.counts.died >= searched);
+  const { stored, died, ...others } = queryLog.counts;
+  assert.deepEqual([stored + died, others], [searched, { sampledOut: 0, full: 0, failed: 0 }]);
 });
 
 test('each number of log workers reads what another one has written, within the bounds of one log', async () => {

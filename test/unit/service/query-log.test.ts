@@ -195,12 +195,15 @@ for (const counts of [[1], [2], [3], [4], [1, 4, 2], [3, 1]]) {
     const directory = tempDirectory();
     const known: { collection: CollectionId; id: string }[] = [];
     let made = 0;
+    // A dropped collection gets no more entries: its id is never used again.
+    const collections = [1, 2, 3];
     for (const writers of counts) {
       const { queryLog, clock } = open(bounds, directory, writers);
       clock.nowMs += made;
       for (let step = 0; step < 120; step++) {
         const where = `seed ${seed}, ${writers} writers, step ${step}`;
-        const collection = (1 + random.int(3)) as CollectionId;
+        const at = random.int(3);
+        const collection = collections[at] as CollectionId;
         const kind = random.int(10);
         if (kind < 5) {
           for (let i = random.int(12); i > 0; i--) {
@@ -225,6 +228,7 @@ for (const counts of [[1], [2], [3], [4], [1, 4, 2], [3, 1]]) {
         } else if (random.int(4) === 0) {
           queryLog.forget(collection);
           naive.drop(collection);
+          collections[at] = collection + 3;
           await until(async () => (await queryLog.list(collection, ALL)).length === 0);
         }
       }
