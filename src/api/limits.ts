@@ -124,5 +124,12 @@ export const FILTER_LEVELS_MAX = 8;
 export const FILTER_CONDITIONS_MAX = 256;
 export const FILTER_VALUES_MAX = 10_000;
 export const FILTER_FIELD_CHARACTERS_MAX = 512;
+
+/** Fields of a request for facets, ranges and returned values of each, and different values of a field that are counted. */
+export const FACETS_MAX = 32;
+export const FACET_RANGES_MAX = 100;
+export const FACET_SIZE_DEFAULT = 10;
+export const FACET_SIZE_MAX = 1000;
+export const FACET_VALUES_MAX = 100_000;
 /** Length to which an error cuts a field name that the caller sent. */
 export const REPORTED_NAME_CHARACTERS_MAX = 100;

@@ -29,6 +29,7 @@ import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '.
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type { SearchAnswer, SearchBatchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type { CountAnswer, CountBody } from '../api/count.js';
 import type { RecallAnswer, RecallBody } from '../api/recall.js';
 import type {
   CreateKeyBody,
@@ -68,6 +69,7 @@ export type * from '../api/documents.js';
 export type * from '../api/embedders.js';
 export type * from '../api/health.js';
 export type * from '../api/queries.js';
+export type * from '../api/count.js';
 export type * from '../api/recall.js';
 export type * from '../api/reindex.js';
 export type * from '../api/search.js';
@@ -347,6 +349,11 @@ export class SheafClient {
   }
 
   /** Measures recall by comparing searches of the collection with exact ones; takes up to ten seconds. */
+  /** Counts the chunks that match, and the values of metadata fields among them. */
+  count(tenant: string, collection: string, body: CountBody = {}, call?: CallOptions): Promise<Answered<CountAnswer>> {
+    return this.transport.post(collectionPath(tenant, collection, 'count'), body, call);
+  }
+
   recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'recall'), body, call);
   }

@@ -2,6 +2,7 @@
 // check run there; all other requests are forwarded to the main thread. Front threads only.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
+import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { EVENT_ROUTES } from '../api/events.js';
@@ -33,6 +34,7 @@ const AREAS = [
   ARCHIVE_ROUTES,
   DOCUMENT_ROUTES,
   SEARCH_ROUTES,
+  COUNT_ROUTES,
   RECALL_ROUTES,
   QUERY_ROUTES,
   REINDEX_ROUTES,

@@ -1,6 +1,7 @@
 // The route table: the definitions of all areas with their handlers. Runs on the main thread.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
+import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { EVENT_ROUTES } from '../api/events.js';
@@ -19,6 +20,7 @@ import { metricsUseCases } from '../service/health/metrics-report.js';
 import { queryUseCases } from '../service/query-log/queries.js';
 import { recallUseCases } from '../service/recall/recall.js';
 import { reindexUseCases } from '../service/reindex/reindex.js';
+import { countUseCases } from '../service/search/count.js';
 import type { Services } from '../service/services.js';
 import { tenantUseCases } from '../service/tenants/tenants.js';
 import type { UseCases } from '../service/use-case.js';
@@ -54,6 +56,7 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
     ...answered(ARCHIVE_ROUTES, {}, archiveHandlers(services.archive, archiveBytesMax)),
     ...answered(DOCUMENT_ROUTES, documentUseCases(services.documents), documentHandlers(services)),
     ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),
+    ...answered(COUNT_ROUTES, countUseCases(services.counts), {}),
     ...answered(RECALL_ROUTES, recallUseCases(services.recall), {}),
     ...answered(QUERY_ROUTES, queryUseCases(services.queries), queryHandlers(services.queries)),
     ...answered(REINDEX_ROUTES, reindexUseCases(services.reindex), {}),

@@ -5,7 +5,8 @@ import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { CancelSignal } from '../base/signals.js';
 import { clearReader } from '../engine/memory/ownership.js';
-import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
+import type { CollectionCount, Counted } from '../engine/search/count.js';
+import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
 import type { SharedShards } from '../engine/write/commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
@@ -35,10 +36,13 @@ interface SearchPoolOptions {
   metrics?: PoolMetrics;
 }
 
+type Asked = CollectionSearch | CollectionCount;
+type Answered = SearchResult | Counted;
+
 export class SearchPool {
   readonly threads: number;
   private readonly workers: WorkerPool;
-  private readonly queue: RequestQueue<CollectionSearch, SearchResult>;
+  private readonly queue: RequestQueue<Asked, Answered>;
   private inFlight = 0;
   private closing = false;
 
@@ -70,8 +74,17 @@ export class SearchPool {
    * removes a waiting search from the queue.
    */
   async request(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
+    return (await this.ask(search, tenant, signal)) as SearchResult;
+  }
+
+  /** Rejects as `request` does. */
+  async count(asked: CollectionCount, tenant: string, signal?: CancelSignal): Promise<Counted | MissingIndexes[]> {
+    return (await this.ask(asked, tenant, signal)) as Counted | MissingIndexes[];
+  }
+
+  private async ask(asked: Asked, tenant: string, signal?: CancelSignal): Promise<Answered> {
     if (this.closing) throw shardUnavailable();
-    return this.options.quarantine.watch(search.collection.id, () => this.queue.request(search, tenant, signal));
+    return this.options.quarantine.watch(asked.collection.id, () => this.queue.request(asked, tenant, signal));
   }
 
   /** Terminates the threads, as a crash would. For tests. */
@@ -86,10 +99,10 @@ export class SearchPool {
     await this.workers.end();
   }
 
-  private async send(batch: PendingRequest<CollectionSearch, SearchResult>[], isRepeated = false): Promise<void> {
+  private async send(batch: PendingRequest<Asked, Answered>[], isRepeated = false): Promise<void> {
     this.inFlight++;
     try {
-      const results = (await this.workers.run(batch.map(({ request }) => request))) as Result<SearchResult>[];
+      const results = (await this.workers.run(batch.map(({ request }) => request))) as Result<Answered>[];
       settleAll(batch, results, this.options.log);
     } catch (error) {
       this.options.log.warn({ reason: (error as Error).message }, 'a search worker died while running searches');

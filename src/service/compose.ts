@@ -271,6 +271,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
   const reindex: ReindexContext = { store, jobs, embedders, search, queryLog, shardsCopied };
   return {
     search: loggedSearch,
+    counts: { catalog, searches: parts.searches, shards, settings },
     queries: { catalog, queryLog, search: loggedSearch },
     recall: { search, catalog, shards, queryLog, recallsUnderWay: new UnderWay(), searchesUnderWay },
     ingest: {

@@ -11,10 +11,12 @@ import type { LoggedSearchContext } from './query-log/logged-search.js';
 import type { QueriesContext } from './query-log/queries.js';
 import type { RecallContext } from './recall/recall.js';
 import type { ReindexContext } from './reindex/jobs.js';
+import type { CountsContext } from './search/count.js';
 import type { TenantsContext } from './tenants/tenants.js';
 
 export interface Services {
   readonly search: LoggedSearchContext;
+  readonly counts: CountsContext;
   readonly queries: QueriesContext;
   readonly recall: RecallContext;
   readonly ingest: IngestContext;

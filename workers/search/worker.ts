@@ -7,6 +7,7 @@ import type { Result } from '../../src/api/errors.js';
 import { threadCpuMs } from '../../src/base/native-threads.js';
 import { endThread, noteReady } from '../../src/base/thread.js';
 import { resultOf } from '../../src/engine/errors.js';
+import { type CollectionCount, type Counted, count } from '../../src/engine/search/count.js';
 import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
@@ -15,7 +16,9 @@ const shards = new ShardSet(workerData as SearchWorkerStart);
 noteReady();
 
 /** Runs the searches of one message; the results are in their order. A failed assertion ends this thread. */
-export function run(searches: readonly CollectionSearch[]): Result<SearchResult>[] | Promise<never> {
+export function run(
+  searches: readonly (CollectionSearch | CollectionCount)[],
+): Result<SearchResult | Counted>[] | Promise<never> {
   try {
     const results = searches.map(attempt);
     shards.tellCounts();
@@ -25,8 +28,9 @@ export function run(searches: readonly CollectionSearch[]): Result<SearchResult>
   }
 }
 
-function attempt(asked: CollectionSearch): Result<SearchResult> {
+function attempt(asked: CollectionSearch | CollectionCount): Result<SearchResult | Counted> {
   try {
+    if ('facets' in asked) return { value: count(shards, asked) };
     const startedAtMs = threadCpuMs();
     const value = search(shards, asked);
     if (!Array.isArray(value)) value.cpuMs = threadCpuMs() - startedAtMs;

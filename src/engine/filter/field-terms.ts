@@ -277,3 +277,72 @@ function compared(section: string, value: string, by: Comparison): TermRange {
 }
 
 const beginning = (prefix: string): TermRange => ({ from: prefix, to: behindPrefix(prefix) });
+
+// Facets: the values of a field as terms, and back.
+
+/** The terms of a field are those from `from` (inclusive) to `to` (exclusive). */
+export function fieldRange(field: string): { readonly from: string; readonly to: string } {
+  const from = sectionOf(field, '' as Section);
+  return { from, to: behindPrefix(from) };
+}
+
+/** What a term of a field says. */
+export type FieldTerm =
+  /** The chunk has the field. */
+  | { readonly kind: 'exists' }
+  /** A value; undefined for a text that is too long to stand in the term. */
+  | { readonly kind: 'value'; readonly value: Scalar | undefined }
+  /** A number, or the time of a text in milliseconds, by which values are ordered. */
+  | { readonly kind: 'number' | 'time'; readonly value: number };
+
+/** Reads a term of a field; undefined for terms that only help lookups. A number is a value and stands for itself. */
+export function readFieldTerm(field: string, term: string): FieldTerm | undefined {
+  const at = sectionOf(field, '' as Section).length;
+  const [section, value] = [term[at] as Section, term.slice(at + 1)];
+  if (section === 'e') return { kind: 'exists' };
+  if (section === 'b') return { kind: 'value', value: value === 'true' };
+  if (section === 'z') return { kind: 'value', value: null };
+  if (section === 'n') return { kind: 'value', value: numberOfValue(value) };
+  if (section === 's' || section === 'i')
+    return { kind: 'value', value: value.includes(DIGEST_MARK) ? undefined : unescaped(value) };
+  if (section === 'd') return { kind: 'number', value: numberOfValue(value) };
+  return section === 't' ? { kind: 'time', value: numberOfValue(value) } : undefined;
+}
+
+/** The term of a value in a field; undefined for a value that is not a scalar, or a text that has no term. */
+export function valueTerm(field: string, value: unknown): string | undefined {
+  if (typeof value === 'string')
+    return isWritable(value) ? sectionOf(field, timeOf(value) === undefined ? 's' : 'i') + textValue(value) : undefined;
+  if (typeof value === 'number') return sectionOf(field, 'n') + numberValue(value);
+  if (typeof value === 'boolean') return sectionOf(field, 'b') + String(value);
+  return value === null ? sectionOf(field, 'z') : undefined;
+}
+
+/**
+ * The ranges of terms of the values from `from` (inclusive) to `to` (exclusive), by number or by time; an absent bound
+ * does not limit.
+ */
+export function valueRanges(field: string, by: 'number' | 'time', from?: number, to?: number): TermRange[] {
+  const sections: readonly Section[] = by === 'number' ? ['n', 'd'] : ['t'];
+  return sections.map((name) => {
+    const section = sectionOf(field, name);
+    return {
+      from: from === undefined ? section : section + numberValue(from),
+      to: to === undefined ? behindPrefix(section) : section + numberValue(to),
+    };
+  });
+}
+
+const unescaped = (text: string): string =>
+  text.includes(SEPARATOR)
+    ? text.replace(/\u0001[\u0001\u0002]/g, (pair) => (pair === '\u0001\u0001' ? '\0' : '\u0001'))
+    : text;
+
+/** Inverse of `numberValue`. */
+function numberOfValue(digits: string): number {
+  const bytes = Buffer.from(digits.padEnd(16, '0'), 'hex');
+  const mask = (bytes[0] as number) >= 0x80 ? 0 : 0xff;
+  if (mask === 0) bytes[0] = (bytes[0] as number) ^ 0x80;
+  else for (let i = 0; i < 8; i++) bytes[i] = (bytes[i] as number) ^ mask;
+  return bytes.readDoubleBE();
+}

@@ -31,6 +31,7 @@ export { chunksIn, createTextIndex, dropTextIndex, textIndexLines, tokensIn } fr
 export { findPhrase } from './postings/phrase';
 export { findContaining, listPrefixed } from './postings/term-bitmaps';
 export { findAny, findLive, findRange } from './postings/term-bitmaps';
+export { countRange } from './postings/term-counts';
 export {
   beginBasis,
   finishComponents,

@@ -105,6 +105,7 @@ interface KernelCalls {
   findAny(scratch: number, root: number, terms: number): number;
   findLive(scratch: number, root: number): number;
   findRange(scratch: number, root: number, atEnd: boolean): number;
+  countRange(scratch: number, root: number, allowed: number, max: number): number;
   listPrefixed(scratch: number, root: number, max: number): number;
   ensureAllowed(scratch: number, bytes: number): number;
   chunksIn(root: number): number;

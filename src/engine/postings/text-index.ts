@@ -229,6 +229,26 @@ export class TextIndex {
     return this.copyBitmap(this.instance.calls.findRange(this.instance.scratch, this.root, atEnd));
   }
 
+  /**
+   * The terms from `from` (inclusive) to `to` (exclusive) in byte order, each with the number of chunks in `allowed`
+   * that have it; terms that none has are left out. Returns undefined if the range has more than `max` terms.
+   */
+  counts(from: string, to: string, allowed: Bitmap, max: number): Map<string, number> | undefined {
+    this.setTerms([from, to]);
+    const end = this.instance.setBitmap(allowed);
+    const bytes = countOf(this.instance.calls.countRange(this.instance.scratch, this.root, end, max));
+    if (bytes === NOT_THERE) return undefined;
+    const entries = Buffer.from(this.instance.bytesAt(this.instance.output, bytes));
+    const counts = new Map<string, number>();
+    for (let at = 0; at < bytes; ) {
+      const end = entries.indexOf(0, at + 4);
+      const term = entries.toString('utf8', at + 4, end);
+      counts.set(term, (counts.get(term) ?? 0) + entries.readUInt32LE(at));
+      at = end + 1;
+    }
+    return counts;
+  }
+
   /** All chunks of the index. */
   every(): Bitmap {
     return this.copyBitmap(this.instance.calls.findLive(this.instance.scratch, this.root));

@@ -5,16 +5,7 @@ import type { SearchParams } from '../../api/search.js';
 import type { LexicalStatistics } from '../../ranking/bm25.js';
 import { withPriority } from '../../ranking/scores.js';
 import { BestFirst, hitsIn, mergeRanked, takeBest } from '../../ranking/top-k.js';
-import {
-  type Bitmap,
-  bitmapOf,
-  emptyBitmap,
-  fullBitmap,
-  intersect,
-  ordinalsIn,
-  setBit,
-  subtract,
-} from '../filter/bitmap.js';
+import { type Bitmap, bitmapOf, fullBitmap, intersect, ordinalsIn, subtract } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
 import type { SearchScope } from '../hnsw/search-plan.js';
 import type { TextIndex } from '../postings/text-index.js';
@@ -169,11 +160,10 @@ function rankByTerms({ segment, search, statistics, scope: { allowed } }: Ranked
   );
 }
 
-function liveIn({ index }: SegmentView, allowed = fullBitmap(index.end)): Bitmap {
-  const { end } = index;
-  const live = emptyBitmap(end);
-  for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
-  return intersect(live, allowed);
+/** The live rows of a segment, of those in `allowed`. */
+export function liveIn({ index }: Pick<SegmentView, 'index'>, allowed?: Bitmap): Bitmap {
+  const live = bitmapOf(index.liveRows(), index.end);
+  return allowed ? intersect(live, allowed) : live;
 }
 
 const NONE_RANKED = pack([]);

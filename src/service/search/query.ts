@@ -442,7 +442,7 @@ function rankingsOf(
 }
 
 /** The terms of a query that mode hybrid ranks by. */
-const termsOf = (q: string | null | undefined, language: Language): QueryTerms =>
+export const termsOf = (q: string | null | undefined, language: Language): QueryTerms =>
   countedTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
 /** The prefix of a query that is searched for terms. */
@@ -473,8 +473,8 @@ export interface FilteredSearch {
  * key are invalid, because then nothing may be shown.
  */
 export function searchFilterOf(
-  { stringOperators }: SearchSettings,
-  { filters, content_filter: content }: SearchInput,
+  { stringOperators }: Pick<SearchSettings, 'stringOperators'>,
+  { filters, content_filter: content }: Pick<SearchInput, 'filters' | 'content_filter'>,
   { embeddedFilters }: Caller,
 ): FilteredSearch {
   const given = isEmpty(filters) ? [] : [parseFilter(filters, { stringOperators })];

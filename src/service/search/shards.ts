@@ -8,6 +8,7 @@ import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
+import type { CollectionCount, Counted } from '../../engine/search/count.js';
 import type { CollectionSearch, Found, MissingIndexes } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -79,7 +80,28 @@ function find(
   search: CollectionSearch,
   signal: CancelSignal | undefined,
 ): Promise<Found> {
-  const ask = (): Promise<Found | MissingIndexes[]> => context.searches.request(search, collection.tenant, signal);
+  return onIndexes(context, collection, () => context.searches.request(search, collection.tenant, signal));
+}
+
+export interface CountContext {
+  readonly searches: Pick<SearchPool, 'count'>;
+  readonly shards: ShardsContext['shards'];
+}
+
+/** Counts the chunks of a collection that match, and the values of their metadata. */
+export const countShards = (
+  context: CountContext,
+  collection: Collection,
+  count: CollectionCount,
+  signal: CancelSignal,
+): Promise<Counted> => onIndexes(context, collection, () => context.searches.count(count, collection.tenant, signal));
+
+/** Asks, and if indexes are missing, has them prepared and asks again. */
+function onIndexes<T>(
+  context: Pick<ShardsContext, 'shards'>,
+  collection: Collection,
+  ask: () => Promise<T | MissingIndexes[]>,
+): Promise<T> {
   return untilIndexed(async () => {
     const first = await ask();
     if (!Array.isArray(first)) return first;
@@ -90,7 +112,7 @@ function find(
 
 /** Asks the owners of the shards to load segments and build missing indexes; returns false while any is unfinished. */
 async function prepare(
-  { shards }: ShardsContext,
+  { shards }: Pick<ShardsContext, 'shards'>,
   collection: Collection,
   missing: readonly MissingIndexes[],
 ): Promise<boolean> {

@@ -37,6 +37,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   searchByQuery: 'search',
   searchShared: 'search',
   searchSharedByQuery: 'search',
+  countChunks: 'search',
   measureRecall: 'search',
   sampleVectors: 'search',
   listQueries: 'manage',

@@ -262,17 +262,21 @@ export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
 }
 
 /** @inline */
-function lowerIn(run: usize, ref: TermRef): u32 {
+export function lowerIn(run: usize, ref: TermRef): u32 {
   return lowerTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
 }
 
 function rangeInMutable(query: Query, mutable: MutableRun, atEnd: bool, bitmap: usize): void {
   for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
     const term = mutableTermAt(mutable, i);
-    if (!term.chunks || order(mutable, term, refAt(query, 0)) < 0 || order(mutable, term, refAt(query, 1)) >= 0)
-      continue;
+    if (!term.chunks || !inRange(query, mutable, term)) continue;
     if (holdsPiece(query, bytesOf(mutable, term), term.length, atEnd)) setMutableTerm(bitmap, query, term);
   }
+}
+
+/** Whether a term lies in the range from the first term of the query, inclusive, to the second, exclusive. @inline */
+export function inRange(query: Query, mutable: MutableRun, term: MutableTerm): bool {
+  return order(mutable, term, refAt(query, 0)) >= 0 && order(mutable, term, refAt(query, 1)) < 0;
 }
 
 /** @inline */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';
+import { bitmapOf } from '../../../../src/engine/filter/bitmap.js';
 import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
 import { ordinalsOf, writtenAtRandom, type NaiveAndIndex } from '../../../kit/engine/naive-text-index.js';
 
@@ -27,6 +28,16 @@ function assertSets({ index, naive }: NaiveAndIndex, prng: Prng, word: () => str
       ordinalsOf(index.range(from, to)),
       naive.having((tokens) => tokens.some(isBetween)),
       `${label}: from ${from} to ${to}`,
+    );
+    const allowed = naive.having(() => prng.int(3) > 0);
+    const wanted = new Map<string, number>();
+    for (const ordinal of allowed)
+      for (const token of new Set(naive.chunks.get(ordinal)))
+        if (isBetween(token)) wanted.set(token, (wanted.get(token) ?? 0) + 1);
+    assert.deepEqual(
+      [...(index.counts(from, to, bitmapOf(allowed, Math.max(0, ...allowed) + 1), 10_000) ?? [])].sort(),
+      [...wanted].sort(),
+      `${label}: counts from ${from} to ${to}`,
     );
     for (const atEnd of [false, true]) {
       const rest = (token: string): string => token.slice(1);
@@ -58,6 +69,18 @@ test('the edges of a range: the term itself, terms that begin with it, and terms
     assert.deepEqual(ordinalsOf(index.range('abcdefgh\u0001', 'abcdefghij')), [3]);
     assert.deepEqual(ordinalsOf(index.range('b', 'a')), []);
     assert.deepEqual(ordinalsOf(index.any([])), []);
+  }
+});
+
+test('a range with more terms than may be counted', () => {
+  const index = createKernel().createTextIndex();
+  for (let i = 0; i < 10; i++) index.add(i, [`a${i}`, 'b']);
+  const all = bitmapOf(Array(10).keys(), 10);
+  for (const isFrozen of [false, true]) {
+    if (isFrozen) index.freeze();
+    assert.equal(index.counts('a', 'b', all, 9), undefined);
+    assert.equal(index.counts('a', 'b', all, 10)?.size, 10);
+    assert.deepEqual(index.counts('b', 'c', bitmapOf([3, 5], 6), 1), new Map([['b', 2]]));
   }
 });
 
