@@ -1,6 +1,12 @@
 // Counts of chunks and of the values of their metadata (facets): bodies and route.
 import typia, { type tags } from 'typia';
-import { FACETS_MAX, FACET_RANGES_MAX, FACET_SIZE_DEFAULT, FACET_SIZE_MAX, FACET_VALUES_MAX } from './limits.js';
+import {
+  type FACETS_MAX,
+  type FACET_RANGES_MAX,
+  FACET_SIZE_DEFAULT,
+  type FACET_SIZE_MAX,
+  FACET_VALUES_MAX,
+} from './limits.js';
 import { COLLECTION, jsonRoute, routes } from './route.js';
 import type { ContentFilter } from './search.js';
 

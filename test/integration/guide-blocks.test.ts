@@ -130,6 +130,11 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
     const { json } = await server.call('GET', '/v1/collections/default/docs/search?q=submarine+captain');
     assertHas(json.matches[0], (shown.matches as Json[])[0] as Json);
   },
+  count: async (shown) => {
+    const facets = ['colour', { field: 'price', size: 0, ranges: [{ to: 5 }, { from: 5, to: 10 }] }];
+    const { json } = await server.call('POST', '/v1/collections/demo/shop/count', { q: 'socks', facets });
+    assert.deepEqual({ count: json.count, facets: json.facets }, shown);
+  },
   recall: async (shown) => assertHas(answers.get('recall'), shown),
   job_id: async (shown) => assertHas(answers.get('job_id'), shown, ['rate', 'eta_seconds']),
 };

@@ -42,7 +42,7 @@ export interface CollectionCount {
   readonly facets: readonly FacetWish[];
 }
 
-export interface CountedFacet {
+interface CountedFacet {
   readonly values: FacetValue[];
   readonly distinct: number;
   readonly missing: number;
@@ -254,8 +254,8 @@ function counted(tally: Tally, { field, size }: FacetWish, chunks: number): Coun
     const value = longTexts.get(term) ?? (read?.kind === 'value' ? read.value : undefined) ?? null;
     return { value, count };
   });
-  const bounds = numbers.has
+  const extremes = numbers.has
     ? { min: numbers.min, max: numbers.max }
     : times.has && { min: new Date(times.min).toISOString(), max: new Date(times.max).toISOString() };
-  return { values, distinct: terms.size, missing: chunks - present, ...bounds, ranges };
+  return { values, distinct: terms.size, missing: chunks - present, ...extremes, ranges };
 }

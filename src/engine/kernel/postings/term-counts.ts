@@ -32,8 +32,8 @@ export function countRange(scratch: usize, root: usize, allowed: u32, max: u32):
   if (!query) return FULL;
   query.allowed = <u32>areaAt(scratch, SCRATCH_ALLOWED);
   query.allowedEnd = allowed;
-  const bytes = room(query, max);
-  if (bytes == NO_ROOM) return NOT_THERE;
+  const bytes = bytesOfEntries(query, max);
+  if (bytes == TOO_MANY) return NOT_THERE;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes + 8)) return FULL;
   const from = areaAt(scratch, SCRATCH_OUTPUT);
   let to = from;
@@ -53,17 +53,17 @@ export function countRange(scratch: usize, root: usize, allowed: u32, max: u32):
   return <i32>(to - from);
 }
 
-const NO_ROOM: usize = -1;
+const TOO_MANY: usize = -1;
 
-/** The bytes that the entries of all terms of the range take, or NO_ROOM if there are more than `max` terms. */
-function room(query: Query, max: u32): usize {
+/** The bytes that the entries of all terms of the range take, or TOO_MANY if there are more than `max` terms. */
+function bytesOfEntries(query: Query, max: u32): usize {
   let bytes: usize = 0;
   let terms: u32 = 0;
   for (let i: u32 = 0; i < runCount(query.list); i++) {
     const run = runAt(query.list, i);
     const end = lowerIn(run, refAt(query, 1));
     for (let term = lowerIn(run, refAt(query, 0)); term < end; term++, terms++) {
-      if (terms == max) return NO_ROOM;
+      if (terms == max) return TOO_MANY;
       bytes += termLength(run, term) + ENTRY_BYTES;
     }
   }
@@ -72,13 +72,13 @@ function room(query: Query, max: u32): usize {
   for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
     const term = mutableTermAt(mutable, i);
     if (!term.chunks || !inRange(query, mutable, term)) continue;
-    if (terms++ == max) return NO_ROOM;
+    if (terms++ == max) return TOO_MANY;
     bytes += term.length + ENTRY_BYTES;
   }
   return bytes;
 }
 
-/** Appends an entry, unless its count is 0 or the owner has added its term after room was made. */
+/** Appends an entry, unless its count is 0 or the owner has added its term after the area was reserved. */
 function write(to: usize, end: usize, count: u32, bytes: usize, length: u32): usize {
   if (!count || to + length + ENTRY_BYTES > end) return to;
   store<u32>(to, count);
