@@ -36,6 +36,8 @@ export interface RangeWish {
 /** A message to a search worker. */
 export interface CollectionCount {
   readonly collection: CollectionRef;
+  /** The shards of the collection. */
+  readonly shards: readonly number[];
   readonly filter?: SearchFilter | undefined;
   /** Only chunks that have any of these terms count. */
   readonly terms?: readonly string[] | undefined;
@@ -87,7 +89,7 @@ class Extremes {
  * for a field with more than FACET_VALUES_MAX values.
  */
 export function count(shards: ShardSet, asked: CollectionCount): Counted | MissingIndexes[] {
-  return shards.view(shards.all, asked.collection, (views) => {
+  return shards.view(asked.shards, asked.collection, (views) => {
     const missing = missingIndexesOf(views, indexesFor(asked));
     return missing.length > 0 ? missing : countIn(views, asked);
   });

@@ -3,6 +3,7 @@ import type { CountAnswer, CountBody, COUNT_ROUTES, Facet, FacetBody, RangeBody 
 import { invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { FACET_SIZE_DEFAULT } from '../../api/limits.js';
+import { shardsOf } from '../../api/placement.js';
 import type { FacetWish, RangeWish } from '../../engine/search/count.js';
 import { timeOf } from '../../engine/filter/match.js';
 import { refOf } from '../../storage/catalog-commands.js';
@@ -40,6 +41,7 @@ async function countChunks(
   const wishes = (facets ?? []).map(facetOf);
   const count = {
     collection: refOf(collection),
+    shards: shardsOf(collection, context.shards.size),
     filter,
     terms: q == null ? undefined : termsOf(q, collection.language).terms,
     facets: wishes.map(({ wish }) => wish),
