@@ -183,6 +183,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         about: 'the same documents again, with one chunk in ten changed',
         run: async (options) => (await import('./ingest.js')).again(options),
       },
+      changes: {
+        about: 'documents that are stored: deleted by filter',
+        options: { ...VECTORS, ...URL },
+        run: async (options) => (await import('./documents.js')).changes(options),
+      },
       files: {
         about: 'text out of files, in one thread without HTTP',
         options: { '--rows <n>': 'of a generated CSV' },

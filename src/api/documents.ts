@@ -2,7 +2,7 @@
 import typia from 'typia';
 import type { ErrorCode } from './errors.js';
 import { DOCID_BYTES_MAX } from './ids.js';
-import { BATCH_ITEMS_MAX } from './limits.js';
+import { BATCH_ITEMS_MAX, DOCIDS_MAX } from './limits.js';
 import { PAGE, PLAIN_CHARACTER, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { type Parameter, type Schema, json, jsonRoute, otherContent, ownRoute, routes } from './route.js';
 
@@ -129,6 +129,30 @@ export interface DeletedDocument {
   collection: string;
   docid: string;
   chunks_deleted: number;
+}
+
+/** Which documents to delete: those listed, or those whose metadata match the filters. */
+export interface DeleteDocumentsBody {
+  /** Ids of documents. Those that do not exist are skipped. */
+  docids?: string[] | null;
+  /**
+   * Metadata filters, as in a search. They are compared with the metadata of the document; that of single chunks, such as
+   * `page` and `row`, does not count.
+   */
+  filters?: Record<string, unknown> | null;
+  /** Must be true with filters that have no condition, such as `{}`, because they match every document. */
+  all?: boolean | null;
+  /** Only count what would be deleted. */
+  dry_run?: boolean | null;
+}
+
+/** What was deleted, or would be, if `dry_run` is true. */
+export interface DeletedDocuments {
+  tenant: string;
+  collection: string;
+  documents: number;
+  chunks: number;
+  dry_run: boolean;
 }
 
 const PLACE = { tenant: 'acme', collection: 'docs' };
@@ -302,6 +326,31 @@ export const DOCUMENT_ROUTES = routes({
       example: { ...PLACE, docid: 'nemo', chunks_deleted: 1 },
     },
     codes: ['invalid_docid', 'storage_full'],
+  }),
+  deleteDocuments: jsonRoute({
+    ...write,
+    method: 'POST',
+    path: `${OF_COLLECTION}/documents:delete`,
+    isLong: true,
+    summary: 'Delete documents by id or by metadata filter',
+    description:
+      'Documents are deleted page by page, each page durably and at once; if the request fails or the client disconnects, the rest stays, and the same request continues. A document that is written meanwhile may be deleted if it matches.',
+    body: {
+      check: typia.createValidateEquals<DeleteDocumentsBody>(),
+      schema: typia.json.schema<DeleteDocumentsBody>(),
+      required: true,
+      refinements: { 'DeleteDocumentsBody.docids': { minItems: 1, maxItems: DOCIDS_MAX } },
+      examples: {
+        filter: { filters: { lang: 'en', year: { $lt: 2000 } }, dry_run: true },
+        list: { docids: ['nemo', 'ned'] },
+        everything: { filters: {}, all: true },
+      },
+    },
+    answer: {
+      schema: typia.json.schema<DeletedDocuments>(),
+      example: { ...PLACE, documents: 2, chunks: 5, dry_run: false },
+    },
+    codes: ['invalid_docid', 'collection_changed', 'storage_full'],
   }),
   listChunks: ownRoute({
     ...read,

@@ -31,8 +31,13 @@ const EVENT: Schema = {
     }),
     event('delete', {
       type: 'object',
-      required: ['docid', 'chunks'],
-      properties: { docid: { type: 'string' }, chunks: COUNT },
+      required: ['documents', 'chunks', 'docids'],
+      properties: {
+        documents: COUNT,
+        chunks: COUNT,
+        docids: { type: 'array', items: { type: 'string' }, description: 'The first hundred.' },
+        docid: { type: 'string', description: 'Present if the event is about one document.' },
+      },
     }),
     event('collection', {
       type: 'object',

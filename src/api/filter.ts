@@ -23,6 +23,20 @@ export type FieldTest =
   | { readonly op: 'prefix' | 'suffix' | 'contains'; readonly text: string }
   | { readonly op: 'exists' };
 
+/** Whether a filter matches everything because of its form, as `{}` does: it has no condition that could fail. */
+export function isAlwaysTrue(filter: Filter): boolean {
+  if ('all' in filter) return filter.all.every(isAlwaysTrue);
+  if ('any' in filter) return filter.any.some(isAlwaysTrue);
+  return 'not' in filter && isAlwaysFalse(filter.not);
+}
+
+function isAlwaysFalse(filter: Filter): boolean {
+  if ('all' in filter) return filter.all.some(isAlwaysFalse);
+  if ('any' in filter) return filter.any.every(isAlwaysFalse);
+  if ('not' in filter) return isAlwaysTrue(filter.not);
+  return filter.test.op === 'in' && filter.test.values.length === 0;
+}
+
 const COMPARISONS: readonly [string, Comparison][] = [
   ['>=', 'gte'],
   ['<=', 'lte'],

@@ -71,6 +71,10 @@ export const SEARCH_MSGPACK_SHAPE = { ...SEARCH_BODY_SHAPE, valuesMax: SEARCH_BO
 export const MESSAGE_SHAPE = { bytesMax: 1024 * 1024, namesMax: 2048, valuesMax: 12_288, levelsMax: 128 } as const;
 /** UTF-8 bytes of the text of a search, and of the value of a content filter. */
 export const QUERY_TEXT_BYTES_MAX = 64 * 1024;
+/** Document ids that one event lists. */
+export const DOCIDS_SHOWN_MAX = 100;
+/** Document ids in one request. */
+export const DOCIDS_MAX = 1000;
 export const BATCH_ITEMS_MAX = 10_000;
 /** Bytes of path, query and headers of a request; uWebSockets.js is configured to accept a little more. */
 export const HEAD_BYTES_MAX = 16 * 1024;

@@ -1,4 +1,5 @@
 // `sheaf docs`: list, show and delete the documents of a collection, and show their chunks.
+import type { DeleteDocumentsBody } from '../api/documents.js';
 import { SheafError } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
 import {
@@ -6,17 +7,28 @@ import {
   EXIT,
   type Target,
   type TargetFlags,
+  type Filters,
   examples,
+  filterWord,
   integerBetween,
+  jsonObject,
   targetOf,
   tellMissing,
   withTarget,
 } from './command-line.js';
+import { UsageError } from './errors.js';
 import { type Output, count, line, oneLine, ownFields } from './output.js';
 
 const LIMIT_MAX = 1_000_000_000;
 
 type JsonFlags = TargetFlags & { json?: true };
+
+interface SelectionFlags {
+  filter?: Filters;
+  filters?: Filters;
+  all?: true;
+  dryRun?: true;
+}
 
 export function addDocumentCommands({ program, env, output, ended }: CommandLine): void {
   const docs = program
@@ -29,6 +41,7 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
         'sheaf docs show guide.md -c notes',
         'sheaf docs chunks guide.md -c notes',
         'sheaf docs delete guide.md old.md -c notes',
+        'sheaf docs delete --filter lang=en --filter "year<2000" --dry-run -c notes',
       ),
     );
   withTarget(docs.command('list', { isDefault: true }))
@@ -45,11 +58,19 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
     .description('list the chunks of a document with their texts')
     .option('--json', 'print one chunk per line, as JSON')
     .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
-  withTarget(docs.command('delete').argument('<docid...>'))
-    .description('delete documents; exit code 1 if one did not exist')
-    .action(async (docids: string[], flags: TargetFlags) =>
-      ended(await deleteDocuments(targetOf(flags, env), docids, output)),
-    );
+  withTarget(docs.command('delete').argument('[docid...]'))
+    .description('delete documents by id or by metadata; exit code 1 if one did not exist')
+    .option('--filter <field=value>', 'documents whose metadata match; as in sheaf search', filterWord)
+    .option('--filters <json>', 'filters as in a request body; {} with --all for every document', jsonObject)
+    .option('--all', 'filters without a condition are meant')
+    .option('--dry-run', 'only count the documents that match the filters')
+    .action(async (docids: string[], { filter, filters, all, dryRun, ...flags }: TargetFlags & SelectionFlags) => {
+      const both = filter && filters ? { $and: [filter, filters] } : (filter ?? filters);
+      if ((docids.length === 0) === (both === undefined)) throw new UsageError('Give either document ids or a filter.');
+      if (both) await deleteMatching(targetOf(flags, env), { filters: both, all, dry_run: dryRun }, output);
+      else if (dryRun || all) throw new UsageError('--all and --dry-run go with --filter and --filters.');
+      else ended(await deleteDocuments(targetOf(flags, env), docids, output));
+    });
 }
 
 /** Prints lines as they arrive, because a collection may have millions of documents. */
@@ -124,4 +145,14 @@ async function deleteDocuments(
     );
   }
   return missing > 0 ? EXIT.failed : EXIT.done;
+}
+
+async function deleteMatching(
+  { client, tenant, collection }: Target,
+  body: DeleteDocumentsBody,
+  { stdout }: Output,
+): Promise<void> {
+  const { documents, chunks, dry_run: isDryRun } = await client.deleteDocuments(tenant, collection, body);
+  const what = `${count(documents, 'document')} with ${count(chunks, 'chunk')}`;
+  line(stdout, isDryRun ? `${what} would be deleted.` : `${what} deleted.`);
 }

@@ -17,7 +17,9 @@ import type {
   BatchSummary,
   ChunkList,
   ChunkSummary,
+  DeleteDocumentsBody,
   DeletedDocument,
+  DeletedDocuments,
   DocumentList,
   DocumentSummary,
   IngestBody,
@@ -274,6 +276,16 @@ export class SheafClient {
     call?: CallOptions,
   ): Promise<Answered<DeletedDocument>> {
     return this.transport.delete(documentsPath(tenant, collection, docid), call);
+  }
+
+  /** Deletes the documents of a list, or those that match metadata filters; with `dry_run` it only counts them. */
+  deleteDocuments(
+    tenant: string,
+    collection: string,
+    body: DeleteDocumentsBody,
+    call?: CallOptions,
+  ): Promise<Answered<DeletedDocuments>> {
+    return this.transport.post(collectionPath(tenant, collection, 'documents:delete'), body, call);
   }
 
   /** The chunks of a document, in document order. */

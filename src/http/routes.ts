@@ -13,7 +13,7 @@ import type { RouteDefinition } from '../api/route.js';
 import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
 import { collectionUseCases } from '../service/collections/collections.js';
-import { documentUseCases } from '../service/documents/documents.js';
+import { documentUseCases } from '../service/documents/changes.js';
 import { embedderUseCases } from '../service/embedding/embedders.js';
 import { healthUseCases } from '../service/health/health.js';
 import { metricsUseCases } from '../service/health/metrics-report.js';

@@ -366,8 +366,8 @@ export class Metrics {
     this.counted.chunksReused += chunks;
   }
 
-  count(what: 'documentsDeleted' | 'collectionsCreated' | 'collectionsDeleted'): void {
-    this.counted[what]++;
+  count(what: 'documentsDeleted' | 'collectionsCreated' | 'collectionsDeleted', times = 1): void {
+    this.counted[what] += times;
   }
 
   /** On a front thread: what it has counted since the last call. Its counters begin anew. */

@@ -1,7 +1,7 @@
 // The contexts of the use cases, by feature. Types only.
 import type { ArchiveContext } from './archive/archive.js';
 import type { CollectionsContext } from './collections/collections.js';
-import type { DocumentsContext } from './documents/documents.js';
+import type { DocumentsContext } from './documents/changes.js';
 import type { Embedders } from './embedding/embedders.js';
 import type { EventsContext } from './events/event-hub.js';
 import type { HealthContext } from './health/health.js';

@@ -33,6 +33,7 @@ import {
   collectionIn,
   traitsOf,
 } from '../../src/engine/write/commands.js';
+import { deleteDocuments, findDocuments } from '../../src/engine/write/bulk.js';
 import { copyShadow, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
@@ -169,6 +170,8 @@ export class Commands {
     copyShadow: (request) => copyShadow(this.shard, request),
     findTextless: (request) => findTextless(this.shard, request),
     listMissing: (request) => listMissing(this.shard, request),
+    findDocuments: (request) => findDocuments(this.shard, request),
+    deleteDocuments: (request) => deleteDocuments(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

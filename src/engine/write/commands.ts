@@ -3,6 +3,7 @@
 // number: the same commands in the same order give the same shard on any machine.
 import type { CollectionGroup, CollectionRef, IndexingState, SearchEf, ShardMemory } from '../../api/collections.js';
 import type { Result } from '../../api/errors.js';
+import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
@@ -119,6 +120,19 @@ export interface ShardCommands extends CatalogCommands {
     request: { collection: CollectionRef; docid: DocId; dualWrites?: CollectionRef[] };
     answer: { chunks: number };
   };
+  /**
+   * Documents whose own metadata match the filter: of `docids`, or of all after `after`. A page looks at the first
+   * `looked` of them, and its last document is `after`, null at the end.
+   */
+  findDocuments: {
+    request: { collection: CollectionId; filter: Filter; docids?: DocId[]; after?: string };
+    answer: { docids: DocId[]; chunks: number; looked: number; after: string | null };
+  };
+  /** Deletes those of the first `looked` of `docids` that match the filter, and answers them with their chunks. */
+  deleteDocuments: {
+    request: { collection: CollectionRef; filter: Filter; docids: DocId[]; dualWrites?: CollectionRef[] };
+    answer: { docids: DocId[]; chunks: number; looked: number };
+  };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: ShardMemory };
@@ -209,6 +223,8 @@ const COMMANDS = {
   findTextless: DOCUMENT_READ,
   listMissing: DOCUMENT_READ,
   deleteDocument: DOCUMENT_WRITE,
+  findDocuments: DOCUMENT_READ,
+  deleteDocuments: COPY,
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   counts: {},
   memory: { collection: ofId },

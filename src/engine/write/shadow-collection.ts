@@ -4,13 +4,13 @@
 import { assert } from '../../base/assert.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
-import { AppError, type Result } from '../../api/errors.js';
+import { AppError } from '../../api/errors.js';
 import type { CollectionRef } from '../../api/collections.js';
 import { joinDocuments, packDocument, type PreparedDocument } from '../../text/prepared-document.js';
 import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { Shard } from '../shard.js';
-import { applyWrites, type DocumentWrite } from './write.js';
+import { applyWrites, assertStored, type DocumentWrite } from './write.js';
 
 /** A page looks at no more than this many documents, which takes some milliseconds. */
 const DOCUMENTS_MAX = 512;
@@ -158,11 +158,4 @@ function vectorsOf(txn: ShardTxn, source: CollectionRef, { docid, chunkCount }: 
     vectors.set(vector, i * source.dim);
   });
   return vectors;
-}
-
-function assertStored(results: readonly Result<unknown>[]): void {
-  for (const result of results) {
-    if ('error' in result) throw AppError.fromWire(result.error);
-    if ('internalError' in result) throw new Error(result.internalError);
-  }
 }

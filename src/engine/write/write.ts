@@ -282,6 +282,14 @@ export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Res
   }
 }
 
+/** Throws the error of the first write that failed. */
+export function assertStored(results: readonly Result<unknown>[]): void {
+  for (const result of results) {
+    if ('error' in result) throw AppError.fromWire(result.error);
+    if ('internalError' in result) throw new Error(result.internalError);
+  }
+}
+
 class WriteBatch {
   readonly rows: RowChanges;
 

@@ -1,20 +1,14 @@
-// Use cases that get and delete stored documents and chunks. Each one asks the single shard that holds the document. A
-// missing collection counts as empty. Runs on front threads, which only read, and on the main thread.
-import type { DOCUMENT_ROUTES } from '../../api/documents.js';
+// Use cases that get stored documents and chunks. Each one asks the single shard that holds the document. A
+// missing collection counts as empty. Runs on front threads and on the main thread.
 import { AppError } from '../../api/errors.js';
 import type { Collection } from '../../api/collections.js';
-import { type CollectionName, type Tenant, asDocId, parseChunkId } from '../../api/ids.js';
+import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
 import { shardOf } from '../../api/placement.js';
 import type { DocumentRead } from '../../engine/stored-documents.js';
 import type { ShardAnswer, ShardCommands } from '../../engine/write/commands.js';
-import { logIdOf, refOf } from '../../storage/catalog-commands.js';
-import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
-import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
-import type { EventHub } from '../events/event-hub.js';
-import type { UseCases } from '../use-case.js';
 
 /** The stores of all shards, for reading. */
 interface StoredDocuments {
@@ -35,23 +29,6 @@ export interface RecordsContext extends ReadContext {
   readonly catalog: Pick<Catalog, 'find' | 'findById' | 'pageOfTenant'>;
   readonly quarantine: Pick<Quarantine, 'has'>;
 }
-
-export interface DocumentsContext extends RecordsContext {
-  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
-  readonly shards: Pick<ShardPool, 'request' | 'size'>;
-  readonly metrics: Pick<Metrics, 'count'>;
-  readonly events: Pick<EventHub, 'publish'>;
-  readonly nowMs: () => number;
-}
-
-export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOCUMENT_ROUTES> => ({
-  deleteDocument: async ({ tenant, collection, docid }) => ({
-    tenant,
-    collection,
-    docid,
-    chunks_deleted: await deleteDocument(context, tenant, collection, docid),
-  }),
-});
 
 /** Returns the document as JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {
@@ -88,27 +65,6 @@ export async function readCollection<T>(
     if (catalog.findById(collection.id) || shadows.find(collection.id)) return answer;
   }
   return undefined;
-}
-
-/** Returns the number of deleted chunks; 0 if there was no such document. */
-async function deleteDocument(
-  { catalog, shadows, shards, metrics, events, nowMs }: DocumentsContext,
-  tenant: Tenant,
-  name: CollectionName,
-  docid: string,
-): Promise<number> {
-  const collection = catalog.find(tenant, name);
-  if (!collection) return 0;
-  const targets = shadows.dualWriteTargets(collection.id, nowMs()).map((shadow) => refOf(shadow.collection));
-  const { chunks } = await shards.request(shardOf(docid, collection, shards.size), 'deleteDocument', {
-    collection: refOf(collection),
-    docid: asDocId(docid),
-    ...(targets.length > 0 && { dualWrites: targets }),
-  });
-  if (chunks === 0) return 0;
-  metrics.count('documentsDeleted');
-  events.publish(logIdOf(collection), 'delete', { docid, chunks });
-  return chunks;
 }
 
 /** Returns the chunk as JSON text. Throws 404 `chunk_not_found`. */

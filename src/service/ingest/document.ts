@@ -8,6 +8,7 @@ import { slotOf, spreadOf } from '../../api/placement.js';
 import type { PrepareAnswer, PrepareRequest } from '../../extract/messages.js';
 import type { Collection } from '../../api/collections.js';
 import type { IngestTiming } from '../../api/documents.js';
+import { DOCIDS_SHOWN_MAX } from '../../api/limits.js';
 import { logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { BatchPool } from '../../pool/batch-pool.js';
@@ -43,9 +44,6 @@ interface IngestLimits {
   readonly itemsMax: number;
   readonly lineBytesMax: number;
 }
-
-/** The number of document ids that one event lists. */
-const DOCIDS_SHOWN_MAX = 100;
 
 export interface Ingested {
   docid: DocId;

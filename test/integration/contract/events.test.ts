@@ -93,7 +93,7 @@ test('what happens to a collection is told in order, and gone on with behind the
     [
       { documents: 1, chunks: 1, docids: ['a'] },
       { documents: 2, chunks: 2, docids: ['b', 'c'] },
-      { docid: 'b', chunks: 1 },
+      { documents: 1, chunks: 1, docids: ['b'], docid: 'b' },
     ],
   );
   assert.ok(all.every(({ id }, i) => i === 0 || id > (all[i - 1] as Told).id));

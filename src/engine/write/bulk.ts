@@ -1,0 +1,78 @@
+// Documents by list or by metadata filter: which ones match, and their deletion, a bounded number of chunks in a commit.
+// A filter is compared with the metadata of documents, and not with those of single chunks. What is deleted is compared
+// again in the same turn as the deletion, so nothing is deleted that no longer matches. Owner only.
+import { type Filter, isAlwaysTrue } from '../../api/filter.js';
+import type { CollectionId, DocId } from '../../api/ids.js';
+import type { DocumentRecord } from '../../storage/records.js';
+import type { ShardTxn } from '../../storage/shard-reader.js';
+import { compileFilter } from '../filter/match.js';
+import type { Shard } from '../shard.js';
+import { PAGE_BYTES } from '../stored-documents.js';
+import type { ShardAnswer, ShardRequest } from './commands.js';
+import { applyWrites, assertStored } from './write.js';
+
+/** Documents that one page looks at, which takes some milliseconds. */
+const DOCUMENTS_MAX = 512;
+/** Chunks of a page at which it ends, so that its deletion takes some ten milliseconds. */
+const CHUNKS_MAX = 512;
+
+/** Compiles a filter into a test of documents. */
+function documentTest(filter: Filter): (record: DocumentRecord) => boolean {
+  if (isAlwaysTrue(filter)) return () => true;
+  const fits = compileFilter(filter);
+  return ({ metadataJson }) => fits([JSON.parse(metadataJson) as Record<string, unknown>]);
+}
+
+/** Implements `findDocuments`. */
+export function findDocuments(
+  shard: Shard,
+  { collection, filter, docids, after }: ShardRequest<'findDocuments'>,
+): ShardAnswer<'findDocuments'> {
+  if (shard.isDropped(collection)) return { docids: [], chunks: 0, looked: docids?.length ?? 0, after: null };
+  return shard.store.read((txn) =>
+    select(docids ? listed(txn, collection, docids) : txn.documents(collection, after), filter),
+  );
+}
+
+function* listed(txn: ShardTxn, id: CollectionId, docids: readonly DocId[]): Generator<DocumentRecord | undefined> {
+  for (const docid of docids) yield txn.document(id, docid);
+}
+
+function select(records: Iterable<DocumentRecord | undefined>, filter: Filter): ShardAnswer<'findDocuments'> {
+  const fits = documentTest(filter);
+  const found: ShardAnswer<'findDocuments'> = { docids: [], chunks: 0, looked: 0, after: null };
+  let bytes = 0;
+  for (const record of records) {
+    found.looked++;
+    if (!record) continue;
+    bytes += record.metadataJson.length;
+    if (fits(record)) {
+      found.docids.push(record.docid);
+      found.chunks += record.chunkCount;
+    }
+    if (found.looked >= DOCUMENTS_MAX || bytes >= PAGE_BYTES || found.chunks >= CHUNKS_MAX)
+      return { ...found, after: record.docid };
+  }
+  return found;
+}
+
+/** Implements `deleteDocuments`, in one commit. Throws AppError if a document could not be deleted. */
+export function deleteDocuments(
+  shard: Shard,
+  { collection, docids, filter, dualWrites }: ShardRequest<'deleteDocuments'>,
+): ShardAnswer<'deleteDocuments'> {
+  const {
+    docids: found,
+    chunks,
+    looked,
+  } = findDocuments(shard, { op: 'findDocuments', collection: collection.id, filter, docids });
+  const others = dualWrites && { dualWrites };
+  if (found.length > 0)
+    assertStored(
+      applyWrites(
+        shard,
+        found.map((docid) => ({ op: 'deleteDocument', collection, docid, ...others })),
+      ),
+    );
+  return { docids: found, chunks, looked };
+}

@@ -1,0 +1,209 @@
+// Use cases that delete stored documents: one, those of a list, or those that match metadata filters. For many, every
+// shard walks its documents page by page, and each page is one commit, so other writes and reads wait for a page at most.
+// Runs on the main thread.
+import type { DOCUMENT_ROUTES, DeleteDocumentsBody, DeletedDocuments } from '../../api/documents.js';
+import { abandoned, invalidField } from '../../api/errors.js';
+import { type Filter, isAlwaysTrue, parseFilter } from '../../api/filter.js';
+import { type CollectionId, type CollectionName, type DocId, type Tenant, asDocId } from '../../api/ids.js';
+import { DOCIDS_MAX, DOCIDS_SHOWN_MAX } from '../../api/limits.js';
+import { shardOf, shardsOf } from '../../api/placement.js';
+import type { Collection, CollectionRef } from '../../api/collections.js';
+import type { ShardAnswer } from '../../engine/write/commands.js';
+import { logIdOf, refOf } from '../../storage/catalog-commands.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+import type { Catalog } from '../collections/catalog.js';
+import { collectionChanged } from '../collections/catalog-changes.js';
+import type { ShadowCollections } from '../collections/shadow-collections.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { UseCases } from '../use-case.js';
+import type { RecordsContext } from './documents.js';
+
+export interface DocumentsContext extends RecordsContext {
+  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'>;
+  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
+  readonly metrics: Pick<Metrics, 'count'>;
+  readonly events: Pick<EventHub, 'publish'>;
+  readonly nowMs: () => number;
+  /** Whether strings in filters may be operators, as in searches. */
+  readonly stringOperators: boolean;
+}
+
+export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOCUMENT_ROUTES> => ({
+  deleteDocument: async ({ tenant, collection, docid }) => ({
+    tenant,
+    collection,
+    docid,
+    chunks_deleted: await deleteDocument(context, tenant, collection, docid),
+  }),
+  deleteDocuments: ({ tenant, collection, body }, { signal }) =>
+    deleteDocuments(context, tenant, collection, body, signal),
+});
+
+/** Returns the number of deleted chunks; 0 if there was no such document. */
+async function deleteDocument(
+  context: DocumentsContext,
+  tenant: Tenant,
+  name: CollectionName,
+  docid: string,
+): Promise<number> {
+  const { catalog, shards } = context;
+  const collection = catalog.find(tenant, name);
+  if (!collection) return 0;
+  const { chunks } = await shards.request(shardOf(docid, collection, shards.size), 'deleteDocument', {
+    collection: refOf(collection),
+    docid: asDocId(docid),
+    ...dualDeletesOf(context, collection),
+  });
+  if (chunks > 0) tellDeleted(context, logIdOf(collection), { docids: [docid], chunks });
+  return chunks;
+}
+
+/** The shadow collections from which a document of the collection is deleted as well. */
+function dualDeletesOf(
+  { shadows, nowMs }: Pick<DocumentsContext, 'shadows' | 'nowMs'>,
+  { id }: Collection,
+): { dualWrites?: CollectionRef[] } {
+  const targets = shadows.dualWriteTargets(id, nowMs()).map((shadow) => refOf(shadow.collection));
+  return targets.length > 0 ? { dualWrites: targets } : {};
+}
+
+/** Counts deleted documents, and publishes their event to the readers of the collection's events. */
+function tellDeleted(
+  { metrics, events }: Pick<DocumentsContext, 'metrics' | 'events'>,
+  logId: CollectionId,
+  { docids, chunks }: { readonly docids: readonly string[]; readonly chunks: number },
+): void {
+  if (docids.length === 0) return;
+  metrics.count('documentsDeleted', docids.length);
+  const [docid] = docids;
+  const shown = docids.slice(0, DOCIDS_SHOWN_MAX);
+  events.publish(logId, 'delete', {
+    documents: docids.length,
+    chunks,
+    docids: shown,
+    ...(docids.length === 1 && { docid }),
+  });
+}
+
+/** Documents of a collection: those listed, or all, as far as they match the filter. */
+interface Wanted {
+  readonly docids: readonly DocId[] | undefined;
+  readonly filter: Filter;
+}
+
+const EVERYTHING: Filter = { all: [] };
+
+/** Throws a 422 unless there is either a list or a filter, and for a filter that selects everything without `all`. */
+function wantedOf(
+  { docids, filters, all }: Pick<DeleteDocumentsBody, 'docids' | 'filters' | 'all'>,
+  stringOperators: boolean,
+): Wanted {
+  if ((docids == null) === (filters == null))
+    throw invalidField(['body'], 'Provide exactly one of `docids` and `filters`.', 'value_error');
+  if (docids != null) {
+    if (all)
+      throw invalidField(['body', 'all'], '`all` goes with `filters`; leave it out beside `docids`.', 'value_error');
+    if (docids.length < 1 || docids.length > DOCIDS_MAX)
+      throw invalidField(['body', 'docids'], `Should have 1 to ${DOCIDS_MAX} ids.`, 'out_of_range');
+    return { docids: [...new Set(docids.map(asDocId))], filter: EVERYTHING };
+  }
+  const filter = parseFilter(filters ?? {}, { stringOperators });
+  if (isAlwaysTrue(filter) && !all)
+    throw invalidField(
+      ['body', 'filters'],
+      'The filters match every document. Send `"all": true` beside them if all documents are meant.',
+      'value_error',
+    );
+  return { docids: undefined, filter };
+}
+
+/** Deletes the wanted documents, or counts them. */
+async function deleteDocuments(
+  context: DocumentsContext,
+  tenant: Tenant,
+  name: CollectionName,
+  { dry_run: isDryRun, ...body }: DeleteDocumentsBody,
+  signal: AbortSignal,
+): Promise<DeletedDocuments> {
+  const wanted = wantedOf(body, context.stringOperators);
+  const collection = context.catalog.find(tenant, name);
+  const total = { documents: 0, chunks: 0 };
+  if (collection)
+    await eachPage(context, collection, wanted, signal, async (shard, page, now) => {
+      const done = isDryRun ? page : await deletePage(context, shard, page.docids, wanted.filter, now);
+      total.documents += done.docids.length;
+      total.chunks += done.chunks;
+    });
+  return { tenant, collection: name, ...total, dry_run: isDryRun === true };
+}
+
+type Page = Pick<ShardAnswer<'findDocuments'>, 'docids' | 'chunks'>;
+
+/**
+ * Calls `act` with each page of the wanted documents, page by page in each shard, and all shards at a time. A
+ * collection that is switched to another vector space meanwhile is continued in that one; one that is deleted has no
+ * more documents. All shards are awaited before an error is thrown. Throws 503 `collection_changed` if the collection is
+ * spread over other shards now, and if the caller has disconnected.
+ */
+async function eachPage(
+  context: DocumentsContext,
+  collection: Collection,
+  { docids, filter }: Wanted,
+  signal: AbortSignal,
+  act: (shard: number, page: Page, now: Collection) => Promise<void>,
+): Promise<void> {
+  const { catalog, shards } = context;
+  const places = shardsOf(collection, shards.size);
+  const walk = async (shard: number, listed: DocId[] | undefined): Promise<void> => {
+    let rest = listed;
+    for (let after: string | null | undefined; after !== null && rest?.length !== 0; ) {
+      const now = catalog.findByLog(logIdOf(collection));
+      if (!now) return;
+      if (`${shardsOf(now, shards.size)}` !== `${places}`) throw collectionChanged();
+      if (signal.aborted) throw abandoned();
+      const request = {
+        collection: now.id,
+        filter,
+        ...(rest && { docids: rest }),
+        ...(after !== undefined && { after }),
+      };
+      const page = await shards.request(shard, 'findDocuments', request);
+      if (page.docids.length > 0) await act(shard, page, now);
+      rest = rest?.slice(page.looked);
+      ({ after } = page);
+    }
+  };
+  const walks = places.map((shard) =>
+    walk(
+      shard,
+      docids?.filter((docid) => shardOf(docid, collection, shards.size) === shard),
+    ),
+  );
+  for (const walked of await Promise.allSettled(walks)) if (walked.status === 'rejected') throw walked.reason;
+}
+
+/** Documents that no longer match are left. Returns what was deleted. */
+async function deletePage(
+  context: DocumentsContext,
+  shard: number,
+  docids: readonly DocId[],
+  filter: Filter,
+  collection: Collection,
+): Promise<Page> {
+  const deleted: Page = { docids: [], chunks: 0 };
+  for (let rest = [...docids]; rest.length > 0; ) {
+    const done = await context.shards.request(shard, 'deleteDocuments', {
+      collection: refOf(collection),
+      filter,
+      docids: rest,
+      ...dualDeletesOf(context, collection),
+    });
+    deleted.docids.push(...done.docids);
+    deleted.chunks += done.chunks;
+    rest = rest.slice(done.looked);
+  }
+  tellDeleted(context, logIdOf(collection), deleted);
+  return deleted;
+}
