@@ -5,7 +5,7 @@ import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, threadId } from 'node:worker_threads';
-import type { LogNote, ReadyNote } from './log.js';
+import type { Log, LogNote, ReadyNote } from './log.js';
 
 /**
  * Must be the last step of loading a worker: a thread must not be terminated while it loads (src/pool/worker-pool.ts).
@@ -18,6 +18,16 @@ export function noteReady(): void {
 export function noteForLog(level: LogNote['level'], fields: LogNote['fields'], message: string): void {
   parentPort?.postMessage({ level, fields, message } satisfies LogNote);
 }
+
+/** The log of this thread, whose lines the main thread writes. Debug lines are sent only if `hasDebug`. */
+export const createThreadLog = (hasDebug: boolean): Log => ({
+  debug: (fields, message) => {
+    if (hasDebug) noteForLog('debug', fields, message);
+  },
+  info: (fields, message) => noteForLog('info', fields, message),
+  warn: (fields, message) => noteForLog('warn', fields, message),
+  error: (fields, message) => noteForLog('error', fields, message),
+});
 
 /** Whether another thread of this process has owned the store at `place` before. Each thread must call it once. */
 export const takesOver = (starts: SharedArrayBuffer, place: number): boolean =>

@@ -15,19 +15,19 @@ export interface Models {
 
 /** Loads all models of the worker's role. A model that fails to load is logged and rejects all requests. */
 export async function loadModels(start: EmbedWorkerStart, tell: Tell): Promise<Models> {
-  const { embedders: embedderSpecs, rerankers: rerankerSpecs, modelThreads, meters } = start;
+  const { embedders: embedderSpecs, rerankers: rerankerSpecs, meters } = start;
   const warn: Warn = (fields, message) => tell('warn', fields, message);
   const embedders = new Map<string, Embedder>();
   for (const [place, spec] of embedderSpecs.entries()) {
     const failed = (failure: string): void => tell('error', { embedder: spec.key, error: failure }, 'a model failed');
-    const loading = loadEmbedder(spec, modelThreads, EndpointMeter.over(meters, place), warn, failed);
+    const loading = loadEmbedder(spec, start, EndpointMeter.over(meters, place), warn, failed);
     embedders.set(spec.key, await loading.catch((error: Error) => brokenEmbedder(spec, error, tell)));
   }
   const rerankers = new Map<string, Reranker>();
   for (const [i, spec] of rerankerSpecs.entries()) {
     const failed = (failure: string): void => tell('error', { reranker: spec.key, error: failure }, 'a model failed');
     const meter = EndpointMeter.over(meters, embedderSpecs.length + i);
-    const loading = loadReranker(spec, modelThreads, meter, warn, failed);
+    const loading = loadReranker(spec, start.modelThreads, meter, warn, failed);
     rerankers.set(spec.key, await loading.catch((error: Error) => brokenReranker(spec, error, tell)));
   }
   return { embedders, rerankers };
@@ -35,14 +35,14 @@ export async function loadModels(start: EmbedWorkerStart, tell: Tell): Promise<M
 
 async function loadEmbedder(
   spec: EmbedderSpec,
-  modelThreads: number,
+  { modelThreads, embedderFile }: EmbedWorkerStart,
   meter: EndpointMeter,
   warn: Warn,
   failed: (failure: string) => void,
 ): Promise<Embedder> {
   switch (spec.type) {
     case 'builtin':
-      return new BuiltinEmbedder();
+      return new BuiltinEmbedder(embedderFile);
     case 'onnx': {
       const { openOnnxEmbedder } = await import('./onnx/embedder.js');
       return openOnnxEmbedder(spec.model, modelThreads, failed);

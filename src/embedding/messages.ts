@@ -16,6 +16,8 @@ export interface EmbedWorkerStart {
   rerankers: RerankerSpec[];
   /** Threads of one model run. */
   modelThreads: number;
+  /** The packed file of the built-in embedder, in shared memory; absent if the thread must read it itself. */
+  embedderFile: Uint8Array | undefined;
   /** Memory of the EndpointMeters: embedders in their order, then rerankers. */
   meters: SharedArrayBuffer;
 }

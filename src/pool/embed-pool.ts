@@ -292,6 +292,8 @@ interface EmbedPoolOptions {
   threads: EmbedThreads;
   embedders: readonly EmbedderSpec[];
   rerankers: readonly RerankerSpec[];
+  /** See EmbedWorkerStart. */
+  embedderFile?: Uint8Array | undefined;
   log: Log;
   /** Called with each call when it completes. */
   observe?: EmbedObserver;
@@ -302,7 +304,15 @@ export class EmbedPool {
   private remote: { keys: string[]; counts: SharedArrayBuffer } | undefined;
   private readonly workers: Readonly<Record<EmbedRole, EmbedWorkers | undefined>>;
 
-  constructor({ threads, embedders, rerankers, log, observe = () => undefined, metrics }: EmbedPoolOptions) {
+  constructor({
+    threads,
+    embedders,
+    rerankers,
+    embedderFile,
+    log,
+    observe = () => undefined,
+    metrics,
+  }: EmbedPoolOptions) {
     const workersOf = (role: EmbedRole, count: number, modelThreads: number): EmbedWorkers | undefined => {
       const isLocal = role !== 'remote';
       const own = embedders.filter(({ type }) => (type !== 'openai') === isLocal);
@@ -312,7 +322,7 @@ export class EmbedPool {
       if (role === 'remote') this.remote = { keys: [...own, ...ownRerankers].map(({ key }) => key), counts };
       return new EmbedWorkers(
         count,
-        { role, embedders: own, rerankers: ownRerankers, modelThreads, meters: counts },
+        { role, embedders: own, rerankers: ownRerankers, modelThreads, embedderFile, meters: counts },
         log,
         observe,
         metrics,

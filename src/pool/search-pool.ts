@@ -4,7 +4,6 @@
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { CancelSignal } from '../base/signals.js';
-import { clearReader } from '../engine/memory/ownership.js';
 import type { CollectionCount, Counted } from '../engine/search/count.js';
 import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
 import type { SharedShards } from '../engine/write/commands.js';
@@ -27,11 +26,8 @@ interface SearchPoolOptions {
   /** Size of the payload cache of each thread; 0 disables it. */
   hitCacheBytes: number;
   log: Log;
-  /**
-   * Called when a thread has died. Its entries in the reader tables have been cleared; the owners of the shards must
-   * reclaim the rest.
-   */
-  died: () => void;
+  /** Called when a thread has ended, to release what it held as a reader of the shards. */
+  exited: (threadId: number) => void;
   quarantine: Quarantine;
   metrics?: PoolMetrics;
 }
@@ -47,7 +43,7 @@ export class SearchPool {
   private closing = false;
 
   constructor(private readonly options: SearchPoolOptions) {
-    const { threads, shared, hitCacheBytes, log, metrics } = options;
+    const { threads, shared, hitCacheBytes, log, exited, metrics } = options;
     this.threads = threads;
     this.workers = new WorkerPool({
       program: new URL('../../workers/search/worker.js', import.meta.url),
@@ -55,7 +51,7 @@ export class SearchPool {
       threads,
       workerData: { ...shared, hitCacheBytes } satisfies SearchWorkerStart,
       log,
-      exited: (threadId) => this.clear(threadId),
+      exited,
     });
     metrics?.watch('search', this.workers);
     this.queue = new RequestQueue(
@@ -112,12 +108,6 @@ export class SearchPool {
     } finally {
       this.inFlight--;
     }
-  }
-
-  /** Clears what a dead thread held in the shared memories of the shards. */
-  private clear(threadId: number): void {
-    for (const memory of this.options.shared.memories.flat()) clearReader(memory, threadId);
-    if (!this.closing) this.options.died();
   }
 }
 

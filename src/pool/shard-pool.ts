@@ -5,6 +5,7 @@ import { type Result, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import { type Placement, shardsOf } from '../api/placement.js';
 import type { Log } from '../base/log.js';
+import { clearReader } from '../engine/memory/ownership.js';
 import {
   type ShardAnswer,
   type ShardCommand,
@@ -152,6 +153,15 @@ export class ShardPool {
     request: ShardCommands[O]['request'],
   ): Promise<ShardAnswer<O>>[] {
     return shardsOf(collection, this.size).map((shard) => this.request(shard, op, request));
+  }
+
+  /**
+   * Releases what a thread that has ended held of the shared memories as a reader. Any command makes the owners clean up
+   * the rest.
+   */
+  releaseReader(threadId: number): void {
+    for (const memory of this.options.shared.memories.flat()) clearReader(memory, threadId);
+    if (!this.closing) void Promise.allSettled(this.requestAll('counts', { collections: [] }));
   }
 
   /** Terminates the worker of a shard, as a crash would. */

@@ -7,6 +7,7 @@ import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
 import { SharedMeters } from '../base/meters.js';
 import type { Config } from '../config/config.js';
+import { readEmbedderFile } from '../embedding/builtin/table.js';
 import { createSharedShards } from '../engine/memory/shared-memory.js';
 import type { SharedShards } from '../engine/write/commands.js';
 import { Metrics } from '../observability/metrics.js';
@@ -72,6 +73,7 @@ interface Parts {
   readonly fronts: Fronts;
   /** The memory that the threads share. */
   readonly shared: SharedShards;
+  readonly embedderFile: Uint8Array | undefined;
 }
 
 export interface Service {
@@ -142,8 +144,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
       ...pool,
       threads: config.threads.search,
       hitCacheBytes: config.tuning.hitCacheBytes,
-      // Any request makes the owner of a shard clean up what the dead search worker held.
-      died: () => void Promise.allSettled(shards.requestAll('counts', { collections: [] })),
+      exited: (threadId) => shards.releaseReader(threadId),
     }),
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
@@ -184,18 +185,36 @@ function createEmbedders(
   log: Log,
   metrics: Metrics,
   poolMetrics: PoolMetrics,
-): Pick<Parts, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
+): Pick<Parts, 'embed' | 'embedders' | 'rerankers' | 'queryCache' | 'embedderFile'> {
   const { instances, default: defaultSelector, cacheBytesMax } = embedder;
+  const embedderFile = readSharedFile(log);
   const embed = new EmbedPool({
     threads: threads.embed,
     embedders: instances.map(({ spec }) => spec),
+    embedderFile,
     rerankers: rerankers.map(({ spec }) => spec),
     log,
     observe: (call) => metrics.embedders.called(call),
     metrics: poolMetrics,
   });
   const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
-  return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
+  return {
+    embed,
+    embedders,
+    rerankers: new Rerankers(rerankers, embed),
+    queryCache: new QueryCache(cacheBytesMax),
+    embedderFile,
+  };
+}
+
+/** A file that cannot be read is reported by the threads that need it. */
+function readSharedFile(log: Log): Uint8Array | undefined {
+  try {
+    return readEmbedderFile();
+  } catch (error) {
+    log.warn({ reason: String(error) }, 'the file of the built-in embedder cannot be read');
+    return undefined;
+  }
 }
 
 function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics: PoolMetrics): BatchPool {

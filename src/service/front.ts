@@ -37,6 +37,8 @@ export interface FrontStart extends SearchWorkerStart, FrontPorts {
   readonly config: Config;
   /** '' where there is none. */
   readonly adminKey: string;
+  /** The packed file of the built-in embedder, in shared memory; undefined if the thread must read it itself. */
+  readonly embedderFile: Uint8Array | undefined;
   /** Emptied when the thread starts. */
   readonly temporaryDirectory: string;
 }

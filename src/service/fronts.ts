@@ -6,7 +6,6 @@ import { Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
-import { clearReader } from '../engine/memory/ownership.js';
 import type { SharedShards, ShardCommands } from '../engine/write/commands.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
@@ -34,8 +33,9 @@ export interface FrontsContext {
   readonly state: CatalogState;
   readonly quarantine: Quarantine;
   readonly shared: SharedShards;
+  readonly embedderFile: Uint8Array | undefined;
   readonly searches: Pick<SearchPool, 'request'>;
-  readonly shards: Pick<ShardPool, 'request' | 'requestAll'>;
+  readonly shards: Pick<ShardPool, 'request' | 'releaseReader'>;
   readonly textVector: TextVector;
   readonly embed: Pick<EmbedPool, 'rerank'>;
   readonly logs: Pick<LogPool, 'connect'>;
@@ -66,13 +66,23 @@ export class Fronts {
       exited: (front, threadId, cells) => {
         context.exited(front);
         SharedMeters.over(context.shared.meters).queryLog.add('died', Atomics.load(cells, FRONT_CELLS.gathered));
-        clear(context, threadId);
+        context.shards.releaseReader(threadId);
       },
     });
     state.subscribe((catalog) => pool.broadcast({ catalog } satisfies StateChange));
     quarantine.subscribe(() => pool.broadcast(damaged()));
     poolMetrics.watch('front', pool);
     return (this.pool = pool);
+  }
+
+  /** Makes a thread end amid its requests, as an error in it would. For tests. */
+  async kill(front: number): Promise<void> {
+    await this.pool?.kill(front);
+  }
+
+  /** Resolves when every front thread can take requests, or has not become ready in time. */
+  async whenReady(): Promise<void> {
+    await this.pool?.whenReady();
   }
 
   /** Searches in progress on front threads. */
@@ -99,20 +109,15 @@ export class Fronts {
 }
 
 function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state' | 'calls' | 'cells'> {
-  const { config, adminKey, shared, temporaryDirectoryOf } = context;
+  const { config, adminKey, shared, embedderFile, temporaryDirectoryOf } = context;
   return {
     ...shared,
     hitCacheBytes: config.tuning.hitCacheBytes,
     config,
     adminKey,
+    embedderFile,
     temporaryDirectory: temporaryDirectoryOf(front),
   };
-}
-
-/** Releases what a dead front thread held in the shared memories; any request makes the owners clean up the rest. */
-function clear({ shared, shards }: FrontsContext, threadId: number): void {
-  for (const memory of shared.memories.flat()) clearReader(memory, threadId);
-  void Promise.allSettled(shards.requestAll('counts', { collections: [] }));
 }
 
 function handlersOf(context: FrontsContext, front: number): Readonly<Record<string, RpcHandler>> {

@@ -4,10 +4,9 @@
 // outlives it: when it dies, its connections close, and a successor takes its place.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ERROR_CODEC } from '../../src/api/errors.js';
-import type { Log } from '../../src/base/log.js';
 import { RpcPeer } from '../../src/base/rpc.js';
 import { closeSocketsAtExit } from '../../src/base/native-threads.js';
-import { internalErrorOf, noteForLog, noteReady } from '../../src/base/thread.js';
+import { createThreadLog, internalErrorOf, noteReady } from '../../src/base/thread.js';
 import { BuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
 import { Forwarder } from '../../src/http/forward.js';
@@ -26,14 +25,7 @@ const { config, cells } = start;
 closeSocketsAtExit();
 const uws = await loadUws();
 
-const log: Log = {
-  debug: (fields, message) => {
-    if (config.log.level === 'debug') noteForLog('debug', fields, message);
-  },
-  info: (fields, message) => noteForLog('info', fields, message),
-  warn: (fields, message) => noteForLog('warn', fields, message),
-  error: (fields, message) => noteForLog('error', fields, message),
-};
+const log = createThreadLog(config.log.level === 'debug');
 const tracer = config.tracing.enabled
   ? (await import('../../src/observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
   : undefined;
@@ -46,7 +38,7 @@ const services = createFrontServices({
   state,
   shards: new ShardSet(start),
   peer: () => peer,
-  embedder: new BuiltinEmbedder(),
+  embedder: new BuiltinEmbedder(start.embedderFile),
   metrics,
   log,
 });

@@ -1,11 +1,10 @@
 // The built-in embedder: 512-dimensional vectors without a model run or a download. Half of a vector is the mean of
 // static token rows (meaning), half hashed words and 4-grams (spelling); docs/internals/embedding.md has its quality.
-// Instances cache terms, so each has one owner: an embed worker.
-import { readFileSync } from 'node:fs';
+// Instances cache terms, so each belongs to one thread: a front thread or an embed worker.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Embedded, Embedder, Purpose } from '../embedder.js';
 import { BUILTIN_DIM } from '../spaces.js';
-import { EmbedderFileError, type EmbedderTable, openEmbedderTable } from './table.js';
+import { EmbedderFileError, type EmbedderTable, openEmbedderTable, readEmbedderFile } from './table.js';
 import { BUCKETS, NO_PIECE, type Slot, TERM, Terms, WORD } from './terms.js';
 
 const TOKEN_DIM = BUILTIN_DIM - BUCKETS;
@@ -21,8 +20,11 @@ export class BuiltinEmbedder implements Embedder {
   private readonly tokenSum: RowSum;
   private readonly wordSum: WordSum;
 
-  /** Throws EmbedderFileError if `bytes` (by default the packed file beside this module) are invalid. */
-  constructor(bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url))) {
+  /**
+   * `bytes`: the packed file, which may be shared memory; by default it is read. Throws EmbedderFileError if it is
+   * invalid.
+   */
+  constructor(bytes: Uint8Array = readEmbedderFile()) {
     const table = openEmbedderTable(bytes);
     if (table.width !== TOKEN_DIM)
       throw new EmbedderFileError('layout', `rows of ${table.width} numbers, not ${TOKEN_DIM}`);

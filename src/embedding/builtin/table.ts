@@ -1,6 +1,7 @@
 // The layout of embedder.bin and its loader. The loader makes all checks, so that the embedding loops need none.
 // docs/internals/embedding.md describes the format; scripts/pack-builtin.mjs writes the file.
 import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export const MAGIC = 'SHEAFEMB';
 export const VERSION = 1;
@@ -24,6 +25,22 @@ const SHA256_BYTES = 32;
 export const HEADER_BYTES = 128;
 /** The checksum covers everything after itself. */
 export const CHECKED_START = OFFSETS.sha256 + SHA256_BYTES;
+
+/**
+ * The packed file beside this module, in memory that can be shared with other threads, so that a process has its 8 MB
+ * once. Blocks. Throws the error of `node:fs`.
+ */
+export function readEmbedderFile(): Uint8Array {
+  const file = openSync(new URL('./embedder.bin', import.meta.url), 'r');
+  try {
+    const bytes = new Uint8Array(new SharedArrayBuffer(fstatSync(file).size));
+    for (let at = 0, read = -1; at < bytes.length && read !== 0; at += read)
+      read = readSync(file, bytes, at, bytes.length - at, null);
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** The property of the format that a file violates. */
 export type EmbedderFileProblem = 'length' | 'magic' | 'version' | 'checksum' | 'layout';
