@@ -322,6 +322,18 @@ const VERBS: Readonly<Record<string, Verb>> = {
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).torture(options),
       },
+      deaths: {
+        about: 'threads of every kind that die amid random operations of several tenants',
+        options: { '--deaths <n>': 'in all (1,000)', ...SEED },
+        isSeeded: true,
+        run: async (options) => (await import('./front-threads.js')).deaths(options),
+      },
+      revocations: {
+        about: 'keys granted and revoked under searches over several front threads',
+        options: { '--minutes <n>': 'in all (20)', ...SEED },
+        isSeeded: true,
+        run: async (options) => (await import('./front-threads.js')).revocations(options),
+      },
       operations: {
         about: 'random operations of several tenants against a model',
         options: { '--operations <n>': 'in all (200,000)', '--restarts <n>': 'meanwhile (20)', ...MINUTES, ...SEED },

@@ -203,6 +203,8 @@ async function restore(worker: Worker): Promise<void> {
 
 // Operations on documents: put, replace and delete, individually and in batches.
 
+/** Codes of documents of a batch that may be stored or not, since a thread of the server has died. */
+const CUT_OFF: ReadonlySet<string> = new Set(['shard_unavailable', 'overloaded', 'embedder_unavailable']);
 const DOCUMENTS = 20;
 const BATCH_MAX = 8;
 
@@ -228,6 +230,8 @@ async function putBatch(worker: Worker): Promise<void> {
       slot.name as string,
       [...documents.values()].map(({ body }) => body),
     );
+    if (results.some((result) => !result.ok && CUT_OFF.has(result.code ?? '')))
+      throw new SheafUnreachable('the server', 'a batch was cut off');
     for (const { ok, docid } of results) if (ok && docid !== undefined) stored.add(docid);
   };
   await change(worker, { documents: revisions }, send, (docid) => stored.has(docid));

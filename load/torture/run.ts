@@ -21,11 +21,13 @@ export interface Work {
   prng: Prng;
   seed: number;
   tally: Tally;
+  /** Whether threads of the server die: a change that is refused with 503 may then have happened, and is not repeated. */
+  isMortal?: boolean;
 }
 
 /** Workers with a random generator each, so that what a writer does depends only on the seed and the answers. */
-function workersOf({ url, slots, prng, seed, tally }: Work): Worker[] {
-  const client = new SheafClient({ url });
+function workersOf({ url, slots, prng, seed, tally, isMortal }: Work): Worker[] {
+  const client = new SheafClient({ url, ...(isMortal && { retriesMax: 0 }) });
   return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
 }
 
@@ -36,17 +38,20 @@ function workersOf({ url, slots, prng, seed, tally }: Work): Worker[] {
 export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {
   await Promise.all(
     workersOf(work).map(async (worker) => {
-      while (!isOver() && worker.tally.violations.length === 0) if (!(await isAnswered(worker))) return;
+      while (!isOver() && worker.tally.violations.length === 0) if (!(await isAnswered(worker, work.isMortal))) return;
     }),
   );
 }
 
-async function isAnswered(worker: Worker): Promise<boolean> {
+const UNAVAILABLE = 503;
+
+async function isAnswered(worker: Worker, isMortal = false): Promise<boolean> {
   try {
     await step(worker);
     return true;
   } catch (error) {
     if (error instanceof SheafUnreachable) return false;
+    if (isMortal && error instanceof SheafError && error.status === UNAVAILABLE) return false;
     worker.tally.violations.push(
       `${told(worker.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`,
     );
