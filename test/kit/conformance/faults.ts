@@ -9,52 +9,50 @@ import { until } from '../until.js';
 /** The message of every injected fault; no answer may contain it. */
 export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 
-/** Methods that timers call; their faults belong to no request. */
-const BY_TIMER = ['flush', 'stored', 'sweep'];
 /** Parts of the server that only count what happens; no request depends on them. */
 const BESIDE = ['metrics', 'poolMetrics'];
 
+type Context = Record<string, unknown>;
+
 /**
  * Runs `work` while every part that the use cases call (catalog, shards, embedder, …) fails as if its disk did. An
- * answer that needs none of them fails when it is encoded. Everything that the server does meanwhile fails, so `work`
- * sends one request at a time.
+ * answer that needs none of them fails when it is encoded. What the parts do of themselves, such as by timers, goes on.
  */
 export async function whileBroken<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
-  const parts = Object.entries(server.parts).filter(
-    ([name, part]) => !BESIDE.includes(name) && typeof part === 'object' && part !== null,
-  );
-  const mocks = [
-    breakEncoder(),
-    ...parts.flatMap(([, part]) =>
-      methodsOf(part as object).map((name) => breakMethod(part as Record<string, () => unknown>, name)),
-    ),
-  ];
+  const parts = new Set(Object.entries(server.parts).flatMap(([name, part]) => (BESIDE.includes(name) ? [] : [part])));
+  const mended = Object.values(server.services).flatMap((context) => breakParts(context as Context, parts));
+  const encoder = breakEncoder();
   try {
     return await work();
   } finally {
-    for (const broken of mocks) broken.restore();
+    encoder.restore();
+    for (const mend of mended) mend();
   }
 }
 
-function methodsOf(part: object): string[] {
-  const names = new Set<string>();
-  for (
-    let at: object | null = part;
-    at !== null && at !== Object.prototype;
-    at = Object.getPrototypeOf(at) as object | null
-  ) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
-      if (typeof value === 'function' && name !== 'constructor' && !BY_TIMER.includes(name)) names.add(name);
-  }
-  return [...names];
+/** Replaces the parts in a context, and in the contexts in it, by broken ones. Returns functions that put them back. */
+function breakParts(context: Context, parts: ReadonlySet<unknown>): (() => void)[] {
+  return Object.entries(context).flatMap(([name, value]) => {
+    if (typeof value !== 'object' || value === null) return [];
+    if (parts.has(value)) {
+      context[name] = brokenPart(value);
+      return [() => (context[name] = value)];
+    }
+    return Object.getPrototypeOf(value) === Object.prototype ? breakParts(value as Context, parts) : [];
+  });
 }
 
-function breakMethod(part: Record<string, () => unknown>, name: string): { restore(): void } {
-  const isAsync = part[name]?.constructor.name === 'AsyncFunction';
+function brokenPart(part: object): object {
   const fail = (): never => {
     throw new Error(SECRET);
   };
-  return mock.method(part, name, isAsync ? async () => fail() : fail).mock;
+  return new Proxy(part, {
+    get: (_, name) => {
+      const value: unknown = Reflect.get(part, name, part);
+      if (typeof value !== 'function') return value;
+      return value.constructor.name === 'AsyncFunction' ? () => Promise.reject(new Error(SECRET)) : fail;
+    },
+  });
 }
 
 function breakEncoder(): { restore(): void } {
