@@ -29,7 +29,7 @@ interface Grant {
 
 /**
  * Keys are granted and revoked while searches with granted and with revoked keys run on connections to all front threads.
- * A violation is an answer to a key after its revocation was answered, and a refusal of a granted one.
+ * A violation is an answer to a key after its revocation was answered, and a 401 for a granted one.
  */
 export async function revocations({ tiny, number }: LoadOptions): Promise<void> {
   const seed = number('seed', 1);
