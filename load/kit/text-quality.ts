@@ -1,7 +1,8 @@
 // Quality of text ranking: nDCG@10 and recall@100 of the text index with differently derived terms.
 import type { QueryTerms } from '../../src/text/terms.js';
 import { createKernel } from './kernel.js';
-import { dataFolder, ndcgOf, readJudged, recallOf } from './text-sets.js';
+import { ndcgOf, recallOf } from '../../src/ranking/evaluation.js';
+import { dataFolder, readJudged } from './text-sets.js';
 
 const DEPTH = 100;
 

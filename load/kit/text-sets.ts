@@ -9,6 +9,7 @@ import { tokensOf } from '../../src/text/tokenize.js';
 import { type CannonRequest, jsonPost } from './closed-loop.js';
 import { dot } from './cosine.js';
 import type { Settings } from './server.js';
+import { ndcgOf } from '../../src/ranking/evaluation.js';
 
 /** Real corpora with queries and relevance judgements. */
 export const JUDGED_COLLECTIONS: readonly string[] = ['cranfield', 'scifact', 'npl-vaswani'];
@@ -83,24 +84,6 @@ export function meanNdcg(
     );
   });
   return ndcgs.reduce((sum, ndcg) => sum + ndcg, 0) / ndcgs.length;
-}
-
-/** nDCG@10 of a ranking, best first, with at least 10 items if there are that many. */
-export function ndcgOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
-  const ideal = gainOf([...grades.values()].sort((a, b) => b - a));
-  return ideal === 0 ? 0 : gainOf(ranking.map((id) => grades.get(id) ?? 0)) / ideal;
-}
-
-/** Share of the relevant documents in the ranking. */
-export function recallOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
-  const wanted = [...grades].filter(([, grade]) => grade > 0);
-  const found = new Set(ranking);
-  return wanted.length === 0 ? 0 : wanted.filter(([id]) => found.has(id)).length / wanted.length;
-}
-
-/** Discounted cumulative gain (Järvelin and Kekäläinen, 2002), with the grade as gain. */
-function gainOf(grades: readonly number[]): number {
-  return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
 }
 
 /** Number of words in a window, a short text cut out of a collection. */

@@ -1,5 +1,6 @@
 // Ranking by long queries: a judged document, or its first 62 or 22 words, asks for the other documents that answer a
 // query with it. NPL is held out: nothing is tuned on it.
+import { ndcgOf } from '../../src/ranking/evaluation.js';
 import type { SheafClient } from '../../src/client/client.js';
 import { chunkTerms, countedTerms } from '../../src/text/terms.js';
 import { chooser, type LoadOptions, printTable, whole } from '../kit/command.js';
@@ -8,14 +9,7 @@ import { SEARCH_MODES, ingestJudged, passageOf, rankingsOf, withEmbedder } from 
 import { createKernel } from '../kit/kernel.js';
 import { ownCpuMs } from '../kit/server-usage.js';
 import { type Analysis, type JudgedTexts, measureQuality, readJudgedTexts } from '../kit/text-quality.js';
-import {
-  JUDGED_COLLECTIONS,
-  type JudgedDocument,
-  dataFolder,
-  firstWords,
-  ndcgOf,
-  readJudged,
-} from '../kit/text-sets.js';
+import { JUDGED_COLLECTIONS, type JudgedDocument, dataFolder, firstWords, readJudged } from '../kit/text-sets.js';
 
 const EMBEDDERS = ['builtin', 'minilm'];
 const LENGTHS = [22, 62, Infinity];

@@ -1,5 +1,6 @@
 // Answer quality on the judged collections of ../shared/data, with whole documents, title and text joined by a space:
 // searches over HTTP in each mode, and embedders by exact cosine.
+import { ndcgOf, recallOf } from '../../src/ranking/evaluation.js';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import type { SheafClient } from '../../src/client/client.js';
@@ -12,9 +13,7 @@ import {
   type JudgedDocument,
   type JudgedQuery,
   meanNdcg,
-  ndcgOf,
   readJudged,
-  recallOf,
 } from '../kit/text-sets.js';
 
 /** Embedders of the measured server. */

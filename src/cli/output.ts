@@ -50,7 +50,7 @@ export function ownFields<T extends CommonFields>({
 export const count = (n: number, noun: string): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural(noun)}`;
 
-const plural = (noun: string): string => (noun.endsWith('ch') ? `${noun}es` : noun.replace(/y$/, 'ie') + 's');
+export const plural = (noun: string): string => (noun.endsWith('ch') ? `${noun}es` : noun.replace(/y$/, 'ie') + 's');
 
 /** `0.8 s`, `42 s`, `3 min 5 s`. */
 export function duration(seconds: number): string {

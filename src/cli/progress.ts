@@ -1,7 +1,7 @@
 // Progress of long work: on a terminal a bar with rate and remaining time, or a rewritten line if the total is unknown;
 // elsewhere an occasional plain line. The only file that imports cli-progress.
 import { SingleBar } from 'cli-progress';
-import { type Stream, count, duration, line, throttled } from './output.js';
+import { type Stream, count, duration, line, plural, throttled } from './output.js';
 
 export interface Progress {
   /** `done` of the total are finished. */
@@ -35,17 +35,18 @@ const CLEAR_LINE = '\r\x1b[K';
 
 /** `noun` is the singular of what is counted, such as `file`. */
 export function startProgress(stream: Stream, total: number, noun = 'file'): Progress {
+  const nouns = plural(noun);
   const perSecond = startRate();
   const rate = (done: number): string => perSecond(done).toFixed(perSecond(done) < 10 ? 1 : 0);
   const left = (done: number): string => timeLeft(total - done, perSecond(done));
   if (stream.isTTY) {
-    const bar = startBar(stream, total, `{bar} {value}/{total} ${noun}s  {rate} ${noun}s/s  {left} left`);
+    const bar = startBar(stream, total, `{bar} {value}/{total} ${nouns}  {rate} ${nouns}/s  {left} left`);
     return { update: (done) => bar.update(done, { rate: rate(done), left: left(done) }), stop: () => bar.stop() };
   }
   const update = startLine(
     stream,
     EVERY_MS,
-    (done: number) => `${done} of ${count(total, noun)}, ${rate(done)} ${noun}s/s, ${left(done)} left`,
+    (done: number) => `${done} of ${count(total, noun)}, ${rate(done)} ${nouns}/s, ${left(done)} left`,
   );
   return { update, stop: () => {} };
 }

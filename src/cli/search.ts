@@ -1,4 +1,4 @@
-// `sheaf search` and `sheaf bench`: the search commands, and hits as text.
+// `sheaf search`, `sheaf bench` and `sheaf eval`: the search commands, and hits as text.
 import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
 import { EF_MAX, K_MAX, SEARCHES_MAX } from '../api/limits.js';
@@ -11,6 +11,7 @@ import {
   type TargetFlags,
   examples,
   filterWord,
+  gathered,
   integerBetween,
   jsonObject,
   numberBetween,
@@ -18,6 +19,7 @@ import {
   tellMissing,
   withTarget,
 } from './command-line.js';
+import { DEPTH_DEFAULT, SETTINGS_DEFAULT, evaluate, settingOf } from './evaluate.js';
 import { type Output, PLAIN, type Style, line, oneLine, styleOf } from './output.js';
 
 interface SearchFlags extends TargetFlags {
@@ -41,6 +43,7 @@ const CONNECTIONS_MAX = 1024;
 export function addSearchCommands(cli: CommandLine): void {
   addSearch(cli);
   addBench(cli);
+  addEvaluation(cli);
 }
 
 function addSearch({ program, env, output }: CommandLine): void {
@@ -167,6 +170,55 @@ function addBench({ program, env, output, ended }: CommandLine): void {
       '\nOn the same machine, this program and the server share the CPU. The searches are logged like all others.',
     )
     .action(async (flags: TargetFlags & BenchOptions) => ended(await bench(targetOf(flags, env), flags, output)));
+}
+
+interface EvaluationFlags extends TargetFlags {
+  depth: number;
+  connections: number;
+  setting?: string[];
+  fit?: true;
+  seed: number;
+  json?: true;
+}
+
+function addEvaluation({ program, env, output }: CommandLine): void {
+  withTarget(program.command('eval'))
+    .description('measure the quality of searches by judged queries, for settings side by side')
+    .argument('<queries>', 'file of JSON lines with "_id" and "text"')
+    .argument('<judgements>', 'file of query, document id and grade, with tabs between; or in the form of TREC')
+    .option(
+      '--setting <name=json>',
+      'fields of a search to compare under a name; may be repeated; default: the modes vector, boost and hybrid',
+      gathered,
+    )
+    .option('--fit', 'also choose the fusion weights on half of the queries and test them on the other half')
+    .option('--depth <n>', 'hits per search', integerBetween(10, K_MAX), DEPTH_DEFAULT)
+    .option('--connections <n>', 'concurrent searches', integerBetween(1, CONNECTIONS_MAX), 4)
+    .option('--seed <n>', 'seed of the halves and of the intervals', integerBetween(0, 2 ** 31 - 1), 1)
+    .option('--json', 'print the figures as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf eval queries.jsonl qrels.tsv -c docs',
+        'sheaf eval queries.jsonl qrels.tsv -c docs --fit',
+        `sheaf eval queries.jsonl qrels.tsv --setting 'plain={"mode":"vector"}' --setting 'reranked={"rerank":{"instance":"ce"}}'`,
+      ),
+    )
+    .action(async (queries: string, judgements: string, { setting, fit, json, ...flags }: EvaluationFlags) => {
+      const settings = setting ? Object.fromEntries(setting.map(settingOf)) : SETTINGS_DEFAULT;
+      const { depth, connections, seed } = flags;
+      const options = {
+        queries,
+        judgements,
+        settings,
+        depth,
+        connections,
+        seed,
+        fit: fit === true,
+        json: json === true,
+      };
+      await evaluate(targetOf(flags, env), options, output);
+    });
 }
 
 interface SearchOptions {
