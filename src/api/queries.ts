@@ -9,6 +9,7 @@ import {
   SEARCH_ANSWER,
   type SearchHit,
   type SearchTiming,
+  type Sort,
 } from './search.js';
 import type { SearchMode } from './choices.js';
 import type { Whole } from './common.js';
@@ -60,6 +61,7 @@ export interface QueryEntry extends QuerySummary, LoggedParams {
   common_collection?: string;
   rerank?: Rerank;
   fusion?: Fusion;
+  sort?: Sort;
   timing?: SearchTiming;
 }
 

@@ -84,6 +84,14 @@ export interface ResultOptions {
   group_size?: K;
 }
 
+/** The order of the hits of a search by filters alone. */
+export interface Sort {
+  /** A metadata field, or `docid` for the order of documents. Default: `docid`. */
+  field?: HitField | null;
+  /** Default: `asc`. Values are ordered within their kind; chunks without a value are last in both orders. */
+  order?: 'asc' | 'desc' | null;
+}
+
 type HitField = string & tags.MinLength<1> & tags.MaxLength<typeof FILTER_FIELD_CHARACTERS_MAX>;
 
 /** Optional parts of the hits of a search. */
@@ -116,7 +124,7 @@ type Options = SearchParams & ResultOptions & HitOptions;
 /** The options of a search as an entry of the query log has them. */
 export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> };
 
-/** A search with exactly one of `q`, `v` and `v_base64`. `null` counts as absent; other fields are rejected. */
+/** A search with exactly one of `q`, `v`, `v_base64` and `sort`. `null` counts as absent; other fields are rejected. */
 export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptions>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
@@ -141,6 +149,8 @@ export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptio
    * repeat nor leave out a hit while the documents do not change. Cannot be combined with `offset`.
    */
   cursor?: (string & tags.MinLength<1> & tags.MaxLength<typeof CURSOR_CHARACTERS_MAX>) | null;
+  /** Answers the chunks that fit the filters in this order, exactly, without a ranking. */
+  sort?: Sort | null;
   /** Whether hits have the text of their chunk. Default: true. */
   with_text?: boolean | null;
 }
@@ -313,6 +323,7 @@ const REQUESTS: Record<string, SearchBody> = {
     mode: 'hybrid',
     fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
   },
+  sorted: { filters: { lang: 'en' }, sort: { field: 'year', order: 'desc' }, k: 20 },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   exact: { q: 'submarine captain', exact: true },
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
@@ -379,7 +390,7 @@ const INCLUDE_COMMON: Parameter = {
 };
 
 const REFINEMENTS = {
-  SearchBody: exactlyOne('q', 'v', 'v_base64'),
+  SearchBody: exactlyOne('q', 'v', 'v_base64', 'sort'),
   'SearchBody.q': SEARCH_TEXT,
   'SearchBody.v': VECTOR,
   'SearchBody.v_base64': V_BASE64,

@@ -31,7 +31,9 @@ export type Basis =
       readonly matched: number;
       readonly wanted: number;
     }
-  | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves);
+  | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves)
+  /** A search by filters alone, whose hits have no score. */
+  | { readonly mode: 'sorted'; readonly field: string };
 
 /**
  * The score in mode hybrid: weighted reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), or the weighted sum of
@@ -73,6 +75,7 @@ export function fusionSettings({ method, k, weights }: FusionWish, instance?: Fu
 /** The score of a hit before its priority is applied. */
 export function scoreOf(basis: Basis): number {
   if (basis.mode === 'hybrid') return fusedScore(basis.fusion, basis);
+  if (basis.mode === 'sorted') return 0;
   return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
 }
 

@@ -120,6 +120,12 @@ export class ShardTxn {
     }
   }
 
+  /** Documents in descending order of their keys, from the last one before the document `before` on. */
+  *documentsBelow(id: CollectionId, before?: string): Generator<DocumentRecord> {
+    const end = before === undefined ? collectionPrefix((id + 1) as CollectionId) : documentKey(id, before);
+    for (const { value } of this.tables.documents.entriesBelow(collectionPrefix(id), end)) yield decodeDocument(value);
+  }
+
   /** The vector of a chunk in the collection's generation; undefined if it has none. */
   vector(ref: CollectionRef, ordinal: Ordinal): Float32Array | undefined {
     const bytes = this.tables.vectors.get(vectorKey(ref.id, ref.generation, ordinal));

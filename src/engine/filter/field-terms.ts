@@ -42,9 +42,7 @@ function escaped(text: string): string {
  */
 function textValue(text: string): string {
   if (!isLong(text)) return escaped(text);
-  const isInPair = (text.charCodeAt(TEXT_CHARACTERS_MAX - 1) & 0xfc00) === 0xd800;
-  const beginning = text.slice(0, TEXT_CHARACTERS_MAX + (isInPair ? 1 : 0));
-  return escaped(beginning) + DIGEST_MARK + hash('sha256', text).slice(0, 32);
+  return escaped(beginningOf(text)) + DIGEST_MARK + hash('sha256', text).slice(0, 32);
 }
 
 /**
@@ -177,6 +175,38 @@ class Flattener {
     this.isListed &&= this.terms.size < TERMS_MAX && isWritable(text);
     if (this.isListed) this.terms.add(term);
   }
+}
+
+/** The sections that order values: each has one kind, in the order of the values. */
+export type SortedSection = Extract<Section, 'b' | 'd' | 'n' | 's' | 't'>;
+
+/** The part of a text that its term has in full. Texts with the same beginning follow each other in the index. */
+export function beginningOf(text: string): string {
+  if (!isLong(text)) return text;
+  const isInPair = (text.charCodeAt(TEXT_CHARACTERS_MAX - 1) & 0xfc00) === 0xd800;
+  return text.slice(0, TEXT_CHARACTERS_MAX + (isInPair ? 1 : 0));
+}
+
+/** The first term of a section, or of a value in it. `value`: a number, milliseconds of a time, or a beginning. */
+export function firstTermOf(field: string, section: SortedSection, value?: number | string): string {
+  const prefix = sectionOf(field, section);
+  if (value === undefined) return prefix;
+  return prefix + (typeof value === 'number' ? numberValue(value) : escaped(value));
+}
+
+/** The smallest term behind a section, or behind all terms of a value in it. */
+export function termBehind(field: string, section: SortedSection, value?: number | string): string {
+  const first = firstTermOf(field, section, value);
+  const isMany = value === undefined || (typeof value === 'string' && value.length >= TEXT_CHARACTERS_MAX);
+  return isMany ? behindPrefix(first) : behind(first);
+}
+
+/** The value of a term of a section: the inverse of `firstTermOf`. */
+export function valueOfTerm(field: string, section: SortedSection, term: string): number | string {
+  const value = term.slice(sectionOf(field, section).length);
+  if (section === 'n' || section === 'd' || section === 't') return numberOfValue(value);
+  const [beginning = ''] = value.split(DIGEST_MARK);
+  return unescaped(beginning);
 }
 
 /** The terms from `from` (inclusive) to `to` (exclusive) in byte order. */

@@ -29,7 +29,7 @@ export { rankTerms } from './postings/rank';
 export { ensureAllowed } from './postings/query';
 export { chunksIn, createTextIndex, dropTextIndex, textIndexLines, tokensIn } from './postings/text-index';
 export { findPhrase } from './postings/phrase';
-export { findContaining, listPrefixed } from './postings/term-bitmaps';
+export { findContaining, listPrefixed, listRange } from './postings/term-bitmaps';
 export { findAny, findLive, findRange } from './postings/term-bitmaps';
 export { countRange } from './postings/term-counts';
 export {

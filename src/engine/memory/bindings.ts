@@ -107,6 +107,7 @@ interface KernelCalls {
   findRange(scratch: number, root: number, atEnd: boolean): number;
   countRange(scratch: number, root: number, allowed: number, max: number): number;
   listPrefixed(scratch: number, root: number, max: number): number;
+  listRange(scratch: number, root: number, max: number, backward: boolean): number;
   ensureAllowed(scratch: number, bytes: number): number;
   chunksIn(root: number): number;
   tokensIn(root: number): number;

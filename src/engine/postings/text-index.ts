@@ -55,9 +55,10 @@ function firstRanked({ ordinals, scores }: RankedTerms, count: number): RankedTe
   return { count, ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
-/** The first `max` distinct terms in byte order. */
-function firstTerms(terms: readonly string[], max: number): string[] {
+/** The first `max` distinct terms in byte order, ascending or descending. */
+function firstTerms(terms: readonly string[], max: number, backward = false): string[] {
   const inOrder = [...new Set(terms)].map((term) => Buffer.from(term)).sort(Buffer.compare);
+  if (backward) inOrder.reverse();
   return inOrder.slice(0, max).map((term) => term.toString());
 }
 
@@ -158,6 +159,18 @@ export class TextIndex {
     this.setTerms([prefix]);
     const bytes = countOf(this.instance.calls.listPrefixed(this.instance.scratch, this.root, max));
     return bytes === 0 ? [] : firstTerms(this.instance.readText(this.instance.output, bytes - 1).split('\0'), max);
+  }
+
+  /**
+   * The first `max` terms from `from` (inclusive) to `to` (exclusive) in byte order; with `backward`, the last ones in
+   * descending order.
+   */
+  rangeTerms(from: string, to: string, max: number, backward = false): string[] {
+    this.setTerms([from, to]);
+    const bytes = countOf(this.instance.calls.listRange(this.instance.scratch, this.root, max, backward));
+    if (bytes === 0) return [];
+    const terms = this.instance.readText(this.instance.output, bytes - 1).split('\0');
+    return firstTerms(terms, max, backward);
   }
 
   /**

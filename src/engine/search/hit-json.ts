@@ -94,6 +94,7 @@ export function matchReason(basis: Basis, filteredBy: FilteredBy, meta: () => Me
 
 function basisReason(basis: Basis): string {
   if (basis.mode === 'vector') return `vector: cosine ${basis.cosine.toFixed(3)}`;
+  if (basis.mode === 'sorted') return `sorted by ${basis.field}`;
   if (basis.mode === 'boost')
     return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
   return `hybrid: ${basis.fusion.method === 'score' ? scoresReason(basis.fusion, basis) : ranksReason(basis.fusion, basis)}`;

@@ -58,6 +58,28 @@ export interface ResultSettings {
   group?: Grouping;
 }
 
+/** The order of a search by filters alone. */
+export interface SortSettings {
+  field: string;
+  descending: boolean;
+  /** The last hit of the page before. */
+  after?: SortPosition;
+}
+
+/** Numbers, times, other texts, booleans, no value. */
+export type SortKind = 0 | 1 | 2 | 3 | 4;
+
+/** The place of a chunk in a sorted search. */
+export interface SortPosition {
+  /** The kind of its value (sort-key.ts). */
+  kind: SortKind;
+  /** A number, milliseconds of a time, a text or its beginning. */
+  value: number | string;
+  docid: string;
+  /** Index of the chunk in its document. */
+  index: number;
+}
+
 /** How hits are grouped. */
 export interface Grouping {
   /** A metadata field, or `docid`. */
@@ -103,6 +125,8 @@ export interface CollectionSearch {
   details?: ResolvedHitOptions;
   /** Absent if the k best hits are wanted. */
   results?: ResultSettings;
+  /** Set for a search by filters alone; it then has neither a vector nor terms. */
+  sort?: SortSettings;
 }
 
 /** Whether a search leaves all index parameters to the index. */
@@ -168,6 +192,8 @@ export interface Found {
   pieces?: HitPieces[];
   /** Whether more hits follow; absent without result settings. */
   hasMore?: boolean;
+  /** The place of the last hit of a sorted search. */
+  last?: SortPosition;
   timing: SearchTiming;
   /** The CPU time of the search worker for this search, in milliseconds. */
   cpuMs?: number;

@@ -119,6 +119,7 @@ function explanation(basis: Basis, terms: TermScores, priority: number): Omit<Ex
 
 function scoresOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
   if (basis.mode === 'vector') return { vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) } };
+  if (basis.mode === 'sorted') return {};
   if (basis.mode === 'boost')
     return {
       vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) },

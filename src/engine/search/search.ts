@@ -21,11 +21,13 @@ import {
   type MissingIndexes,
   type SearchResult,
   type ShardHits,
+  type SortPosition,
   estimatesRelevance,
 } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
 import { pageOf } from './pages.js';
 import { rankSegments } from './rank.js';
+import { sortedHits } from './sorted.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 
 /**
@@ -55,7 +57,7 @@ function rankAll(
 /** Hydrates the hits of a search. Times are added to `timing`. */
 export function finish(
   views: readonly ShardView[],
-  { lists, hits, hasMore }: Selected,
+  { lists, hits, hasMore, last }: Selected,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
@@ -71,6 +73,7 @@ export function finish(
     timing,
   };
   if (hasMore !== undefined) found.hasMore = hasMore;
+  if (last) found.last = last;
   let hasChanged = false;
   hydrated.forEach((hit, i) => {
     if (!hit) return void (hasChanged = true);
@@ -110,6 +113,7 @@ export function score(
 /** The hits of an answer. */
 export interface Selected extends Ranking {
   readonly hasMore?: boolean;
+  readonly last?: SortPosition;
 }
 
 function selected(
@@ -117,7 +121,8 @@ function selected(
   search: CollectionSearch,
   rank: (asked: CollectionSearch, round?: Round) => Ranking,
 ): Selected {
-  const { results } = search;
+  const { results, sort } = search;
+  if (sort) return sortedHits(views, search, sort);
   if (results?.group) return groupedHits(views, search, { ...results, group: results.group }, rank);
   if (results) return pageOf(search, results, rank);
   const { lists, hits } = rank(search);
@@ -175,10 +180,12 @@ export function missingIndexesOf(
     filter,
     details,
     results,
-  }: Pick<CollectionSearch, 'filter' | 'details' | 'results'> & { lexical?: object },
+    sort,
+  }: Pick<CollectionSearch, 'filter' | 'details' | 'results' | 'sort'> & { lexical?: object },
 ): MissingIndexes[] {
   const ranksTerms = lexical !== undefined || details?.terms !== undefined;
-  const usesFields = (filter !== undefined && filter.filters.length > 0) || results?.group !== undefined;
+  const usesFields =
+    (filter !== undefined && filter.filters.length > 0) || results?.group !== undefined || sort !== undefined;
   const missing = views.flatMap(({ shard, segment }): MissingIndexes[] => {
     if (!segment) return [];
     if (segment.isEvicted)

@@ -111,6 +111,8 @@ function restOf(
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (content) rest.content_filter = content;
   if (rerank) rest.rerank = rerank;
+  if (input.sort) rest.sort = input.sort;
+  if (input.after) rest.after = input.after;
   if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
   Object.assign(rest, searchParams(input), resultOptions(input), hitOptions(input));
   if (includeCommon == null) return rest;
@@ -127,5 +129,5 @@ export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: Logged
 /** The input of a logged search: the fields of its entry without those that describe the result. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
   const { timing, degraded, sampled, embedded_filters, common_tenant, common_collection, ...fields } = rest;
-  return { ...fields, ...(vector ? { v: vector } : { q: text }), k, mode };
+  return { ...fields, ...(vector ? { v: vector } : rest.sort ? {} : { q: text }), k, mode };
 }

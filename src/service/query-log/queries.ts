@@ -128,7 +128,7 @@ function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEn
     actor,
     resultIds,
     mode,
-    rest: { embedded_filters: _, ...rest },
+    rest: { embedded_filters: _filters, after: _after, ...rest },
   } = query;
   const timing = Object.fromEntries(
     Object.entries(rest.timing).map(([phase, ms]) => [phase, roundTo(ms as number, 3)]),

@@ -5,6 +5,7 @@ import type { Language, SearchMode } from '../../api/choices.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
+import { isWellFormed } from '../../api/ids.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
 import {
   HIT_COMPONENTS_MAX,
@@ -28,6 +29,7 @@ import type {
   RerankSettings,
   SearchBody,
   SearchParams,
+  Sort,
 } from '../../api/search.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
@@ -38,6 +40,7 @@ import {
   type ResolvedHitOptions,
   type ResultSettings,
   type SearchFilter,
+  type SortPosition,
   depthOf,
 } from '../../engine/search/params.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -82,11 +85,14 @@ export interface SearchSettings {
 }
 
 /** The validated body of a search with its defaults. null counts as absent. */
-export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text'> {
+export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text' | 'sort'> {
   k: number;
   v?: ArrayLike<number> | null;
   /** The depth is at least k. */
   rerank?: RerankSettings | null;
+  sort?: { field: string; order: 'asc' | 'desc' } | null;
+  /** The last hit of the page before, for a sorted search with a cursor. */
+  after?: SortPosition;
 }
 
 /** The caller of a search. */
@@ -110,8 +116,13 @@ type RawFilters = Readonly<Record<string, unknown>>;
 export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
   const { q, v, v_base64: base64, content_filter: content, rerank, fusion, ef, exact } = body;
   const input = body as SearchInput;
-  const given = Number(q != null) + Number(v != null) + Number(base64 != null) + Number(vector !== undefined);
-  if (given !== 1) throw invalidField([at], 'Provide exactly one of `q`, `v` and `v_base64`.', 'value_error');
+  const given =
+    Number(q != null) +
+    Number(v != null) +
+    Number(base64 != null) +
+    Number(vector !== undefined) +
+    Number(body.sort != null);
+  if (given !== 1) throw invalidField([at], 'Provide exactly one of `q`, `v`, `v_base64` and `sort`.', 'value_error');
   if (base64 != null) input.v = vectorOfBase64(base64, [at, 'v_base64']);
   else if (vector) input.v = vector;
   if (q != null) checkQueryText([at, 'q'], q);
@@ -120,6 +131,7 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   input.k = body.k ?? K_DEFAULT;
   if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
   if (body.offset != null || body.cursor != null) checkPage(body, input.k);
+  if (body.sort != null) input.sort = sortOf(body, body.sort);
   if (body.group_by != null || body.group_size != null) checkGroups(body, input.k);
   if (body.with_text != null) settleText(body);
   if (body.include) checkHitFields(body.include, [at, 'include']);
@@ -154,6 +166,35 @@ function checkPage({ offset, cursor }: SearchBody, k: number): void {
       'less_than_equal',
       offset,
     );
+}
+
+/** The fields of a ranking, which a search by filters alone does not have. */
+const RANKED = [
+  'mode',
+  'fusion',
+  'rerank',
+  'ef',
+  'exact',
+  'explain',
+  'relevance',
+  'highlight',
+  'min_score',
+  'min_relevance',
+  'group_by',
+  'include_common',
+] as const;
+
+function sortOf(body: SearchBody, { field, order }: Sort): NonNullable<SearchInput['sort']> {
+  const ranked = RANKED.find((name) => body[name] != null && body[name] !== false);
+  if (ranked)
+    throw invalidField(
+      ['body', ranked],
+      `\`${ranked}\` applies to searches by \`q\`, \`v\` or \`v_base64\`; leave it out, or leave out \`sort\`.`,
+      'value_error',
+    );
+  if (!isWellFormed(field ?? ''))
+    throw invalidField(['body', 'sort', 'field'], 'Should be a name in valid UTF-16.', 'value_error');
+  return { field: field ?? 'docid', order: order ?? 'asc' };
 }
 
 function checkGroups({ group_by: by, group_size: size, rerank, include_common: common }: SearchBody, k: number): void {
@@ -257,7 +298,7 @@ export function planSearch(
 ): CollectionSearch {
   const { k, q, rerank } = input;
   const search = plainSearch(context, collection, rerank?.depth ?? k, searchParams(input));
-  const { vector, lexical } = rankingsOf(collection, mode, fusion, q, embedded);
+  const { vector, lexical } = input.sort ? {} : rankingsOf(collection, mode, fusion, q, embedded);
   search.fusion = fusion;
   search.filteredBy = filteredBy;
   if (vector) search.vector = vector;
@@ -269,6 +310,10 @@ export function planSearch(
   if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
+  if (input.sort) {
+    search.sort = { field: input.sort.field, descending: input.sort.order === 'desc' };
+    if (input.after) search.sort.after = input.after;
+  }
   const results = resultSettings(input, isMerged);
   if (results) search.results = results;
   if (isMerged) search.k += input.offset ?? 0;

@@ -12,7 +12,7 @@ import { isDefault } from '../../engine/search/params.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type CommonCollection, commonBeside, findCommonCollection } from '../collections/collections.js';
 import type { RecallSampler } from '../recall/sampler.js';
-import { cursorAt, offsetOfCursor } from './cursor.js';
+import { cursorAt, placeOfCursor } from './cursor.js';
 import {
   type Caller,
   type PlanContext,
@@ -133,8 +133,10 @@ async function searchAll(
   const embedding = noTime();
   const fusion = fusionOf(context.settings, question, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
-  if (input.cursor != null) input.offset = offsetOfCursor(first.id, input);
-  const embedded = await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
+  if (input.cursor != null) Object.assign(input, placeOfCursor(first.id, input));
+  const embedded = input.sort
+    ? 'unwanted'
+    : await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
   const timings = [embedding];
   const asked = collections.length > 1 ? { ...question, isMerged: true } : question;
   const searches = collections.map((collection) => {
@@ -147,10 +149,10 @@ async function searchAll(
   });
   const found = await Promise.all(searches);
   const timing = slowest(timings);
-  const { hits, hasMore } = await pageOf(context, first.tenant, found, question, timing);
+  const { hits, hasMore, last } = await pageOf(context, first.tenant, found, question, timing);
   const result: SearchResult = { mode, timing, hits: hits.map(({ json }) => json), ids: hits.map(({ id }) => id) };
   if (embedded === 'unavailable') result.degraded = true;
-  const next = input.cursor != null && hasMore && cursorAt(first.id, input, (input.offset ?? 0) + input.k);
+  const next = input.cursor != null && hasMore && cursorAt(first.id, input, last);
   if (next) result.next = next;
   return result;
 }

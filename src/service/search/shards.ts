@@ -9,7 +9,7 @@ import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
 import type { CollectionCount, Counted } from '../../engine/search/count.js';
-import type { CollectionSearch, Found, MissingIndexes } from '../../engine/search/params.js';
+import type { CollectionSearch, Found, MissingIndexes, SortPosition } from '../../engine/search/params.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
@@ -52,6 +52,8 @@ export interface FoundHit {
 export interface FoundHits {
   readonly hits: FoundHit[];
   readonly hasMore: boolean;
+  /** The place of the last hit of a sorted search. */
+  readonly last?: SortPosition;
 }
 
 /** Returns the hits of a search. Writes the time of each phase to `timing`; waiting counts as search time. */
@@ -63,7 +65,15 @@ export async function searchShards(
   signal?: CancelSignal,
 ): Promise<FoundHits> {
   const startedAtMs = performance.now();
-  const { ids, scores, json, pieces, hasMore = false, timing: spent } = await find(context, collection, search, signal);
+  const {
+    ids,
+    scores,
+    json,
+    pieces,
+    hasMore = false,
+    last,
+    timing: spent,
+  } = await find(context, collection, search, signal);
   Object.assign(timing, spent);
   timing.search_ms = Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms);
   const hits = ids.map((id, i): FoundHit => {
@@ -71,7 +81,7 @@ export async function searchShards(
     if (pieces) hit.pieces = pieces[i] as HitPieces;
     return hit;
   });
-  return { hits, hasMore };
+  return { hits, hasMore, ...(last && { last }) };
 }
 
 function find(

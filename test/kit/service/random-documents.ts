@@ -22,6 +22,24 @@ const WORDS = [
   'graph',
 ];
 
+/** Times, texts of more characters than the index holds, which begin alike, numbers as texts, and values of two kinds. */
+const WHEN = [
+  '2024-05-01',
+  '2024-05-01T10:00:00+02:00',
+  '1999-12-31T23:59:59Z',
+  `${'long '.repeat(60)}a`,
+  `${'long '.repeat(60)}b`,
+  'long '.repeat(40),
+  'längst',
+  '12.50',
+  -7,
+  [3, 'later', '2001-01-01'],
+  ['b', 'a\u0000', 'a\u0001z'],
+  true,
+  [false, null],
+  {},
+];
+
 export interface RandomDocument {
   docid: string;
   text: string;
@@ -39,6 +57,7 @@ export function randomDocument(prng: Prng, docid: string): RandomDocument {
     year: pick(prng, [1990, 2000, '2000', 2010, -3.5, '17']),
     tags: pick<unknown>(prng, [['a'], ['b', 'a'], [], 'b', 'c']),
   };
+  if (prng.int(2) === 0) metadata.when = pick<unknown>(prng, WHEN);
   if (prng.int(3) > 0) metadata.topic = pick<unknown>(prng, ['sea', 'land', 7, '7', true, null, { deep: 1 }]);
   if (prng.int(4) === 0) metadata.prio_boost = pick<unknown>(prng, [1, 0.5, '-0.5', -1, 0.1]);
   return { docid, text: prng.int(8) === 0 ? 'whale captain' : sentence(prng, 3 + prng.int(40)), metadata };

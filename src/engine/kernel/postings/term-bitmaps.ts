@@ -201,6 +201,43 @@ function listAll(query: Query, max: u32, to: usize, bytesMax: usize): usize {
 }
 
 /**
+ * Writes the terms in the range from the first term of the query, inclusive, to the second, exclusive, to the output
+ * area as `listPrefixed` does: of each frozen run the first `max` or, with `backward`, the last ones in descending
+ * order; and all of the mutable run. Returns the number of bytes, or FULL.
+ */
+export function listRange(scratch: usize, root: usize, max: u32, backward: bool): i32 {
+  const query = openQuery(scratch, root, 2, 0);
+  if (!query) return FULL;
+  const bytesMax = listBetween(query, max, backward, 0, NO_LIMIT) + 8;
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, bytesMax)) return FULL;
+  return <i32>listBetween(query, max, backward, areaAt(scratch, SCRATCH_OUTPUT), bytesMax);
+}
+
+function listBetween(query: Query, max: u32, backward: bool, to: usize, bytesMax: usize): usize {
+  let bytes: usize = 0;
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    const first = lowerIn(run, refAt(query, 0));
+    const end = lowerIn(run, refAt(query, 1));
+    for (let at: u32 = first, listed: u32 = 0; at < end && listed < max; at++) {
+      const term = backward ? end - 1 - (at - first) : at;
+      if (termAt(run, term).count == termAt(run, term).dead) continue;
+      bytes += list(to, bytes, bytesMax, bytesAt(run, term, query.window), termLength(run, term));
+      listed++;
+    }
+  }
+  if (!query.mutable) return bytes;
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    const term = mutableTermAt(mutable, i);
+    if (!term.chunks || order(mutable, term, refAt(query, 0)) < 0 || order(mutable, term, refAt(query, 1)) >= 0)
+      continue;
+    bytes += list(to, bytes, bytesMax, bytesOf(mutable, term), term.length);
+  }
+  return bytes;
+}
+
+/**
  * Appends a term after `at` bytes if there is room. Returns the number of bytes that it takes. With `to` = 0 it only
  * counts.
  */
