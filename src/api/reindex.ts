@@ -1,7 +1,7 @@
 // Reindex jobs and rollback to the previous vector space: bodies and routes.
 import typia, { type tags } from 'typia';
 import type { ErrorCode } from './errors.js';
-import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from './limits.js';
+import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX, SHARDS_MAX } from './limits.js';
 import { ADMIN_COLLECTION, COLLECTION, jsonRoute, routes } from './route.js';
 
 /** Quality that the new vector space must reach before searches switch to it. */
@@ -12,7 +12,7 @@ export interface GateBody {
   last_n: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof QUERIES_PAGE_MAX>;
 }
 
-/** Target of the reindex. All fields are optional, but an embedder or `compact` is required. */
+/** Target of the reindex. All fields are optional, but an embedder, `compact` or `partitions` is required. */
 export interface ReindexBody {
   /**
    * Embedder selector, as for a new collection. Cannot be combined with the `embedder_type`, `embed_model` and
@@ -24,6 +24,11 @@ export interface ReindexBody {
   embedder_config?: Record<string, unknown> | null;
   /** Keep the embedder: copies the vectors and rebuilds memory and graph. */
   compact?: boolean | null;
+  /**
+   * Keep the embedder: copies the vectors to this number of shards, at most `storage.partitions`. Cannot be combined with
+   * an embedder, `compact` and `keep_previous_seconds`.
+   */
+  partitions?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof SHARDS_MAX>) | null;
   gate?: GateBody | null;
   /** Seconds to keep the previous space for a rollback. Default: 0. */
   keep_previous_seconds?: (number & tags.Type<'uint32'> & tags.Maximum<typeof KEEP_SECONDS_MAX>) | null;
@@ -87,6 +92,8 @@ export interface ReindexJob {
   /** Error code and message if `status` is `failed`. */
   error?: string;
   compact?: true;
+  /** The number of shards over which the job spreads the collection. */
+  partitions?: number;
   gate?: { min_overlap: number; last_n: number };
   gate_result?: GateResult;
   keep_previous_seconds: number;

@@ -4,7 +4,7 @@
 import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from '../api/archives.js';
 import type { WireError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
-import type { PackedDocuments } from '../text/prepared-document.js';
+import type { DocumentBatch } from '../text/prepared-document.js';
 import type { Collection } from '../api/collections.js';
 import type { StoredTenants } from '../api/tenants.js';
 
@@ -64,13 +64,6 @@ export interface VerifiedArchive {
   /** For an archive of the whole dataset; null for one of a collection. */
   tenants: StoredTenants | null;
   leftOut: LeftOut[];
-}
-
-/** Documents for one shard, in the form that `putShadow` takes. */
-export interface DocumentBatch extends PackedDocuments {
-  /** The place of the shard among those of the collection. */
-  slot: number;
-  versions: number[];
 }
 
 /** Logged searches, packed one after the other. */

@@ -1,7 +1,7 @@
 // `sheaf reindex`: jobs that rebuild a collection in another vector space, with a progress bar.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../api/limits.js';
+import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX, SHARDS_MAX } from '../api/limits.js';
 import type { ReindexBody, ReindexJob } from '../api/reindex.js';
 import {
   type CommandLine,
@@ -29,6 +29,7 @@ export function addReindexCommands(cli: CommandLine): void {
       examples(
         'sheaf reindex start -c notes --embedder minilm --gate 0.8 --keep 86400',
         'sheaf reindex start -c notes --compact',
+        'sheaf reindex start -c notes --partitions 4',
         'sheaf reindex list -c notes',
         'sheaf reindex rollback -c notes',
       ),
@@ -61,6 +62,11 @@ function addStart(reindex: Command, { env, output, ended }: CommandLine): void {
     .description('start a job and follow it to its end; Ctrl-C stops following, not the job')
     .option('--embedder <selector>', 'the new embedder of the collection')
     .option('--compact', 'keep the embedder, and rebuild memory and graph')
+    .option(
+      '--partitions <n>',
+      'keep the embedder, and spread the collection over this number of shards',
+      integerBetween(1, SHARDS_MAX),
+    )
     .option('--gate <share>', "switch only if this share of today's hits is found, from 0 to 1", numberBetween(0, 1))
     .option(
       '--gate-queries <n>',
@@ -83,6 +89,7 @@ const ofJob = (reindex: Command, name: string, description: string): Command =>
 interface StartFlags {
   embedder?: string;
   compact?: true;
+  partitions?: number;
   gate?: number;
   gateQueries: number;
   keep?: number;
@@ -95,14 +102,17 @@ const RESTING: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled'
 
 async function startJob(
   target: Target,
-  { embedder, compact, gate, gateQueries, keep, follow }: StartFlags,
+  { embedder, compact, partitions, gate, gateQueries, keep, follow }: StartFlags,
   output: Output,
 ): Promise<number> {
-  if ((embedder === undefined) === (compact === undefined))
-    throw new UsageError('Name the new embedder with --embedder, or use --compact to keep the embedder.');
+  if ([embedder, compact, partitions].filter((what) => what !== undefined).length !== 1)
+    throw new UsageError(
+      'Name the new embedder with --embedder, or use --compact or --partitions to keep the embedder; only one of them.',
+    );
   const body: ReindexBody = {
     embedder,
     compact,
+    partitions,
     gate: gate === undefined ? undefined : { min_overlap: gate, last_n: gateQueries },
     keep_previous_seconds: keep,
   };

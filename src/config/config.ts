@@ -17,6 +17,8 @@ const TUNING = {
   hitCacheBytes: 32 * MIB,
   /** Minimum time between two recall checks; 0 disables them. */
   recallSampleMs: 60_000,
+  /** How often the collections that were written are looked at, whether they need more shards. */
+  growthCheckMs: 5000,
   /** Maximum bytes of request bodies in memory, of all requests together. */
   heldBytesMax: 1024 * MIB,
   /**

@@ -11,7 +11,6 @@ import type {
   ArchiveOrder,
   ArchiveTask,
   ArchivedMoment,
-  DocumentBatch,
   QueryBatch,
   ReadTask,
   VerifiedArchive,
@@ -20,6 +19,7 @@ import type {
 import type { Log } from '../base/log.js';
 import { ReadGate } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
+import type { DocumentBatch } from '../text/prepared-document.js';
 import { WorkerError } from '../base/rpc.js';
 
 /** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */

@@ -1,7 +1,7 @@
 // The shards as seen from the main thread. Each shard has one worker thread that owns it, and two request queues, for
 // reads and writes. A worker that dies is replaced at once; until its successor has opened the shard, requests are
 // rejected with 503 `shard_unavailable` instead of waiting. Runs on the main thread.
-import { type Result, shardUnavailable } from '../api/errors.js';
+import { AppError, type Result, shardUnavailable } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import { type Placement, shardsOf } from '../api/placement.js';
 import type { Log } from '../base/log.js';
@@ -63,8 +63,17 @@ interface ShardPoolOptions {
   opened: (shard: number) => Promise<void>;
   /** The tenant of a collection, under which its requests are queued; undefined if the collection is gone. */
   tenantOf: (collection: CollectionId) => string | undefined;
+  /** The collection that has taken over the name of this one, which is still kept; undefined if none has. */
+  successorOf: (collection: CollectionId) => CollectionId | undefined;
   quarantine: Quarantine;
   metrics?: PoolMetrics;
+}
+
+interface RequestHooks<O extends ShardOp> {
+  /** Called in the order of the answers, as soon as they arrive. */
+  answered?: (answer: ShardAnswer<O>) => void;
+  /** For writes: called when the write has ended in whatever way, before anybody can hold the gate of its collection. */
+  ended?: () => void;
 }
 
 type Answer = ShardAnswer<ShardOp>;
@@ -113,21 +122,22 @@ export class ShardPool {
 
   /**
    * Sends a command to the owner of a shard. Commands of one turn of the event loop share a message; only one message
-   * of writes is in flight at a time. Tenants are served in turn. `answered` is called in the order of the answers.
-   * Rejects with AppError (a client error, `shard_unavailable`, `overloaded`) or WorkerError.
+   * of writes is in flight at a time. Tenants are served in turn. Rejects with AppError (a client error,
+   * `shard_unavailable`, `overloaded`, `collection_changed`) or WorkerError.
    */
   async request<O extends ShardOp>(
     shard: number,
     op: O,
     request: ShardCommands[O]['request'],
-    answered?: (answer: ShardAnswer<O>) => void,
+    { answered, ended }: RequestHooks<O> = {},
   ): Promise<ShardAnswer<O>> {
     const owned = this.shards[shard] as OwnedShard;
     const command = { op, ...request } as ShardCommand;
     const { writes, isGuarded } = traitsOf(op);
-    // The state is checked after passing the gate, because the worker may have been replaced meanwhile.
-    const send = (): Promise<Answer> => {
+    // All is checked after passing the gate, because worker and collection may have been replaced meanwhile.
+    const send = async (): Promise<Answer> => {
       if (this.closing || !takes(owned, op)) throw shardUnavailable();
+      if (this.isLate(command)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
       return owned[writes ? 'writes' : 'reads'].request(
         command,
         this.tenantIn(command),
@@ -137,7 +147,7 @@ export class ShardPool {
     };
     const collection = collectionIn(command);
     return (await this.options.quarantine.watch(isGuarded && collection, () =>
-      writes ? this.gate.shared(collection, send) : send(),
+      writes ? this.gate.shared(collection, ended ? () => send().finally(ended) : send) : send(),
     )) as ShardAnswer<O>;
   }
 
@@ -174,6 +184,19 @@ export class ShardPool {
     this.closing = true;
     this.shards.forEach(failQueues);
     await Promise.all(this.shards.map(closeShard));
+  }
+
+  /**
+   * Whether a client's write would reach only a collection that another has taken the name over from, where nobody would
+   * find it.
+   */
+  private isLate(command: ShardCommand): boolean {
+    const collection = collectionIn(command);
+    if (!traitsOf(command.op).isOfClient || collection === undefined) return false;
+    const successor = this.options.successorOf(collection);
+    if (successor === undefined) return false;
+    const others = ('dualWrites' in command && command.dualWrites) || [];
+    return !others.some((other) => ('collection' in other ? other.collection : other).id === successor);
   }
 
   private create(shard: number, starts: SharedArrayBuffer): OwnedShard {

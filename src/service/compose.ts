@@ -38,6 +38,7 @@ import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
+import { WrittenDocuments } from './reindex/written-documents.js';
 import { textVectors } from './search/query.js';
 import type { SearchContext } from './search/search.js';
 import type { Services } from './services.js';
@@ -127,6 +128,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     open: useCases.openShard,
     opened: useCases.afterOpening,
     tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
+    successorOf: (id) => shadows.successorOf(id),
   });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
@@ -287,7 +289,19 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
     common,
   };
   const loggedSearch: LoggedSearchContext = { search, catalog, queryLog, metrics, searchesUnderWay, nowMs };
-  const reindex: ReindexContext = { store, jobs, embedders, search, queryLog, shardsCopied };
+  const written = new WrittenDocuments();
+  const growth = { chunksPerPartition, everyMs: config.tuning.growthCheckMs };
+  const reindex: ReindexContext = {
+    store,
+    jobs,
+    embedders,
+    search,
+    queryLog,
+    shardsCopied,
+    written,
+    searchesUnderWay,
+    growth,
+  };
   return {
     search: loggedSearch,
     counts: { catalog, searches: parts.searches, shards, settings },
@@ -302,6 +316,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       embedders,
       tenants,
       chunkLedger: new ChunkLedger(),
+      written,
       fileIds: new FileIds(),
       events,
       metrics,
@@ -316,6 +331,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       quarantine,
       metrics,
       events,
+      written,
       nowMs,
       stringOperators: settings.stringOperators,
     },

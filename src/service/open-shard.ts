@@ -9,6 +9,7 @@ import { releaseHeld } from './archive/fill.js';
 import { type CatalogContext, changeCatalog } from './collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from './collections/collections.js';
 import type { ReindexContext } from './reindex/jobs.js';
+import { watchGrowth } from './reindex/growth.js';
 import { resumeJobs } from './reindex/run-job.js';
 
 /** What opening a shard needs. */
@@ -85,7 +86,9 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
     await ensureCommonCollection(collections);
     await releaseHeld(archive);
   }
-  if (store.shards.openCount === store.shards.size) await resumeJobs(reindex);
+  if (store.shards.openCount < store.shards.size || reindex.jobs.hasResumed) return;
+  await resumeJobs(reindex);
+  watchGrowth(reindex);
 }
 
 /** Drops again what was dropped while the shard was not available. */

@@ -51,8 +51,11 @@ export interface StoredJob extends ReindexJob {
   cursors: (string | null)[];
 }
 
-/** `previous`: the collection that had the name before a switch, kept for a while. */
-export type ShadowPurpose = 'reindex' | 'restore' | 'previous';
+/**
+ * `spread`: the same vector space in other shards, which gets no dual writes. `previous`: the collection that had the
+ * name before a switch, kept for a while.
+ */
+export type ShadowPurpose = 'reindex' | 'spread' | 'restore' | 'previous';
 
 /**
  * A shadow collection: it is filled, invisible to clients, beside the collection that has the name, and takes the name

@@ -33,6 +33,13 @@ export interface PackedDocuments {
   vectors: Float32Array;
 }
 
+/** Stored documents for one shard, with their versions, in the form that `putShadow` takes. */
+export interface DocumentBatch extends PackedDocuments {
+  /** The place of the shard among those of the collection (api/placement). */
+  slot: number;
+  versions: number[];
+}
+
 const packr = new Packr({ useRecords: false });
 
 /** Packs a document into a buffer that can be transferred to another thread. */

@@ -77,6 +77,7 @@ export function createPool(
     open: () => open(openings++),
     opened: () => opened(before++),
     tenantOf: () => undefined,
+    successorOf: () => undefined,
   });
   return { pool, openings: () => openings, told };
 }

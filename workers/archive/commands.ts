@@ -27,7 +27,6 @@ import type {
   ArchiveTask,
   ArchivedMoment,
   ArchivedSource,
-  DocumentBatch,
   QueryBatch,
   ReadTask,
   WriteTask,
@@ -44,7 +43,7 @@ import { rulesOf } from '../../src/archive/verify.js';
 import { ArchiveWriter } from '../../src/archive/writer.js';
 import { assert } from '../../src/base/assert.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
-import { joinDocuments, packDocument } from '../../src/text/prepared-document.js';
+import { type DocumentBatch, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
 // The channel to the server that started this process: notes are sent, orders are received. If the server ends, the
 // channel closes and this process ends too, because its snapshots would keep pages of the stores from being reused. The

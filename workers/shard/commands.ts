@@ -34,7 +34,7 @@ import {
   traitsOf,
 } from '../../src/engine/write/commands.js';
 import { deleteDocuments, findDocuments } from '../../src/engine/write/bulk.js';
-import { copyShadow, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
+import { copyShadow, exportDocuments, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
 import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
@@ -172,6 +172,7 @@ export class Commands {
     listMissing: (request) => listMissing(this.shard, request),
     findDocuments: (request) => findDocuments(this.shard, request),
     deleteDocuments: (request) => deleteDocuments(this.shard, request),
+    exportDocuments: (request) => exportDocuments(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

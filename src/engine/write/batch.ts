@@ -63,12 +63,13 @@ function puts({ collection, dualWrites, ...packed }: ShardRequest<'putMany'>): S
   });
 }
 
-function shadowPuts({ collection, source, versions, ...packed }: ShardRequest<'putShadow'>): DocumentWrite[] {
+function shadowPuts({ collection, source, isForced, versions, ...packed }: ShardRequest<'putShadow'>): DocumentWrite[] {
   const rows = rowsOf(packed);
   return documentsOf(packed).map((document, i) => ({
     op: 'putShadow',
     collection,
     source,
+    isForced,
     document,
     version: versions[i] as number,
     vectors: rowsIn(packed.vectors, collection, rows[i] as Span),

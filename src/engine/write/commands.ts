@@ -6,7 +6,7 @@ import type { Result } from '../../api/errors.js';
 import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
-import type { PackedDocuments } from '../../text/prepared-document.js';
+import type { DocumentBatch, PackedDocuments } from '../../text/prepared-document.js';
 
 /** A dual write: a further collection that a document goes to, in the same transaction. */
 export interface DualWrite {
@@ -88,11 +88,16 @@ export interface ShardCommands extends CatalogCommands {
   };
   /**
    * Writes documents to a shadow collection, with their versions in the source. A document that the shadow collection
-   * already has in this version is skipped; with `source`, so is one that the source does not have in this version.
-   * Without documents the command only waits for the writes before it.
+   * already has in this version is skipped, unless `isForced`; with `source`, so is one that the source does not have
+   * in this version. Without documents the command only waits for the writes before it.
    */
   putShadow: {
-    request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments;
+    request: {
+      collection: CollectionRef;
+      source?: CollectionId;
+      versions: number[];
+      isForced?: boolean;
+    } & PackedDocuments;
     answer: Result<{ chunks: number }>[];
   };
   /**
@@ -115,6 +120,15 @@ export interface ShardCommands extends CatalogCommands {
   listMissing: {
     request: { collection: CollectionId; shadow: CollectionId; after: string | undefined };
     answer: MissingPage;
+  };
+  /**
+   * Whole documents with their vectors, to be put elsewhere by `putShadow`, in batches by their place among `spread`
+   * shards: those after `after`, or those with the ids `docids`. Answers the last one looked at, null at the end, and the
+   * ids that do not exist.
+   */
+  exportDocuments: {
+    request: { collection: CollectionRef; spread: number; after?: string | undefined; docids?: DocId[] };
+    answer: { batches: DocumentBatch[]; absent: DocId[]; scanned: number; after: string | null };
   };
   deleteDocument: {
     request: { collection: CollectionRef; docid: DocId; dualWrites?: CollectionRef[] };
@@ -190,6 +204,8 @@ interface CommandTraits {
   readonly writes?: true;
   /** It writes documents. Consecutive commands of this kind are one write. */
   readonly writesDocuments?: true;
+  /** It is a client's write of documents to the collection that has the name. */
+  readonly isOfClient?: true;
   /** It waits until the segments of its collections are in memory. */
   readonly needsSegments?: true;
   /** It waits for the end of a write freeze. */
@@ -210,21 +226,23 @@ const COLLECTION_WRITE = { collection: ofRef, writes: true } as const;
 const PREPARATION = { collection: ofRef, isGuarded: true, changesMemory: true } as const;
 const COPY = { ...PREPARATION, writes: true, needsSegments: true } as const;
 const DOCUMENT_WRITE = { ...COPY, writesDocuments: true } as const;
+const CLIENT_WRITE = { ...DOCUMENT_WRITE, isOfClient: true } as const;
 const DOCUMENT_READ = { collection: ofId, isGuarded: true } as const;
 const VECTOR_READ = { collection: ofRef, isGuarded: true } as const;
 
 const COMMANDS = {
   open: OPENING,
   prepare: PREPARATION,
-  put: DOCUMENT_WRITE,
-  putMany: DOCUMENT_WRITE,
+  put: CLIENT_WRITE,
+  putMany: CLIENT_WRITE,
   putShadow: DOCUMENT_WRITE,
   copyShadow: COPY,
   findTextless: DOCUMENT_READ,
   listMissing: DOCUMENT_READ,
-  deleteDocument: DOCUMENT_WRITE,
+  exportDocuments: VECTOR_READ,
+  deleteDocument: CLIENT_WRITE,
   findDocuments: DOCUMENT_READ,
-  deleteDocuments: COPY,
+  deleteDocuments: { ...COPY, isOfClient: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   counts: {},
   memory: { collection: ofId },

@@ -1,12 +1,19 @@
 // What a shadow collection lacks of its source: pages of documents to embed again, and copies with vectors if the
-// vector space is the same. Both walk the source in the order of its keys, a bounded number of documents at a time.
+// vector space is the same; and whole documents for a shadow collection in other shards. All walk the source in the order of its keys, a bounded number of documents at a time.
 // Owner only.
 import { assert } from '../../base/assert.js';
-import type { CollectionId, Ordinal } from '../../api/ids.js';
+import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
+import { slotOf } from '../../api/placement.js';
+import { concat } from '../../base/bytes.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionRef } from '../../api/collections.js';
-import { joinDocuments, packDocument, type PreparedDocument } from '../../text/prepared-document.js';
+import {
+  type DocumentBatch,
+  joinDocuments,
+  packDocument,
+  type PreparedDocument,
+} from '../../text/prepared-document.js';
 import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { Shard } from '../shard.js';
@@ -103,6 +110,62 @@ export function copyShadow(
   });
   if (writes.length > 0) assertStored(applyWrites(shard, writes));
   return { after: next, scanned, missing: writes.length };
+}
+
+/** Number of chunks at which a page of `exportDocuments` ends. */
+const READ_CHUNKS_MAX = 256;
+
+/** Implements `exportDocuments`. Throws AppError `collection_not_found`. */
+export function exportDocuments(
+  shard: Shard,
+  { collection: ref, spread, after, docids }: ShardRequest<'exportDocuments'>,
+): ShardAnswer<'exportDocuments'> {
+  if (shard.isDropped(ref.id)) throw new AppError('collection_not_found');
+  return shard.store.read((txn) => {
+    const absent: DocId[] = [];
+    const slots = new Map<number, DocumentRecord[]>();
+    const [page, scanned, last] = docids
+      ? takePage(docids, (docid) => txn.document(ref.id, docid) ?? void absent.push(docid))
+      : takePage(txn.documents(ref.id, after), (record) => record);
+    for (const record of page) {
+      const slot = slotOf(record.docid, spread);
+      const records = slots.get(slot);
+      if (records) records.push(record);
+      else slots.set(slot, [record]);
+    }
+    const batches = Array.from(slots, ([slot, records]): DocumentBatch => {
+      const packed = records.map((record) => packDocument(preparedOf(txn, ref.id, record, false)));
+      return {
+        slot,
+        ...joinDocuments(packed),
+        chunks: records.map(({ chunkCount }) => chunkCount),
+        versions: records.map(({ version }) => version),
+        vectors: concat(
+          records.map((record) => vectorsOf(txn, ref, record)),
+          (numbers) => new Float32Array(numbers),
+        ),
+      };
+    });
+    return { batches, absent, scanned, after: last };
+  });
+}
+
+/** The records of a page, the number of their chunks, and the id of the last item; null at the end. */
+function takePage<T extends DocId | DocumentRecord>(
+  items: Iterable<T>,
+  recordOf: (item: T) => DocumentRecord | undefined,
+): [DocumentRecord[], number, string | null] {
+  const records: DocumentRecord[] = [];
+  let looked = 0;
+  let chunks = 0;
+  for (const item of items) {
+    const record = recordOf(item);
+    if (record) records.push(record);
+    chunks += record?.chunkCount ?? 0;
+    if (++looked === DOCUMENTS_MAX || chunks >= READ_CHUNKS_MAX)
+      return [records, chunks, typeof item === 'string' ? item : item.docid];
+  }
+  return [records, chunks, null];
 }
 
 /** Walks the source and collects missing documents. `take` returns whether the page has space for another one. */

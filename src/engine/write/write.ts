@@ -251,7 +251,8 @@ class RowChanges {
 interface StagedPut {
   op: 'putShadow';
   collection: CollectionRef;
-  source?: CollectionId;
+  source?: CollectionId | undefined;
+  isForced?: boolean | undefined;
   document: Uint8Array;
   version: number;
   vectors: Float32Array;
@@ -347,13 +348,13 @@ class WriteBatch {
    */
   private putShadow(
     txn: ShardWriteTxn,
-    { collection: ref, source, document, version, vectors }: StagedPut,
+    { collection: ref, source, isForced, document, version, vectors }: StagedPut,
   ): WriteAnswer {
     const prepared = unpackDocument(document);
     const isThere = (id: CollectionId): boolean =>
       isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
     this.load(txn, ref);
-    if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
+    if ((!isForced && isThere(ref.id)) || (source !== undefined && !isThere(source))) return { chunks: 0 };
     this.store(txn, prepared, version, [{ ref, vectors: unshared(vectors) }]);
     return { chunks: prepared.chunks.length };
   }

@@ -3,7 +3,7 @@
 // collections are created, dropped and switched in here; their documents are stored by the shard command `putShadow`
 // under the id of the shadow collection. Runs on the main thread.
 import type { Collection } from '../../api/collections.js';
-import { AppError } from '../../api/errors.js';
+import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -61,23 +61,27 @@ export async function changeCatalog<O extends CatalogOp, T>(
   then: (answer: CatalogCommands[O]['answer'], applied: Applied) => T | Promise<T>,
 ): Promise<T> {
   let done: T | Promise<T> | undefined;
-  await shards.request(0, op, request, (answer) => {
+  const answered = (answer: CatalogCommands[O]['answer']): void => {
     const applied = state.apply({ op, request, answer } as CatalogEvent);
     done = then(answer, applied);
-  });
+  };
+  await shards.request(0, op, request, { answered });
   return done as T;
 }
 
 /** 503: another collection, or another vector space of the collection, has the name now. */
 export const collectionChanged = (): AppError => new AppError('collection_changed', undefined, { retryAfterS: 1 });
 
+/** What a collection is answered that another may have replaced. */
+const REPLACED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
+
 /**
- * Runs a change of a collection that may be switched to another vector space meanwhile. The store rejects a collection
- * that is not current any more; `ask` is then called again with the current one. Rejects with the errors of `ask`, and
- * with `collection_not_found` only if the collection is gone.
+ * Runs a change of a collection, or a write to it, while another may take its name over. What is asked of a collection
+ * that is not current any more is rejected; `ask` is then called again with the current one. Rejects with the errors of
+ * `ask`, and with `collection_not_found` only if the collection is gone.
  */
 export async function asOfNow<T>(
-  { catalog }: Pick<CatalogContext, 'catalog'>,
+  { catalog }: { readonly catalog: Pick<Catalog, 'findByLog'> },
   collection: Collection,
   ask: (collection: Collection) => Promise<T>,
 ): Promise<T> {
@@ -86,8 +90,7 @@ export async function asOfNow<T>(
       return await ask(now);
     } catch (error) {
       const live = catalog.findByLog(logIdOf(now));
-      if (!(error instanceof AppError) || error.code !== 'collection_not_found' || !live || live.id === now.id)
-        throw error;
+      if (!(error instanceof AppError) || !REPLACED.has(error.code) || !live || live.id === now.id) throw error;
       now = live;
     }
   }

@@ -87,7 +87,7 @@ export function spreadFor(
 }
 
 /** Throws a 422 if there are not that many shards. */
-function spreadWithin(partitions: number, shards: number): number {
+export function spreadWithin(partitions: number, shards: number): number {
   if (partitions <= shards) return partitions;
   throw invalidField(
     ['body', 'partitions'],

@@ -53,6 +53,12 @@ export class MutableShadows {
     );
   }
 
+  /** The collection that has taken over the name of this one, which is still kept; undefined if none has. */
+  successorOf(id: CollectionId): CollectionId | undefined {
+    const shadow = this.byIds.get(id);
+    return shadow?.purpose === 'previous' ? (shadow.replaces ?? undefined) : undefined;
+  }
+
   setMode(id: CollectionId, mode: DualWriteMode): void {
     this.modes.set(id, mode);
   }

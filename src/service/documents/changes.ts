@@ -13,7 +13,8 @@ import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
-import { collectionChanged } from '../collections/catalog-changes.js';
+import { asOfNow, collectionChanged } from '../collections/catalog-changes.js';
+import type { WrittenDocuments } from '../reindex/written-documents.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { UseCases } from '../use-case.js';
@@ -23,6 +24,7 @@ export interface DocumentsContext extends RecordsContext {
   readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'>;
   readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'size'>;
+  readonly written: Pick<WrittenDocuments, 'note'>;
   readonly metrics: Pick<Metrics, 'count'>;
   readonly events: Pick<EventHub, 'publish'>;
   readonly nowMs: () => number;
@@ -48,14 +50,18 @@ async function deleteDocument(
   name: CollectionName,
   docid: string,
 ): Promise<number> {
-  const { catalog, shards } = context;
+  const { catalog, shards, written } = context;
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
-  const { chunks } = await shards.request(shardOf(docid, collection, shards.size), 'deleteDocument', {
-    collection: refOf(collection),
-    docid: asDocId(docid),
-    ...dualDeletesOf(context, collection),
-  });
+  const id = asDocId(docid);
+  const { chunks } = await asOfNow(context, collection, (now) =>
+    shards.request(
+      shardOf(id, now, shards.size),
+      'deleteDocument',
+      { collection: refOf(now), docid: id, ...dualDeletesOf(context, now) },
+      { ended: () => written.note(now.id, [id]) },
+    ),
+  );
   if (chunks > 0) tellDeleted(context, logIdOf(collection), { docids: [docid], chunks });
   return chunks;
 }
@@ -194,12 +200,13 @@ async function deletePage(
 ): Promise<Page> {
   const deleted: Page = { docids: [], chunks: 0 };
   for (let rest = [...docids]; rest.length > 0; ) {
-    const done = await context.shards.request(shard, 'deleteDocuments', {
-      collection: refOf(collection),
-      filter,
-      docids: rest,
-      ...dualDeletesOf(context, collection),
-    });
+    const asked = rest;
+    const done = await context.shards.request(
+      shard,
+      'deleteDocuments',
+      { collection: refOf(collection), filter, docids: asked, ...dualDeletesOf(context, collection) },
+      { ended: () => context.written.note(collection.id, asked) },
+    );
     deleted.docids.push(...done.docids);
     deleted.chunks += done.chunks;
     rest = rest.slice(done.looked);

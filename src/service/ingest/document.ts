@@ -111,8 +111,9 @@ async function ingestNamed(
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
     // The collection was switched to another vector space meanwhile, so the document needs new vectors.
-    if (code === 'collection_changed' && !prepared.vectors)
-      ready = await embed(catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document });
+    const now = catalog.find(tenant, name) ?? planned;
+    if (code === 'collection_changed' && !prepared.vectors && now.vector_space_key !== ready.space)
+      ready = await embed(now, { ...prepared, document: ready.document });
     return put();
   });
   metrics.ingested(chunks, performance.now() - startedAtMs, timing);

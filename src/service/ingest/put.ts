@@ -11,10 +11,11 @@ import type { DualWrite, ShardAnswer } from '../../engine/write/commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
-import { collectionChanged } from '../collections/catalog-changes.js';
+import { asOfNow, collectionChanged } from '../collections/catalog-changes.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { ChunkLedger } from '../tenants/limits.js';
+import type { WrittenDocuments } from '../reindex/written-documents.js';
 import type { TenantRegistry } from '../tenants/registry.js';
 import type { SpaceGroup, SpaceRows } from './embed.js';
 
@@ -24,6 +25,7 @@ export interface PutContext {
   readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly chunkLedger: ChunkLedger;
+  readonly written: Pick<WrittenDocuments, 'note'>;
   readonly metrics: Pick<Metrics, 'inPhase'>;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -67,30 +69,32 @@ export interface ReadyDocument extends SpaceRows {
 }
 
 /**
- * Stores a document. Documents of one collection reach the shard in the order of the calls. Throws 429
- * `chunk_limit_reached` and 503 `collection_changed`. When a document is replaced, only the difference in chunks
- * counts.
+ * Stores a document. Documents of one collection reach the shard in the order of the calls. If another collection of the
+ * same vector space takes the name over meanwhile, the document goes there. Throws 429 `chunk_limit_reached` and 503
+ * `collection_changed`. When a document is replaced, only the difference in chunks counts.
  */
-export async function putDocument(
+export const putDocument = (
   context: PutContext,
   collection: Collection,
   ready: ReadyDocument,
-): Promise<ShardAnswer<'put'>> {
-  const { shards, tenants, chunkLedger } = context;
+): Promise<ShardAnswer<'put'>> => asOfNow(context, collection, (now) => putNow(context, now, ready));
+
+async function putNow(context: PutContext, collection: Collection, ready: ReadyDocument): Promise<ShardAnswer<'put'>> {
+  const { shards, tenants, chunkLedger, written } = context;
   const { docid, chunks, document } = ready;
   const put = { collection: refOf(collection), document, vectors: rowsIn(ready, collection) };
   const shard = shardOf(docid, collection, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
-  if (chunksMax === Infinity)
-    return shards.request(shard, 'put', { ...put, ...dualWritesOf(context, collection, ready) });
+  const send = (chunksLeft?: number): Promise<ShardAnswer<'put'>> =>
+    shards.request(
+      shard,
+      'put',
+      { ...put, ...(chunksLeft !== undefined && { chunksLeft }), ...dualWritesOf(context, collection, ready) },
+      { ended: () => written.note(collection.id, [docid]) },
+    );
+  if (chunksMax === Infinity) return send();
   const count = async (): Promise<number> => (await countCollection(context, collection)).chunks;
-  return chunkLedger.add(collection.id, {
-    chunks,
-    chunksMax,
-    count,
-    send: (chunksLeft) =>
-      shards.request(shard, 'put', { ...put, chunksLeft, ...dualWritesOf(context, collection, ready) }),
-  });
+  return chunkLedger.add(collection.id, { chunks, chunksMax, count, send });
 }
 
 /** The results of a shard for the documents of a group. */
@@ -100,8 +104,11 @@ export type Stored = ShardAnswer<'putMany'>;
  * Stores a group and returns the results in the order of its documents. Groups reach the shard in the order of the
  * calls. Rejects if no document could be stored.
  */
-export async function putGroup(context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> {
-  const { shards, tenants, metrics, log } = context;
+export const putGroup = (context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> =>
+  asOfNow(context, collection, (now) => putGroupNow(context, now, group));
+
+async function putGroupNow(context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> {
+  const { shards, tenants, metrics, log, written } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
   if (isLimited || group.spread !== spreadOf(collection, shards.size))
     return Promise.all(readyDocuments(group).map((ready) => resultOf(putDocument(context, collection, ready))));
@@ -115,7 +122,8 @@ export async function putGroup(context: PutContext, collection: Collection, grou
     vectors: rowsIn(group, collection),
     ...dualWritesOf(context, collection, group),
   };
-  const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put));
+  const ended = (): void => written.note(collection.id, group.docids);
+  const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put, { ended }));
   // The group is one commit, so an internal error is the same for all documents.
   const internalError = results.find((result) => 'internalError' in result);
   if (internalError) log.error({ shard, ...internalError }, 'a shard could not store a batch');

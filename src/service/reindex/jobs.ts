@@ -8,9 +8,11 @@ import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
 import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
 import { type CatalogContext, changeCatalog, forgetShadow, nowIso } from '../collections/catalog-changes.js';
+import type { CollectionDefaults } from '../collections/settings.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { SearchContext } from '../search/search.js';
+import type { WrittenDocuments } from './written-documents.js';
 
 export interface ReindexContext {
   readonly store: CatalogContext;
@@ -18,8 +20,17 @@ export interface ReindexContext {
   readonly embedders: Pick<Embedders, 'spaceFor' | 'preflight' | 'embedDocuments'>;
   readonly search: SearchContext;
   readonly queryLog: Pick<QueryLog, 'pages'>;
+  readonly written: WrittenDocuments;
+  readonly searchesUnderWay: { readonly count: number };
+  readonly growth: Growth;
   /** The number of shards that are copied at a time, so that one page is embedded while others are read and written. */
   readonly shardsCopied: number;
+}
+
+/** When collections are spread over more shards by themselves. */
+interface Growth extends Pick<CollectionDefaults, 'chunksPerPartition'> {
+  /** How often the collections that were written are looked at. */
+  readonly everyMs: number;
 }
 
 type Wish = 'pause' | 'resume' | 'cancel';
@@ -93,7 +104,7 @@ export class ReindexJobs {
   readonly ended = new Map<ReindexJob['status'], number>();
   private isLoaded = false;
   hasResumed = false;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly timers: NodeJS.Timeout[] = [];
 
   /** Takes the stored records, at the start only: afterwards memory is authoritative and the store follows. */
   load(jobs: readonly StoredJob[]): void {
@@ -166,12 +177,12 @@ export class ReindexJobs {
 
   /** Calls `work` periodically until `close`. */
   every(ms: number, work: () => void): void {
-    this.timer = setInterval(work, ms).unref();
+    this.timers.push(setInterval(work, ms).unref());
   }
 
   /** Stops all runs; their jobs continue at the next start. */
   async close(): Promise<void> {
-    clearInterval(this.timer);
+    for (const timer of this.timers) clearInterval(timer);
     await Promise.all([...this.runs.values()].map((run) => run.stop('close')));
   }
 }

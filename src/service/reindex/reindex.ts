@@ -4,7 +4,7 @@ import type { Collection, Space } from '../../api/collections.js';
 import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
-import { shardsOf } from '../../api/placement.js';
+import { shardsOf, spreadOf } from '../../api/placement.js';
 import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { InputOf } from '../../api/route.js';
 import { asUuid } from '../../base/uuids.js';
@@ -16,6 +16,7 @@ import {
   nowIso,
   switchCollection,
 } from '../collections/catalog-changes.js';
+import { spreadWithin } from '../collections/settings.js';
 import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Caller, UseCases } from '../use-case.js';
@@ -56,10 +57,10 @@ function listed(jobs: readonly StoredJob[]): ReindexJobList {
 }
 
 /**
- * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 if neither an embedder nor
- * `compact` is given, and 503 `embedder_unavailable`.
+ * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 for fields that do not go
+ * together, and 503 `embedder_unavailable`.
  */
-async function startReindex(
+export async function startReindex(
   context: ReindexContext,
   tenant: Tenant,
   name: CollectionName,
@@ -78,12 +79,16 @@ async function startReindex(
   });
 }
 
-/** The target vector space; the collection itself for a compaction, which rebuilds only memory and graph. */
-function targetOf({ embedders }: ReindexContext, live: Collection, wish: ReindexBody): Space {
+/** The target vector space; the collection itself if it is only built anew, in the same shards or in others. */
+function targetOf({ embedders, store }: ReindexContext, live: Collection, wish: ReindexBody): Space {
   const isAsked = asksForEmbedder(wish);
+  if (wish.partitions != null) {
+    checkSpread(live, wish, isAsked, store.shards.size);
+    return live;
+  }
   if (wish.compact && isAsked) throw new AppError('reindex_invalid', 'A compaction cannot change the embedder.');
   if (wish.compact) return live;
-  if (!isAsked) throw invalidField(['body'], 'Provide an embedder or `compact`.', 'value_error');
+  if (!isAsked) throw invalidField(['body'], 'Provide an embedder, `compact` or `partitions`.', 'value_error');
   if (live.embedder_type === IDENTITY_TYPE)
     throw new AppError('reindex_invalid', 'The collection holds vectors only; there are no texts to embed.');
   const space = spaceFor(() => embedders.spaceFor(live.tenant, wish));
@@ -92,6 +97,31 @@ function targetOf({ embedders }: ReindexContext, live: Collection, wish: Reindex
   if (space.vector_space_key === live.vector_space_key)
     throw new AppError('reindex_invalid', 'The collection already has this vector space.');
   return space;
+}
+
+/** Throws a 422 for a number of shards that is not there or for fields that it does not go with. */
+function checkSpread(
+  live: Collection,
+  { partitions, compact, keep_previous_seconds: kept }: ReindexBody,
+  isAsked: boolean,
+  shards: number,
+): void {
+  const spread = spreadWithin(partitions as number, shards);
+  const at = ['body', 'partitions'];
+  if (isAsked || compact)
+    throw invalidField(
+      at,
+      '`partitions` keeps the embedder and builds the graph anew: provide it alone.',
+      'value_error',
+    );
+  if (kept)
+    throw invalidField(
+      ['body', 'keep_previous_seconds'],
+      'Nothing is kept when a collection is spread: to go back, start a job with the former `partitions`.',
+      'value_error',
+    );
+  if (spreadOf(live, shards) === spread)
+    throw new AppError('reindex_invalid', `The collection already has ${spread} partitions.`);
 }
 
 function spaceFor(choose: () => Space): Space {
@@ -128,7 +158,7 @@ function plannedJob(
   { store, jobs }: ReindexContext,
   live: Collection,
   space: Space,
-  { compact, gate, keep_previous_seconds: kept }: ReindexBody,
+  { compact, partitions, gate, keep_previous_seconds: kept }: ReindexBody,
   chunks: number,
 ): StoredJob {
   const now = nowIso(store);
@@ -146,6 +176,7 @@ function plannedJob(
     started_at: null,
     finished_at: null,
     ...(compact && { compact: true as const }),
+    ...(partitions != null && { partitions }),
     ...(gate && { gate }),
     keep_previous_seconds: kept ?? 0,
     log_id: logIdOf(live),
@@ -159,18 +190,23 @@ async function createJob(context: ReindexContext, live: Collection, space: Space
   const { store, jobs } = context;
   const { shadows } = store;
   const { id: replaces, log_id: _, home = replaces, ...settings } = live;
-  const placement = live.spread === undefined ? {} : { home };
+  const spread = job.partitions ?? live.spread;
+  const placement = spread === undefined ? {} : { home, spread };
   const collection = { ...settings, ...spaceIn(space), ...placement };
-  const dropShadow = shadows.beside(live.id, 'reindex').map(({ id }) => id);
+  const purpose = job.partitions === undefined ? ('reindex' as const) : ('spread' as const);
+  const failed = shadows
+    .beside(live.id)
+    .filter((shadow) => shadow.purpose === 'reindex' || shadow.purpose === 'spread');
+  const dropShadow = failed.map(({ id }) => id);
   const forget = jobs.surplus(job.log_id);
   const request = {
     job,
     dropShadow,
     forget,
-    shadow: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection },
+    shadow: { purpose, replaces, created_at: job.created_at, collection },
   };
   const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made, applied) => {
-    for (const failed of jobs.ofCollection(job.log_id)) jobs.put({ ...failed, staged_id: null });
+    for (const ended of jobs.ofCollection(job.log_id)) jobs.put({ ...ended, staged_id: null });
     jobs.forget(forget);
     const forgotten = dropShadow.map((id) => forgetShadow(store, id, applied));
     return { created: jobs.put(made.job), forgetting: forgotten };

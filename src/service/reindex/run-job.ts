@@ -19,6 +19,7 @@ import {
   saveJob,
   showJob,
 } from './jobs.js';
+import { SpreadCopy } from './spread.js';
 
 /** The window over which the rate is measured. */
 const WINDOW_MS = 60_000;
@@ -90,6 +91,7 @@ class JobRun implements Run {
 
   private async build(): Promise<void> {
     const copy = this.copyOf();
+    if (this.job.partitions !== undefined) return this.spread(copy);
     copy.store.shadows.setMode(copy.shadow.id, 'embed');
     await writesBefore(copy);
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
@@ -99,6 +101,26 @@ class JobRun implements Run {
     await this.gate(copy);
     this.check();
     await this.commit(copy);
+  }
+
+  private async spread(copy: Copy): Promise<void> {
+    const { written, searchesUnderWay } = this.context;
+    const spread = new SpreadCopy({ ...copy, written, searchesUnderWay });
+    try {
+      await this.save({ completed_chunks: 0 });
+      await spread.copyAll((chunks) => this.counted(chunks));
+      await spread.following(async () => {
+        await this.index({ ...copy, check: spread.check });
+        await this.gate(copy);
+      });
+      spread.check();
+      await this.save({ status: 'committing' });
+      await spread.whileEqual(() => this.finish(copy));
+    } finally {
+      spread.end();
+    }
+    // What was written during the job may have filled the new shards as well.
+    written.collections.add(copy.shadow.id);
   }
 
   private copyOf(): Copy {
@@ -122,11 +144,15 @@ class JobRun implements Run {
     if (this.why !== undefined) throw new Error(`stopped: ${this.why}`);
   }
 
-  private async copied(shard: number, { after, scanned }: Page): Promise<void> {
-    const { cursors, completed_chunks: before, total_chunks: total } = this.job;
+  private copied(shard: number, { after, scanned }: Page): Promise<void> {
+    return this.counted(scanned, { cursors: this.job.cursors.with(shard, after) });
+  }
+
+  private async counted(scanned: number, progress: Pick<Partial<StoredJob>, 'cursors'> = {}): Promise<void> {
+    const { completed_chunks: before, total_chunks: total } = this.job;
     const completed = before + scanned;
     const patch = {
-      cursors: cursors.with(shard, after),
+      ...progress,
       completed_chunks: completed,
       total_chunks: Math.max(total, completed),
     };
@@ -158,11 +184,15 @@ class JobRun implements Run {
 
   /** From here on, a write goes to both collections or is rejected; so once nothing is missing, the two stay equal. */
   private async commit(copy: Copy): Promise<void> {
-    const { context } = this;
     await this.save({ status: 'committing' });
     copy.store.shadows.setMode(copy.shadow.id, 'require');
     await writesBefore(copy);
     while ((await copyMissing(copy)) > 0);
+    await this.finish(copy);
+  }
+
+  private async finish(copy: Copy): Promise<void> {
+    const { context } = this;
     const { chunks } = await countCollection(copy.store, copy.shadow);
     this.check();
     this.isSwitching = true;

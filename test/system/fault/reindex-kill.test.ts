@@ -5,13 +5,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../../src/base/prng.js';
-import { ask, type Told } from '../../kit/faulty-server.js';
-import { startServe, type ServeProcess } from '../../kit/process.js';
+import { AcknowledgedTexts, BASE, startProcess } from '../../kit/acknowledged-texts.js';
 import { FAR_DIM, held, startFar, type Far } from '../../kit/reindex.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { until } from '../../kit/until.js';
 
-const BASE = '/v1/collections/acme/docs';
 const DOCUMENTS = 1500;
 const BATCH = 500;
 const KILLS = 4;
@@ -24,55 +21,6 @@ const SEED = 7;
 /** Makes the documents fill several pages. */
 const PADDING = 'and so on '.repeat(80);
 
-interface Process {
-  serve: ServeProcess;
-  call: (method: string, path: string, body?: unknown) => Promise<Told>;
-}
-
-async function startProcess(env: Record<string, string>): Promise<Process> {
-  const serve = await startServe(env);
-  const call: Process['call'] = (method, path, body) => ask(serve, method, path, body);
-  await until(async () => (await call('GET', '/health/ready')).status === 200, serve.output);
-  return { serve, call };
-}
-
-/**
- * What has been acknowledged: text and version of each document; null for a removed one. A write that was in flight at
- * a kill may or may not have been applied.
- */
-class Model {
-  readonly texts = new Map<string, string | null>();
-  readonly unsure = new Map<string, (string | null)[]>();
-
-  async write({ call }: Process, docid: string, text: string | null): Promise<void> {
-    const before = this.unsure.get(docid) ?? [this.texts.get(docid) ?? null];
-    this.unsure.set(docid, [...before, text]);
-    const { status, json } =
-      text === null
-        ? await call('DELETE', `${BASE}/documents/${docid}`)
-        : await call('POST', `${BASE}/documents`, { docid, text });
-    assert.ok(status < 300 || status === 503, JSON.stringify(json));
-    if (status >= 300) return;
-    this.texts.set(docid, text);
-    this.unsure.delete(docid);
-  }
-
-  async check({ call }: Process): Promise<void> {
-    const { json } = await call('GET', `${BASE}/documents`);
-    const there = new Set(json.documents.map(({ docid }: { docid: string }) => docid));
-    for (const docid of new Set([...this.texts.keys(), ...this.unsure.keys(), ...there])) {
-      const text = there.has(docid as string) ? await this.textOf(call, docid as string) : null;
-      const allowed = this.unsure.get(docid as string) ?? [this.texts.get(docid as string) ?? null];
-      assert.ok(allowed.includes(text), `${docid}: ${text} is none of ${JSON.stringify(allowed)}, seed ${SEED}`);
-    }
-  }
-
-  private async textOf(call: Process['call'], docid: string): Promise<string> {
-    const { json } = await call('POST', `${BASE}/search`, { q: 'x', k: 1, filters: { docid } });
-    return json.matches[0]?.text;
-  }
-}
-
 test('a job that is killed again and again ends, and every acknowledged write is in the new space', async (t) => {
   // The server is killed while a further call waits.
   let budget = ANSWERED;
@@ -80,7 +28,7 @@ test('a job that is killed again and again ends, and every acknowledged write is
   const { gate } = far;
   const env = { ...far.env, SHEAF_DATA_DIR: tempDirectory() };
   const prng = createPrng(SEED);
-  const model = new Model();
+  const model = new AcknowledgedTexts(SEED);
   gate.close();
   let server = await startProcess(env);
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ docid: `d${n}`, text: `text ${n} ${PADDING}` }));
