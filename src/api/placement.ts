@@ -54,7 +54,3 @@ export const shardOf = (docid: string, placement: Placement, shards: number): nu
 /** All shards of a collection, in the order of their places. */
 export const shardsOf = (placement: Placement, shards: number): number[] =>
   Array.from({ length: spreadOf(placement, shards) }, (_, slot) => shardAt(placement, slot, shards));
-
-/** Whether each document is in the same shard in both collections. */
-export const isSamePlacement = (a: Placement, b: Placement, shards: number): boolean =>
-  spreadOf(a, shards) === spreadOf(b, shards) && shardAt(a, 0, shards) === shardAt(b, 0, shards);

@@ -19,7 +19,6 @@ import type {
 import type { Log } from '../base/log.js';
 import { ReadGate } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
-import type { DocumentBatch } from '../text/prepared-document.js';
 import { WorkerError } from '../base/rpc.js';
 
 /** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */
@@ -139,6 +138,8 @@ export interface BegunArchive {
   leftOut: LeftOut[];
   bytes: AsyncIterable<Uint8Array>;
 }
+
+type DocumentBatch = Extract<ArchiveNote, { event: 'documents' }>['batch'];
 
 /** An archive that has been verified. */
 export interface OpenedArchive {

@@ -64,7 +64,7 @@ export async function* listDocuments(
         // A collection that has taken the name over may be in other shards.
         if (now.id !== collection?.id) lists = listsOf(now);
         collection = now;
-        return Promise.all(lists.map((list) => (isUsedUp(list) ? refill(now, list) : list)));
+        return Promise.all(lists.map(async (list) => (isUsedUp(list) ? refill(now, list) : list)));
       });
       lists = filled ?? [];
     }

@@ -71,7 +71,7 @@ export class SpreadCopy {
   async following<T>(work: () => Promise<T>): Promise<T> {
     let isOver = false;
     const follow = async (): Promise<void> => {
-      for (; !isOver; await sleep(FOLLOW_MS)) await this.catchUp();
+      for (; !isOver; await sleep(FOLLOW_MS)) await this.keepUp();
     };
     const ended = follow().catch((error: unknown) => void (this.failure = { error }));
     try {
@@ -84,7 +84,7 @@ export class SpreadCopy {
 
   /** Runs `work` while nothing can be written and the shadow collection has what the source has. */
   async whileEqual(work: () => Promise<void>): Promise<void> {
-    await this.catchUp();
+    await this.keepUp();
     await retrying(() => this.gated(work), this.copy.signal);
   }
 
@@ -127,7 +127,7 @@ export class SpreadCopy {
       const page = await this.inTurn(() => this.retried(() => this.copyPage(shard, after ?? undefined)));
       ({ after } = page);
       await copied(page.scanned);
-      if (this.copy.written.count(this.copy.source.id) > NAMED_MAX || after === null) await this.catchUp();
+      if (this.copy.written.count(this.copy.source.id) > NAMED_MAX || after === null) await this.keepUp();
       if (searchesUnderWay.count > 0) await sleep(performance.now() - startedAtMs);
     }
   }
@@ -139,7 +139,7 @@ export class SpreadCopy {
   }
 
   /** Brings over what is noted. If more is written meanwhile than can be brought over, writes wait. */
-  private async catchUp(): Promise<void> {
+  private async keepUp(): Promise<void> {
     const { store, source, written } = this.copy;
     await this.inTurn(() => this.retried(() => this.bringNoted()));
     if (written.count(source.id) > NOTED_MAX)

@@ -1,5 +1,5 @@
 // A collection that is spread over more shards, and fewer, while it is written and searched: at random against a naive
-// twin, with renames, deletes, pauses and other embedders; and by itself when it has outgrown its shards.
+// model, with renames, deletes, pauses and other embedders; and by itself when it has outgrown its shards.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,7 +50,7 @@ async function shardsOf({ parts }: TestServer, name: string): Promise<number[]> 
 }
 
 /** What was acknowledged, document by document: each has one writer at a time. */
-class Twin {
+class Model {
   readonly texts = new Map<string, string>();
   private readonly busy = new Set<string>();
   writes = 0;
@@ -132,24 +132,24 @@ test('documents that are put, replaced and deleted at random while a collection 
   const server = await startTestServer(env);
   const { call } = server;
   const seed = 20_261_124;
-  const twin = new Twin(call, 'docs', createPrng(seed), 400);
+  const model = new Model(call, 'docs', createPrng(seed), 400);
   const names = Array.from({ length: 300 }, (_, i) => ({ docid: `D${i}`, text: `word${i % 30} common start ${i}` }));
   assert.equal((await call('POST', `${base('docs')}/documents:batch`, { documents: names })).json.succeeded, 300);
-  for (const { docid, text } of names) twin.texts.set(docid, text);
+  for (const { docid, text } of names) model.texts.set(docid, text);
   for (const partitions of [2, 4, 3, 1]) {
     let isOver = false;
     const writers = Array.from({ length: 4 }, async () => {
-      while (!isOver) await twin.write();
+      while (!isOver) await model.write();
     });
     await spread(call, 'docs', partitions);
     isOver = true;
     await Promise.all(writers);
-    await twin.check();
+    await model.check();
     const detail = await detailOf(call, 'docs');
-    assert.deepEqual([detail.partitions, detail.doc_count], [partitions, twin.texts.size]);
+    assert.deepEqual([detail.partitions, detail.doc_count], [partitions, model.texts.size]);
     assert.equal((await shardsOf(server, 'docs')).length, partitions);
   }
-  assert.ok(twin.writes > 40, `${twin.writes} writes`);
+  assert.ok(model.writes > 40, `${model.writes} writes`);
   assert.deepEqual(server.faults, []);
 });
 
