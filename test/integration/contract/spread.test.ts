@@ -66,12 +66,19 @@ class Model {
     const docid = `D${this.prng.int(this.documents)}`;
     if (this.busy.has(docid)) return;
     this.busy.add(docid);
-    const kind = this.prng.int(4);
+    const kind = this.prng.int(5);
     const text = `word${this.prng.int(30)} common text ${this.writes++}`;
     if (kind === 0) {
       const { status, json } = await this.call('DELETE', `${base(this.name)}/documents/${docid}`);
       assert.equal(status, 200, JSON.stringify(json));
       assert.equal(json.chunks_deleted, this.texts.has(docid) ? 1 : 0, `${docid} was deleted`);
+      this.texts.delete(docid);
+    } else if (kind === 4) {
+      const ask = (): ReturnType<Call> => this.call('POST', `${base(this.name)}/documents:delete`, { docids: [docid] });
+      let answer = await ask();
+      // It walks the shards that the collection had when it began.
+      while (answer.json.code === 'collection_changed') answer = await ask();
+      assert.equal(answer.json.documents, this.texts.has(docid) ? 1 : 0, JSON.stringify(answer.json));
       this.texts.delete(docid);
     } else if (kind === 1) {
       const documents = [
