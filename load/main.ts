@@ -278,6 +278,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: SECONDS,
         run: async (options) => (await import('./capacity.js')).capacity(options),
       },
+      fronts: {
+        about: 'processor time of a search by thread, number of front threads and form of the request',
+        options: { ...SECONDS, ...ROWS, '--fronts <n>': 'most front threads: 1, 2, 4 … (2)' },
+        run: async (options) => (await import('./fronts.js')).fronts(options),
+      },
       archive: {
         about: 'archives out and in: rate, memory, and searches beside them',
         options: ROWS,

@@ -32,7 +32,7 @@ export interface CannonRequest {
   method: string;
   path: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer<ArrayBuffer>;
   /** Called before each send; its result is sent instead. */
   setupRequest?: (request: CannonRequest) => CannonRequest;
 }

@@ -29,7 +29,7 @@ export interface Scale {
   /** Batches of documents that a restore has under way. */
   batchesRestored: number;
   archiveProcesses: number;
-  /** Log workers that take new entries of the query log, each of which stores 100,000 a second. */
+  /** Log workers that take new entries of the query log, each of which stores some 100,000 a second with a core of its own: 7 to 13 µs an entry. */
   logWriters: number;
 }
 
