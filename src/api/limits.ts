@@ -12,6 +12,14 @@ export const REACH_MAX = 10_000;
 export const HIT_COMPONENTS_MAX = 1024 * 1024;
 /** The longest `cursor` of a search. */
 export const CURSOR_CHARACTERS_MAX = 4096;
+/** Neighbours on each side that the context of a hit has, and chunks in the contexts of all hits of an answer. */
+export const CONTEXT_MAX = 10;
+export const CONTEXT_CHUNKS_MAX = 10_000;
+/** Examples of a search, and counterexamples; and the chunks of a long document that its vector is made of. */
+export const LIKE_IDS_MAX = 100;
+export const LIKE_CHUNKS_MAX = 1000;
+/** Candidates times hits times dimensions of a search with `diversity`: half a second. */
+export const DIVERSITY_COST_MAX = 2 ** 28;
 /** Names in `include` and in `exclude`. */
 export const HIT_FIELDS_MAX = 100;
 /** The largest `ef` of a request. No ranking is deeper, and the memory of a search is sized for it. */

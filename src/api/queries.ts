@@ -4,6 +4,7 @@ import { QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX } from './limits.js';
 import {
   type ContentFilter,
   type Fusion,
+  type Like,
   type LoggedParams,
   type Rerank,
   SEARCH_ANSWER,
@@ -61,6 +62,7 @@ export interface QueryEntry extends QuerySummary, LoggedParams {
   common_collection?: string;
   rerank?: Rerank;
   fusion?: Fusion;
+  like?: Like;
   sort?: Sort;
   timing?: SearchTiming;
 }

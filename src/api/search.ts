@@ -5,6 +5,7 @@ import type { ErrorCode, ErrorType, ValidationDetail } from './errors.js';
 import { SEARCH_TEXT, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
 import {
+  type CONTEXT_MAX,
   type CURSOR_CHARACTERS_MAX,
   type EF_MAX,
   type FILTER_FIELD_CHARACTERS_MAX,
@@ -13,6 +14,7 @@ import {
   type HIT_FIELDS_MAX,
   K_DEFAULT,
   K_MAX,
+  type LIKE_IDS_MAX,
   type REACH_MAX,
   SEARCHES_MAX,
 } from './limits.js';
@@ -82,6 +84,27 @@ export interface ResultOptions {
   group_by?: HitField;
   /** Number of hits of each group. `k * group_size` is at most 1,000. Default: 1. */
   group_size?: K;
+  /** Picks hits that are relevant and unlike each other. */
+  diversity?: Diversity;
+}
+
+/** Maximal marginal relevance: lambda * relevance - (1 - lambda) * greatest similarity to a hit before. */
+export interface Diversity {
+  /** 1 ranks by relevance only, 0 by dissimilarity only. */
+  lambda: number & tags.Minimum<0> & tags.Maximum<1>;
+  /** The number of best hits that are picked from, at least `offset + k`. Default: 50, or 5 k if that is more. */
+  candidates?: K | null;
+}
+
+type ExampleIds = string[] & tags.MaxItems<typeof LIKE_IDS_MAX>;
+
+/** Stored documents and chunks as examples. They are no hits themselves. */
+export interface Like {
+  docids?: ExampleIds | null;
+  /** Chunk ids. */
+  chunks?: ExampleIds | null;
+  /** Counterexamples. */
+  not?: { docids?: ExampleIds | null; chunks?: ExampleIds | null } | null;
 }
 
 /** The order of the hits of a search by filters alone. */
@@ -102,6 +125,8 @@ export interface HitOptions {
   relevance?: boolean;
   /** Adds to each hit with a text the passage that matches `q` best. */
   highlight?: boolean;
+  /** Adds to each hit its text joined with that of so many chunks before and after it, without repeating overlaps. */
+  context?: number & tags.Type<'uint32'> & tags.Maximum<typeof CONTEXT_MAX>;
   /** Adds to each hit the stored vector of its chunk. */
   with_vector?: boolean;
   /**
@@ -124,11 +149,13 @@ type Options = SearchParams & ResultOptions & HitOptions;
 /** The options of a search as an entry of the query log has them. */
 export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> };
 
-/** A search with exactly one of `q`, `v`, `v_base64` and `sort`. `null` counts as absent; other fields are rejected. */
+/** A search with exactly one of `q`, `v`, `v_base64`, `like` and `sort`. `null` counts as absent; other fields are rejected. */
 export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptions>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   v_base64?: string | null;
+  /** Searches by the vectors of stored documents and chunks. */
+  like?: Like | null;
   k?: K | null;
   /**
    * Metadata filters, combined by AND. Maps a field to a value, to a list of accepted values, or to operators such as
@@ -198,6 +225,13 @@ export interface Highlight {
   matches: [number, number][];
 }
 
+/** A hit's text with those of its neighbours in the document. */
+export interface HitContext {
+  text: string;
+  /** Ids of the chunks in it, in order. */
+  chunks: string[];
+}
+
 export interface SearchHit {
   tenant: string;
   collection: string;
@@ -214,6 +248,7 @@ export interface SearchHit {
   highlight?: Highlight;
   /** The stored vector of the chunk. */
   vector?: number[];
+  context?: HitContext;
   /** The value of the field by which hits are grouped; null for chunks without it. */
   group?: string | number | boolean | null;
 }
@@ -323,6 +358,7 @@ const REQUESTS: Record<string, SearchBody> = {
     mode: 'hybrid',
     fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
   },
+  alike: { like: { docids: ['nemo'] }, k: 5 },
   sorted: { filters: { lang: 'en' }, sort: { field: 'year', order: 'desc' }, k: 20 },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   exact: { q: 'submarine captain', exact: true },
@@ -390,7 +426,7 @@ const INCLUDE_COMMON: Parameter = {
 };
 
 const REFINEMENTS = {
-  SearchBody: exactlyOne('q', 'v', 'v_base64', 'sort'),
+  SearchBody: exactlyOne('q', 'v', 'v_base64', 'like', 'sort'),
   'SearchBody.q': SEARCH_TEXT,
   'SearchBody.v': VECTOR,
   'SearchBody.v_base64': V_BASE64,

@@ -40,6 +40,7 @@ export interface LoggedRest extends LoggedParams {
   fusion?: FusionSettings;
   /** How many searches of the collection the entry stands for, if not for itself alone. */
   sampled?: number;
+  like?: { docids: string[]; chunks: string[]; not: { docids: string[]; chunks: string[] } };
   sort?: { field: string; order: 'asc' | 'desc' };
   /** The last hit of the page before, for a page of a sorted search that followed a cursor. It is not shown. */
   after?: { kind: 0 | 1 | 2 | 3 | 4; value: number | string; docid: string; index: number };

@@ -2,13 +2,11 @@
 // too few groups, the search goes on among the others in rounds: each round leaves out the rows of the groups that are
 // full, by the index, and ranks twice as deep, until there are enough groups or no rows. Searching threads only.
 import type { Scalar } from '../../api/filter.js';
-import type { Ordinal } from '../../api/ids.js';
 import { REACH_MAX } from '../../api/limits.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { type Bitmap, bitmapOf, fullBitmap, intersect, subtract, unite } from '../filter/bitmap.js';
 import { candidatesOf, certainCandidates } from '../filter/candidates.js';
 import { fieldReader, numberOfDecimal } from '../filter/match.js';
-import { arenaOf, rowOf } from '../memory/ownership.js';
 import { type Ranking, type Round, type ScoredHit, positionOf } from './merge.js';
 import { type CollectionSearch, type Grouping, type ResultSettings, depthOf } from './params.js';
 import type { ShardView } from './snapshot.js';
@@ -49,7 +47,8 @@ export function groupedHits(
     for (const hit of ranking.hits) if (hit.score >= minScore) groups.add(hit);
     const isExhausted = ranking.hits.length < depth || ranking.hits.some(({ score }) => score < minScore);
     if (groups.isComplete || isExhausted) break;
-    if (admitted.length === 0) admitted.push(...views.map((view) => admittedIn(view, search)));
+    if (admitted.length === 0)
+      admitted.push(...views.map((view, shard) => search.among?.[shard] ?? admittedIn(view, search)));
     const allowed = views.map((view, shard) => groups.remaining(view, admitted[shard] as Bitmap));
     if (allowed.every((rows) => rows.every((word) => word === 0))) break;
     ranksBefore += depth;
@@ -190,14 +189,5 @@ function rowsOfValue({ segment }: ShardView, field: string, value: Scalar): Bitm
   return segment?.fields ? certainCandidates(segment.fields, { field, test }) : new Uint32Array(0);
 }
 
-function rowsOfDocument({ txn, segment, arena }: ShardView, docid: string): Bitmap {
-  if (!segment) return new Uint32Array(0);
-  const { end } = segment.index;
-  const rows = (txn.members(segment.id, docid).ordinals as Ordinal[])
-    .filter((ordinal) => arenaOf(ordinal) === arena)
-    .map(rowOf);
-  return bitmapOf(
-    rows.filter((row) => row < end),
-    end,
-  );
-}
+const rowsOfDocument = (view: ShardView, docid: string): Bitmap =>
+  bitmapOf(view.rowsOf(docid), view.segment?.index.end ?? 0);

@@ -2,7 +2,7 @@
 // explains the score in a fixed wording that clients parse. Pure functions: they run on searching threads, and on the
 // main thread when a reranker changes a score.
 import type { Scalar } from '../../api/filter.js';
-import type { Explanation, FilteredBy, FusionSettings, Highlight } from '../../api/search.js';
+import type { Explanation, FilteredBy, FusionSettings, Highlight, HitContext } from '../../api/search.js';
 import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { ChunkPayload } from './payload-cache.js';
@@ -13,6 +13,7 @@ export interface HitDetails {
   relevance?: number;
   highlight?: Highlight;
   vector?: number[];
+  context?: HitContext;
   group?: Scalar;
 }
 

@@ -7,6 +7,7 @@ import { REACH_MAX } from '../../api/limits.js';
 import type { Language } from '../../api/choices.js';
 import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
+import type { Bitmap } from '../filter/bitmap.js';
 import type { HitFields, HitPieces } from './hit-json.js';
 
 /**
@@ -32,6 +33,8 @@ export interface ResolvedHitOptions {
   minRelevance?: number;
   /** Which fields hits have; all if absent. */
   fields?: HitFields;
+  /** Number of chunks on each side that the context of a hit has. */
+  context?: number;
   /** Whether hits have the stored vector of their chunk. */
   vector?: true;
   /** Terms to mark in the text. */
@@ -54,6 +57,8 @@ export interface ResultSettings {
   minScore?: number;
   /** Whether it matters if more hits follow. */
   wantsMore?: boolean;
+  /** Picks hits that are unlike each other. */
+  diversity?: Diversity;
   /** Groups the hits; `offset`, `page` and k then count groups. */
   group?: Grouping;
 }
@@ -78,6 +83,22 @@ export interface SortPosition {
   docid: string;
   /** Index of the chunk in its document. */
   index: number;
+}
+
+/** How hits are picked from the best (diversity.ts). */
+export interface Diversity {
+  /** 1 ranks by relevance only, 0 by dissimilarity only. */
+  lambda: number;
+  candidates: number;
+}
+
+/** The examples of a search by stored chunks (like.ts). */
+export interface LikeSettings {
+  docids: string[];
+  chunks: string[];
+  not: { docids: string[]; chunks: string[] };
+  /** Filters that examples must match: those of the caller's key. */
+  within?: Filter[];
 }
 
 /** How hits are grouped. */
@@ -125,6 +146,10 @@ export interface CollectionSearch {
   details?: ResolvedHitOptions;
   /** Absent if the k best hits are wanted. */
   results?: ResultSettings;
+  /** Examples, in place of a vector. */
+  like?: LikeSettings;
+  /** The rows of each view that may be ranked, in place of those that the filter admits. Set by the searching thread. */
+  among?: readonly Bitmap[];
   /** Set for a search by filters alone; it then has neither a vector nor terms. */
   sort?: SortSettings;
 }

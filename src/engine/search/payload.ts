@@ -11,6 +11,7 @@ import { plainTerm } from '../../text/terms.js';
 import type { MetaLayers } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
+import { contextOf } from './context.js';
 import { type HitDetails, type HitPieces, detailsJson, joinHit, matchReason, shownOf } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
 import { type CollectionSearch, type ResolvedHitOptions, estimatesRelevance } from './params.js';
@@ -55,6 +56,11 @@ function detailsOf(
     if (asked.relevance && relevance?.[at] !== undefined) details.relevance = relevance[at];
     const text = highlight && textOf(chunk);
     if (highlight && text !== undefined) details.highlight = highlightOf(text, highlight);
+    if (asked.context) {
+      const context = contextOf(view, segment, ordinals[at] as Ordinal, chunk.id, asked.context);
+      if (context === 'changed') return 'changed';
+      if (context) details.context = context;
+    }
     if (!asked.vector) return details;
     const stored = view.txn.vector(collection, segment.stored(ordinals[at] as Ordinal));
     if (!stored) return 'changed';

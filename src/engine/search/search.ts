@@ -4,7 +4,9 @@
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
+import { diverseHits } from './diversity.js';
 import { groupedHits } from './groups.js';
+import { searchLike } from './like.js';
 import {
   type Ranking,
   type Round,
@@ -48,7 +50,7 @@ function rankAll(
   round?: Round,
 ): Ranking {
   const startedAtMs = performance.now();
-  const lists = rankSegments(views, search, statistics, round?.allowed);
+  const lists = rankSegments(views, search, statistics, round?.allowed ?? search.among);
   const hits = score(views, lists, search, round);
   addTimes(timing, lists, performance.now() - startedAtMs, search);
   return { lists, hits };
@@ -124,6 +126,7 @@ function selected(
   const { results, sort } = search;
   if (sort) return sortedHits(views, search, sort);
   if (results?.group) return groupedHits(views, search, { ...results, group: results.group }, rank);
+  if (results?.diversity) return diverseHits(views, search, { ...results, diversity: results.diversity }, rank);
   if (results) return pageOf(search, results, rank);
   const { lists, hits } = rank(search);
   return { lists, hits: hits.slice(0, search.k) };
@@ -181,11 +184,15 @@ export function missingIndexesOf(
     details,
     results,
     sort,
-  }: Pick<CollectionSearch, 'filter' | 'details' | 'results' | 'sort'> & { lexical?: object },
+    like,
+  }: Pick<CollectionSearch, 'filter' | 'details' | 'results' | 'sort' | 'like'> & { lexical?: object },
 ): MissingIndexes[] {
   const ranksTerms = lexical !== undefined || details?.terms !== undefined;
   const usesFields =
-    (filter !== undefined && filter.filters.length > 0) || results?.group !== undefined || sort !== undefined;
+    (filter !== undefined && filter.filters.length > 0) ||
+    results?.group !== undefined ||
+    sort !== undefined ||
+    like?.within !== undefined;
   const missing = views.flatMap(({ shard, segment }): MissingIndexes[] => {
     if (!segment) return [];
     if (segment.isEvicted)
@@ -258,8 +265,9 @@ function attempt(
   const missing = missingIndexesOf(views, search);
   if (missing.length > 0) return missing;
   const statistics = statisticsOf(views, search);
-  const rank = (asked: CollectionSearch, round?: Round): Ranking => rankAll(views, asked, statistics, timing, round);
-  return finish(views, selected(views, search, rank), search, statistics, timing);
+  const asked = search.like ? searchLike(views, search, search.like) : search;
+  const rank = (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
+  return finish(views, selected(views, asked, rank), asked, statistics, timing);
 }
 
 function addTimes(

@@ -3,12 +3,13 @@
 // Searching threads only.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
+import type { Ordinal } from '../../api/ids.js';
 import { nowSeconds } from '../../base/clock.js';
 import { SharedMeters } from '../../base/meters.js';
 import { shardPath } from '../../storage/data-directory.js';
 import { ShardReader, type ShardTxn, type Snapshot } from '../../storage/shard-reader.js';
 import { Kernel } from '../memory/arena.js';
-import { ARENAS } from '../memory/ownership.js';
+import { ARENAS, arenaOf, rowOf } from '../memory/ownership.js';
 import type { SegmentPlace } from '../segments/directory.js';
 import type { SegmentView } from '../segments/segment.js';
 import type { SearchWorkerStart } from './params.js';
@@ -79,6 +80,17 @@ export class ShardView {
    */
   get txn(): ShardTxn {
     return (this.snapshot ??= this.reader.snapshot(this.incarnation)).txn;
+  }
+
+  /** The rows of a document in this arena, or of its chunk with this path; empty if there is none. */
+  rowsOf(docid: string, path?: string): Ordinal[] {
+    const { segment, arena } = this;
+    if (!segment) return [];
+    const { ordinals, paths } = this.txn.members(segment.id, docid);
+    return (ordinals as Ordinal[])
+      .filter((ordinal, i) => arenaOf(ordinal) === arena && (path === undefined || paths[i] === path))
+      .map(rowOf)
+      .filter((row) => row < segment.index.end);
   }
 
   end(): void {

@@ -111,6 +111,7 @@ function restOf(
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (content) rest.content_filter = content;
   if (rerank) rest.rerank = rerank;
+  if (input.like) rest.like = input.like;
   if (input.sort) rest.sort = input.sort;
   if (input.after) rest.after = input.after;
   if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
@@ -129,5 +130,5 @@ export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: Logged
 /** The input of a logged search: the fields of its entry without those that describe the result. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
   const { timing, degraded, sampled, embedded_filters, common_tenant, common_collection, ...fields } = rest;
-  return { ...fields, ...(vector ? { v: vector } : rest.sort ? {} : { q: text }), k, mode };
+  return { ...fields, ...(vector ? { v: vector } : (rest.sort ?? rest.like) ? {} : { q: text }), k, mode };
 }

@@ -50,12 +50,13 @@ class SearchCosts {
 const KINDS = 256;
 
 /** Searches of one kind in one collection take about as long as each other. */
-function kindOf({ vector, lexical, filter, details, k, params, results, sort }: CollectionSearch): number {
+function kindOf({ vector, lexical, filter, details, k, params, results, sort, like }: CollectionSearch): number {
   const ranking = lexical === undefined ? 0 : lexical.mode === 'boost' ? 1 : vector ? 2 : 3;
   const isDeep = k + (results?.offset ?? 0) > 32;
-  const basic = ranking | (filter ? 4 : 0) | (details ? 8 : 0) | (isDeep ? 16 : 0) | (isDefault(params) ? 0 : 32);
+  const basic =
+    ranking | (filter || like ? 4 : 0) | (details ? 8 : 0) | (isDeep ? 16 : 0) | (isDefault(params) ? 0 : 32);
   if (sort) return 128 | (filter ? 1 : 0) | (isDeep ? 2 : 0);
-  return results ? basic | 64 | (results.group ? 128 : 0) : basic;
+  return results ? basic | 64 | (results.group || results.diversity ? 128 : 0) : basic;
 }
 
 interface InlineSearchesOptions {

@@ -8,6 +8,8 @@ import { AppError, invalidField } from '../../api/errors.js';
 import { isWellFormed } from '../../api/ids.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
 import {
+  CONTEXT_CHUNKS_MAX,
+  DIVERSITY_COST_MAX,
   HIT_COMPONENTS_MAX,
   K_DEFAULT,
   K_MAX,
@@ -21,9 +23,11 @@ import { toVector, vectorOfBase64 } from '../../api/numbers.js';
 import { shardsOf } from '../../api/placement.js';
 import type {
   FilteredBy,
+  Diversity,
   Fusion,
   FusionSettings,
   HitOptions,
+  Like,
   ResultOptions,
   Rerank,
   RerankSettings,
@@ -37,6 +41,7 @@ import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
 import {
   type CollectionSearch,
   type LexicalSearch,
+  type LikeSettings,
   type ResolvedHitOptions,
   type ResultSettings,
   type SearchFilter,
@@ -85,11 +90,13 @@ export interface SearchSettings {
 }
 
 /** The validated body of a search with its defaults. null counts as absent. */
-export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text' | 'sort'> {
+export interface SearchInput
+  extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text' | 'sort' | 'like'> {
   k: number;
   v?: ArrayLike<number> | null;
   /** The depth is at least k. */
   rerank?: RerankSettings | null;
+  like?: Omit<LikeSettings, 'within'> | null;
   sort?: { field: string; order: 'asc' | 'desc' } | null;
   /** The last hit of the page before, for a sorted search with a cursor. */
   after?: SortPosition;
@@ -116,13 +123,9 @@ type RawFilters = Readonly<Record<string, unknown>>;
 export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
   const { q, v, v_base64: base64, content_filter: content, rerank, fusion, ef, exact } = body;
   const input = body as SearchInput;
-  const given =
-    Number(q != null) +
-    Number(v != null) +
-    Number(base64 != null) +
-    Number(vector !== undefined) +
-    Number(body.sort != null);
-  if (given !== 1) throw invalidField([at], 'Provide exactly one of `q`, `v`, `v_base64` and `sort`.', 'value_error');
+  const given = [q, v, base64, vector, body.like, body.sort].filter((value) => value != null).length;
+  if (given !== 1)
+    throw invalidField([at], 'Provide exactly one of `q`, `v`, `v_base64`, `like` and `sort`.', 'value_error');
   if (base64 != null) input.v = vectorOfBase64(base64, [at, 'v_base64']);
   else if (vector) input.v = vector;
   if (q != null) checkQueryText([at, 'q'], q);
@@ -131,6 +134,9 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   input.k = body.k ?? K_DEFAULT;
   if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
   if (body.offset != null || body.cursor != null) checkPage(body, input.k);
+  if (body.like != null) input.like = likeOf(body.like);
+  if (body.diversity != null) input.diversity = diversityOf(body, body.diversity, input.k);
+  if (body.context) checkContext(body.context, input.k);
   if (body.sort != null) input.sort = sortOf(body, body.sort);
   if (body.group_by != null || body.group_size != null) checkGroups(body, input.k);
   if (body.with_text != null) settleText(body);
@@ -168,6 +174,45 @@ function checkPage({ offset, cursor }: SearchBody, k: number): void {
     );
 }
 
+function likeOf({ docids, chunks, not }: Like): NonNullable<SearchInput['like']> {
+  const like = {
+    docids: docids ?? [],
+    chunks: chunks ?? [],
+    not: { docids: not?.docids ?? [], chunks: not?.chunks ?? [] },
+  };
+  if (like.docids.length + like.chunks.length === 0)
+    throw invalidField(['body', 'like'], 'Provide at least one id in `docids` or `chunks`.', 'too_short');
+  return like;
+}
+
+function diversityOf(
+  { offset, rerank, group_by: by, include_common: common }: SearchBody,
+  { lambda, candidates }: Diversity,
+  k: number,
+): Required<Diversity> {
+  const other = rerank ? 'rerank' : by != null ? 'group_by' : common ? 'include_common' : undefined;
+  if (other) throw invalidField(['body', other], `Provide only one of \`diversity\` and \`${other}\`.`, 'value_error');
+  const picked = candidates ?? Math.min(K_MAX, Math.max(RERANK_DEPTH_DEFAULT, 5 * k));
+  if ((offset ?? 0) + k > picked)
+    throw invalidField(
+      ['body', 'diversity', 'candidates'],
+      `Should be at least \`offset + k\`, which is ${(offset ?? 0) + k}.`,
+      'greater_than_equal',
+      candidates,
+    );
+  return { lambda, candidates: picked };
+}
+
+function checkContext(context: number, k: number): void {
+  if (k * (2 * context + 1) > CONTEXT_CHUNKS_MAX)
+    throw invalidField(
+      ['body', 'context'],
+      `With k ${k}, hits have at most ${Math.floor((CONTEXT_CHUNKS_MAX / k - 1) / 2)} neighbours on each side.`,
+      'less_than_equal',
+      context,
+    );
+}
+
 /** The fields of a ranking, which a search by filters alone does not have. */
 const RANKED = [
   'mode',
@@ -181,6 +226,7 @@ const RANKED = [
   'min_score',
   'min_relevance',
   'group_by',
+  'diversity',
   'include_common',
 ] as const;
 
@@ -260,6 +306,7 @@ export function resultOptions(input: SearchInput): ResultOptions {
   if (input.min_relevance != null) options.min_relevance = input.min_relevance;
   if (input.group_by != null) options.group_by = input.group_by;
   if (input.group_size != null) options.group_size = input.group_size;
+  if (input.diversity) options.diversity = input.diversity;
   return options;
 }
 
@@ -269,6 +316,7 @@ export function hitOptions(input: SearchInput): HitOptions {
   if (input.explain) options.explain = true;
   if (input.relevance) options.relevance = true;
   if (input.highlight) options.highlight = true;
+  if (input.context) options.context = input.context;
   if (input.with_vector) options.with_vector = true;
   if (input.include) options.include = input.include;
   if (input.exclude) options.exclude = input.exclude;
@@ -292,13 +340,13 @@ export interface Question {
 export function planSearch(
   context: PlanContext,
   collection: Collection,
-  { input, mode, filter: { filter, filteredBy }, isMerged = false }: Question,
+  { input, mode, filter: { filter, filteredBy, within }, isMerged = false }: Question,
   fusion: FusionSettings,
   embedded: EmbeddedQuery,
 ): CollectionSearch {
   const { k, q, rerank } = input;
   const search = plainSearch(context, collection, rerank?.depth ?? k, searchParams(input));
-  const { vector, lexical } = input.sort ? {} : rankingsOf(collection, mode, fusion, q, embedded);
+  const { vector, lexical } = input.sort || input.like ? {} : rankingsOf(collection, mode, fusion, q, embedded);
   search.fusion = fusion;
   search.filteredBy = filteredBy;
   if (vector) search.vector = vector;
@@ -314,6 +362,8 @@ export function planSearch(
     search.sort = { field: input.sort.field, descending: input.sort.order === 'desc' };
     if (input.after) search.sort.after = input.after;
   }
+  if (input.like) search.like = within ? { ...input.like, within } : input.like;
+  if (input.diversity) checkDiversity(input, collection.dim);
   const results = resultSettings(input, isMerged);
   if (results) search.results = results;
   if (isMerged) search.k += input.offset ?? 0;
@@ -325,14 +375,15 @@ export function planSearch(
  * cut and low scores are left out after that.
  */
 function resultSettings(
-  { k, offset, cursor, rerank, min_score: minScore, group_by: by, group_size: size }: SearchInput,
+  { k, offset, cursor, rerank, min_score: minScore, group_by: by, group_size: size, diversity }: SearchInput,
   isMerged: boolean,
 ): ResultSettings | undefined {
-  const isPaged = Boolean(offset) || cursor != null || minScore != null;
+  const isPaged = diversity != null || Boolean(offset) || cursor != null || minScore != null;
   if (by == null && (rerank || !isPaged)) return undefined;
   const settings: ResultSettings = { offset: isMerged || rerank ? 0 : (offset ?? 0), page: rerank?.depth ?? k };
   if (minScore != null && !rerank) settings.minScore = minScore;
   if (cursor != null && !rerank) settings.wantsMore = true;
+  if (diversity) settings.diversity = diversity as Required<Diversity> & { candidates: number };
   if (by != null) settings.group = { by, size: size ?? 1 };
   return settings;
 }
@@ -367,9 +418,9 @@ function detailsOf(
   lexical: LexicalSearch | undefined,
 ): ResolvedHitOptions | undefined {
   const { explain, relevance, highlight, with_vector: withVector, min_relevance: minRelevance } = input;
-  const { include, exclude, group_by: groupBy } = input;
+  const { include, exclude, context, group_by: groupBy } = input;
   const isPlain = !explain && !relevance && !highlight && !withVector && minRelevance == null && !include && !exclude;
-  if (isPlain && groupBy == null) return undefined;
+  if (isPlain && groupBy == null && !context) return undefined;
   if (withVector) checkVectors(input.k, dim);
   const q = input.q ?? undefined;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
@@ -381,10 +432,22 @@ function detailsOf(
     relevance: relevance === true,
     ...(minRelevance != null && { minRelevance }),
     ...(fields && { fields }),
+    ...(context && { context }),
     ...(withVector && { vector: true }),
     ...(terms && { terms }),
     ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
   };
+}
+
+/** Bounds the time in which hits are compared with each other. */
+function checkDiversity({ k, offset, diversity }: SearchInput, dim: number): void {
+  const candidates = diversity?.candidates ?? 0;
+  if (candidates * (k + (offset ?? 0)) * dim <= DIVERSITY_COST_MAX) return;
+  throw invalidField(
+    ['body', 'diversity'],
+    `\`candidates\` times \`offset + k\` times ${dim} dimensions must be at most ${DIVERSITY_COST_MAX}; take fewer candidates.`,
+    'value_error',
+  );
 }
 
 /** Bounds the bytes of an answer with vectors. */
@@ -508,6 +571,8 @@ export function fieldsOf(filter: Filter): string[] {
 export interface FilteredSearch {
   /** undefined if every chunk matches. */
   filter?: SearchFilter;
+  /** The filters embedded in the caller's key, if it has any. */
+  within?: Filter[];
   /** What hits report of the filter; embedded filters are not reported. */
   filteredBy: FilteredBy;
 }
@@ -527,6 +592,7 @@ export function searchFilterOf(
   const all = [...embedded, ...given];
   return {
     ...((all.length > 0 || content) && { filter: { filters: all, ...(content && { content }) } }),
+    ...(embedded.length > 0 && { within: embedded }),
     filteredBy: { fields: given.flatMap(fieldsOf), ...(content && { contentOp: content.op }) },
   };
 }
@@ -567,10 +633,10 @@ export const defaultMode = (served: readonly SearchMode[]): SearchMode =>
  */
 export function searchMode(
   { modes: served }: SearchSettings,
-  { v, mode: asked }: SearchInput,
+  { v, like, mode: asked }: SearchInput,
   collection: Collection | undefined,
 ): SearchMode {
-  const byVector = v != null;
+  const byVector = v != null || like != null;
   if (byVector && (asked === 'boost' || asked === 'hybrid')) throw new AppError('search_mode_requires_text');
   const unasked = byVector ? 'vector' : (collection?.search_mode ?? defaultMode(served));
   return servedMode(asked ?? unasked, served);

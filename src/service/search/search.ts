@@ -114,7 +114,7 @@ export async function searchSpace(
  * `vector_query_not_allowed`.
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
-  if (input.v) throw new AppError('vector_query_not_allowed');
+  if (input.v || input.like) throw new AppError('vector_query_not_allowed');
   const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, context.common.tenant, input);
   const common = findCommonCollection(context);
@@ -134,9 +134,10 @@ async function searchAll(
   const fusion = fusionOf(context.settings, question, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
   if (input.cursor != null) Object.assign(input, placeOfCursor(first.id, input));
-  const embedded = input.sort
-    ? 'unwanted'
-    : await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
+  const embedded =
+    input.sort || input.like
+      ? 'unwanted'
+      : await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
   const timings = [embedding];
   const asked = collections.length > 1 ? { ...question, isMerged: true } : question;
   const searches = collections.map((collection) => {

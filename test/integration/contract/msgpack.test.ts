@@ -175,7 +175,7 @@ test('what is refused in a search, in the form that was asked for', async () => 
   ])
     assert.equal(
       (await sendJson('/search', body)).value.error,
-      'body: Provide exactly one of `q`, `v`, `v_base64` and `sort`.',
+      'body: Provide exactly one of `q`, `v`, `v_base64`, `like` and `sort`.',
     );
 });
 

@@ -94,6 +94,6 @@ export const FILTERS: readonly RandomFilter[] = [
   [{ filters: { lang: 'it' } }, () => false],
   [
     { content_filter: { op: 'contains', value: 'Cap' }, filters: { lang: ['en', 'fr'] } },
-    ({ text, meta }) => /cap/i.test(text) && meta.lang !== 'de',
+    ({ text, meta }) => /cap/i.test(text) && (meta.lang === 'en' || meta.lang === 'fr'),
   ],
 ];
