@@ -10,7 +10,7 @@ import type { SortKind, SortPosition, SortSettings } from './params.js';
 export const DOCID = 'docid';
 
 /** The kinds of values in their order, whether ascending or descending. */
-export const NUMBER = 0;
+const NUMBER = 0;
 const TIME = 1;
 export const TEXT = 2;
 const BOOLEAN = 3;
