@@ -208,6 +208,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...VECTORS, ...SECONDS, ...URL },
         run: async (options) => (await import('./search.js')).vectors(options),
       },
+      partitions: {
+        about: 'one collection on servers with 1, 4 and 16 shards, in turns, with recall',
+        options: { ...VECTORS, '--rounds <n>': 'turns of each server (30)' },
+        run: async (options) => (await import('./search.js')).partitions(options),
+      },
       model: {
         about: 'through the shared model: new texts, and texts in the cache',
         options: { ...SECONDS, ...URL },

@@ -11,11 +11,12 @@ import {
   jsonPost,
 } from './kit/closed-loop.js';
 import { type LoadOptions, printTable, whole } from './kit/command.js';
-import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
+import { createVectorCollection, ingestVectors, untilServerIdle, vectorItems, vectorQueries } from './kit/fill.js';
+import { type Cost, moreThan, takeTurns, withServers } from './kit/interleaved-runs.js';
 import { passageOf, SEARCH_MODES } from './kit/judged-searches.js';
 import { plainClosedLoop } from './kit/plain-closed-loop.js';
 import { cpuMs, cpuSeconds, type Gained, withGains } from './kit/server-usage.js';
-import { withServer } from './kit/server.js';
+import { type Settings, withServer } from './kit/server.js';
 import {
   CRANFIELD_TARGET,
   dataFolder,
@@ -344,5 +345,58 @@ export async function collections({ tiny, url: given, number }: LoadOptions): Pr
       rows.push([String(count), ...rateCells(result)]);
     }
     printTable(`Search over many collections of ${items.length} vectors each (${source})`, rows);
+  });
+}
+
+const SHARDS = [1, 4, 16];
+/** The chunks of a search are those of its collection, whose shards its `partitions` say; the last one has them all. */
+const SPREADS: readonly Settings[] = [
+  ...SHARDS.map((shards) => ({ SHEAF_STORAGE__PARTITIONS: String(shards) })),
+  { SHEAF_STORAGE__PARTITIONS: '4', SHEAF_COLLECTIONS__PARTITIONS: '4' },
+];
+
+/**
+ * CPU time of searches by vector in the same collection on servers with 1, 4 and 16 shards, over one of which it is
+ * spread, and with 4 shards over all of which it is spread; with the recall of each.
+ */
+export async function partitions({ tiny, number }: LoadOptions): Promise<void> {
+  const { source, items } = vectorItems(number('vectors', tiny ? 500 : 50_000));
+  const bodies = vectorQueries().map((v) => JSON.stringify({ v, k: K }));
+  const [rounds, searches] = [number('rounds', tiny ? 2 : 30), tiny ? 20 : 400];
+  await withServers(SPREADS, async (servers) => {
+    for (const { url } of servers) {
+      await createVectorCollection(new SheafClient({ url }), TENANT, VECTORS);
+      await ingestVectors(url, TENANT, VECTORS, items, BATCH);
+    }
+    for (const { url } of servers) await untilServerIdle(url, tiny ? 200 : 1000);
+    let next = 0;
+    const search = async (url: string): Promise<void> => {
+      const body = bodies[next++ % bodies.length] as string;
+      const path = `${url}/v1/collections/${TENANT}/${VECTORS}/search`;
+      const answer = await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      await answer.arrayBuffer();
+    };
+    await takeTurns(servers, tiny ? 1 : 5, searches, search);
+    const costs = await takeTurns(servers, rounds, searches, search);
+    const rows = servers.map(async ({ url }, i): Promise<string[]> => {
+      const client = new SheafClient({ url });
+      const { recall } = await client.recall(TENANT, VECTORS, { source: 'stored', sample: 200 });
+      const { partitions: spread } = await client.collectionDetail(TENANT, VECTORS);
+      const own = costs[i] as Cost[];
+      const middle = own.map(({ allUs }) => allUs).sort((a, b) => a - b)[own.length >> 1] as number;
+      const { median, low, high } = moreThan(costs[0] as Cost[], own, 'allUs');
+      const share = (more: number): string => `${(100 / (1 + more)).toFixed(1)} %`;
+      return [
+        String(SPREADS[i]?.SHEAF_STORAGE__PARTITIONS),
+        String(spread),
+        middle.toFixed(0),
+        `${share(median)} (${share(high)} to ${share(low)})`,
+        recall?.toFixed(4) ?? '-',
+      ];
+    });
+    printTable(
+      `Searches by vector over ${whole(items.length)} × 384 (${source}), k ${K}, ${rounds} turns of ${searches}`,
+      [['shards', 'partitions', 'µs of CPU', 'rate of the first', 'recall'], ...(await Promise.all(rows))],
+    );
   });
 }

@@ -63,7 +63,7 @@ export function scaleOf(cores: number, { hasModel }: { hasModel: boolean }): Sca
 }
 
 /**
- * Each search traverses the graphs of all shards: with 1, 2, 4 and 8 shards the search throughput is 1, .59, .37 and
+ * A search traverses the graphs of all shards of its collection: with 1, 2, 4 and 8 of them the search throughput is 1, .59, .37 and
  * .24 (`load vectors partitions`). Two shards index in parallel, but if other threads need the cores too, that saves a
  * sixth of the time and costs two fifths of the search throughput.
  */
