@@ -184,8 +184,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
         run: async (options) => (await import('./ingest.js')).again(options),
       },
       changes: {
-        about: 'documents that are stored: deleted by filter',
-        options: { ...VECTORS, ...URL },
+        about: 'documents that are stored: patched, deleted by filter',
+        options: { ...VECTORS, ...SECONDS, ...URL },
         run: async (options) => (await import('./documents.js')).changes(options),
       },
       files: {

@@ -1,5 +1,5 @@
 // Documents and chunks: bodies and routes.
-import typia from 'typia';
+import typia, { type tags } from 'typia';
 import type { ErrorCode } from './errors.js';
 import { DOCID_BYTES_MAX } from './ids.js';
 import { BATCH_ITEMS_MAX, DOCIDS_MAX } from './limits.js';
@@ -38,6 +38,9 @@ export interface IngestTiming {
   store_ms?: number;
 }
 
+/** A version of a document, and 0 for none. */
+type DocumentVersion = number & tags.Type<'uint32'>;
+
 /** A document to ingest, with exactly one of `text`, `vector` and `v_base64`. `null` counts as absent. */
 export interface IngestBody {
   /** Document id. Default: the server generates one. An existing document with this id is replaced. */
@@ -46,6 +49,8 @@ export interface IngestBody {
   text?: string | null;
   vector?: number[] | null;
   v_base64?: string | null;
+  /** Store the document only if the stored one has this version; 0: only if there is none. */
+  if_version?: DocumentVersion | null;
 }
 
 export interface Ingested {
@@ -53,6 +58,8 @@ export interface Ingested {
   collection: string;
   docid: string;
   chunks: number;
+  /** The version of the document: 1, and one more with each replacement and each change of metadata. */
+  version: number;
   /**
    * For a file without an id: the id derived from its name, if another file already has that id. `docid` is then a
    * distinct one.
@@ -72,6 +79,7 @@ export interface BatchItemResult {
   ok: boolean;
   docid?: string;
   chunks?: number;
+  version?: number;
   code?: string;
   error?: string;
 }
@@ -131,6 +139,32 @@ export interface DeletedDocument {
   chunks_deleted: number;
 }
 
+/** A change of metadata. */
+interface MetadataBody {
+  /** Fields to set; null removes a field, and objects are merged (JSON merge patch, RFC 7396). */
+  metadata: Record<string, unknown>;
+  /** Whether `metadata` takes the place of all metadata of the document, instead of being merged with it. */
+  replace?: boolean | null;
+}
+
+/** A change of the metadata of a document. */
+export interface PatchDocumentBody extends MetadataBody {
+  /** Change the document only if it has this version. */
+  if_version?: DocumentVersion | null;
+}
+
+export interface PatchedDocument {
+  tenant: string;
+  collection: string;
+  docid: string;
+  /** The version of the document from now on. */
+  version: number;
+  chunks: number;
+}
+
+/** A change of the metadata of many documents: those of a list, or those that match filters. */
+export interface PatchDocumentsBody extends MetadataBody, DeleteDocumentsBody {}
+
 /** Which documents to delete: those listed, or those whose metadata match the filters. */
 export interface DeleteDocumentsBody {
   /** Ids of documents. Those that do not exist are skipped. */
@@ -142,17 +176,21 @@ export interface DeleteDocumentsBody {
   filters?: Record<string, unknown> | null;
   /** Must be true with filters that have no condition, such as `{}`, because they match every document. */
   all?: boolean | null;
-  /** Only count what would be deleted. */
+  /** Only count the documents. */
   dry_run?: boolean | null;
 }
 
-/** What was deleted, or would be, if `dry_run` is true. */
-export interface DeletedDocuments {
+/** What was changed or deleted, or would be, if `dry_run` is true. */
+export interface ChangedDocuments {
   tenant: string;
   collection: string;
   documents: number;
   chunks: number;
   dry_run: boolean;
+}
+
+interface DeleteDocumentQuery {
+  if_version?: DocumentVersion;
 }
 
 const PLACE = { tenant: 'acme', collection: 'docs' };
@@ -166,7 +204,7 @@ const CHUNK: ChunkSummary = {
 };
 
 const BATCH_RESULTS: BatchItemResult[] = [
-  { index: 0, ok: true, docid: 'nemo', chunks: 1 },
+  { index: 0, ok: true, docid: 'nemo', chunks: 1, version: 1 },
   { index: 1, ok: false, code: 'no_text_extracted', error: 'There is no text to index.' },
 ];
 const BATCH_SUMMARY: BatchSummary = {
@@ -194,10 +232,12 @@ const FORM: Schema = {
         "Document id. Default: derived from the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document. If another file already has that id, the server generates a distinct one, and `docid_taken` has the id of the other file.",
     },
     metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
+    if_version: { type: 'string', pattern: '^\\d{1,10}$', description: 'As in JSON.' },
   },
 };
 
 const INGEST_CODES: readonly ErrorCode[] = [
+  'version_conflict',
   'invalid_docid',
   'invalid_metadata',
   'invalid_metadata_keys',
@@ -222,6 +262,17 @@ const FILE_CODES: readonly ErrorCode[] = [
   'file_encrypted',
   'file_too_large',
   'invalid_csv_options',
+];
+
+const PATCH_CODES: readonly ErrorCode[] = [
+  'collection_not_found',
+  'document_not_found',
+  'invalid_docid',
+  'invalid_metadata',
+  'invalid_metadata_keys',
+  'metadata_too_large',
+  'collection_changed',
+  'storage_full',
 ];
 
 const ITEM_REFINEMENTS = {
@@ -298,7 +349,7 @@ export const DOCUMENT_ROUTES = routes({
       },
     },
     successes: [201],
-    answer: json(typia.json.schema<Ingested>(), { answer: { ...PLACE, docid: 'nemo', chunks: 1 } }),
+    answer: json(typia.json.schema<Ingested>(), { answer: { ...PLACE, docid: 'nemo', chunks: 1, version: 1 } }),
     codes: [...INGEST_CODES, ...FILE_CODES, 'invalid_document_json', 'unsupported_media_type'],
   }),
   getDocument: ownRoute({
@@ -320,12 +371,63 @@ export const DOCUMENT_ROUTES = routes({
     method: 'DELETE',
     path: DOCUMENT_PLACE,
     summary: 'Delete a document and its chunks',
-    description: 'Deleting a document that does not exist succeeds with 0 chunks.',
+    description: 'Deleting a document that does not exist succeeds with 0 chunks, unless `if_version` is given.',
+    query: [
+      {
+        name: 'if_version',
+        description: 'Delete the document only if it has this version.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+    ],
+    checkQuery: typia.createValidate<DeleteDocumentQuery>(),
     answer: {
       schema: typia.json.schema<DeletedDocument>(),
       example: { ...PLACE, docid: 'nemo', chunks_deleted: 1 },
     },
-    codes: ['invalid_docid', 'storage_full'],
+    codes: ['invalid_docid', 'version_conflict', 'storage_full'],
+  }),
+  patchDocument: jsonRoute({
+    ...write,
+    method: 'PATCH',
+    path: DOCUMENT_PLACE,
+    summary: 'Change the metadata of a document',
+    description:
+      'Chunks, texts and vectors stay, nothing is embedded. Filters and the priority follow the new metadata at once, `ingested_at` stays, and the version increases as at an ingest.',
+    body: {
+      check: typia.createValidateEquals<PatchDocumentBody>(),
+      schema: typia.json.schema<PatchDocumentBody>(),
+      required: true,
+      examples: {
+        merge: { metadata: { lang: 'fr', draft: null } },
+        replace: { metadata: {}, replace: true, if_version: 1 },
+      },
+    },
+    answer: {
+      schema: typia.json.schema<PatchedDocument>(),
+      example: { ...PLACE, docid: 'nemo', version: 2, chunks: 1 },
+    },
+    codes: ['version_conflict', ...PATCH_CODES],
+  }),
+  patchDocuments: jsonRoute({
+    ...write,
+    method: 'POST',
+    path: `${OF_COLLECTION}/documents:patch`,
+    isLong: true,
+    summary: 'Change the metadata of many documents, by id or by metadata filter',
+    description:
+      'Documents are changed page by page, each page durably and at once. If a document cannot take the change, the request ends with its error, and the documents of later pages stay as they were.',
+    body: {
+      check: typia.createValidateEquals<PatchDocumentsBody>(),
+      schema: typia.json.schema<PatchDocumentsBody>(),
+      required: true,
+      refinements: { 'PatchDocumentsBody.docids': { minItems: 1, maxItems: DOCIDS_MAX } },
+      examples: { filter: { filters: { lang: 'en' }, metadata: { reviewed: true } } },
+    },
+    answer: {
+      schema: typia.json.schema<ChangedDocuments>(),
+      example: { ...PLACE, documents: 2, chunks: 5, dry_run: false },
+    },
+    codes: PATCH_CODES,
   }),
   deleteDocuments: jsonRoute({
     ...write,
@@ -347,7 +449,7 @@ export const DOCUMENT_ROUTES = routes({
       },
     },
     answer: {
-      schema: typia.json.schema<DeletedDocuments>(),
+      schema: typia.json.schema<ChangedDocuments>(),
       example: { ...PLACE, documents: 2, chunks: 5, dry_run: false },
     },
     codes: ['invalid_docid', 'collection_changed', 'storage_full'],

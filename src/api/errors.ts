@@ -88,6 +88,10 @@ export const ERROR_CODES = {
   key_not_found: entry(404, 'The tenant has no such key.'),
   key_limit_reached: entry(409, 'The tenant has reached its limit of keys; revoke one.'),
   document_not_found: entry(404, 'There is no such document.'),
+  version_conflict: entry(
+    409,
+    'The document has another version than `if_version`; `details.version` is the stored one, 0 for none.',
+  ),
   chunk_not_found: entry(404, 'There is no such chunk.'),
   chunk_content_not_found: entry(404, 'The chunk was ingested as a vector and has no text.'),
   not_found: entry(404, 'There is no such route.'),

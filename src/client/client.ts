@@ -15,15 +15,18 @@ import type {
   BatchAnswer,
   BatchItemResult,
   BatchSummary,
+  ChangedDocuments,
   ChunkList,
   ChunkSummary,
   DeleteDocumentsBody,
   DeletedDocument,
-  DeletedDocuments,
   DocumentList,
   DocumentSummary,
   IngestBody,
   Ingested,
+  PatchDocumentBody,
+  PatchDocumentsBody,
+  PatchedDocument,
   StoredChunk,
   StoredDocument,
 } from '../api/documents.js';
@@ -78,7 +81,7 @@ export type * from '../api/search.js';
 export type * from '../api/tenants.js';
 
 /** A file to ingest. */
-export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
+export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata' | 'if_version'> {
   /** File name; its extension determines the type. */
   name: string;
   content: Blob;
@@ -212,6 +215,7 @@ export class SheafClient {
     const body = new FormData();
     if (file.docid != null) body.set('docid', file.docid);
     if (file.metadata != null) body.set('metadata', JSON.stringify(file.metadata));
+    if (file.if_version != null) body.set('if_version', String(file.if_version));
     body.set('file', file.content, file.name);
     const { hasHeader: csv_has_header, metaColumns, includeColumns } = file.csv ?? {};
     const query = {
@@ -273,9 +277,32 @@ export class SheafClient {
     tenant: string,
     collection: string,
     docid: string,
-    call?: CallOptions,
+    call?: CallOptions & { ifVersion?: number },
   ): Promise<Answered<DeletedDocument>> {
-    return this.transport.delete(documentsPath(tenant, collection, docid), call);
+    const { ifVersion: if_version, ...options } = call ?? {};
+    const path = documentsPath(tenant, collection, docid);
+    return this.transport.json({ method: 'DELETE', path, query: { if_version }, ...options });
+  }
+
+  /** Changes the metadata of a document; its texts and vectors stay. */
+  patchDocument(
+    tenant: string,
+    collection: string,
+    docid: string,
+    body: PatchDocumentBody,
+    call?: CallOptions,
+  ): Promise<Answered<PatchedDocument>> {
+    return this.transport.patch(documentsPath(tenant, collection, docid), body, call);
+  }
+
+  /** Changes the metadata of the documents of a list, or of those that match metadata filters. */
+  patchDocuments(
+    tenant: string,
+    collection: string,
+    body: PatchDocumentsBody,
+    call?: CallOptions,
+  ): Promise<Answered<ChangedDocuments>> {
+    return this.transport.post(collectionPath(tenant, collection, 'documents:patch'), body, call);
   }
 
   /** Deletes the documents of a list, or those that match metadata filters; with `dry_run` it only counts them. */
@@ -284,7 +311,7 @@ export class SheafClient {
     collection: string,
     body: DeleteDocumentsBody,
     call?: CallOptions,
-  ): Promise<Answered<DeletedDocuments>> {
+  ): Promise<Answered<ChangedDocuments>> {
     return this.transport.post(collectionPath(tenant, collection, 'documents:delete'), body, call);
   }
 

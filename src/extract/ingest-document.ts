@@ -20,6 +20,8 @@ export interface IngestDocument {
   docid?: string;
   filename?: string;
   metadata: Record<string, unknown>;
+  /** The version that the stored document must have, 0 for none. */
+  ifVersion?: number;
   text?: string;
   /** The content extracted from a file. */
   content?: Extracted;
@@ -27,7 +29,7 @@ export interface IngestDocument {
 }
 
 /** Maximum number of top-level fields: each known one, twice. */
-const FIELDS_MAX = 10;
+const FIELDS_MAX = 12;
 /** Minimum JSON size of a named value, `"":0,`, and of a value, `0,`, in the metadata. */
 const NAME_BYTES = 5;
 const VALUE_BYTES = 2;
@@ -72,7 +74,7 @@ function stringEnd(text: string, start: number): number {
 const tooManyFields = (): AppError =>
   new AppError(
     'invalid_document_json',
-    'A document has the fields `docid`, `metadata`, `text`, `vector` and `v_base64`, and no others.',
+    'A document has the fields `docid`, `metadata`, `text`, `vector`, `v_base64` and `if_version`, and no others.',
   );
 
 const tooManyValues = (valuesMax: number): AppError =>
@@ -114,7 +116,7 @@ export function readMsgpackValue(bytes: Buffer, metadataBytesMax: number): unkno
 /** Validates a parsed document, such as an item of a batch; `json` is its text, and '' for MessagePack. */
 export function readIngestBody(value: unknown, json: string): IngestDocument {
   const { packed, rest } = withoutPacked(value);
-  const { docid, metadata, text, vector: numbers, v_base64: base64 } = checked(rest);
+  const { docid, metadata, text, vector: numbers, v_base64: base64, if_version: ifVersion } = checked(rest);
   if ([text, numbers, base64, packed].filter((given) => given != null).length !== 1)
     throw new AppError('invalid_document_json', 'Provide exactly one of `text`, `vector` and `v_base64`.');
   const vector = base64 == null ? (packed ?? numbers) : vectorOfBase64(base64, ['body', 'v_base64']);
@@ -123,7 +125,13 @@ export function readIngestBody(value: unknown, json: string): IngestDocument {
   if (vector?.length === 0)
     throw invalidField(['body', 'vector'], 'The vector must have at least one number.', 'too_short');
   assertExactNumbers(json, METADATA);
-  return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
+  return {
+    docid: docid ?? '',
+    metadata: metadata ?? {},
+    text: text ?? undefined,
+    vector: vector ?? undefined,
+    ...(ifVersion != null && { ifVersion }),
+  };
 }
 
 /** A vector that came as bytes, and the document without it, which is checked as one in JSON is. */
@@ -169,7 +177,7 @@ const isBad = (metadata: unknown): boolean =>
 
 /** Throws AppError if the file, its type or its metadata is invalid. */
 export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
-  const { name, type, docid, metadata, csv } = body;
+  const { name, type, docid, metadata, csv, ifVersion } = body;
   const parsed = parseMetadata(metadata);
   const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
@@ -179,6 +187,7 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
     filename: baseNameOf(name),
     metadata: parsed,
     content: await extract(bytes, kind, { csv, ...limits }),
+    ...(ifVersion !== undefined && { ifVersion }),
   };
 }
 

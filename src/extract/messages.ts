@@ -19,6 +19,8 @@ export type UploadedFile = {
   type: string;
   docid: string;
   metadata: string;
+  /** The version that the stored document must have, 0 for none. */
+  ifVersion?: number;
   csv: CsvOptions;
 } & ({ bytes: Uint8Array } | { path: string });
 

@@ -44,12 +44,13 @@ const WRITES: RequestQueueOptions<ShardCommand> = {
   costOf: costOfWrite,
 };
 
-/** Number of chunks that one step of a copy writes; deleting a page of documents takes about as long. */
+/** Number of chunks that one step of a copy writes; changing a page of documents takes about as long. */
 const COPY_COST = 64;
 
 /** The number of chunks that the command writes, as far as known; 1 for other commands. */
 function costOfWrite(command: ShardCommand): number {
-  if (command.op === 'copyShadow' || command.op === 'deleteDocuments') return COPY_COST;
+  if (command.op === 'copyShadow' || command.op === 'deleteDocuments' || command.op === 'patchDocuments')
+    return COPY_COST;
   return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
 }
 

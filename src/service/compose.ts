@@ -334,6 +334,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       written,
       nowMs,
       stringOperators: settings.stringOperators,
+      metadataBytesMax,
     },
     collections,
     reindex,

@@ -112,6 +112,13 @@ export class ShardWriteTxn extends ShardTxn {
     });
   }
 
+  /** Writes a document whose chunks stay as they are. Its previous version `before` must exist. */
+  replaceRecord(id: CollectionId, before: DocumentRecord, record: DocumentRecord): void {
+    this.countChanges.remove(id, before);
+    this.countChanges.put(id, record);
+    this.tables.documents.put(documentKey(id, record.docid), encodeDocument(record));
+  }
+
   /** Removes a document with all its chunks, if it exists. Returns the ordinals that become free. */
   removeDocument(ref: CollectionRef, docid: DocId): Ordinal[] {
     const record = this.document(ref.id, docid);

@@ -12,6 +12,8 @@ export interface PreparedDocument {
   metadataJson: string;
   /** Priority of the document, clamped to [-1, 1]; 0 for none. */
   priority: number;
+  /** The version that the stored document must have for this one to replace it; 0: none must be stored. */
+  ifVersion?: number;
   chunks: PreparedChunk[];
 }
 

@@ -70,6 +70,7 @@ function prepareInput(input: IngestDocument, request: PrepareSettings): PrepareA
     ingestedAtMs: request.nowMs,
     metadataJson: JSON.stringify(metadata),
     priority: priorityOf(input.metadata, request.priorityKey),
+    ...(input.ifVersion !== undefined && { ifVersion: input.ifVersion }),
     chunks,
   });
   const digests = request.withDigests && !vectors && joinedDigests(chunks);

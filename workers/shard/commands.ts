@@ -33,7 +33,7 @@ import {
   collectionIn,
   traitsOf,
 } from '../../src/engine/write/commands.js';
-import { deleteDocuments, findDocuments } from '../../src/engine/write/bulk.js';
+import { deleteDocuments, findDocuments, patchDocuments } from '../../src/engine/write/bulk.js';
 import { copyShadow, exportDocuments, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
@@ -171,6 +171,7 @@ export class Commands {
     findTextless: (request) => findTextless(this.shard, request),
     listMissing: (request) => listMissing(this.shard, request),
     findDocuments: (request) => findDocuments(this.shard, request),
+    patchDocuments: (request) => patchDocuments(this.shard, request),
     deleteDocuments: (request) => deleteDocuments(this.shard, request),
     exportDocuments: (request) => exportDocuments(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),

@@ -223,7 +223,13 @@ export class VectorIndex {
     this.instance.calls.remove(this.root, ordinal);
   }
 
-  /** Call it before the first and after the last row of a publication that removes rows. */
+  /** Gives a live row a new row version, for a change of its metadata. Needs no memory, so it cannot fail. */
+  renew(ordinal: number): void {
+    assert(this.isLive(ordinal), `renewing row ${ordinal}, which is not live`);
+    this.instance.calls.renew(this.root, ordinal);
+  }
+
+  /** Call it before the first and after the last row of a publication that removes rows or changes their metadata. */
   beginOrEndRemovals(): void {
     this.instance.setWord(this.root + ROOT_REMOVALS, this.removals + 1);
   }

@@ -14,7 +14,7 @@ export {
 export { addSegment, deleteSegment, findSegment } from './memory/segment-directory';
 export { createScratch, ensureInput, releaseScratch } from './memory/scratch';
 export { restoreArena } from './memory/arena';
-export { createIndex, dropIndex, publish, remove, stage } from './hnsw/vector-index';
+export { createIndex, dropIndex, publish, remove, renew, stage } from './hnsw/vector-index';
 export { freeRows, hideRows } from './hnsw/vector-index';
 export { indexSome } from './hnsw/graph-builder';
 export { densifySome } from './hnsw/graph-builder';

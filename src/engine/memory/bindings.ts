@@ -43,6 +43,7 @@ interface KernelCalls {
   stage(scratch: number, root: number, ordinal: number): number;
   publish(scratch: number, root: number, ordinal: number): void;
   remove(root: number, ordinal: number): void;
+  renew(root: number, ordinal: number): void;
   hideRows(scratch: number, root: number, end: number, max: number): number;
   freeRows(root: number, from: number): void;
   indexSome(scratch: number, root: number, max: number): number;

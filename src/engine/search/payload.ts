@@ -8,7 +8,7 @@ import { type DocumentRecord, mergedMetaJson } from '../../storage/records.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { highlightOf } from '../../text/highlight.js';
 import { plainTerm } from '../../text/terms.js';
-import type { MetaLayers } from '../filter/match.js';
+import { type MetaLayers, compileFilter } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { contextOf } from './context.js';
@@ -211,6 +211,8 @@ export function hydrate(
   const { segment } = view;
   if (!segment) return hits.map(() => undefined);
   const documents = new Map<string, DocumentRecord>();
+  const filters = search.filter?.filters ?? [];
+  const fits = hits.length > 0 && filters.length > 0 ? compileFilter({ all: filters }) : undefined;
   const detailsOfHit = search.details && detailsOf(view, segment, hits, search.details, search, statistics);
   return hits.map((hit, at) => {
     const { ordinal, rowVersion } = hit.candidate;
@@ -218,7 +220,10 @@ export function hydrate(
     const version = { memory: view.memory, collection: segment.id, ordinal, rowVersion };
     const kept = view.cache.get(version);
     const chunk = kept ?? readPayload(view, segment, ordinal, documents);
-    const hydrated = chunk && hydrateHit(search, segment, hit, chunk, at, detailsOfHit);
+    // The store may be ahead of the indexes by a change of metadata, which is not acknowledged yet.
+    const layers = chunk && fits && layersOf(chunk);
+    if (layers && !fits?.(layers)) return undefined;
+    const hydrated = chunk && hydrateHit(search, segment, hit, chunk, { at, layers }, detailsOfHit);
     if (!hydrated || segment.index.rowVersionOf(ordinal) !== rowVersion) return undefined;
     if (!kept) view.cache.keep(version, chunk);
     return hydrated;
@@ -230,7 +235,7 @@ function hydrateHit(
   segment: SegmentView,
   hit: ScoredHit,
   chunk: ChunkPayload,
-  at: number,
+  { at, layers }: { readonly at: number; readonly layers: MetaLayers | undefined },
   detailsOfHit?: DetailsOf,
 ): HydratedHit | undefined {
   const { jsonPrefix, priorityKey, filteredBy, withPieces } = search;
@@ -245,7 +250,7 @@ function hydrateHit(
   const reason =
     fields?.reason === false && !withPieces
       ? ''
-      : matchReason(basis, filteredBy, () => layersOf(chunk), {
+      : matchReason(basis, filteredBy, () => layers ?? layersOf(chunk), {
           key: priorityKey,
           value,
           before: scoreOf(basis),

@@ -1,6 +1,6 @@
-// Documents by list or by metadata filter: which ones match, and their deletion, a bounded number of chunks in a commit.
-// A filter is compared with the metadata of documents, and not with those of single chunks. What is deleted is compared
-// again in the same turn as the deletion, so nothing is deleted that no longer matches. Owner only.
+// Documents by list or by metadata filter: which ones match, and their deletion or the change of their metadata, a
+// bounded number of chunks in a commit. A filter is compared with the metadata of documents, and not with those of single
+// chunks. What is changed is compared again in the same turn, so nothing is changed that no longer matches. Owner only.
 import { type Filter, isAlwaysTrue } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { DocumentRecord } from '../../storage/records.js';
@@ -57,21 +57,28 @@ function select(records: Iterable<DocumentRecord | undefined>, filter: Filter): 
 }
 
 /** Implements `deleteDocuments`, in one commit. Throws AppError if a document could not be deleted. */
-export function deleteDocuments(
+export const deleteDocuments = (
   shard: Shard,
-  { collection, docids, filter, dualWrites }: ShardRequest<'deleteDocuments'>,
+  request: ShardRequest<'deleteDocuments'>,
+): ShardAnswer<'deleteDocuments'> => changeEach(shard, request, { op: 'deleteDocument' });
+
+/** Implements `patchDocuments`, in one commit. Throws AppError if a document could not be changed. */
+export const patchDocuments = (shard: Shard, request: ShardRequest<'patchDocuments'>): ShardAnswer<'patchDocuments'> =>
+  changeEach(shard, request, { op: 'patchDocument', change: request.change });
+
+function changeEach(
+  shard: Shard,
+  { collection, docids, filter, dualWrites }: Omit<ShardRequest<'deleteDocuments'>, 'op'>,
+  write: { op: 'deleteDocument' } | Pick<ShardRequest<'patchDocument'>, 'op' | 'change'>,
 ): ShardAnswer<'deleteDocuments'> {
-  const {
-    docids: found,
-    chunks,
-    looked,
-  } = findDocuments(shard, { op: 'findDocuments', collection: collection.id, filter, docids });
-  const others = dualWrites && { dualWrites };
+  const request = { op: 'findDocuments', collection: collection.id, filter, docids } as const;
+  const { docids: found, chunks, looked } = findDocuments(shard, request);
+  const aim = { collection, ...(dualWrites && { dualWrites }) };
   if (found.length > 0)
     assertStored(
       applyWrites(
         shard,
-        found.map((docid) => ({ op: 'deleteDocument', collection, docid, ...others })),
+        found.map((docid) => ({ ...write, ...aim, docid })),
       ),
     );
   return { docids: found, chunks, looked };

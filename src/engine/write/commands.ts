@@ -18,6 +18,17 @@ export interface DualWrite {
   vectors: Float32Array | 'same' | null;
 }
 
+/** A change of the metadata of documents. */
+export interface MetadataChange {
+  /** A JSON object: a merge patch (RFC 7396), or the new metadata, as `replaces` says. */
+  patchJson: string;
+  replaces: boolean;
+  /** The field that the priority comes from. */
+  priorityKey: string;
+  /** Limit of the resulting metadata without the server's own fields, as JSON. */
+  bytesMax: number;
+}
+
 export interface ShardCounts {
   documents: number;
   chunks: number;
@@ -130,9 +141,36 @@ export interface ShardCommands extends CatalogCommands {
     request: { collection: CollectionRef; spread: number; after?: string | undefined; docids?: DocId[] };
     answer: { batches: DocumentBatch[]; absent: DocId[]; scanned: number; after: string | null };
   };
+  /** With `ifVersion`, patches and deletions fail with `version_conflict` if the document has another version. */
   deleteDocument: {
-    request: { collection: CollectionRef; docid: DocId; dualWrites?: CollectionRef[] };
+    request: { collection: CollectionRef; docid: DocId; ifVersion?: number; dualWrites?: CollectionRef[] };
     answer: { chunks: number };
+  };
+  /**
+   * Changes the metadata of a document; chunks, texts and vectors stay. The version increases as with a put. Answers
+   * version 0 if the document does not exist. Fails with `metadata_too_large`, `invalid_metadata` or
+   * `invalid_metadata_keys`.
+   */
+  patchDocument: {
+    request: {
+      collection: CollectionRef;
+      docid: DocId;
+      change: MetadataChange;
+      ifVersion?: number;
+      dualWrites?: CollectionRef[];
+    };
+    answer: { chunks: number; version: number };
+  };
+  /** The same for those of the first `looked` of `docids` that match the filter. */
+  patchDocuments: {
+    request: {
+      collection: CollectionRef;
+      filter: Filter;
+      docids: DocId[];
+      change: MetadataChange;
+      dualWrites?: CollectionRef[];
+    };
+    answer: { docids: DocId[]; chunks: number; looked: number };
   };
   /**
    * Documents whose own metadata match the filter: of `docids`, or of all after `after`. A page looks at the first
@@ -241,6 +279,8 @@ const COMMANDS = {
   listMissing: DOCUMENT_READ,
   exportDocuments: VECTOR_READ,
   deleteDocument: CLIENT_WRITE,
+  patchDocument: CLIENT_WRITE,
+  patchDocuments: { ...COPY, isOfClient: true },
   findDocuments: DOCUMENT_READ,
   deleteDocuments: { ...COPY, isOfClient: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },

@@ -8,6 +8,7 @@ import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
 import { assert, defined } from '../../base/assert.js';
 import { unshared } from '../../base/bytes.js';
 import { LEAVING_CHUNKS_MIN, type LeavingDocument } from '../../storage/large-removal.js';
+import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { ShardWriteTxn } from '../../storage/shard-store.js';
 import { type PreparedDocument, unpackDocument } from '../../text/prepared-document.js';
@@ -17,6 +18,14 @@ import { FieldTerms } from '../segments/indexes.js';
 import type { Segment } from '../segments/segment.js';
 import { type Shard, placed } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
+import { changedRecord } from './metadata.js';
+
+/** The new priority of a row, and its metadata terms before and after, if the segment has a metadata index. */
+interface PatchedRow {
+  priority: number;
+  before: readonly string[] | undefined;
+  after: readonly string[] | undefined;
+}
 
 /**
  * What a batch of writes does to one segment once it is committed: rows added and removed, with the texts, metadata and
@@ -31,7 +40,9 @@ export interface Change {
    * Published rows of large removed documents. Searches no longer find them; the rest is removed later (compaction.ts).
    */
   left: Ordinal[];
-  /** Texts of added and removed rows, if the segment has a text index. */
+  /** Published rows whose metadata change, and nothing else. */
+  patched: Map<Ordinal, PatchedRow>;
+  /** Texts of added, removed and patched rows, if the segment has a text index. */
   texts: Map<Ordinal, string>;
   /** Metadata terms of added and removed rows, if the segment has a metadata index. */
   fields: Map<Ordinal, readonly string[]>;
@@ -41,6 +52,7 @@ export interface Change {
 
 export const noChange = (): Change => ({
   added: new Map(),
+  patched: new Map(),
   removed: [],
   left: [],
   texts: new Map(),
@@ -53,7 +65,9 @@ export const noChange = (): Change => ({
  * (checkpoint/recovery.ts).
  */
 export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segment, Change]>): void {
-  for (const [segment, { added, removed, left, texts, fields }] of changes) {
+  for (const [segment, { added, patched, removed: gone, left, texts, fields }] of changes) {
+    // A patched row is logged as a removed one: a replay takes it out of the checkpoint, and in again from the store.
+    const removed = [...gone, ...patched.keys()];
     // Texts and terms of a large document are not read for the log, so recovery from an older checkpoint drops the
     // indexes of the segment, which are built again when a search needs them.
     if (left.length > 0)
@@ -69,7 +83,7 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segme
       id: segment.ref.id,
       removed: removed.map((row) => segment.stored(row)),
       texts: segment.textIndex ? removed.map((row) => texts.get(row) ?? null) : null,
-      terms: segment.fields ? removed.map((row) => fields.get(row) ?? []) : null,
+      terms: segment.fields ? removed.map((row) => patched.get(row)?.before ?? fields.get(row) ?? []) : null,
       added: Array.from(added.keys(), (row) => segment.stored(row)),
     });
   }
@@ -83,6 +97,7 @@ export function publishChanges(changes: Iterable<readonly [Segment, Change]>): v
   const all = [...changes];
   markRemovals(all);
   for (const [segment, change] of all) add(segment, change);
+  for (const [segment, change] of all) patch(segment, change);
   for (const [segment, change] of all) remove(segment, change);
   markRemovals(all);
   for (const [segment, { removed, superseded }] of all)
@@ -94,8 +109,8 @@ export function publishChanges(changes: Iterable<readonly [Segment, Change]>): v
  * sees a change runs again.
  */
 function markRemovals(changes: readonly (readonly [Segment, Change])[]): void {
-  for (const [segment, { removed, left }] of changes)
-    if (removed.length + left.length > 0) segment.index.beginOrEndRemovals();
+  for (const [segment, { removed, left, patched }] of changes)
+    if (removed.length + left.length + patched.size > 0) segment.index.beginOrEndRemovals();
 }
 
 function add(segment: Segment, { added, texts, fields }: Change): void {
@@ -104,6 +119,16 @@ function add(segment: Segment, { added, texts, fields }: Change): void {
     segment.index.publish(ordinal);
     withSource(texts, ordinal, (text) => segment.textIndex?.add(ordinal, text));
     withSource(fields, ordinal, (terms) => segment.fields?.add(ordinal, terms));
+  }
+}
+
+/** The row version changes first, so that no search keeps a row that it has seen with terms of two versions. */
+function patch(segment: Segment, { patched }: Change): void {
+  for (const [row, { priority, before, after }] of patched) {
+    segment.index.renew(row);
+    if (before) segment.fields?.remove(row, before);
+    if (after) segment.fields?.add(row, after);
+    segment.priorities.set(row, priority);
   }
 }
 
@@ -158,10 +183,54 @@ class RowChanges {
   /** Removes rows: published ones after the commit, those staged in this batch at once. */
   takeOut(id: CollectionId, ordinals: readonly Ordinal[]): void {
     for (const ordinal of ordinals) {
-      const { added, superseded, removed } = this.changeOf(this.segmentOf(id, ordinal));
+      const { added, superseded, removed, patched, fields } = this.changeOf(this.segmentOf(id, ordinal));
       const row = rowOf(ordinal);
       (added.delete(row) ? superseded : removed).push(row);
+      // The index has the terms from before the batch.
+      const before = patched.get(row)?.before;
+      if (before) fields.set(row, before);
+      patched.delete(row);
     }
+  }
+
+  /** Reserves memory for the priority of rows, so that `patch` cannot fail. Throws ArenaFull. */
+  reserve(id: CollectionId, ordinals: readonly Ordinal[], priority: number): void {
+    if (priority === 0) return;
+    for (const ordinal of ordinals)
+      this.shard.segments.reservePriorities(this.segmentOf(id, ordinal), [rowOf(ordinal)]);
+  }
+
+  /** Keeps what the rows of a document are before and after `write`, which changes its metadata in the transaction. */
+  patch(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[], priority: number, write: () => void): void {
+    const before = this.termsOf(txn, id, ordinals);
+    write();
+    const after = this.termsOf(txn, id, ordinals);
+    ordinals.forEach((ordinal, i) => {
+      const segment = this.segmentOf(id, ordinal);
+      const { added, patched, texts, fields } = this.changeOf(segment);
+      const [row, terms] = [rowOf(ordinal), after[i]];
+      if (added.has(row)) {
+        added.set(row, priority);
+        if (terms) fields.set(row, terms);
+        return;
+      }
+      const first = patched.get(row);
+      patched.set(row, { priority, before: first ? first.before : before[i], after: terms });
+      const text = segment.textIndex && txn.text(id, ordinal)?.toString();
+      if (text !== undefined) texts.set(row, text);
+    });
+  }
+
+  private termsOf(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): (readonly string[] | undefined)[] {
+    const terms = new FieldTerms(txn, id);
+    return ordinals.map((ordinal) =>
+      this.segmentOf(id, ordinal).fields ? terms.of(txn.chunk(id, ordinal)) : undefined,
+    );
+  }
+
+  /** Whether this batch has changed the metadata of a published chunk. */
+  isPatched(id: CollectionId, ordinal: Ordinal): boolean {
+    return this.changeOf(this.segmentOf(id, ordinal)).patched.has(rowOf(ordinal));
   }
 
   /** Whether a chunk was staged in this batch and is not published yet. */
@@ -259,7 +328,11 @@ interface StagedPut {
 }
 
 /** A single write of a batch. */
-export type DocumentWrite = ShardRequest<'put'> | StagedPut | ShardRequest<'deleteDocument'>;
+export type DocumentWrite =
+  | ShardRequest<'put'>
+  | StagedPut
+  | ShardRequest<'deleteDocument'>
+  | ShardRequest<'patchDocument'>;
 export type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
 
 interface Target {
@@ -291,6 +364,13 @@ export function assertStored(results: readonly Result<unknown>[]): void {
   }
 }
 
+/** Throws 409 `version_conflict` unless the stored document has the given version, 0 for none. */
+function checkVersion(stored: Pick<DocumentRecord, 'version'> | undefined, ifVersion: number | undefined): void {
+  const version = stored?.version ?? 0;
+  if (ifVersion !== undefined && version !== ifVersion)
+    throw new AppError('version_conflict', undefined, { details: { version } });
+}
+
 class WriteBatch {
   readonly rows: RowChanges;
 
@@ -317,6 +397,7 @@ class WriteBatch {
   private answer(txn: ShardWriteTxn, write: DocumentWrite): WriteAnswer {
     if (write.op === 'put') return this.put(txn, write);
     if (write.op === 'putShadow') return this.putShadow(txn, write);
+    if (write.op === 'patchDocument') return this.patch(txn, write);
     return this.remove(txn, write);
   }
 
@@ -329,6 +410,7 @@ class WriteBatch {
     const { docid, chunks } = prepared;
     this.load(txn, ref);
     const previous = txn.document(ref.id, docid);
+    checkVersion(previous, prepared.ifVersion);
     if (chunks.length - (previous?.chunkCount ?? 0) > chunksLeft) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
     const rows = unshared(vectors);
@@ -357,6 +439,33 @@ class WriteBatch {
     if ((!isForced && isThere(ref.id)) || (source !== undefined && !isThere(source))) return { chunks: 0 };
     this.store(txn, prepared, version, [{ ref, vectors: unshared(vectors) }]);
     return { chunks: prepared.chunks.length };
+  }
+
+  /**
+   * Changes the metadata of a document where its chunks stay. A shadow collection that has the document in the same
+   * version gets the same change; one that has another version, or none, lacks it from then on, and it is copied.
+   */
+  private patch(
+    txn: ShardWriteTxn,
+    { collection: ref, docid, change, ifVersion, dualWrites = [] }: ShardRequest<'patchDocument'>,
+  ): ShardAnswer<'patchDocument'> {
+    this.load(txn, ref);
+    const record = txn.document(ref.id, docid);
+    if (!record) return { chunks: 0, version: 0 };
+    checkVersion(record, ifVersion);
+    const present = dualWrites.filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
+    for (const shadow of present) this.load(txn, shadow);
+    const [same, others] = [true, false].map((wanted) =>
+      present.filter(({ id }) => isSameDocument(record, txn.document(id, docid)) === wanted),
+    ) as [CollectionRef[], CollectionRef[]];
+    const targets = [ref, ...same].map(({ id }) => ({ id, ordinals: txn.members(id, docid).ordinals as Ordinal[] }));
+    const own = (targets[0] as { ordinals: Ordinal[] }).ordinals.map((ordinal) => txn.chunk(ref.id, ordinal).metaJson);
+    const changed = { ...changedRecord(record, change, own), version: record.version + 1 };
+    for (const { id, ordinals } of targets) this.rows.reserve(id, ordinals, changed.priority);
+    for (const { id, ordinals } of targets)
+      this.rows.patch(txn, id, ordinals, changed.priority, () => txn.replaceRecord(id, record, changed));
+    for (const shadow of others) this.removeStored(txn, shadow, docid);
+    return { chunks: changed.chunkCount, version: changed.version };
   }
 
   /** Replaces the document in each of the collections. */
@@ -398,8 +507,9 @@ class WriteBatch {
   /** Returns how many chunks of the main collection were removed. */
   private remove(
     txn: ShardWriteTxn,
-    { docid, collection, dualWrites = [] }: ShardRequest<'deleteDocument'>,
+    { docid, collection, ifVersion, dualWrites = [] }: ShardRequest<'deleteDocument'>,
   ): ShardAnswer<'deleteDocument'> {
+    checkVersion(this.shard.isDropped(collection.id) ? undefined : txn.document(collection.id, docid), ifVersion);
     const places = [collection, ...dualWrites].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
     for (const ref of places) this.load(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
@@ -419,8 +529,13 @@ class WriteBatch {
     return ordinals.length;
   }
 
+  /** Whether the indexes have the chunks of the document as the store has them. */
   private isPublished(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): boolean {
     const [first] = txn.members(ref.id, docid).ordinals;
-    return first !== undefined && !this.rows.isAdded(ref.id, first as Ordinal);
+    return (
+      first !== undefined &&
+      !this.rows.isAdded(ref.id, first as Ordinal) &&
+      !this.rows.isPatched(ref.id, first as Ordinal)
+    );
   }
 }

@@ -20,10 +20,14 @@ const postDocument =
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
     const startedAtMs = performance.now();
-    const { docid, chunks, docid_taken, timing } = await withErrorCode('ingest_failed', () =>
+    const { docid, chunks, version, docid_taken, timing } = await withErrorCode('ingest_failed', () =>
       ingestDocument(context, tenant, collection, body, request),
     );
-    return { status: 201, json: { tenant, collection, docid, chunks, docid_taken }, phases: { startedAtMs, timing } };
+    return {
+      status: 201,
+      json: { tenant, collection, docid, chunks, version, docid_taken },
+      phases: { startedAtMs, timing },
+    };
   };
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
@@ -37,7 +41,18 @@ async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['
     );
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
-  return { kind: 'file', ...file, csv, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
+  const given = (name: string): string => fields.get(name) ?? '';
+  const ifVersion = given('if_version');
+  if (ifVersion !== '' && !(/^\d{1,10}$/.test(ifVersion) && Number(ifVersion) < 2 ** 32))
+    throw invalidField(['body', 'if_version'], 'Should be a version of the document, or 0 for none.', 'int_type');
+  return {
+    kind: 'file',
+    ...file,
+    csv,
+    docid: given('docid'),
+    metadata: given('metadata'),
+    ...(ifVersion !== '' && { ifVersion: Number(ifVersion) }),
+  };
 }
 
 /** The worker validates the lists of columns, because it reads the file. */

@@ -1,14 +1,14 @@
-// Use cases that delete stored documents: one, those of a list, or those that match metadata filters. For many, every
-// shard walks its documents page by page, and each page is one commit, so other writes and reads wait for a page at most.
-// Runs on the main thread.
-import type { DOCUMENT_ROUTES, DeleteDocumentsBody, DeletedDocuments } from '../../api/documents.js';
-import { abandoned, invalidField } from '../../api/errors.js';
+// Use cases that delete stored documents or change their metadata: one, those of a list, or those that match metadata
+// filters. For many, every shard walks its documents page by page, and each page is one commit, so other writes and reads
+// wait for a page at most. Runs on the main thread.
+import type { ChangedDocuments, DOCUMENT_ROUTES, DeleteDocumentsBody, PatchDocumentBody } from '../../api/documents.js';
+import { AppError, abandoned, invalidField } from '../../api/errors.js';
 import { type Filter, isAlwaysTrue, parseFilter } from '../../api/filter.js';
 import { type CollectionId, type CollectionName, type DocId, type Tenant, asDocId } from '../../api/ids.js';
 import { DOCIDS_MAX, DOCIDS_SHOWN_MAX } from '../../api/limits.js';
 import { shardOf, shardsOf } from '../../api/placement.js';
 import type { Collection, CollectionRef } from '../../api/collections.js';
-import type { ShardAnswer } from '../../engine/write/commands.js';
+import type { MetadataChange, ShardAnswer } from '../../engine/write/commands.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -21,7 +21,7 @@ import type { UseCases } from '../use-case.js';
 import type { RecordsContext } from './documents.js';
 
 export interface DocumentsContext extends RecordsContext {
-  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'>;
+  readonly catalog: Pick<Catalog, 'find' | 'get' | 'findById' | 'findByLog' | 'pageOfTenant'>;
   readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly written: Pick<WrittenDocuments, 'note'>;
@@ -30,17 +30,30 @@ export interface DocumentsContext extends RecordsContext {
   readonly nowMs: () => number;
   /** Whether strings in filters may be operators, as in searches. */
   readonly stringOperators: boolean;
+  readonly metadataBytesMax: number;
 }
 
 export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOCUMENT_ROUTES> => ({
-  deleteDocument: async ({ tenant, collection, docid }) => ({
+  deleteDocument: async ({ tenant, collection, docid, query }) => ({
     tenant,
     collection,
     docid,
-    chunks_deleted: await deleteDocument(context, tenant, collection, docid),
+    chunks_deleted: await deleteDocument(context, tenant, collection, docid, query.if_version),
+  }),
+  patchDocument: async ({ tenant, collection, docid, body }) => ({
+    tenant,
+    collection,
+    docid,
+    ...(await patchDocument(context, tenant, collection, docid, body)),
   }),
   deleteDocuments: ({ tenant, collection, body }, { signal }) =>
-    deleteDocuments(context, tenant, collection, body, signal),
+    changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
+      deletePage(context, shard, docids, filter, now),
+    ),
+  patchDocuments: ({ tenant, collection, body: { metadata, replace, ...body } }, { signal }) =>
+    changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
+      patchPage(context, shard, docids, filter, now, changeOf(context, now, { metadata, replace })),
+    ),
 });
 
 /** Returns the number of deleted chunks; 0 if there was no such document. */
@@ -49,16 +62,23 @@ async function deleteDocument(
   tenant: Tenant,
   name: CollectionName,
   docid: string,
+  ifVersion: number | undefined,
 ): Promise<number> {
   const { catalog, shards, written } = context;
   const collection = catalog.find(tenant, name);
+  if (!collection && ifVersion) throw new AppError('version_conflict', undefined, { details: { version: 0 } });
   if (!collection) return 0;
   const id = asDocId(docid);
   const { chunks } = await asOfNow(context, collection, (now) =>
     shards.request(
       shardOf(id, now, shards.size),
       'deleteDocument',
-      { collection: refOf(now), docid: id, ...dualDeletesOf(context, now) },
+      {
+        collection: refOf(now),
+        docid: id,
+        ...(ifVersion !== undefined && { ifVersion }),
+        ...dualWritesOf(context, now),
+      },
       { ended: () => written.note(now.id, [id]) },
     ),
   );
@@ -66,8 +86,45 @@ async function deleteDocument(
   return chunks;
 }
 
-/** The shadow collections from which a document of the collection is deleted as well. */
-function dualDeletesOf(
+/** Throws 404 `document_not_found`, and the errors of a change that the document cannot take. */
+async function patchDocument(
+  context: DocumentsContext,
+  tenant: Tenant,
+  name: CollectionName,
+  docid: string,
+  body: PatchDocumentBody,
+): Promise<{ version: number; chunks: number }> {
+  const { catalog, shards, events, written } = context;
+  const collection = catalog.get(tenant, name);
+  const id = asDocId(docid);
+  const { version, chunks } = await asOfNow(context, collection, (now) =>
+    shards.request(
+      shardOf(id, now, shards.size),
+      'patchDocument',
+      {
+        collection: refOf(now),
+        docid: id,
+        change: changeOf(context, now, body),
+        ...(body.if_version != null && { ifVersion: body.if_version }),
+        ...dualWritesOf(context, now),
+      },
+      { ended: () => written.note(now.id, [id]) },
+    ),
+  );
+  if (version === 0) throw new AppError('document_not_found');
+  events.publish(logIdOf(collection), 'ingest', { documents: 1, chunks, docids: [docid] });
+  return { version, chunks };
+}
+
+/** The metadata travels as JSON text, because it may be nested deeper than structured cloning permits. */
+const changeOf = (
+  { metadataBytesMax: bytesMax }: DocumentsContext,
+  { priority_key: priorityKey }: Collection,
+  { metadata, replace }: PatchDocumentBody,
+): MetadataChange => ({ patchJson: JSON.stringify(metadata), replaces: replace === true, priorityKey, bytesMax });
+
+/** The shadow collections in which a document of the collection is deleted or changed as well. */
+function dualWritesOf(
   { shadows, nowMs }: Pick<DocumentsContext, 'shadows' | 'nowMs'>,
   { id }: Collection,
 ): { dualWrites?: CollectionRef[] } {
@@ -125,20 +182,24 @@ function wantedOf(
   return { docids: undefined, filter };
 }
 
-/** Deletes the wanted documents, or counts them. */
-async function deleteDocuments(
+/** Changes a page of documents as far as they match the filter. Returns those that were changed. */
+type ChangePage = (shard: number, docids: readonly DocId[], filter: Filter, now: Collection) => Promise<Page>;
+
+/** Changes the wanted documents by `change`, or counts them. */
+async function changeDocuments(
   context: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
   { dry_run: isDryRun, ...body }: DeleteDocumentsBody,
   signal: AbortSignal,
-): Promise<DeletedDocuments> {
+  change: ChangePage,
+): Promise<ChangedDocuments> {
   const wanted = wantedOf(body, context.stringOperators);
   const collection = context.catalog.find(tenant, name);
   const total = { documents: 0, chunks: 0 };
   if (collection)
     await eachPage(context, collection, wanted, signal, async (shard, page, now) => {
-      const done = isDryRun ? page : await deletePage(context, shard, page.docids, wanted.filter, now);
+      const done = isDryRun ? page : await change(shard, page.docids, wanted.filter, now);
       total.documents += done.docids.length;
       total.chunks += done.chunks;
     });
@@ -190,7 +251,6 @@ async function eachPage(
   for (const walked of await Promise.allSettled(walks)) if (walked.status === 'rejected') throw walked.reason;
 }
 
-/** Documents that no longer match are left. Returns what was deleted. */
 async function deletePage(
   context: DocumentsContext,
   shard: number,
@@ -198,19 +258,55 @@ async function deletePage(
   filter: Filter,
   collection: Collection,
 ): Promise<Page> {
-  const deleted: Page = { docids: [], chunks: 0 };
-  for (let rest = [...docids]; rest.length > 0; ) {
-    const asked = rest;
-    const done = await context.shards.request(
+  const deleted = await inCommits(docids, (rest) =>
+    context.shards.request(
       shard,
       'deleteDocuments',
-      { collection: refOf(collection), filter, docids: asked, ...dualDeletesOf(context, collection) },
-      { ended: () => context.written.note(collection.id, asked) },
-    );
-    deleted.docids.push(...done.docids);
-    deleted.chunks += done.chunks;
-    rest = rest.slice(done.looked);
-  }
+      { collection: refOf(collection), filter, docids: rest, ...dualWritesOf(context, collection) },
+      { ended: () => context.written.note(collection.id, rest) },
+    ),
+  );
   tellDeleted(context, logIdOf(collection), deleted);
   return deleted;
+}
+
+async function patchPage(
+  context: DocumentsContext,
+  shard: number,
+  docids: readonly DocId[],
+  filter: Filter,
+  collection: Collection,
+  change: MetadataChange,
+): Promise<Page> {
+  const patched = await inCommits(docids, (rest) =>
+    context.shards.request(
+      shard,
+      'patchDocuments',
+      { collection: refOf(collection), filter, docids: rest, change, ...dualWritesOf(context, collection) },
+      { ended: () => context.written.note(collection.id, rest) },
+    ),
+  );
+  const { docids: changed, chunks } = patched;
+  if (changed.length > 0)
+    context.events.publish(logIdOf(collection), 'ingest', {
+      documents: changed.length,
+      chunks,
+      docids: changed.slice(0, DOCIDS_SHOWN_MAX),
+    });
+  return patched;
+}
+
+/** A document may have grown since the page was read, so its commit may look at fewer documents than the page has. */
+async function inCommits(
+  docids: readonly DocId[],
+  commit: (rest: DocId[]) => Promise<ShardAnswer<'deleteDocuments'>>,
+): Promise<Page> {
+  const done: Page = { docids: [], chunks: 0 };
+  for (let rest = [...docids]; rest.length > 0; ) {
+    const { docids: changed, chunks, looked } = await commit(rest);
+    done.docids.push(...changed);
+    done.chunks += chunks;
+    rest = rest.slice(looked);
+  }
+  return done;
 }

@@ -22,7 +22,7 @@ import { type Stored, putGroup } from './put.js';
 
 /** The result of one item. */
 export type ItemResult =
-  | { ok: true; docid: DocId; chunks: number }
+  | { ok: true; docid: DocId; chunks: number; version?: number }
   | { ok: false; docid?: DocId; code: string; error: string };
 
 /** Merges the preparation result of each item with the shards' results of each group. */
@@ -39,9 +39,15 @@ function resultsOf(
     places.forEach((place, i) => {
       const clientError = answer instanceof AppError ? answer.toWire() : clientErrorIn(answer?.[i]);
       if (clientError) results[place] = refused(docids[i], clientError);
+      else setVersion(results[place], answer, i);
     });
   });
   return results;
+}
+
+function setVersion(item: ItemResult | undefined, stored: Stored | AppError | undefined, i: number): void {
+  const result = stored instanceof AppError ? undefined : stored?.[i];
+  if (item?.ok && result && 'value' in result) item.version = result.value.version;
 }
 
 function clientErrorIn(result: Result<unknown> | undefined): { code: string; message: string } | undefined {

@@ -48,6 +48,7 @@ interface IngestLimits {
 export interface Ingested {
   docid: DocId;
   chunks: number;
+  version: number;
   /** The id derived from the file name, if a document of another file already has it. */
   docid_taken?: string;
 }
@@ -103,11 +104,11 @@ async function ingestNamed(
   const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> =>
     timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
-  const put = async (): Promise<void> => {
+  const put = async (): Promise<{ version: number }> => {
     const collection = await collectionFor(context, planned);
-    await timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
+    return timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
   };
-  await put().catch(async (error: unknown) => {
+  const { version } = await put().catch(async (error: unknown) => {
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
     // The collection was switched to another vector space meanwhile, so the document needs new vectors.
@@ -118,7 +119,7 @@ async function ingestNamed(
   });
   metrics.ingested(chunks, performance.now() - startedAtMs, timing);
   tellIngested(context, tenant, name, [{ docid, chunks }]);
-  return { docid, chunks, timing };
+  return { docid, chunks, version, timing };
 }
 
 /** Publishes an ingest event to the readers of the collection's events. */
@@ -126,7 +127,7 @@ export function tellIngested(
   { catalog, events }: IngestContext,
   tenant: Tenant,
   name: CollectionName,
-  ingested: readonly Ingested[],
+  ingested: readonly Pick<Ingested, 'docid' | 'chunks'>[],
 ): void {
   const collection = catalog.find(tenant, name);
   if (!collection || ingested.length === 0) return;

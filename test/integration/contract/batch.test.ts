@@ -51,7 +51,7 @@ test('every item has its result, in order; one bad item harms no other', async (
       [false, code, 'string'],
       JSON.stringify(refused),
     );
-    assert.deepEqual(stored, { index: 2 * i + 1, ok: true, docid: `good ${i}`, chunks: 1 });
+    assert.deepEqual(stored, { index: 2 * i + 1, ok: true, docid: `good ${i}`, chunks: 1, version: 1 });
   });
   assert.equal(json.documents[0].docid, 'empty');
   assert.equal((await call('GET', `${base}/mixed/detail`)).json.doc_count, 14);

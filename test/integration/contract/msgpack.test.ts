@@ -72,7 +72,7 @@ test('documents come in each form, alone and in batches, and are the same', asyn
   const [stored, bad] = answers[4]?.value.documents as Record<string, any>[];
   assert.deepEqual(
     [stored, bad?.ok, bad?.code],
-    [{ index: 0, ok: true, docid: 'E', chunks: 1 }, false, 'invalid_item'],
+    [{ index: 0, ok: true, docid: 'E', chunks: 1, version: 1 }, false, 'invalid_item'],
   );
   for (const [i, docid] of ['A', 'B', 'C', 'D', 'E', 'F'].entries()) {
     const { value } = await sendJson('/search', { v: Array.from(numbers[i] as Float32Array), k: 1 });

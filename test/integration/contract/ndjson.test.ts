@@ -26,8 +26,8 @@ test('results in order, the summary last', async () => {
   assert.deepEqual(
     [a, b],
     [
-      { index: 0, ok: true, docid: 'a', chunks: 1 },
-      { index: 3, ok: true, docid: 'b', chunks: 1 },
+      { index: 0, ok: true, docid: 'a', chunks: 1, version: 1 },
+      { index: 3, ok: true, docid: 'b', chunks: 1, version: 1 },
     ],
   );
   assert.deepEqual(

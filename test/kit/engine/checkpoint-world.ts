@@ -120,17 +120,27 @@ export class World {
     return { op: 'deleteDocument', collection: ref, docid: docid as DocId };
   }
 
+  /** Changes the metadata and the priority of a document, if it exists. */
+  patch(ref: CollectionRef, docid: string): DocumentWrite {
+    const priority = this.prng.int(4) === 0 ? 0.5 : 0;
+    const doc = this.docs(ref).get(docid);
+    if (doc) this.docs(ref).set(docid, { ...doc, priority });
+    const patchJson = JSON.stringify({ group: this.prng.int(5), patched: true, priority });
+    const change = { patchJson, replaces: false, priorityKey: 'priority', bytesMax: 1000 };
+    return { op: 'patchDocument', collection: ref, docid: docid as DocId, change };
+  }
+
   write(writes: DocumentWrite[]): void {
     for (const result of applyWrites(this.shard, writes)) assert.ok('value' in result, JSON.stringify(result));
   }
 
-  /** Writes a batch that puts and removes documents of up to `ids` different ids. */
+  /** Writes a batch that puts, patches and removes documents of up to `ids` different ids. */
   churn(ref: CollectionRef, writes: number, ids: number): void {
-    this.write(
-      Array.from({ length: writes }, () =>
-        this.prng.int(3) > 0 ? this.put(ref, `D${this.prng.int(ids)}`) : this.remove(ref, `D${this.prng.int(ids)}`),
-      ),
-    );
+    const write = (kind: number, docid: string): DocumentWrite => {
+      if (kind === 0) return this.remove(ref, docid);
+      return kind === 1 ? this.patch(ref, docid) : this.put(ref, docid);
+    };
+    this.write(Array.from({ length: writes }, () => write(this.prng.int(4), `D${this.prng.int(ids)}`)));
   }
 
   /** Runs some steps of background work. */

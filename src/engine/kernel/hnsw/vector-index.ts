@@ -236,6 +236,12 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
 }
 
+/** Gives a live row a new row version, because its metadata change and its vector does not. It stays in the graph. */
+export function renew(root: usize, ordinal: u32): void {
+  const rowVersion = atomic.add<u32>(LAST_ROW_VERSION_AT, 2) + 2;
+  atomic.store<u32>(rowWordsAt(root, ordinal), rowVersion, ROW_VERSION);
+}
+
 /**
  * Removes a live row. A node stays in the graph as a way-point until its ordinal is staged again or removed nodes
  * outnumber live rows, which resets the graph; a duplicate leaves at once.
