@@ -213,6 +213,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...VECTORS, '--rounds <n>': 'turns of each server (30)' },
         run: async (options) => (await import('./search.js')).partitions(options),
       },
+      results: {
+        about: 'what pages, groups, fields, contexts, diversity and sorted searches cost beside a plain search',
+        options: { ...VECTORS, '--rounds <n>': 'turns of each search (20)', ...URL },
+        run: async (options) => (await import('./search.js')).results(options),
+      },
       model: {
         about: 'through the shared model: new texts, and texts in the cache',
         options: { ...SECONDS, ...URL },

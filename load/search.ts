@@ -161,6 +161,88 @@ export async function vectors({ tiny, url: given, number }: LoadOptions): Promis
   });
 }
 
+/** Searches of one kind in a turn. */
+const IN_TURN = 50;
+/** Documents that vectors are spread over as chunks of one value, for groups. */
+const GROUPS = 500;
+
+/**
+ * What the options of results cost at k 10, one request at a time, in turns within one run: on the Cranfield collection
+ * in two modes, and on vectors with metadata. Each is compared with the plain search of its target.
+ */
+export async function results({ tiny, url: given, number }: LoadOptions): Promise<void> {
+  const rounds = number('rounds', tiny ? 1 : 20);
+  const count = number('vectors', tiny ? 500 : 50_000);
+  const items = vectorItems(count).items.map((item, i) =>
+    JSON.stringify({ ...(JSON.parse(item) as object), metadata: { group: i % GROUPS, n: (i * 7919) % count } }),
+  );
+  await withServer(given, async (url) => {
+    const client = new SheafClient({ url });
+    await createVectorCollection(client, TENANT, VECTORS);
+    await ingestVectors(url, TENANT, VECTORS, items, BATCH);
+    await sleep((1000 * items.length) / INDEXED_PER_SECOND);
+    const targets: [string, string, string, object[]][] = [
+      ['vectors', TENANT, VECTORS, vectorQueries().map((v) => ({ v }))],
+    ];
+    if (hasCranfield()) {
+      await ingestCranfield(client, readCranfieldDocuments(tiny ? 50 : undefined), 16);
+      const { tenant, collection } = CRANFIELD_TARGET;
+      for (const mode of ['vector', 'hybrid'])
+        targets.push([`Cranfield, ${mode}`, tenant, collection, readCranfieldQueries().map((q) => ({ q, mode }))]);
+    }
+    const rows: string[][] = [['target', 'search', 'p50 ms', 'of the plain search']];
+    for (const [name, tenant, collection, queries] of targets) {
+      const found = await inTurns(rounds, optionsOf(name === VECTORS), (body, i) =>
+        client.search(tenant, collection, { ...('sort' in body ? {} : queries[i % queries.length]), k: K, ...body }),
+      );
+      const plain = found.get('plain') as number;
+      for (const [option, ms] of found) rows.push([name, option, ms.toFixed(2), (ms / plain).toFixed(2)]);
+    }
+    printTable(`Options of results, ${whole(count)} vectors × 384 and Cranfield, k ${K}, one request at a time`, rows);
+  });
+}
+
+/** Vectors have metadata and no text; Cranfield has documents of several chunks. */
+const optionsOf = (areVectors: boolean): readonly (readonly [string, object])[] => [
+  ['plain', {}],
+  ['offset 90', { offset: 90 }],
+  ['cursor, first page', { cursor: '*' }],
+  ['min_score', { min_score: 0.001 }],
+  ['min_relevance', { min_relevance: 0.01 }],
+  ['include one key', { include: ['meta.docid'] }],
+  ['with_vector', { with_vector: true }],
+  ['group_by docid', { group_by: 'docid' }],
+  ...(areVectors
+    ? ([['group_by a field', { group_by: 'group' }]] as const)
+    : ([['context 2', { context: 2 }]] as const)),
+  ['diversity, 50 candidates', { diversity: { lambda: 0.5 } }],
+  ['sort by documents', { sort: {} }],
+  ...(areVectors
+    ? ([
+        ['sort by a field', { sort: { field: 'n', order: 'desc' } }],
+        ['sort by a field, filtered', { sort: { field: 'n' }, filters: { group: { $lt: GROUPS / 10 } } }],
+      ] as const)
+    : []),
+];
+
+/** The median time of each search in milliseconds. */
+async function inTurns(
+  rounds: number,
+  searches: readonly (readonly [string, object])[],
+  search: (body: object, i: number) => Promise<unknown>,
+): Promise<Map<string, number>> {
+  const times = new Map<string, number[]>(searches.map(([name]) => [name, []]));
+  for (let round = -1; round < rounds; round++)
+    for (const [name, body] of searches)
+      for (let i = 0; i < IN_TURN; i++) {
+        const startedAtMs = performance.now();
+        await search(body, i + round * IN_TURN + IN_TURN);
+        // The first round warms up.
+        if (round >= 0) times.get(name)?.push(performance.now() - startedAtMs);
+      }
+  return new Map([...times].map(([name, all]) => [name, all.sort((a, b) => a - b)[all.length >> 1] ?? NaN]));
+}
+
 const searchOf = (collection: string, body: object): CannonRequest =>
   jsonPost(`/v1/collections/${TENANT}/${collection}/search`, body);
 

@@ -1,7 +1,7 @@
 // `sheaf search`, `sheaf bench` and `sheaf eval`: the search commands, and hits as text.
 import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
-import { EF_MAX, K_MAX, SEARCHES_MAX } from '../api/limits.js';
+import { CONTEXT_MAX, EF_MAX, K_MAX, REACH_MAX, SEARCHES_MAX } from '../api/limits.js';
 import type { ContentFilter, Highlight, SearchBody, SearchHit } from '../api/search.js';
 import { BENCH_ENCODINGS, type BenchOptions, bench } from './bench.js';
 import {
@@ -35,8 +35,16 @@ interface SearchFlags extends TargetFlags {
   ef?: number;
   exact?: true;
   explain?: true;
+  offset?: number;
+  minScore?: number;
+  groupBy?: string;
+  groupSize?: number;
+  context?: number;
+  diversity?: number;
 }
 
+/** No score of any mode or reranker is greater. */
+const SCORE_MAX = 1e9;
 const SECONDS_MAX = 3600;
 const CONNECTIONS_MAX = 1024;
 
@@ -72,6 +80,16 @@ function addSearch({ program, env, output }: CommandLine): void {
     )
     .option('--exact', 'compare with every vector instead of searching the graph')
     .option('--explain', 'show the parts of each score')
+    .option('--offset <n>', 'hits to leave out at the beginning', integerBetween(0, REACH_MAX))
+    .option('--min-score <x>', 'only hits with at least this score', numberBetween(-SCORE_MAX, SCORE_MAX))
+    .option('--group-by <field>', 'group hits by docid or by a metadata field; -k then counts groups')
+    .option('--group-size <n>', 'hits of each group', integerBetween(1, K_MAX))
+    .option('--context <n>', 'show each hit with so many chunks before and after it', integerBetween(0, CONTEXT_MAX))
+    .option(
+      '--diversity <lambda>',
+      'hits unlike each other: 1 ranks by relevance only, 0 by dissimilarity only',
+      numberBetween(0, 1),
+    )
     .addHelpText(
       'after',
       examples(
@@ -106,6 +124,12 @@ function bodyOf({
   ef,
   exact,
   explain,
+  offset,
+  minScore,
+  groupBy,
+  groupSize,
+  context,
+  diversity,
 }: SearchFlags): Omit<SearchBody, 'q'> {
   const contentFilter: ContentFilter | undefined =
     phrase !== undefined
@@ -125,6 +149,12 @@ function bodyOf({
     exact,
     explain,
     highlight: true,
+    offset,
+    min_score: minScore,
+    group_by: groupBy,
+    group_size: groupSize,
+    context,
+    diversity: diversity === undefined ? undefined : { lambda: diversity },
   };
 }
 
@@ -252,7 +282,7 @@ export function showHits(hits: readonly SearchHit[], query: string, style: Style
 }
 
 function showHit(
-  { id, score, text, meta, highlight, explain, match_reason }: SearchHit,
+  { id, score, text, meta, highlight, explain, match_reason, context }: SearchHit,
   rank: number,
   query: string,
   style: Style,
@@ -260,7 +290,13 @@ function showHit(
   const separator = id.lastIndexOf('::');
   const path = typeof meta['path'] === 'string' ? meta['path'] : id.slice(0, separator);
   const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
-  const passage = highlight ? [highlighted(highlight, style)] : text === undefined ? [] : [snippet(text, query)];
+  const passage = context
+    ? [oneLine(context.text)]
+    : highlight
+      ? [highlighted(highlight, style)]
+      : text === undefined
+        ? []
+        : [snippet(text, query)];
   const reasons = explain ? [style.weak(oneLine(match_reason)), style.weak(oneLine(JSON.stringify(explain)))] : [];
   return [head, ...[...passage, ...reasons].map((each) => `    ${each}`)].join('\n');
 }

@@ -33,7 +33,7 @@ import type {
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { SearchAnswer, SearchBatchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type { SearchAnswer, SearchBatchAnswer, SearchBody, SearchHit, SearchQuery } from '../api/search.js';
 import type { CountAnswer, CountBody } from '../api/count.js';
 import type { RecallAnswer, RecallBody } from '../api/recall.js';
 import type {
@@ -349,6 +349,20 @@ export class SheafClient {
   search(tenant: string, collection: string, body: SearchRequest, call?: CallOptions): Promise<Answered<SearchAnswer>> {
     const { encoding } = this.transport;
     return this.transport.postEncoded(collectionPath(tenant, collection, 'search'), searchBody(body, encoding), call);
+  }
+
+  /** The hits of a search, page by page, by its cursor. `k` is the size of a page. */
+  async *eachHit(
+    tenant: string,
+    collection: string,
+    body: Omit<SearchRequest, 'cursor' | 'offset'>,
+    call?: CallOptions,
+  ): AsyncGenerator<SearchHit, void> {
+    for (let cursor: string | undefined = '*'; cursor !== undefined; ) {
+      const page: SearchAnswer = await this.search(tenant, collection, { ...body, cursor }, call);
+      yield* page.matches;
+      cursor = page.next_cursor;
+    }
   }
 
   /** Returns a result for each search, in order; up to 1,000. A failed search does not reject the call. */

@@ -104,6 +104,11 @@ async function runCommands({ text }: Block): Promise<void> {
 
 type Json = Record<string, unknown>;
 
+async function searched(body: Json): Promise<void> {
+  const { status, json } = await server.call('POST', '/v1/collections/default/docs/search', body);
+  assert.equal(status, 200, JSON.stringify(json));
+}
+
 /** The request that a body belongs to, or the answer that a part belongs to, by its first field. */
 const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
   q: async (body) => {
@@ -112,6 +117,8 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
     if ('rerank' in body) assert.equal(json.code, 'invalid_rerank');
     else assert.equal(status, 200, JSON.stringify(json));
   },
+  sort: searched,
+  like: searched,
   searches: async (body) => {
     const { status, json } = await server.call('POST', '/v1/collections/default/docs/search:batch', body);
     assert.equal(status, 200, JSON.stringify(json));

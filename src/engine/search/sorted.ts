@@ -17,9 +17,10 @@ import type { ShardView } from './snapshot.js';
 import { DOCID, MISSING, TEXT, compare, compareValues, sortKey } from './sort-key.js';
 
 /** Up to this many chunks are read and sorted; more are taken apart by the index first. */
-const READ_MAX = 2048;
-/** Terms that are listed at first; the number doubles, up to `READ_MAX`. */
+const READ_MAX = 512;
+/** Terms that are listed at first, and at most: the number doubles. */
 const TERMS_AT_ONCE = 64;
+const TERMS_MAX = 2048;
 
 /** The sections of the terms of each kind of values. */
 const KINDS: readonly SortKind[] = [0, 1, 2, 3];
@@ -265,7 +266,7 @@ function* rangesOf(
     const last = distinct.at(-1);
     if (end === undefined || last === undefined) return;
     bound = { value: last, isIncluded: false };
-    terms = Math.min(2 * terms, READ_MAX);
+    terms = Math.min(2 * terms, TERMS_MAX);
   }
 }
 

@@ -112,6 +112,13 @@ test('queries: logged, read in both forms, run again', async () => {
   assert.equal(ids.at(-1), id);
 });
 
+test('all hits of a search, page by page', async () => {
+  const found = new Set<string>();
+  for await (const { id } of client.eachHit('acme', 'many', { sort: { field: 'docid' }, k: 300, with_text: false }))
+    found.add(id);
+  assert.equal(found.size, 702);
+});
+
 test('tenants and keys, embedders, metrics, the shared scope', async () => {
   assert.equal((await client.admin.createTenant({ tenant: 'made', max_collections: 1 })).tenant, 'made');
   assert.equal((await client.admin.updateTenant('made', { max_collections: 2 })).tenant, 'made');

@@ -178,6 +178,24 @@ test('search prints readable hits, or the answer as JSON', async (t) => {
   assert.deepEqual(JSON.parse(json.stdout), answer);
 });
 
+test('search passes on pages, groups, contexts and diversity, and shows contexts', async (t) => {
+  const context = { text: 'Call me Ishmael. Captain Nemo', chunks: ['a.md::chunk_0', 'a.md::chunk_1'] };
+  const match = { id: 'a.md::chunk_1', score: 0.5, text: 'Captain Nemo', meta: {}, match_reason: '', context };
+  const { url, requests } = await startFakeServer(t, () => ({ json: { ok: true, matches: [match] } }));
+  const flags = '--offset 5 --min-score 0.1 --group-by docid --group-size 2 --context 1 --diversity 0.5'.split(' ');
+  const { stdout } = await run(['search', 'captain', '--url', url, ...flags]);
+  assert.match(stdout, /Call me Ishmael. Captain Nemo/);
+  const { q: _q, k: _k, highlight: _h, ...sent } = JSON.parse(requests[0]!.body.toString());
+  assert.deepEqual(sent, {
+    offset: 5,
+    min_score: 0.1,
+    group_by: 'docid',
+    group_size: 2,
+    context: 1,
+    diversity: { lambda: 0.5 },
+  });
+});
+
 test('demo ingests each README.md and runs five searches', async (t) => {
   const { url, requests } = await server(t, () => INGESTED);
   const root = folderWith({
