@@ -1,5 +1,5 @@
 // Worker threads, managed by Piscina. This is the only place where threads are started, watched and ended, and where
-// their results become values and errors. A pool keeps its number of threads: Piscina replaces each thread that dies.
+// their results become values and errors. A pool keeps its number of threads: a thread that dies is replaced.
 // Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -117,13 +117,27 @@ export class WorkerPool {
       this.watch(created);
       this.options.created?.();
     });
-    piscina.on('workerDestroy', () => this.options.destroyed?.());
+    piscina.on('workerDestroy', () => {
+      this.options.destroyed?.();
+      setImmediate(() => this.renounceIfEmpty(piscina));
+    });
     piscina.on('error', (error: Error) => log.error({ error: error.stack }, `${name} died`));
     piscina.on('message', ({ ready, level, fields = {}, message = '' }: Partial<ReadyNote & LogNote>) => {
       if (ready !== undefined) this.readyThreads.add(ready);
       if (level) log[level](fields, message);
     });
     return piscina;
+  }
+
+  /**
+   * Piscina replaces a thread that has died, unless one has ever died before it had loaded. So it may be left without
+   * threads, and the tasks that wait in it would never settle. Then they are rejected like those of a dead thread, and
+   * the next task starts threads again.
+   */
+  private renounceIfEmpty(piscina: Piscina): void {
+    if (this.hasEnded || piscina !== this.piscina || piscina.threads.length > 0) return;
+    this.piscina = undefined;
+    void piscina.destroy();
   }
 
   /**

@@ -1,9 +1,13 @@
 // A lazy pool starts all its threads with its first task: none before, and none once the pool has ended. Uses real
 // workers.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import { WorkerPool } from '../../../src/pool/worker-pool.js';
 import { SILENT } from '../../kit/log.js';
+import { tempDirectory } from '../../kit/temp.js';
 
 const open = (created: () => void = () => {}): WorkerPool =>
   new WorkerPool({
@@ -42,5 +46,29 @@ test('a thread that dies is replaced', async () => {
   await pool.kill();
   await split(pool);
   assert.equal(pool.threads.length, 2);
+  await pool.end();
+});
+
+test('threads that die before they have loaded harm the tasks of that moment alone', async () => {
+  const file = join(tempDirectory(), 'program.mjs');
+  writeFileSync(
+    file,
+    `import { workerData } from 'node:worker_threads';
+if (Atomics.add(new Int32Array(workerData.starts), 0, 1) < 2) process.exit(3);
+export const run = (task) => task;`,
+  );
+  const starts = new SharedArrayBuffer(4);
+  const pool = new WorkerPool({
+    program: pathToFileURL(file),
+    name: 'a thread',
+    threads: 1,
+    workerData: { starts },
+    log: SILENT,
+    isLazy: true,
+  });
+  for (let dead = 0; dead < 2; dead++)
+    await assert.rejects(Promise.all([pool.run('first'), pool.run('second')]), Error, `death ${dead}`);
+  assert.deepEqual(await Promise.all([pool.run('first'), pool.run('second')]), ['first', 'second']);
+  assert.equal(pool.threads.length, 1);
   await pool.end();
 });
