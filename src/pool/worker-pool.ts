@@ -11,6 +11,8 @@ import type { PendingRequest } from './request-queue.js';
 import { WorkerError } from '../base/rpc.js';
 
 const RECHECK_MS = 5;
+/** Pause before threads that have all died while they loaded are started again. */
+const RESTART_MS = 100;
 /** Threads load within a second; one that hangs must not keep the server from stopping. */
 export const LOAD_MS_MAX = 10_000;
 
@@ -132,12 +134,13 @@ export class WorkerPool {
   /**
    * Piscina replaces a thread that has died, unless one has ever died before it had loaded. So it may be left without
    * threads, and the tasks that wait in it would never settle. Then they are rejected like those of a dead thread, and
-   * the next task starts threads again.
+   * threads start again: of a lazy pool with its next task, of others after a moment.
    */
   private renounceIfEmpty(piscina: Piscina): void {
     if (this.hasEnded || piscina !== this.piscina || piscina.threads.length > 0) return;
     this.piscina = undefined;
     void piscina.destroy();
+    if (!this.options.isLazy) setTimeout(() => void (this.hasEnded || this.started()), RESTART_MS).unref();
   }
 
   /**

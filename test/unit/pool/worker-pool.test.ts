@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import { WorkerPool } from '../../../src/pool/worker-pool.js';
 import { SILENT } from '../../kit/log.js';
+import { until } from '../../kit/until.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const open = (created: () => void = () => {}): WorkerPool =>
@@ -49,7 +50,8 @@ test('a thread that dies is replaced', async () => {
   await pool.end();
 });
 
-test('threads that die before they have loaded harm the tasks of that moment alone', async () => {
+/** A pool of one thread whose first two threads die before they have loaded. */
+function dyingPool(isLazy: boolean, created?: () => void): WorkerPool {
   const file = join(tempDirectory(), 'program.mjs');
   writeFileSync(
     file,
@@ -57,18 +59,31 @@ test('threads that die before they have loaded harm the tasks of that moment alo
 if (Atomics.add(new Int32Array(workerData.starts), 0, 1) < 2) process.exit(3);
 export const run = (task) => task;`,
   );
-  const starts = new SharedArrayBuffer(4);
-  const pool = new WorkerPool({
+  const workerData = { starts: new SharedArrayBuffer(4) };
+  return new WorkerPool({
     program: pathToFileURL(file),
     name: 'a thread',
     threads: 1,
-    workerData: { starts },
+    workerData,
     log: SILENT,
-    isLazy: true,
+    isLazy,
+    ...(created && { created }),
   });
+}
+
+test('threads that die before they have loaded harm the tasks of that moment alone', async () => {
+  const pool = dyingPool(true);
   for (let dead = 0; dead < 2; dead++)
     await assert.rejects(Promise.all([pool.run('first'), pool.run('second')]), Error, `death ${dead}`);
   assert.deepEqual(await Promise.all([pool.run('first'), pool.run('second')]), ['first', 'second']);
   assert.equal(pool.threads.length, 1);
+  await pool.end();
+});
+
+test('a pool that is not lazy starts threads again by itself', async () => {
+  let created = 0;
+  const pool = dyingPool(false, () => created++);
+  await until(() => created === 3);
+  assert.equal(await pool.run('a task'), 'a task');
   await pool.end();
 });
