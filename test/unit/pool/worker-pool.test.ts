@@ -55,8 +55,9 @@ function dyingPool(isLazy: boolean, created?: () => void): WorkerPool {
   const file = join(tempDirectory(), 'program.mjs');
   writeFileSync(
     file,
-    `import { workerData } from 'node:worker_threads';
+    `import { parentPort, threadId, workerData } from 'node:worker_threads';
 if (Atomics.add(new Int32Array(workerData.starts), 0, 1) < 2) process.exit(3);
+parentPort.postMessage({ ready: threadId });
 export const run = (task) => task;`,
   );
   const workerData = { starts: new SharedArrayBuffer(4) };
@@ -83,7 +84,8 @@ test('threads that die before they have loaded harm the tasks of that moment alo
 test('a pool that is not lazy starts threads again by itself', async () => {
   let created = 0;
   const pool = dyingPool(false, () => created++);
-  await until(() => created === 3);
+  // Piscina tells of the first thread when it starts and of its successor when that has loaded, which it never does.
+  await until(() => created === 2);
   assert.equal(await pool.run('a task'), 'a task');
   await pool.end();
 });
