@@ -222,7 +222,7 @@ export function hydrate(
     const chunk = kept ?? readPayload(view, segment, ordinal, documents);
     // The store may be ahead of the indexes by a change of metadata, which is not acknowledged yet.
     const layers = chunk && fits && layersOf(chunk);
-    if (layers && !fits?.(layers)) return undefined;
+    if (fits && layers && !fits(layers)) return undefined;
     const hydrated = chunk && hydrateHit(search, segment, hit, chunk, { at, layers }, detailsOfHit);
     if (!hydrated || segment.index.rowVersionOf(ordinal) !== rowVersion) return undefined;
     if (!kept) view.cache.keep(version, chunk);
