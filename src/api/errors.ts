@@ -84,6 +84,16 @@ export const ERROR_CODES = {
   tenant_not_empty: entry(409, 'The tenant still has collections; `?force=true` deletes them.'),
   collection_not_found: entry(404, 'There is no such collection.'),
   query_not_found: entry(404, 'There is no such logged search.'),
+  alias_conflict: entry(
+    409,
+    'A collection has this name, so it cannot be an alias, or an alias has the name of the collection.',
+  ),
+  alias_not_found: entry(404, 'There is no such alias.'),
+  alias_limit_reached: entry(429, 'The tenant has reached its limit of aliases; delete one.'),
+  collection_has_aliases: entry(
+    409,
+    'Aliases stand for the collection; `details.aliases` names them. Delete them or switch them to another collection first.',
+  ),
   tenant_not_found: entry(404, 'There is no such tenant.'),
   key_not_found: entry(404, 'The tenant has no such key.'),
   key_limit_reached: entry(409, 'The tenant has reached its limit of keys; revoke one.'),

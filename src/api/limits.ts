@@ -81,6 +81,8 @@ export const MESSAGE_SHAPE = { bytesMax: 1024 * 1024, namesMax: 2048, valuesMax:
 export const QUERY_TEXT_BYTES_MAX = 64 * 1024;
 /** Document ids that one event lists. */
 export const DOCIDS_SHOWN_MAX = 100;
+/** Aliases of a tenant. */
+export const ALIASES_MAX = 1000;
 /** Document ids in one request. */
 export const DOCIDS_MAX = 1000;
 export const BATCH_ITEMS_MAX = 10_000;

@@ -256,6 +256,7 @@ interface PathParameters {
   tenant: Tenant;
   name: CollectionName;
   collection: CollectionName;
+  alias: CollectionName;
 }
 
 type ParametersIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -1,5 +1,6 @@
 // A typed client of the HTTP API, one method per endpoint, exported as `sheaf/client`. Every method rejects with
 // SheafError (the server returned an error), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
+import type { Alias, AliasList, DeletedAlias } from '../api/aliases.js';
 import type {
   CollectionDetail,
   CollectionList,
@@ -67,6 +68,7 @@ export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
 export type { DocumentRequest, Encoding, SearchRequest } from './encoding.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
+export type * from '../api/aliases.js';
 export type * from '../api/archives.js';
 export type * from '../api/choices.js';
 export type * from '../api/collections.js';
@@ -189,6 +191,19 @@ export class SheafClient {
 
   deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<Answered<DeletedCollection>> {
     return this.transport.delete(collectionPath(tenant, name), call);
+  }
+
+  /** Lets an alias stand for a collection, and switches it in one step if it stood for another one. */
+  putAlias(tenant: string, alias: string, collection: string, call?: CallOptions): Promise<Answered<Alias>> {
+    return this.transport.json({ method: 'PUT', path: aliasPath(tenant, alias), body: { collection }, ...call });
+  }
+
+  deleteAlias(tenant: string, alias: string, call?: CallOptions): Promise<Answered<DeletedAlias>> {
+    return this.transport.delete(aliasPath(tenant, alias), call);
+  }
+
+  listAliases(tenant: string, call?: CallOptions): Promise<Answered<AliasList>> {
+    return this.transport.get(['v1', 'aliases', tenant], call);
   }
 
   ingestText(
@@ -415,6 +430,8 @@ export class SheafClient {
     return this.transport.get(['v1', 'embedders', tenant], call);
   }
 }
+
+const aliasPath = (tenant: string, alias: string): string[] => ['v1', 'aliases', tenant, alias];
 
 const documentsPath = (tenant: string, collection: string, ...rest: string[]): string[] =>
   collectionPath(tenant, collection, 'documents', ...rest);

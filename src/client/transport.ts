@@ -121,7 +121,7 @@ export interface CallOptions {
 }
 
 interface Exchange extends CallOptions {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path segments; the transport percent-encodes them. */
   path: readonly string[];
   query?: Query;

@@ -2,6 +2,7 @@
 // check run there; all other requests are forwarded to the main thread. Front threads only.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
+import { ALIAS_ROUTES } from '../api/aliases.js';
 import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
@@ -31,6 +32,7 @@ const AREAS = [
   TENANT_ROUTES,
   EMBEDDER_ROUTES,
   COLLECTION_ROUTES,
+  ALIAS_ROUTES,
   ARCHIVE_ROUTES,
   DOCUMENT_ROUTES,
   SEARCH_ROUTES,

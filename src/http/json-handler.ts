@@ -33,7 +33,8 @@ export function jsonHandler(route: RouteDefinition, useCase: UseCase | undefined
 function idsIn(params: Request['params']): Record<string, unknown> {
   const ids: Record<string, unknown> = { ...params };
   if (params.tenant !== undefined) ids.tenant = asTenant(params.tenant);
-  for (const name of ['name', 'collection']) if (params[name] !== undefined) ids[name] = asCollectionName(params[name]);
+  for (const name of ['name', 'collection', 'alias'])
+    if (params[name] !== undefined) ids[name] = asCollectionName(params[name]);
   return ids;
 }
 

@@ -1,6 +1,7 @@
 // The route table: the definitions of all areas with their handlers. Runs on the main thread.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
+import { ALIAS_ROUTES } from '../api/aliases.js';
 import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
@@ -13,6 +14,7 @@ import type { RouteDefinition } from '../api/route.js';
 import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
 import { collectionUseCases } from '../service/collections/collections.js';
+import { aliasUseCases } from '../service/collections/aliases.js';
 import { documentUseCases } from '../service/documents/changes.js';
 import { embedderUseCases } from '../service/embedding/embedders.js';
 import { healthUseCases } from '../service/health/health.js';
@@ -53,6 +55,7 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
     ...answered(TENANT_ROUTES, tenantUseCases(services.tenants), {}),
     ...answered(EMBEDDER_ROUTES, embedderUseCases(services.embedders), {}),
     ...answered(COLLECTION_ROUTES, collectionUseCases(services.collections), collectionHandlers(services.documents)),
+    ...answered(ALIAS_ROUTES, aliasUseCases(services.collections), {}),
     ...answered(ARCHIVE_ROUTES, {}, archiveHandlers(services.archive, archiveBytesMax)),
     ...answered(DOCUMENT_ROUTES, documentUseCases(services.documents), documentHandlers(services)),
     ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),

@@ -50,10 +50,11 @@ export async function openShard(context: StartupContext, shard: number): Promise
 
 async function loadCatalog({ store, reindex, orphans }: StartupContext): Promise<void> {
   const { catalog, state, shards, log } = store;
-  const [{ tenants, keys }, records, { damaged, ...packed }, jobs] = await Promise.all([
+  const [{ tenants, keys }, records, { damaged, ...packed }, aliases, jobs] = await Promise.all([
     shards.request(0, 'loadTenants', {}),
     shards.request(0, 'loadShadows', {}),
     shards.request(0, 'loadCatalog', {}),
+    shards.request(0, 'loadAliases', {}),
     shards.request(0, 'loadJobs', {}),
   ]);
   for (const key of damaged)
@@ -64,7 +65,7 @@ async function loadCatalog({ store, reindex, orphans }: StartupContext): Promise
   if (!catalog.loaded) for (const id of orphansAmong(records, jobs)) orphans.add(id);
   reindex.jobs.load(jobs);
   const shadows = records.filter(({ id }) => !orphans.has(id));
-  const answer = { collections: decodeCollections(packed), damaged, shadows, tenants, keys };
+  const answer = { collections: decodeCollections(packed), damaged, aliases, shadows, tenants, keys };
   state.apply({ op: 'load', request: {}, answer });
 }
 

@@ -2,7 +2,8 @@
 // reindex jobs, tenants and access keys; and the records that they carry. Mostly types, and small functions of a
 // collection. Any thread.
 import type { Collection, CollectionRef, Space } from '../api/collections.js';
-import type { CollectionId, Tenant } from '../api/ids.js';
+import type { AliasRecord } from '../api/aliases.js';
+import type { CollectionId, CollectionName, Tenant } from '../api/ids.js';
 import type { ReindexJob } from '../api/reindex.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
 
@@ -102,6 +103,8 @@ export interface ReplacedDataset {
   gone: StoredCollection[];
   /** Shadow collections of other operations, which are obsolete now. */
   dropped: ShadowRecord[];
+  /** The aliases whose collections there still are. */
+  aliases: AliasRecord[];
 }
 
 export interface Switched {
@@ -133,7 +136,16 @@ export interface CatalogCommands {
    * the new name is taken.
    */
   updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: StoredCollection };
+  /** Fails with `collection_not_found`, and with `collection_has_aliases`. */
   deleteCollection: { request: { collection: CollectionKey }; answer: null };
+  loadAliases: { request: Record<never, never>; answer: AliasRecord[] };
+  /**
+   * Creates an alias or gives it another collection. Fails with `collection_not_found`, with `alias_conflict` if a
+   * collection has its name, and with `alias_limit_reached`.
+   */
+  putAlias: { request: { alias: AliasRecord }; answer: null };
+  /** Fails with `alias_not_found`. */
+  deleteAlias: { request: { tenant: Tenant; alias: CollectionName }; answer: null };
   loadTenants: { request: Record<never, never>; answer: StoredTenants };
   /** Creates a tenant with its first access key. Fails with `tenant_exists`. */
   createTenant: { request: { tenant: TenantRecord; key: KeyRecord }; answer: null };

@@ -11,6 +11,7 @@ import type {
   StoredCollection,
   StoredJob,
 } from './catalog-commands.js';
+import type { AliasRecord } from '../api/aliases.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { KeyRecord, TenantRecord } from '../api/tenants.js';
@@ -19,7 +20,7 @@ import { catalogKey, collectionPrefix, settingKey } from './keys.js';
 import { RECORD_VERSION } from './records.js';
 import { type Table, type Tables, wholeValues } from './table.js';
 
-export const CATALOG_TABLES = ['collections', 'settings', 'tenants', 'keys', 'staged', 'jobs'] as const;
+export const CATALOG_TABLES = ['collections', 'settings', 'tenants', 'keys', 'staged', 'jobs', 'aliases'] as const;
 export type CatalogTable = (typeof CATALOG_TABLES)[number];
 
 const packr = new Packr({ useRecords: false });
@@ -41,8 +42,10 @@ const isJob = typia.createIs<Omit<StoredJob, 'log_id' | 'staged_id'> & { log_id:
 const isTenant = typia.createIs<Omit<TenantRecord, 'tenant'> & { tenant: string }>();
 const isKey = typia.createIs<Omit<KeyRecord, 'tenant'> & { tenant: string }>();
 
+const isAlias = typia.createIs<{ tenant: string; alias: string; collection: string }>();
+
 export const encodeCatalogRecord = (
-  record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord,
+  record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord | AliasRecord,
 ): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
 
 export const decodeCollection = (bytes: Buffer): StoredCollection =>
@@ -59,6 +62,7 @@ export function decodeCollections({ bytes, ends }: PackedRecords): StoredCollect
 export const decodeShadow = (bytes: Buffer): ShadowRecord =>
   decode(bytes, isShadow, 'staged collection') as ShadowRecord;
 export const decodeJob = (bytes: Buffer): StoredJob => decode(bytes, isJob, 'reindex job') as StoredJob;
+export const decodeAlias = (bytes: Buffer): AliasRecord => decode(bytes, isAlias, 'alias') as AliasRecord;
 export const decodeTenant = (bytes: Buffer): TenantRecord => decode(bytes, isTenant, 'tenant') as TenantRecord;
 export const decodeKey = (bytes: Buffer): KeyRecord => decode(bytes, isKey, 'key') as KeyRecord;
 

@@ -16,7 +16,9 @@ import {
   type SwitchRequest,
 } from './catalog-commands.js';
 import { AppError } from '../api/errors.js';
-import type { CollectionId } from '../api/ids.js';
+import type { AliasRecord } from '../api/aliases.js';
+import type { CollectionId, CollectionName, Tenant } from '../api/ids.js';
+import { ALIASES_MAX } from '../api/limits.js';
 import { placementIn } from '../api/placement.js';
 import type { StoredTenants } from '../api/tenants.js';
 import type { StoreMeter } from '../base/meters.js';
@@ -26,6 +28,7 @@ import {
   type CatalogTables,
   allShadows,
   besides,
+  decodeAlias,
   decodeCollection as decode,
   decodeCollection,
   decodeCollections,
@@ -83,6 +86,45 @@ function change(tables: CatalogTables, { job, dropShadow = [], forget = [] }: Jo
   for (const id of forget) tables.jobs.delete(jobKey(id));
 }
 
+/** Aliases, by tenant and alias. An alias has the name of its collection, and is renamed with it. */
+class AliasStore {
+  constructor(private readonly env: Environment<CatalogTable>) {}
+
+  all(): AliasRecord[] {
+    return this.env.read(({ aliases }) => Array.from(wholeValues(aliases), decodeAlias));
+  }
+
+  put(record: AliasRecord): void {
+    this.env.write(({ aliases, collections }) => {
+      const { tenant, alias, collection } = record;
+      const key = catalogKey(tenant, alias);
+      if (!collections.has(catalogKey(tenant, collection))) throw new AppError('collection_not_found');
+      if (collections.has(key)) throw new AppError('alias_conflict');
+      if (!aliases.has(key) && countOf(aliases.keys(tenantPrefix(tenant))) >= ALIASES_MAX)
+        throw new AppError('alias_limit_reached');
+      aliases.put(key, encode(record));
+    });
+  }
+
+  delete(tenant: Tenant, alias: CollectionName): void {
+    this.env.write(({ aliases }) => {
+      const key = catalogKey(tenant, alias);
+      if (!aliases.has(key)) throw new AppError('alias_not_found');
+      aliases.delete(key);
+    });
+  }
+}
+
+/** The aliases of a collection. */
+function aliasesOf(
+  { aliases }: CatalogTables,
+  { tenant, name }: Pick<CollectionKey, 'tenant' | 'name'>,
+): AliasRecord[] {
+  if (countOf(aliases.keys(tenantPrefix(tenant))) === 0) return [];
+  const all = Array.from(aliases.entries(tenantPrefix(tenant)), ({ value }) => decodeAlias(value));
+  return all.filter(({ collection }) => collection === name);
+}
+
 /**
  * Replaces the whole catalog when a dataset is restored. It does so in one transaction, so that after a crash there is
  * either the old dataset or the new one.
@@ -108,7 +150,13 @@ class DatasetStore {
         tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
       for (const tenant of tenants) tables.tenants.put(tenantKey(tenant.tenant), encode(tenant));
       for (const key of keys) tables.keys.put(accessKeyKey(key.tenant, key.key_id), encode(key));
-      return { collections, gone, dropped: shadow.filter(({ id }) => !isWanted.has(id)) };
+      const kept = Array.from(wholeValues(tables.aliases), decodeAlias).filter(
+        ({ tenant, alias, collection }) =>
+          tables.collections.has(catalogKey(tenant, collection)) && !tables.collections.has(catalogKey(tenant, alias)),
+      );
+      removeAll(tables.aliases);
+      for (const alias of kept) tables.aliases.put(catalogKey(alias.tenant, alias.alias), encode(alias));
+      return { collections, gone, dropped: shadow.filter(({ id }) => !isWanted.has(id)), aliases: kept };
     });
   }
 }
@@ -147,6 +195,7 @@ class ShadowStore {
       const found = collections.get(key);
       const live = found && decodeCollection(found);
       if ((live?.id ?? null) !== expect) throw new AppError('collection_changed');
+      if (tables.aliases.has(key)) throw new AppError('alias_conflict');
       const dropped = live ? besides(shadow, new Set([live.id])).filter((other) => other.id !== id) : [];
       for (const other of [record, ...dropped]) removeShadow(shadow, other.id);
       const collection = switched(record, live);
@@ -195,6 +244,7 @@ export class CatalogStore {
   /** Shadow collections. */
   readonly shadow: ShadowStore;
   readonly jobs: JobStore;
+  readonly aliases: AliasStore;
   /** Replacement of the whole catalog. */
   readonly dataset: DatasetStore;
 
@@ -202,6 +252,7 @@ export class CatalogStore {
     this.tenants = new TenantStore(env);
     this.shadow = new ShadowStore(env);
     this.jobs = new JobStore(env);
+    this.aliases = new AliasStore(env);
     this.dataset = new DatasetStore(env);
   }
 
@@ -232,10 +283,11 @@ export class CatalogStore {
    * transaction, so concurrent requests cannot exceed the limit.
    */
   create(collection: Omit<StoredCollection, 'id'>, collectionsMax = Infinity): StoredCollection {
-    return this.env.write(({ collections, settings }) => {
+    return this.env.write(({ aliases, collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
       const taken = collections.get(key);
       if (taken) return decode(taken);
+      if (aliases.has(key)) throw new AppError('alias_conflict');
       if (collectionsMax < Infinity && countOf(collections.keys(tenantPrefix(collection.tenant))) >= collectionsMax)
         throw new AppError('collection_limit_reached');
       const made = { ...collection, id: nextId(settings) };
@@ -249,10 +301,14 @@ export class CatalogStore {
    * `collection_conflict`.
    */
   update(found: CollectionKey, change: CollectionChange): StoredCollection {
-    return this.env.write(({ collections, staged: shadow }) => {
+    return this.env.write((tables) => {
+      const { aliases, collections, staged: shadow } = tables;
       const changed = { ...present(collections, found), ...change };
       const [before, after] = [catalogKey(found.tenant, found.name), catalogKey(changed.tenant, changed.name)];
       if (!after.equals(before) && collections.has(after)) throw new AppError('collection_conflict');
+      if (aliases.has(after)) throw new AppError('alias_conflict');
+      for (const alias of aliasesOf(tables, found))
+        aliases.put(catalogKey(alias.tenant, alias.alias), encode({ ...alias, collection: changed.name }));
       collections.delete(before);
       collections.put(after, encode(changed));
       const { tenant, name } = changed;
@@ -264,8 +320,11 @@ export class CatalogStore {
 
   /** Deletes a collection and its shadow collections. Throws AppError `collection_not_found`. */
   delete(found: CollectionKey): void {
-    this.env.write(({ collections, staged: shadow }) => {
+    this.env.write((tables) => {
+      const { collections, staged: shadow } = tables;
       present(collections, found);
+      const aliases = aliasesOf(tables, found).map(({ alias }) => alias);
+      if (aliases.length > 0) throw new AppError('collection_has_aliases', undefined, { details: { aliases } });
       collections.delete(catalogKey(found.tenant, found.name));
       for (const { id } of besides(shadow, new Set([found.id]))) removeShadow(shadow, id);
     });

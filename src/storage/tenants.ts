@@ -66,6 +66,7 @@ export class TenantStore {
       if (found.length > 0 && !force)
         throw new AppError('tenant_not_empty', undefined, { details: { collections: found.length } });
       for (const { key } of found) tables.collections.delete(key);
+      for (const key of [...tables.aliases.keys(tenantPrefix(tenant))]) tables.aliases.delete(key);
       for (const key of [...tables.keys.keys(tenantPrefix(tenant))]) tables.keys.delete(key);
       tables.tenants.delete(tenantKey(tenant));
       const collections = found.map(({ value }) => decodeCollection(value));

@@ -58,7 +58,8 @@ const getCollectionArchive =
 const restoreArchive =
   (context: Services['archive'], mode: RestoreWish['mode'], unpackedBytesMax = Number.MAX_SAFE_INTEGER): Handler =>
   async (request) => {
-    const [tenant, name] = collectionOf(request);
+    const [tenant, given] = collectionOf(request);
+    const name = context.store.catalog.nameOf(tenant, given);
     const isDryRun = flag(request, 'dry_run');
     const from = sourceOf(request, tenant);
     // Fails before a large body is read in vain.

@@ -5,6 +5,7 @@
 // 1. Only this file changes a state; all others see types without the methods that do.
 // 2. An event is applied before anybody learns of it: first the listeners, then whoever asked for the change.
 import { AppError } from '../../api/errors.js';
+import type { AliasRecord } from '../../api/aliases.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { StoredTenants } from '../../api/tenants.js';
 import type { Language } from '../../api/choices.js';
@@ -20,7 +21,7 @@ import { MutableTenants, type TenantRegistry } from '../tenants/registry.js';
 import { type Catalog, MutableCatalog } from './catalog.js';
 import { MutableShadows, type Shadow, type ShadowCollections } from './shadow-collections.js';
 
-type LoadOp = 'loadCatalog' | 'loadTenants' | 'loadShadows' | 'loadJobs';
+type LoadOp = 'loadCatalog' | 'loadAliases' | 'loadTenants' | 'loadShadows' | 'loadJobs';
 /** The commands that change the stored catalog. */
 export type CatalogOp = Exclude<keyof CatalogCommands, LoadOp>;
 
@@ -28,6 +29,7 @@ export type CatalogOp = Exclude<keyof CatalogCommands, LoadOp>;
 interface LoadedCatalog extends StoredTenants {
   collections: StoredCollection[];
   damaged: string[];
+  aliases: AliasRecord[];
   shadows: ShadowRecord[];
 }
 
@@ -110,6 +112,7 @@ export class CatalogState {
     const answer = {
       collections: [...catalog.all()],
       damaged: [...catalog.damagedKeys],
+      aliases: catalog.allAliases(),
       shadows: [...shadows.all()],
       tenants: names.flatMap((tenant) => tenants.find(tenant) ?? []),
       keys: names.flatMap((tenant) => tenants.keysOf(tenant)),
@@ -130,7 +133,7 @@ function applyCatalogEvent(parts: Parts, event: CatalogEvent): Applied {
       shadows.load(answer.shadows);
       tenants.load(answer);
       // Last, because who waits for the catalog needs the rest as well.
-      catalog.load(answer.collections, answer.damaged);
+      catalog.load(answer.collections, answer.damaged, answer.aliases);
       return NOTHING_ELSE;
     }
     case 'createCollection': {
@@ -142,9 +145,16 @@ function applyCatalogEvent(parts: Parts, event: CatalogEvent): Applied {
       catalog.remove(event.request.collection);
       shadows.rename(event.answer.id, event.answer);
       catalog.put(event.answer);
+      catalog.moveAliases(event.request.collection, event.answer.name);
       return NOTHING_ELSE;
     case 'deleteCollection':
       return { ...NOTHING_ELSE, gone: removeCollections(parts, [event.request.collection]) };
+    case 'putAlias':
+      catalog.putAlias(event.request.alias);
+      return NOTHING_ELSE;
+    case 'deleteAlias':
+      catalog.removeAlias(event.request.tenant, event.request.alias);
+      return NOTHING_ELSE;
     case 'createTenant':
       tenants.put(event.request.tenant);
       tenants.putKey(event.request.key);
@@ -154,6 +164,7 @@ function applyCatalogEvent(parts: Parts, event: CatalogEvent): Applied {
       return NOTHING_ELSE;
     case 'deleteTenant':
       tenants.remove(event.request.tenant);
+      for (const { alias } of catalog.aliasesOf(event.request.tenant)) catalog.removeAlias(event.request.tenant, alias);
       return { ...NOTHING_ELSE, gone: removeCollections(parts, event.answer) };
     case 'createKey': {
       const { tenant, key } = event.request;
@@ -187,6 +198,7 @@ function applyCatalogEvent(parts: Parts, event: CatalogEvent): Applied {
         shadows.remove(collection.id);
         catalog.put(collection);
       }
+      catalog.setAliases(event.answer.aliases);
       tenants.load(event.request.tenants);
       return { ...NOTHING_ELSE, gone: left };
     }

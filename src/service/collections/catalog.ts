@@ -1,5 +1,6 @@
 // The in-memory catalog: the collections by tenant and name, by id and by the id of their query log. The owner of shard
 // 0 has the original; a change is committed there first and then applied here, by CatalogState alone. One thread each.
+import type { AliasRecord } from '../../api/aliases.js';
 import type { Collection, CollectionRef } from '../../api/collections.js';
 import { type CollectionKey, type StoredCollection, logIdOf, refOf } from '../../storage/catalog-commands.js';
 import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
@@ -85,6 +86,9 @@ export class MutableCatalog {
   /** Resolves when the catalog has been loaded from the store for the first time. */
   readonly whenLoaded = new Promise<void>((resolve) => (this.markLoaded = resolve));
 
+  /** By tenant: the name of the collection that each alias stands for. */
+  private readonly aliases = new Map<Tenant, Map<CollectionName, CollectionName>>();
+
   /** Collections whose record is damaged, as tenant, zero byte and name. */
   private damaged: ReadonlySet<string> = new Set();
 
@@ -96,13 +100,18 @@ export class MutableCatalog {
   /**
    * Replaces the content by that of the store. Called whenever shard 0 opens, so again after each crash of its worker.
    */
-  load(collections: readonly StoredCollection[], damaged: readonly string[]): void {
+  load(
+    collections: readonly StoredCollection[],
+    damaged: readonly string[],
+    aliases: readonly AliasRecord[] = [],
+  ): void {
     this.tenants = new Map();
     this.damaged = new Set(damaged);
     this.byIds.clear();
     this.logs.clear();
     this.sortedNames.clear();
     for (const collection of collections) this.put(collection);
+    this.setAliases(aliases);
     this.markLoaded();
   }
 
@@ -120,10 +129,17 @@ export class MutableCatalog {
     return this.damaged;
   }
 
-  /** Throws 503 `collection_damaged`, and 503 `not_ready` before the catalog is loaded. */
+  /** The name of the collection that `name` stands for; `name` itself if it is no alias. */
+  nameOf(tenant: Tenant, name: CollectionName): CollectionName {
+    return this.aliases.get(tenant)?.get(name) ?? name;
+  }
+
+  /** `name` may be an alias. Throws 503 `collection_damaged`, and 503 `not_ready` before the catalog is loaded. */
   find(tenant: Tenant, name: CollectionName): Collection | undefined {
-    if (this.damaged.has(`${tenant}\0${name}`)) throw new AppError('collection_damaged');
-    return this.opened().get(tenant)?.get(name);
+    if (this.damaged.size > 0 && this.damaged.has(`${tenant}\0${this.nameOf(tenant, name)}`))
+      throw new AppError('collection_damaged');
+    const collections = this.opened().get(tenant);
+    return collections?.get(name) ?? collections?.get(this.nameOf(tenant, name));
   }
 
   findById(id: CollectionId): Collection | undefined {
@@ -135,6 +151,43 @@ export class MutableCatalog {
     const found = this.find(tenant, name);
     if (!found) throw new AppError('collection_not_found');
     return found;
+  }
+
+  /** The aliases of a tenant, sorted. */
+  aliasesOf(tenant: Tenant): AliasRecord[] {
+    const aliases = Array.from(this.aliases.get(tenant) ?? [], ([alias, collection]) => ({
+      tenant,
+      alias,
+      collection,
+    }));
+    return aliases.sort((a, b) => compare(a.alias, b.alias));
+  }
+
+  allAliases(): AliasRecord[] {
+    return [...this.aliases.keys()].flatMap((tenant) => this.aliasesOf(tenant));
+  }
+
+  /** Replaces all aliases. */
+  setAliases(aliases: readonly AliasRecord[]): void {
+    this.aliases.clear();
+    for (const alias of aliases) this.putAlias(alias);
+  }
+
+  putAlias({ tenant, alias, collection }: AliasRecord): void {
+    const aliases = this.aliases.get(tenant) ?? new Map<CollectionName, CollectionName>();
+    this.aliases.set(tenant, aliases.set(alias, collection));
+  }
+
+  removeAlias(tenant: Tenant, alias: CollectionName): void {
+    const aliases = this.aliases.get(tenant);
+    aliases?.delete(alias);
+    if (aliases?.size === 0) this.aliases.delete(tenant);
+  }
+
+  /** The aliases of a renamed collection follow it. */
+  moveAliases({ tenant, name }: Pick<Collection, 'tenant' | 'name'>, newName: CollectionName): void {
+    for (const alias of this.aliasesOf(tenant))
+      if (alias.collection === name) this.putAlias({ ...alias, collection: newName });
   }
 
   /** All collections of a tenant, sorted by name. */
@@ -211,4 +264,7 @@ export class MutableCatalog {
 }
 
 /** The catalog as all but CatalogState see it. */
-export type Catalog = Omit<MutableCatalog, 'load' | 'put' | 'remove'>;
+export type Catalog = Omit<
+  MutableCatalog,
+  'load' | 'put' | 'remove' | 'setAliases' | 'putAlias' | 'removeAlias' | 'moveAliases'
+>;

@@ -27,7 +27,7 @@ import { type PutContext, type ReadyDocument, putDocument } from './put.js';
 
 export interface IngestContext extends EmbedContext, PutContext {
   readonly collections: CollectionsContext;
-  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog'>;
+  readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog' | 'nameOf'>;
   readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
@@ -74,7 +74,7 @@ export async function ingestDocument(
   if (body.kind !== 'file' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
   const { docid, taken, release } = await context.fileIds.acquire({
     tenant,
-    collection: name,
+    collection: context.catalog.nameOf(tenant, name),
     file: body,
     find: (id) => findDocument(context, tenant, name, id),
   });

@@ -56,6 +56,7 @@ class Commands {
     const answer = {
       collections: this.store.all(),
       damaged: [DAMAGED],
+      aliases: this.store.aliases.all(),
       shadows: this.store.shadow.all(),
       tenants,
       keys,
@@ -93,6 +94,8 @@ class Commands {
       createCollection: () => ({ collection: { ...collectionOf(tenant, name), ...this.priority() } }),
       updateCollection: () => ({ collection, change: this.one([{ name }, { display_name: `${name}!` }]) }),
       deleteCollection: () => ({ collection }),
+      putAlias: () => ({ alias: { tenant, alias: name, collection: live?.name ?? name } }),
+      deleteAlias: () => ({ tenant, alias: name }),
       createTenant: () => ({ tenant: this.tenant(tenant), key: this.key(tenant) }),
       updateTenant: () => ({ tenant: this.tenant(tenant), change: { burst: this.prng.int(9) } }),
       deleteTenant: () => ({ tenant, force: this.prng.int(4) === 0 }),
@@ -230,7 +233,7 @@ test('the same events give the same state, which is that of the store: cloned, a
     }
     commands.close();
   }
-  assert.equal(seen.size, 15, `not every event has come: ${[...seen.keys()].join()}`);
+  assert.equal(seen.size, 17, `not every event has come: ${[...seen.keys()].join()}`);
 });
 
 test('a revoked key that makes room for a new one is gone', () => {
@@ -252,7 +255,11 @@ test('listeners learn of an event when it is applied; there is no snapshot of wh
   state.subscribe((event) => heard.push([event.op, state.catalog.loaded, state.catalog.size().collections]));
   assert.throws(() => state.snapshot(), { code: 'not_ready' });
   const collections = [{ ...collectionOf('acme', 'a'), id: 7 as CollectionId }];
-  state.apply({ op: 'load', request: {}, answer: { collections, damaged: [], shadows: [], tenants: [], keys: [] } });
+  state.apply({
+    op: 'load',
+    request: {},
+    answer: { collections, damaged: [], aliases: [], shadows: [], tenants: [], keys: [] },
+  });
   const collection = { ...collectionOf('acme', 'b'), id: 8 as CollectionId };
   const created = { op: 'createCollection', request: { collection }, answer: collection } as const;
   assert.deepEqual([state.apply(created).isNew, state.apply(created).isNew], [true, false]);
