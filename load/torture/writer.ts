@@ -204,6 +204,8 @@ export async function withSpaces<T>(seed: number, work: (settings: Settings) => 
   }
 }
 
+const JOBS_AGAIN_MS = 5;
+
 export function farVectorOf(text: string): number[] {
   let hash = 0;
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
@@ -216,13 +218,16 @@ export const otherSpace = (space: string): string => (space === FAR ? NEAR : FAR
 
 /**
  * The latest job and the space of a collection at one moment, read while the job proceeds. Reads again if the job has
- * changed in between.
+ * changed in between, and while it switches the collection: if an owner dies then, the switch may stand before the job
+ * says so.
  */
 export async function findJobs(client: SheafClient, tenant: string, name: string): Promise<FoundJobs> {
   for (;;) {
     const { jobs: before } = await client.reindex.list(tenant, name);
     const { vector_space_key: space } = await client.collectionDetail(tenant, name);
     const { jobs } = await client.reindex.list(tenant, name);
-    if (before[0]?.status === jobs[0]?.status) return { space: space as string, jobs };
+    if (before[0]?.status === jobs[0]?.status && jobs[0]?.status !== 'committing')
+      return { space: space as string, jobs };
+    await sleep(JOBS_AGAIN_MS);
   }
 }

@@ -2,7 +2,7 @@
 import { createPrng } from '../base/prng.js';
 
 /** Ranks that nDCG looks at. */
-export const NDCG_DEPTH = 10;
+const NDCG_DEPTH = 10;
 
 /** Relevance of documents for one query; documents without a grade have grade 0. */
 export type Grades<Id> = ReadonlyMap<Id, number>;

@@ -56,7 +56,10 @@ test('what is not run here names the test that runs it, or why none does', () =>
 
 const embeddings = await startOpenAiServer({ after }, { dim: 8 });
 const minilm = { key: 'minilm', type: 'openai', model: 'tiny-embedding', dim: 8, url: embeddings.url, retries: 0 };
-const server = await startTestServer({ SHEAF_EMBEDDER__INSTANCES: JSON.stringify([minilm]) });
+const server = await startTestServer({
+  SHEAF_EMBEDDER__INSTANCES: JSON.stringify([minilm]),
+  SHEAF_STORAGE__PARTITIONS: '4',
+});
 const guarded = await startTestServer({ SHEAF_AUTH__MODE: 'static' });
 for (const [docid, text] of [
   ['nemo', 'Captain Nemo commands the Nautilus.'],
