@@ -59,6 +59,7 @@ const minilm = { key: 'minilm', type: 'openai', model: 'tiny-embedding', dim: 8,
 const server = await startTestServer({
   SHEAF_EMBEDDER__INSTANCES: JSON.stringify([minilm]),
   SHEAF_STORAGE__PARTITIONS: '4',
+  SHEAF_COLLECTIONS__PARTITIONS: '1',
 });
 const guarded = await startTestServer({ SHEAF_AUTH__MODE: 'static' });
 for (const [docid, text] of [

@@ -86,9 +86,10 @@ function joined(a: Shape, b: Shape): Shape {
 }
 
 const MODE = { oneOf: ['vector', 'boost', 'hybrid'] };
-/** `language`, `precision` and `memory` go beyond the specification. */
+/** `language`, `precision`, `partitions`, `memory`, and `version` in answers of an ingest go beyond the specification. */
 const LANGUAGE = { language: 'string' } as const;
 const PRECISION = { precision: { oneOf: ['int16', 'int8'] } };
+const PARTITIONS = { partitions: 'integer' } as const;
 
 /** The server always gives all three fields; the specification requires none of them. */
 const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
@@ -112,6 +113,7 @@ const COLLECTION_DETAIL: Shape = {
     search_mode: MODE,
     ...LANGUAGE,
     ...PRECISION,
+    ...PARTITIONS,
     memory: 'object',
     service_version: 'string',
     schema_version: 'integer',
@@ -139,6 +141,7 @@ const CREATED_COLLECTION: Shape = {
     search_mode: MODE,
     ...LANGUAGE,
     ...PRECISION,
+    ...PARTITIONS,
   },
 };
 
@@ -264,7 +267,7 @@ const EMBEDDER_DEFAULT: Shape = {
 
 const BATCH_RESULT: Shape = {
   required: { index: 'integer', ok: 'boolean' },
-  optional: { chunks: 'integer', docid: 'string', code: 'string', error: 'string' },
+  optional: { chunks: 'integer', version: 'integer', docid: 'string', code: 'string', error: 'string' },
 };
 
 const VALIDATION_ENTRY: Shape = {
@@ -326,7 +329,10 @@ export const ANSWERS = {
   restored: answer(IN_COLLECTION, RESTORED),
   restoredDataset: answer({}, { ...RESTORED, left_out: { list: 'string' } }),
   documents: listing(IN_COLLECTION, 'documents', DOCUMENT_SUMMARY),
-  ingested: answer({ ...IN_COLLECTION, docid: 'string', chunks: 'integer' }),
+  ingested: joined(answer({ ...IN_COLLECTION, docid: 'string', chunks: 'integer' }), {
+    required: {},
+    optional: { version: 'integer' },
+  }),
   document: joined(DOCUMENT, COMMON),
   documentDeleted: answer({ ...IN_COLLECTION, docid: 'string', chunks_deleted: 'integer' }),
   chunks: listing({ ...IN_COLLECTION, docid: 'string' }, 'chunks', CHUNK_SUMMARY),
