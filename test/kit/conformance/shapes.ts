@@ -329,10 +329,7 @@ export const ANSWERS = {
   restored: answer(IN_COLLECTION, RESTORED),
   restoredDataset: answer({}, { ...RESTORED, left_out: { list: 'string' } }),
   documents: listing(IN_COLLECTION, 'documents', DOCUMENT_SUMMARY),
-  ingested: joined(answer({ ...IN_COLLECTION, docid: 'string', chunks: 'integer' }), {
-    required: {},
-    optional: { version: 'integer' },
-  }),
+  ingested: answer({ ...IN_COLLECTION, docid: 'string', chunks: 'integer' }, { version: 'integer' }),
   document: joined(DOCUMENT, COMMON),
   documentDeleted: answer({ ...IN_COLLECTION, docid: 'string', chunks_deleted: 'integer' }),
   chunks: listing({ ...IN_COLLECTION, docid: 'string' }, 'chunks', CHUNK_SUMMARY),
