@@ -434,10 +434,16 @@ class BenchConnection {
       return;
     }
     if (head.bodyBytes !== undefined && this.receivedBytes < head.bytes + head.bodyBytes) return;
-    if (head.bodyBytes === undefined && !piece.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK_BYTES)) return;
+    if (head.bodyBytes === undefined && !this.endsWithLastChunk(piece)) return;
     const content = (this.received.length === 1 ? piece : Buffer.concat(this.received)).subarray(head.bytes);
     const body = head.bodyBytes === undefined ? unchunked(content) : content;
     if (body !== undefined) this.answered(head, body);
+  }
+
+  /** The last chunk may come in several pieces. */
+  private endsWithLastChunk(piece: Buffer): boolean {
+    const end = piece.length < LAST_CHUNK.length ? Buffer.concat(this.received) : piece;
+    return end.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK_BYTES);
   }
 
   private answered({ status, isLast }: Head, body: Buffer): void {

@@ -56,15 +56,19 @@ test('answers are read as they come: whole, in pieces, in chunks, with the end o
   const last = `${head(`connection: close\r\ncontent-length: ${Buffer.byteLength(ANSWER)}`)}${ANSWER}`;
   const url = await startRaw(t, (socket, body, nth) => {
     queries.add((JSON.parse(body) as { q: string }).q);
-    if (nth % 4 === 0) socket.write(whole);
-    else if (nth % 4 === 1) {
+    if (nth % 5 === 0) socket.write(whole);
+    else if (nth % 5 === 1) {
       socket.setNoDelay(true);
       for (let at = 0; at < whole.length; at += 97) socket.write(whole.slice(at, at + 97));
-    } else if (nth % 4 === 2) {
+    } else if (nth % 5 === 2) {
       // The first chunk ends with what looks like the end of the whole body.
       const at = inChunks.indexOf('0\r\n\r\n') + 5;
       socket.setNoDelay(true).write(inChunks.slice(0, at));
       setImmediate(() => socket.write(inChunks.slice(at)));
+    } else if (nth % 5 === 3) {
+      // The last chunk comes in two pieces.
+      socket.setNoDelay(true).write(inChunks.slice(0, -2));
+      setTimeout(() => socket.write(inChunks.slice(-2)), 2);
     } else socket.end(last);
   });
   const { code, stdout, stderr } = await bench(url, '--connections', '3');
