@@ -92,6 +92,7 @@ function start(dataDir: string): ServeProcess {
   return spawnServe({
     SHEAF_DATA_DIR: dataDir,
     SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_COLLECTIONS__PARTITIONS: '2',
     SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1',
     SHEAF_LOG__LEVEL: 'info',
   });
