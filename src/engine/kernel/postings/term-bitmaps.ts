@@ -230,8 +230,7 @@ function listBetween(query: Query, max: u32, backward: bool, to: usize, bytesMax
   const mutable = changetype<MutableRun>(query.mutable);
   for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
     const term = mutableTermAt(mutable, i);
-    if (!term.chunks || order(mutable, term, refAt(query, 0)) < 0 || order(mutable, term, refAt(query, 1)) >= 0)
-      continue;
+    if (!term.chunks || !inRange(query, mutable, term)) continue;
     bytes += list(to, bytes, bytesMax, bytesOf(mutable, term), term.length);
   }
   return bytes;
