@@ -107,3 +107,11 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }
+
+/** Whether there is a number in a parsed JSON value, at any depth. */
+export function hasNumber(value: unknown): boolean {
+  if (typeof value === 'number') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  for (const name in value) if (hasNumber((value as Record<string, unknown>)[name])) return true;
+  return false;
+}

@@ -9,7 +9,7 @@ import { type DocId, baseNameOf, isWellFormed } from '../api/ids.js';
 import { DIM_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
 import { readMsgpack } from '../api/msgpack.js';
 import { assertExactNumbers, vectorOfBase64 } from '../api/numbers.js';
-import { isDeeperThan } from '../base/json.js';
+import { hasNumber, isDeeperThan } from '../base/json.js';
 import { extract } from './extract.js';
 import type { Extracted } from './extracted.js';
 import { SNIFF_BYTES_MAX, kindOfFile } from './file-kind.js';
@@ -124,7 +124,8 @@ export function readIngestBody(value: unknown, json: string): IngestDocument {
     throw new AppError('invalid_document_json', '`text` contains a lone surrogate, which is not a character.');
   if (vector?.length === 0)
     throw invalidField(['body', 'vector'], 'The vector must have at least one number.', 'too_short');
-  assertExactNumbers(json, METADATA);
+  // The check reads the whole text, most of which is the vector's.
+  if (hasNumber(metadata)) assertExactNumbers(json, METADATA);
   return {
     docid: docid ?? '',
     metadata: metadata ?? {},

@@ -2,7 +2,7 @@
 // cases, and a comparison with integers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedNumber, withLongNumbersQuoted } from '../../../src/base/json.js';
+import { changedNumber, hasNumber, withLongNumbersQuoted } from '../../../src/base/json.js';
 import { createPrng } from '../../../src/base/prng.js';
 
 const kept = [
@@ -89,4 +89,10 @@ test('long numbers become strings, and all others stay as they were', () => {
     '{"a": "9007199254740993", "b":["1e400",1.50,"9007199254740993"], "c":"-18446744073709551615"}',
   );
   assert.equal(withLongNumbersQuoted('{"a":1}'), '{"a":1}');
+});
+
+test('a number is found at any depth of a value, and nowhere else', () => {
+  for (const value of [0, -1.5, [[1]], { a: { b: [null, 3] } }]) assert.equal(hasNumber(value), true);
+  for (const value of [null, undefined, '1', true, [], {}, { a: ['1', { b: false }] }])
+    assert.equal(hasNumber(value), false);
 });
