@@ -322,6 +322,15 @@ const VERBS: Readonly<Record<string, Verb>> = {
         },
         run: async (options) => (await import('./http/observability.js')).observability(options),
       },
+      connections: {
+        about: 'many kept connections: memory of each, and latency with a request a second on each',
+        options: {
+          '--connections <n>': 'of them (10,000); `ulimit -n` bounds them',
+          '--fronts <n>': 'front threads (2)',
+          ...SECONDS,
+        },
+        run: async (options) => (await import('./http/connections.js')).connections(options),
+      },
       console: {
         about: 'the console on a slow connection, in Chromium',
         run: async (options) => (await import('./http/console.js')).consoleViews(options),
