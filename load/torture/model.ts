@@ -37,7 +37,7 @@ export interface Reindexing {
 export interface FoundJobs {
   space: string;
   /** Newest first. */
-  jobs: readonly Pick<ReindexJob, 'job_id' | 'status'>[];
+  jobs: readonly Pick<ReindexJob, 'job_id' | 'status' | 'error'>[];
 }
 
 const GOES: readonly ReindexStatus[] = ['queued', 'running', 'committing', 'succeeded'];
@@ -87,7 +87,7 @@ export function contradiction(known: Reindexing, { space, jobs: [newest] }: Foun
     return known.space === undefined || space === known.space ? undefined : `it is in ${space}, not ${known.space}`;
   const isPossible =
     job.isIdle || NEXT[job.status].includes(newest.status) || (job.mayFail && newest.status === 'failed');
-  if (!isPossible) return `its job is ${newest.status}, and was ${job.status}`;
+  if (!isPossible) return `its job is ${newest.status} (${newest.error ?? 'no error'}), and was ${job.status}`;
   const expected = hasSwitched(job, newest.status) ? job.to : known.space;
   const mayHaveSwitched =
     job.maySwitch === true && newest.status === 'succeeded' && job.status !== 'succeeded' && space === job.to;
