@@ -30,7 +30,7 @@ interface Form {
   readonly requests: CannonRequest[];
 }
 
-export async function fronts({ tiny, number }: LoadOptions): Promise<void> {
+export async function fronts({ tiny, number, flag }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 1 : 5);
   const rows = number('rows', tiny ? 300 : 5000);
   const most = number('fronts', 2);
@@ -40,7 +40,7 @@ export async function fronts({ tiny, number }: LoadOptions): Promise<void> {
     await withFolder(async (folder) => {
       const server = await startServer(folder, { SHEAF_SERVER__THREADS: String(threads) });
       try {
-        lines.push(...(await ofServer(server, { threads, rows, seconds, tiny })));
+        lines.push(...(await ofServer(server, { threads, rows, seconds, tiny, jsonOnly: flag('json-only') })));
       } finally {
         await server.kill();
       }
@@ -56,16 +56,17 @@ interface Scale {
   readonly rows: number;
   readonly seconds: number;
   readonly tiny: boolean;
+  readonly jsonOnly: boolean;
 }
 
-async function ofServer(server: LoadServer, { threads, rows, seconds, tiny }: Scale): Promise<string[][]> {
+async function ofServer(server: LoadServer, { threads, rows, seconds, tiny, jsonOnly }: Scale): Promise<string[][]> {
   const { url, pid } = server;
   const client = new SheafClient({ url });
   await createVectorCollection(client, TENANT, COLLECTION);
   await ingestVectors(url, TENANT, COLLECTION, vectorItems(rows).items, INGEST_BATCH);
   await untilIdle(() => cpuMs(pid)?.all ?? 0, IDLE_CHECK_MS);
   const lines: string[][] = [];
-  for (const { name, searches, requests } of formsOf(vectorQueries())) {
+  for (const { name, searches, requests } of formsOf(vectorQueries()).slice(0, jsonOnly ? 1 : undefined)) {
     const connections = searches > 1 ? BATCH_CONNECTIONS : CONNECTIONS;
     await closedLoop({ url, connections, seconds: tiny ? 1 : WARM_UP_SECONDS * threads, requests });
     const before = threadsCpuMs(pid);

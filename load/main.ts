@@ -290,7 +290,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
       },
       fronts: {
         about: 'processor time of a search by thread, number of front threads and form of the request',
-        options: { ...SECONDS, ...ROWS, '--fronts <n>': 'most front threads: 1, 2, 4 … (2)' },
+        options: {
+          ...SECONDS,
+          ...ROWS,
+          '--fronts <n>': 'most front threads: 1, 2, 4 … (2)',
+          '--json-only': 'the first form of the request alone',
+        },
         run: async (options) => (await import('./fronts.js')).fronts(options),
       },
       archive: {
