@@ -16,7 +16,7 @@ import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type { SearchAnswer, SearchBody } from '../api/search.js';
 import type { VectorSample } from '../api/recall.js';
-import type { TenantList } from '../api/tenants.js';
+import type { TenantList, WhoAmI } from '../api/tenants.js';
 import type { TenantEmbedderInventory } from '../api/embedders.js';
 import { SheafUnreachable, errorOf } from '../client/errors.js';
 import { type Query, encodePath, encodeQuery } from '../client/url.js';
@@ -99,6 +99,7 @@ export const pathOf = ({ tenant, collection }: At, ...rest: string[]): string[] 
 
 export const health = (signal?: AbortSignal) => call<Health>(['health'], { signal });
 export const metrics = (signal?: AbortSignal) => call<MetricsAnswer>(['health', 'metrics'], { signal });
+export const whoAmI = (signal?: AbortSignal) => call<WhoAmI>(['v1', 'whoami'], { signal });
 export const listTenants = (signal?: AbortSignal) => call<TenantList>(['v1', 'admin', 'tenants'], { signal });
 export const listEmbedders = (tenant: string, signal?: AbortSignal) =>
   call<TenantEmbedderInventory>(['v1', 'embedders', tenant], { signal });

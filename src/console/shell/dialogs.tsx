@@ -16,7 +16,7 @@ export function KeyDialog() {
       <form onSubmit={(event) => (event.preventDefault(), use(key.trim()))}>
         <Field
           label="Key or token"
-          hint="Sent to this server only, and forgotten when this tab closes. The admin key permits everything; with a tenant's key, enter its tenant at the top."
+          hint="Sent to this server only, and forgotten when this tab closes. The admin key permits everything; with a tenant's key the console shows its tenant."
         >
           <input
             type="password"

@@ -1,8 +1,9 @@
 // The top bar: server health, tenant, API key, theme, help.
 import { useEffect, useState } from 'preact/hooks';
 import { VIEWS, type View } from '../address.js';
-import { health, listTenants } from '../api.js';
+import { health, listTenants, whoAmI } from '../api.js';
 import { isLive } from '../events.js';
+import type { WhoAmI } from '../../api/tenants.js';
 import { useLoaded } from '../hooks.js';
 import { showsHelp } from '../shortcuts.js';
 import {
@@ -28,15 +29,16 @@ const MARKS: Readonly<Record<string, string>> = { ready: 'good', asking: 'faint'
 const SIGNS = { system: '◐', light: '☀', dark: '☾' };
 
 export function TopBar() {
+  const { value: caller } = useLoaded('whoami', (signal) => whoAmI(signal).catch(() => undefined));
   return (
     <header class="bar">
       <a class="brand" href={overviewOf(place.value.tenant)}>
         Sheaf
       </a>
       <HealthMark />
-      <TenantField />
+      <TenantField caller={caller} />
       <span class="grow" />
-      <button type="button" class="plain" onClick={() => (asksForKey.value = true)} title="Enter an API key (K)">
+      <button type="button" class="plain" onClick={() => (asksForKey.value = true)} title={keyTitle(caller)}>
         <KeyWords />
       </button>
       <button
@@ -103,10 +105,32 @@ function HealthMark() {
   );
 }
 
-/** Only the admin may list the tenants; others type theirs. */
-function TenantField() {
-  const { value } = useLoaded('tenants', (signal) => listTenants(signal).catch(() => undefined));
+/** What the key of this session permits, for the title of its button. */
+function keyTitle(caller: WhoAmI | undefined): string {
+  const change = 'Enter an API key (K)';
+  if (caller === undefined || !apiKey.value) return change;
+  if (caller.admin) return `The admin key permits everything. ${change}`;
+  const parts = [
+    `Key ${caller.name}: ${caller.scopes.join(', ')}`,
+    caller.collections && `only ${caller.collections.join(', ')}`,
+    caller.filtered && 'with filters of its own',
+  ];
+  return `${parts.filter(Boolean).join('; ')}. ${change}`;
+}
+
+/**
+ * The tenants of the key are offered, and its own is chosen where the address names one that it does not permit. Only the
+ * admin may list all tenants.
+ */
+function TenantField({ caller }: { caller: WhoAmI | undefined }) {
+  const own = caller?.tenants ?? undefined;
+  const { value: all } = useLoaded(`tenants ${caller?.admin ?? ''}`, async (signal) =>
+    caller === undefined || own ? undefined : listTenants(signal).catch(() => undefined),
+  );
   const { tenant } = place.value;
+  useEffect(() => {
+    if (own?.[0] !== undefined && !own.includes(tenant)) location.hash = overviewOf(own[0]);
+  }, [caller, tenant]);
   const choose = (chosen: string) => {
     if (chosen.trim() && chosen !== tenant) location.hash = overviewOf(chosen.trim());
   };
@@ -119,11 +143,12 @@ function TenantField() {
         size={12}
         spellcheck={false}
         autocomplete="off"
+        readOnly={own?.length === 1}
         onFocus={({ currentTarget }) => currentTarget.select()}
         onChange={({ currentTarget }) => choose(currentTarget.value)}
       />
       <datalist id="tenants">
-        {value?.tenants.map((each) => (
+        {(own ?? all?.tenants)?.map((each) => (
           <option value={each} />
         ))}
       </datalist>

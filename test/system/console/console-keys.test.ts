@@ -62,12 +62,19 @@ test('an upload with a key that was revoked meanwhile asks for another, and says
   assert.deepEqual(await page.violations(), []);
 });
 
-test('a wrong tenant and figures for the admin alone say what to do; the admin key opens them', { skip }, async (t) => {
+test('a key opens its tenant and says what it permits; figures are for the admin key, which opens all', {
+  skip,
+}, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/globex`);
   await page.shows('dialog[open]');
   await page.fill('dialog input', 'acme-key');
   await page.press('Enter');
-  await page.shows('.side .note', 'Change the tenant at the top');
+  await page.shows('.side a', 'docs');
+  assert.equal(
+    await page.evaluate('location.hash.startsWith("#/acme") && document.querySelector(".tenant input").readOnly'),
+    true,
+  );
+  await page.until(`document.querySelector('button[title^="Key web: "]') !== null`);
   await page.shows('main .note', 'Only the admin key may do this');
   await page.shoot('refused');
   assert.deepEqual(await page.violations(), []);
