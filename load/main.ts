@@ -136,6 +136,15 @@ const VERBS: Readonly<Record<string, Verb>> = {
         names: JUDGED_NAMES,
         run: async (options) => (await import('./quality/search.js')).search(options),
       },
+      chunking: {
+        about: 'nDCG@10 by chunking strategy and size, with the built-in embedder',
+        names: JUDGED_NAMES,
+        run: async (options) => (await import('./quality/chunking.js')).chunking(options),
+      },
+      cutting: {
+        about: 'how fast each chunking strategy cuts',
+        run: async (options) => (await import('./quality/chunking.js')).cutting(options),
+      },
       long: {
         about: 'nDCG@10 where queries are whole abstracts',
         names: JUDGED_NAMES,

@@ -1,4 +1,5 @@
 // Judged collections in a server: ingests their documents over HTTP and ranks them for their questions.
+import type { Chunking } from '../../src/api/collections.js';
 import type { SearchBody } from '../../src/api/search.js';
 import { SheafClient } from '../../src/client/client.js';
 import { endpointSettings, startEmbeddingsEndpoint, withServer } from './server.js';
@@ -19,13 +20,14 @@ export const SEARCH_MODES: Readonly<Record<string, Omit<SearchBody, 'q'>>> = {
 
 export const passageOf = ({ title, text }: JudgedDocument): string => `${title} ${text}`;
 
-/** Ingests each document as one chunk. */
+/** Ingests each document, as one chunk unless another chunking is given. */
 export async function ingestJudged(
   client: SheafClient,
   collection: string,
   documents: readonly JudgedDocument[],
+  chunking: Chunking = { strategy: 'none' },
 ): Promise<void> {
-  await client.createCollection(TENANT, collection, { chunking: { strategy: 'none' } });
+  await client.createCollection(TENANT, collection, { chunking });
   const items = documents
     .map((document) => ({ docid: document._id, text: passageOf(document).slice(0, 32_768) }))
     .filter(({ text }) => text.trim() !== '');

@@ -28,6 +28,14 @@ export const SCOPES = ['search', 'ingest', 'manage'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
+/**
+ * How texts are cut into chunks. `fixed`: overlapping windows of characters. `sentence`: whole sentences, as many as fit.
+ * `paragraph`: whole paragraphs, as many as fit. `none`: each text is one chunk.
+ */
+export const CHUNKING_STRATEGIES = ['fixed', 'sentence', 'paragraph', 'none'] as const;
+
+export type ChunkingStrategy = (typeof CHUNKING_STRATEGIES)[number];
+
 /** Languages whose stemming and stop words text ranking can use. `none`: terms are indexed unchanged. */
 export const LANGUAGES = [
   'none',

@@ -3,16 +3,16 @@ import typia, { type tags } from 'typia';
 import { type Whole, SERVICE_VERSION } from './common.js';
 import type { ErrorCode } from './errors.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
-import { type Language, type Precision, SEARCH_MODES, type SearchMode } from './choices.js';
+import { type ChunkingStrategy, type Language, type Precision, SEARCH_MODES, type SearchMode } from './choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, type SHARDS_MAX } from './limits.js';
 import { DISPLAY_NAME, PAGE, SLUG_TEXT } from './parameters.js';
 import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
 export interface Chunking {
-  strategy: 'fixed' | 'none';
-  /** Characters (Unicode code points) per chunk; absent for `none`. */
+  strategy: ChunkingStrategy;
+  /** Characters (Unicode code points) per chunk at most; absent for `none`. */
   size?: number;
-  /** Characters shared with the previous chunk; absent for `none`. */
+  /** Characters shared with the previous chunk, at most for `sentence` and `paragraph`; absent for `none`. */
   overlap?: number;
 }
 
@@ -111,12 +111,18 @@ export interface CollectionGroup {
   ids: Uint32Array;
 }
 
-/** `fixed`: overlapping windows of characters. `none`: each text is one chunk. */
+/**
+ * `fixed`: overlapping windows of characters. `sentence` and `paragraph`: whole sentences or paragraphs, as many as fit
+ * into a chunk; a heading begins a new one. `none`: each text is one chunk.
+ */
 interface ChunkingBody {
-  strategy?: 'fixed' | 'none' | null;
-  /** For `fixed` only: characters per chunk. */
+  strategy?: ChunkingStrategy | null;
+  /** Not for `none`: the largest number of characters of a chunk. */
   size?: Whole | null;
-  /** For `fixed` only: characters shared with the previous chunk; at most a quarter of the size. */
+  /**
+   * Not for `none`: characters shared with the previous chunk; at most a quarter of the size. For `sentence` and
+   * `paragraph` as many whole sentences as this number has room for.
+   */
   overlap?: Whole | null;
 }
 

@@ -1,7 +1,15 @@
 // `sheaf collections`: list, show, create, rename and delete collections.
 import { type Command, Option } from 'commander';
 import type { CreateBody } from '../api/collections.js';
-import { type Language, LANGUAGES, type Precision, PRECISIONS, SEARCH_MODES } from '../api/choices.js';
+import {
+  CHUNKING_STRATEGIES,
+  type ChunkingStrategy,
+  type Language,
+  LANGUAGES,
+  type Precision,
+  PRECISIONS,
+  SEARCH_MODES,
+} from '../api/choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX, SHARDS_MAX } from '../api/limits.js';
 import {
   type CommandLine,
@@ -73,7 +81,12 @@ function withSettings(command: Command): Command {
       ]),
     )
     .option('--partitions <n>', 'number of shards over which the collection is spread', integerBetween(1, SHARDS_MAX))
-    .option('--chunk-size <n>', 'characters per chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
+    .addOption(
+      new Option('--chunking <strategy>', 'how texts are cut into chunks').choices(
+        CHUNKING_STRATEGIES.filter((strategy) => strategy !== 'none'),
+      ),
+    )
+    .option('--chunk-size <n>', 'characters per chunk at most', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
     .option('--chunk-overlap <n>', 'characters shared with the previous chunk', integerBetween(0, CHUNK_SIZE_MAX))
     .option('--no-chunking', 'each text is one chunk')
     .option('--priority-key <key>', 'metadata field that raises or lowers the score of hits');
@@ -89,7 +102,8 @@ interface CreateFlags {
   partitions?: number;
   chunkSize?: number;
   chunkOverlap?: number;
-  chunking: boolean;
+  /** A strategy; false for `none`. */
+  chunking?: ChunkingStrategy | false;
   priorityKey?: string;
 }
 
@@ -147,7 +161,8 @@ function createBody({
     throw new UsageError('--dim is for your own vectors, --embedder for texts: use only one of them.');
   const size =
     chunkSize === undefined && chunkOverlap === undefined ? undefined : { size: chunkSize, overlap: chunkOverlap };
-  if (!chunking && size) throw new UsageError('--no-chunking cannot be combined with a chunk size or overlap.');
+  if (chunking === false && size)
+    throw new UsageError('--no-chunking cannot be combined with a chunk size or overlap.');
   return {
     ...(dim !== undefined && { embedder_type: 'identity', embedder_config: { dim } }),
     display_name: displayName,
@@ -157,7 +172,7 @@ function createBody({
     precision,
     partitions,
     priority_key: priorityKey,
-    chunking: chunking ? size && { strategy: 'fixed', ...size } : { strategy: 'none' },
+    chunking: chunking === false ? { strategy: 'none' } : (chunking ?? size) && { strategy: chunking, ...size },
   };
 }
 

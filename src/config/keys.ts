@@ -2,7 +2,7 @@
 // types, the table in docs/operations/configuration.md (scripts/docs-tables.mjs) and the file of `sheaf init`. Links in
 // a meaning are relative to that page. Keys of earlier releases are at the end.
 import { availableParallelism } from 'node:os';
-import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/choices.js';
+import { CHUNKING_STRATEGIES, LANGUAGE_DEFAULT, LANGUAGES } from '../api/choices.js';
 import {
   BATCH_ITEMS_MAX,
   CHUNK_OVERLAP_DEFAULT,
@@ -197,7 +197,7 @@ const SETTINGS = {
   chunking: {
     strategy: key(
       'chunking.strategy',
-      choice('fixed', 'none'),
+      choice(...CHUNKING_STRATEGIES),
       'fixed',
       'Chunking strategy of collections that set none.',
     ),
@@ -205,7 +205,7 @@ const SETTINGS = {
       'chunking.size',
       integer(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX),
       CHUNK_SIZE_DEFAULT,
-      'Characters per chunk, for `fixed`.',
+      'Characters per chunk at most; not for `none`.',
     ),
     overlap: key(
       'chunking.overlap',

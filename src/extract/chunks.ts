@@ -86,8 +86,9 @@ function windows(text: string, headings: readonly Heading[], chunking: Chunking)
     );
   }
   const placed = inCharacters(text, headings);
+  const sections = headings.map(({ at }) => at);
   let passed = 0;
-  return chunkText(text, chunking).map(({ text: window, offset }) => {
+  return chunkText(text, chunking, sections).map(({ text: window, offset }) => {
     const start = offset + leadingBlanks(window);
     while (passed < placed.length && placed[passed]!.at <= start) passed++;
     const heading = placed[passed - 1];

@@ -50,7 +50,7 @@ function Facts({ detail }: { detail: CollectionDetail }) {
       detail.chunking &&
         (detail.chunking.strategy === 'none'
           ? 'none'
-          : `${detail.chunking.size} characters, ${detail.chunking.overlap} shared`),
+          : `${detail.chunking.strategy}, ${detail.chunking.size} characters, ${detail.chunking.overlap} shared`),
     ],
     ['priority', detail.priority_key],
     ['created', detail.created_at && moment(detail.created_at)],

@@ -2,7 +2,7 @@
 // dimensions of the user's own vectors.
 import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../api/collections.js';
-import { LANGUAGES } from '../../api/choices.js';
+import { CHUNKING_STRATEGIES, type ChunkingStrategy, LANGUAGES } from '../../api/choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../api/limits.js';
 import { Choice, Dialog, ErrorNote, Field } from '../components.tsx';
 import { useAction } from '../hooks.js';
@@ -16,7 +16,10 @@ const MODES = [
   ['boost', 'boost'],
   ['hybrid', 'hybrid'],
 ] as const;
-const CHOICES = ['', ...LANGUAGES].map((each) => [each, each || 'the server’s default'] as const);
+const choicesOf = (values: readonly string[]) =>
+  ['', ...values].map((each) => [each, each || 'the server’s default'] as const);
+const LANGUAGE_CHOICES = choicesOf(LANGUAGES);
+const STRATEGIES = choicesOf(CHUNKING_STRATEGIES);
 
 /** Stands for no embedder; no embedder key contains a space. */
 const OWN = 'my own';
@@ -26,12 +29,13 @@ interface Form {
   readonly embedder: string;
   /** For vectors of the user. */
   readonly dim: string;
+  readonly strategy: string;
   readonly size: string;
   readonly mode: string;
   readonly language: string;
 }
 
-const EMPTY: Form = { name: '', embedder: '', dim: '', size: '', mode: '', language: '' };
+const EMPTY: Form = { name: '', embedder: '', dim: '', strategy: '', size: '', mode: '', language: '' };
 
 export function CreateCollection({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const [form, setForm] = useState(EMPTY);
@@ -107,31 +111,47 @@ function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) =>
 function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Form>) => void }) {
   return (
     <>
-      <Field label="Characters per chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: the server’s default.`}>
-        <input
-          type="number"
-          min={CHUNK_SIZE_MIN}
-          max={CHUNK_SIZE_MAX}
-          value={form.size}
-          onInput={({ currentTarget }) => onChange({ size: currentTarget.value })}
-        />
-      </Field>
+      <Choice
+        label="Chunking"
+        value={form.strategy}
+        choices={STRATEGIES}
+        onChoice={(strategy) => onChange({ strategy, ...(strategy === 'none' && { size: '' }) })}
+      />
+      {form.strategy !== 'none' && (
+        <Field
+          label="Characters per chunk"
+          hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: the server’s default.`}
+        >
+          <input
+            type="number"
+            min={CHUNK_SIZE_MIN}
+            max={CHUNK_SIZE_MAX}
+            value={form.size}
+            onInput={({ currentTarget }) => onChange({ size: currentTarget.value })}
+          />
+        </Field>
+      )}
       <Choice label="Default search mode" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
       <Choice
         label="Language"
         value={form.language}
-        choices={CHOICES}
+        choices={LANGUAGE_CHOICES}
         onChoice={(language) => onChange({ language })}
       />
     </>
   );
 }
 
-function bodyOf({ embedder, dim, size, mode, language }: Form): CreateBody {
+function bodyOf({ embedder, dim, strategy, size, mode, language }: Form): CreateBody {
   if (embedder === OWN) return { embedder_type: 'identity', embedder_config: { dim: Number(dim) } };
   return {
     ...(embedder && { embedder }),
-    ...(size && { chunking: { strategy: 'fixed', size: Number(size) } }),
+    ...((strategy || size) && {
+      chunking: {
+        ...(strategy && { strategy: strategy as ChunkingStrategy }),
+        ...(size && { size: Number(size) }),
+      },
+    }),
     ...(mode && { search_mode: mode }),
     ...(language && { language: language as CreateBody['language'] }),
   };

@@ -8,7 +8,13 @@ import {
   CHUNK_SIZE_MIN,
   DISPLAY_NAME_CHARACTERS_MAX,
 } from '../../api/limits.js';
-import { type Language, PRECISION_DEFAULT, type Precision, type SearchMode } from '../../api/choices.js';
+import {
+  type ChunkingStrategy,
+  type Language,
+  PRECISION_DEFAULT,
+  type Precision,
+  type SearchMode,
+} from '../../api/choices.js';
 import type { Chunking, Collection, Space } from '../../api/collections.js';
 import { asksForEmbedder, type EmbedderChoice } from '../../embedding/spaces.js';
 import { defaultMode, servedMode } from '../search/query.js';
@@ -16,7 +22,7 @@ import { defaultMode, servedMode } from '../search/query.js';
 /** The create body; null means absent. */
 export interface CreateOptions extends EmbedderChoice {
   display_name?: string | null;
-  chunking?: { strategy?: 'fixed' | 'none' | null; size?: number | null; overlap?: number | null } | null;
+  chunking?: { strategy?: ChunkingStrategy | null; size?: number | null; overlap?: number | null } | null;
   priority_key?: string | null;
   search_mode?: string | null;
   language?: Language | null;

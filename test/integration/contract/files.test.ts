@@ -178,3 +178,40 @@ for (const [file, result] of sample) {
 test('no internal error was logged', () => {
   assert.deepEqual(server.faults, []);
 });
+
+test('whole sentences: headings begin chunks, pages stay apart, and a text is cut as a file is', async () => {
+  const sentences = '/v1/collections/acme/sentences';
+  const chunking = { strategy: 'sentence', size: 60, overlap: 15 };
+  assert.deepEqual((await call('POST', sentences, { chunking })).json.chunking, chunking);
+  assert.deepEqual((await call('GET', `${sentences}/detail`)).json.chunking, chunking);
+  const piecesOf = async (docid: string): Promise<unknown[]> => {
+    const { chunks } = (await call('GET', `${sentences}/documents/${docid}/chunks`)).json;
+    return Promise.all(
+      chunks.map(
+        async ({ rid, chunk_path, meta }: { rid: string; chunk_path: string; meta: Record<string, unknown> }) => [
+          chunk_path,
+          meta.offset,
+          meta.heading,
+          (await call('GET', `${sentences}/chunks/${encodeURIComponent(rid)}/content`)).text,
+        ],
+      ),
+    );
+  };
+  const text = '# One\n\nThis is the first. It is short. This one is a little longer 😀.\n\n# Two\n\nMore.';
+  await call('POST', `${sentences}/documents`, fileForm('a.md', text));
+  assert.deepEqual(await piecesOf('A_MD'), [
+    ['chunk_0', 0, 'One', '# One\n\nThis is the first. It is short.'],
+    ['chunk_1', 26, 'One', 'It is short. This one is a little longer 😀.'],
+    ['chunk_2', 71, 'Two', '# Two\n\nMore.'],
+  ]);
+  await call('POST', `${sentences}/documents`, { docid: 'b', text: text.slice(7) });
+  assert.deepEqual(await piecesOf('b'), [
+    ['chunk_0', 0, undefined, 'This is the first. It is short.'],
+    ['chunk_1', 19, undefined, 'It is short. This one is a little longer 😀.\n\n# Two\n\nMore.'],
+  ]);
+  await call('POST', `${sentences}/documents`, fileForm('c.pdf', pdf([pdfText('A page.'), pdfText('Another page.')])));
+  assert.deepEqual(
+    (await piecesOf('C_PDF')).map((piece) => (piece as unknown[]).at(-1)),
+    ['A page.', 'Another page.'],
+  );
+});

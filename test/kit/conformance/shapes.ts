@@ -95,7 +95,7 @@ const PARTITIONS = { partitions: 'integer' } as const;
 const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
 
 const CHUNKING: Shape = {
-  required: { strategy: { oneOf: ['fixed', 'none'] } },
+  required: { strategy: { oneOf: ['fixed', 'sentence', 'paragraph', 'none'] } },
   optional: { size: 'integer', overlap: 'integer' },
 };
 
