@@ -83,7 +83,7 @@ function* piecesOf(text: string, size: number, sections: readonly number[], adva
     while (passed < sections.length && sections[passed]! <= start) passed++;
     const isSectionStart = passed > passedBefore;
     for (let at = start; at < end; ) {
-      const limit = advance(text, at, size);
+      const limit = end - at <= size ? end : advance(text, at, size);
       const cut = limit >= end ? end : at + lastBreak(text.slice(at, Math.min(end, limit + AHEAD_UNITS)), limit - at);
       const ended = at + text.slice(at, cut).trimEnd().length;
       const begins = at === start;
