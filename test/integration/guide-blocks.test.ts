@@ -132,6 +132,11 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
     assert.equal(status, 200, JSON.stringify(json));
     answers.set('recall', json);
   },
+  chunking: async (body) => {
+    const { status, json } = await server.call('POST', '/v1/collections/acme/cut', body);
+    assert.equal(status, 201, JSON.stringify(json));
+    assert.deepEqual(json.chunking, body.chunking);
+  },
   embedder: async (body) => {
     const { status, json } = await server.call('POST', '/v1/collections/acme/docs/reindex', body);
     assert.equal(status, 200, JSON.stringify(json));
