@@ -227,6 +227,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...VECTORS, '--rounds <n>': 'turns of each search (20)', ...URL },
         run: async (options) => (await import('./search.js')).results(options),
       },
+      counts: {
+        about: 'counts by filter and facets over chunks with ten metadata fields',
+        options: { ...VECTORS, '--rounds <n>': 'turns of each request (20)', ...URL },
+        run: async (options) => (await import('./search.js')).counts(options),
+      },
       model: {
         about: 'through the shared model: new texts, and texts in the cache',
         options: { ...SECONDS, ...URL },

@@ -243,6 +243,40 @@ async function inTurns(
   return new Map([...times].map(([name, all]) => [name, all.sort((a, b) => a - b)[all.length >> 1] ?? NaN]));
 }
 
+/** Values of the ten fields of `counts`. */
+const FIELD_VALUES = [2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
+
+/** What counts and facets take over chunks with ten metadata fields, one request at a time. */
+export async function counts({ tiny, url: given, number }: LoadOptions): Promise<void> {
+  const rounds = number('rounds', tiny ? 1 : 20);
+  const count = number('vectors', tiny ? 500 : 100_000);
+  const fieldsOf = (row: number): object =>
+    Object.fromEntries(FIELD_VALUES.map((values, f) => [`f${f}`, f % 2 ? row % values : `value ${row % values}`]));
+  const items = vectorItems(count).items.map((item, i) =>
+    JSON.stringify({ ...(JSON.parse(item) as object), metadata: fieldsOf(i) }),
+  );
+  await withServer(given, async (url) => {
+    const client = new SheafClient({ url });
+    await createVectorCollection(client, TENANT, VECTORS);
+    await ingestVectors(url, TENANT, VECTORS, items, BATCH);
+    await sleep((1000 * items.length) / INDEXED_PER_SECOND);
+    const some = { f1: { $lt: 2 } };
+    const asked: [string, object][] = [
+      ['all', {}],
+      ['filter that half fit', { filters: { f0: 'value 0' } }],
+      ['filter by range, two fifths', { filters: some }],
+      ['facet of 10 values, all', { facets: ['f2'] }],
+      ['facets of 10 fields, all', { facets: FIELD_VALUES.map((_, f) => `f${f}`) }],
+      ['facets of 10 fields, two fifths', { filters: some, facets: FIELD_VALUES.map((_, f) => `f${f}`) }],
+    ];
+    const found = await inTurns(rounds, asked, (body) => client.count(TENANT, VECTORS, body));
+    printTable(`Counts over ${whole(count)} chunks with fields of ${FIELD_VALUES.join(', ')} values`, [
+      ['what', 'p50 ms'],
+      ...[...found].map(([name, ms]) => [name, ms.toFixed(2)]),
+    ]);
+  });
+}
+
 const searchOf = (collection: string, body: object): CannonRequest =>
   jsonPost(`/v1/collections/${TENANT}/${collection}/search`, body);
 

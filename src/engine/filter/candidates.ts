@@ -211,9 +211,4 @@ function contentOf(segment: SegmentView, content: ContentFilter): CandidateBitma
   return (segment.textIndex && contentCandidates(segment.textIndex, content)) ?? anything(segment);
 }
 
-function anything({ index }: SegmentView): CandidateBitmaps {
-  const { end } = index;
-  const live = emptyBitmap(end);
-  for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
-  return { must: emptyBitmap(0), may: live };
-}
+const anything = ({ index }: SegmentView): CandidateBitmaps => ({ must: emptyBitmap(0), may: index.liveRows() });

@@ -316,28 +316,41 @@ export function fieldRange(field: string): { readonly from: string; readonly to:
   return { from, to: behindPrefix(from) };
 }
 
-/** What a term of a field says. */
-export type FieldTerm =
-  /** The chunk has the field. */
-  | { readonly kind: 'exists' }
-  /** A value; undefined for a text that is too long to stand in the term. */
-  | { readonly kind: 'value'; readonly value: Scalar | undefined }
-  /** A number, or the time of a text in milliseconds, by which values are ordered. */
-  | { readonly kind: 'number' | 'time'; readonly value: number };
-
-/** Reads a term of a field; undefined for terms that only help lookups. A number is a value and stands for itself. */
-export function readFieldTerm(field: string, term: string): FieldTerm | undefined {
-  const at = sectionOf(field, '' as Section).length;
-  const [section, value] = [term[at] as Section, term.slice(at + 1)];
-  if (section === 'e') return { kind: 'exists' };
-  if (section === 'b') return { kind: 'value', value: value === 'true' };
-  if (section === 'z') return { kind: 'value', value: null };
-  if (section === 'n') return { kind: 'value', value: numberOfValue(value) };
-  if (section === 's' || section === 'i')
-    return { kind: 'value', value: value.includes(DIGEST_MARK) ? undefined : unescaped(value) };
-  if (section === 'd') return { kind: 'number', value: numberOfValue(value) };
-  return section === 't' ? { kind: 'time', value: numberOfValue(value) } : undefined;
+/** What a term of a field says of a chunk that has it, by its section. */
+export interface FieldTerm {
+  /** `field`: the chunk has the field; `value`: it has this value there. */
+  readonly of?: 'field' | 'value';
+  /** The term orders values by number, or by the time of a text in milliseconds. A number does both. */
+  readonly orders?: 'number' | 'time';
 }
+
+const OF_SECTION: Readonly<Partial<Record<Section, FieldTerm>>> = {
+  e: { of: 'field' },
+  b: { of: 'value' },
+  z: { of: 'value' },
+  s: { of: 'value' },
+  i: { of: 'value' },
+  n: { of: 'value', orders: 'number' },
+  d: { orders: 'number' },
+  t: { orders: 'time' },
+};
+
+/** The sense of a term behind the first `at` characters, which name its field; undefined if it only helps lookups. */
+export const fieldTermOf = (term: string, at: number): FieldTerm | undefined => OF_SECTION[term[at] as Section];
+
+/** Whether the text of a term was too long to stand in it. */
+export const isShortened = (term: string, at: number): boolean => term.includes(DIGEST_MARK, at);
+
+/** The value in a term that has one and is not shortened. */
+export function valueIn(term: string, at: number): Scalar {
+  const [section, value] = [term[at] as Section, term.slice(at + 1)];
+  if (section === 'b') return value === 'true';
+  if (section === 'z') return null;
+  return section === 's' || section === 'i' ? unescaped(value) : numberOfValue(value);
+}
+
+/** The number, or the time in milliseconds, by which a term orders values. Terms of one section are in that order. */
+export const orderIn = (term: string, at: number): number => numberOfValue(term.slice(at + 1));
 
 /** The term of a value in a field; undefined for a value that is not a scalar, or a text that has no term. */
 export function valueTerm(field: string, value: unknown): string | undefined {

@@ -4,6 +4,7 @@
 import type { SearchParams } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { withTies } from '../../ranking/top-k.js';
+import { type Bitmap, emptyBitmap, setBit } from '../filter/bitmap.js';
 import { type Instance, countOf } from '../memory/bindings.js';
 import {
   FINE_PLACE,
@@ -171,18 +172,21 @@ export class VectorIndex {
     return (this.rowVersionOf(ordinal) & 1) === 1;
   }
 
-  /** The live rows in order. They are read block by block, since there may be millions. */
-  *liveRows(): Generator<number, undefined> {
+  /** The live rows. They are read block by block, since there may be millions. */
+  liveRows(): Bitmap {
+    const { end } = this;
+    const live = emptyBitmap(end);
     const wordsPerRow = ROW_WORDS_BYTES >> 2;
-    for (let first = 0; first < this.end; ) {
+    for (let first = 0; first < end; ) {
       const { rows, row: before } = placeOf(first);
-      const count = rows - before;
+      const next = Math.min(end, first + rows - before);
       const at = this.rowVersionAt(first);
-      const words = at === 0 ? new Uint32Array() : this.instance.copyWords(at, count * wordsPerRow);
-      for (let row = first; row < Math.min(first + count, this.end); row++)
-        if (((words[(row - first) * wordsPerRow] ?? 0) & 1) === 1) yield row;
-      first += count;
+      const words = at === 0 ? undefined : this.instance.wordsAt(at, (next - first) * wordsPerRow);
+      if (words)
+        for (let row = first; row < next; row++) if (words[(row - first) * wordsPerRow]! & 1) setBit(live, row);
+      first = next;
     }
+    return live;
   }
 
   /** A row as a vector of unit length, up to rounding. Throws ArenaFull. */

@@ -251,6 +251,12 @@ export class Instance {
     return this.words.slice(at >>> 2, (at >>> 2) + count);
   }
 
+  /** A view of `count` words, which becomes invalid when the memory grows. */
+  wordsAt(at: number, count: number): Uint32Array {
+    this.reach(at + 4 * count);
+    return this.words.subarray(at >>> 2, (at >>> 2) + count);
+  }
+
   copyFloats(at: number, count: number): Float32Array {
     this.reach(at + 4 * count);
     return this.floats.slice(at >>> 2, (at >>> 2) + count);

@@ -25,6 +25,13 @@ export const FULL = -1;
 /** The chunk is not in the text index. */
 export const NOT_THERE = -2;
 
+/** The header of the counts of terms, by offset: room for terms; where their texts begin, end, and must end. */
+export const COUNTS_TERMS_MAX = 0;
+export const COUNTS_TEXTS = 4;
+export const COUNTS_TEXTS_END = 8;
+export const COUNTS_TEXTS_MAX = 12;
+export const COUNTS_BYTES = 16;
+
 // ## Arena header
 // Bytes 0 to 1023 of each memory. Address 0 stays unused, so that 0 can mean "none".
 // Free: 0-63, 96-127, 560-575, 600-639, 656-1023.

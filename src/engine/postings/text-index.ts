@@ -10,6 +10,9 @@ import { CHUNK_TERMS_MAX } from '../../text/terms.js';
 import type { Bitmap } from '../filter/bitmap.js';
 import { type Instance, countOf } from '../memory/bindings.js';
 import {
+  COUNTS_BYTES,
+  COUNTS_TEXTS,
+  COUNTS_TEXTS_END,
   LINE_BYTES,
   NOT_THERE,
   ORDINALS_MAX,
@@ -250,15 +253,16 @@ export class TextIndex {
   counts(from: string, to: string, allowed: Bitmap, max: number): Map<string, number> | undefined {
     this.setTerms([from, to]);
     const end = this.instance.setBitmap(allowed);
-    const bytes = countOf(this.instance.calls.countRange(this.instance.scratch, this.root, end, max));
-    if (bytes === NOT_THERE) return undefined;
-    const entries = Buffer.from(this.instance.bytesAt(this.instance.output, bytes));
+    const terms = countOf(this.instance.calls.countRange(this.instance.scratch, this.root, end, max));
+    if (terms === NOT_THERE) return undefined;
+    const { output } = this.instance;
+    const found = this.instance.copyWords(output + COUNTS_BYTES, terms);
+    const [at, textsEnd] = [this.instance.word(output + COUNTS_TEXTS), this.instance.word(output + COUNTS_TEXTS_END)];
+    const texts = this.instance.readText(output + at, textsEnd - at).split('\0');
     const counts = new Map<string, number>();
-    for (let at = 0; at < bytes; ) {
-      const end = entries.indexOf(0, at + 4);
-      const term = entries.toString('utf8', at + 4, end);
-      counts.set(term, (counts.get(term) ?? 0) + entries.readUInt32LE(at));
-      at = end + 1;
+    for (let i = 0; i < terms; i++) {
+      const term = texts[i] as string;
+      counts.set(term, (counts.get(term) ?? 0) + found[i]!);
     }
     return counts;
   }

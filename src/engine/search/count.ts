@@ -9,7 +9,16 @@ import { FACET_VALUES_MAX } from '../../api/limits.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { type Bitmap, countBits, emptyBitmap, intersect, ordinalsIn, subtract, unite } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
-import { UNLISTED, fieldRange, readFieldTerm, valueRanges, valueTerm } from '../filter/field-terms.js';
+import {
+  UNLISTED,
+  fieldRange,
+  fieldTermOf,
+  isShortened,
+  orderIn,
+  valueIn,
+  valueRanges,
+  valueTerm,
+} from '../filter/field-terms.js';
 import { type MetaLayers, fieldReader, numberOfDecimal, timeOf } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
@@ -160,17 +169,26 @@ function addTerms(fields: TextIndex, listed: Bitmap, wish: FacetWish, tally: Tal
   const { from, to } = fieldRange(field);
   const found = fields.counts(from, to, listed, TERMS_PER_VALUE * FACET_VALUES_MAX);
   if (!found) throw tooManyValues(field);
+  // A field may have many values, so terms are compared as they are, and only the extremes are read.
+  const extremes = new Map<string, { least: string; greatest: string }>();
   for (const [term, chunks] of found) {
-    const read = readFieldTerm(field, term);
-    if (read?.kind === 'exists') tally.present += chunks;
-    else if (read?.kind === 'number') tally.numbers.add(read.value);
-    else if (read?.kind === 'time') tally.times.add(read.value);
-    else if (read) {
+    const read = fieldTermOf(term, from.length);
+    if (read?.of === 'field') tally.present += chunks;
+    if (read?.of === 'value') {
       tally.terms.set(term, (tally.terms.get(term) ?? 0) + chunks);
-      if (typeof read.value === 'number') tally.numbers.add(read.value);
-      if (read.value === undefined && !tally.longTexts.has(term))
+      if (isShortened(term, from.length) && !tally.longTexts.has(term))
         tally.longTexts.set(term, longText(fields, listed, field, term, records));
     }
+    if (read?.orders === undefined) continue;
+    const section = term[from.length] as string;
+    const known = extremes.get(section);
+    if (!known) extremes.set(section, { least: term, greatest: term });
+    else if (term < known.least) known.least = term;
+    else if (term > known.greatest) known.greatest = term;
+  }
+  for (const { least, greatest } of extremes.values()) {
+    const of = fieldTermOf(least, from.length)?.orders === 'number' ? tally.numbers : tally.times;
+    for (const term of [least, greatest]) of.add(orderIn(term, from.length));
   }
   if (tally.terms.size > FACET_VALUES_MAX) throw tooManyValues(field);
   wish.ranges.forEach(({ by, from: least, to: below }, i) => {
@@ -199,7 +217,7 @@ function addRecord(meta: MetaLayers, { field, ranges }: FacetWish, tally: Tally)
   for (const [term, one] of terms) {
     if (term === undefined) continue;
     tally.terms.set(term, (tally.terms.get(term) ?? 0) + 1);
-    if (typeof one === 'string' && readFieldTerm(field, term)?.kind === 'value') tally.longTexts.set(term, one);
+    if (typeof one === 'string') tally.longTexts.set(term, one);
   }
   if (tally.terms.size > FACET_VALUES_MAX) throw tooManyValues(field);
   const [numbers, times] = [values.flatMap(numbersOf), values.flatMap(timesOf)];
@@ -251,11 +269,13 @@ class Records {
 function counted(tally: Tally, { field, size }: FacetWish, chunks: number): CountedFacet {
   const { terms, longTexts, numbers, times, present, ranges } = tally;
   const byCount = [...terms].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).slice(0, size);
-  const values = byCount.map(([term, count]): FacetValue => {
-    const read = readFieldTerm(field, term);
-    const value = longTexts.get(term) ?? (read?.kind === 'value' ? read.value : undefined) ?? null;
-    return { value, count };
-  });
+  const at = fieldRange(field).from.length;
+  const values = byCount.map(
+    ([term, count]): FacetValue => ({
+      value: isShortened(term, at) ? (longTexts.get(term) ?? null) : valueIn(term, at),
+      count,
+    }),
+  );
   const extremes = numbers.has
     ? { min: numbers.min, max: numbers.max }
     : times.has && { min: new Date(times.min).toISOString(), max: new Date(times.max).toISOString() };

@@ -162,7 +162,7 @@ function rankByTerms({ segment, search, statistics, scope: { allowed } }: Ranked
 
 /** The live rows of a segment, of those in `allowed`. */
 export function liveIn({ index }: Pick<SegmentView, 'index'>, allowed?: Bitmap): Bitmap {
-  const live = bitmapOf(index.liveRows(), index.end);
+  const live = index.liveRows();
   return allowed ? intersect(live, allowed) : live;
 }
 

@@ -3,7 +3,7 @@
 // reads. All of it is a cache of the store and is rebuilt from there. Segment: owner only. SegmentView: any thread.
 import type { CollectionRef, ShardMemory, SearchEf } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
-import type { Bitmap } from '../filter/bitmap.js';
+import { type Bitmap, ordinalsIn } from '../filter/bitmap.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
 import { type Instance, addressOf, countOf } from '../memory/bindings.js';
 import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
@@ -152,7 +152,7 @@ export class Segment {
    */
   markLiveRows(): void {
     const { index, ordinals } = this;
-    for (const row of index.liveRows()) ordinals.markTaken(row as Ordinal);
+    for (const row of ordinalsIn(index.liveRows())) ordinals.markTaken(row as Ordinal);
     index.freeFrom(index.end);
   }
 

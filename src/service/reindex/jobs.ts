@@ -204,15 +204,16 @@ export function jobAnswer({
   };
 }
 
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'shard_unavailable',
-  'embedder_unavailable',
-  'overloaded',
-  'not_ready',
-]);
-/** The first pause between attempts; it doubles each time, for about 13 s in total. */
+/** Attempts that a job makes where something is away. A shard comes back by itself; an embedder may be gone for good. */
+const ATTEMPTS: Readonly<Partial<Record<ErrorCode, number>>> = {
+  shard_unavailable: 25,
+  not_ready: 25,
+  embedder_unavailable: 8,
+  overloaded: 8,
+};
+/** The pause between attempts doubles from the first to the longest: 8 attempts take about 13 s, and 25 two minutes. */
 const FIRST_WAIT_MS = 100;
-const ATTEMPTS_MAX = 8;
+const WAIT_MS_MAX = 6400;
 /** An error that asks for a longer pause than this is not retried. */
 const RETRY_AFTER_S_MAX = 30;
 
@@ -225,14 +226,15 @@ export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal):
     try {
       return await work();
     } catch (error) {
-      if (attempt === ATTEMPTS_MAX || signal?.aborted || !isTransient(error)) throw error;
-      await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1), undefined, { signal }).catch(() => undefined);
+      if (attempt >= attemptsFor(error) || signal?.aborted) throw error;
+      const waitMs = Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (attempt - 1));
+      await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof AppError && TRANSIENT.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
+const attemptsFor = (error: unknown): number =>
+  error instanceof AppError && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX ? (ATTEMPTS[error.code] ?? 1) : 1;
 
 /**
  * Changes the record of a job: in memory and in an event at once, then on disk. Concurrent changes are written in their

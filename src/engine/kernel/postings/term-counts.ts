@@ -1,6 +1,17 @@
 // Counts, for each term of a range of byte order, the chunks that have it and are in a filter bitmap: facets of metadata
 // values. Terms of a range are adjacent in a frozen run; those of the mutable run are all looked at. Any thread.
-import { FULL, NONE, NOT_THERE, SCRATCH_ALLOWED, SCRATCH_OUTPUT } from '../../memory/layout';
+import {
+  COUNTS_BYTES,
+  COUNTS_TERMS_MAX,
+  COUNTS_TEXTS,
+  COUNTS_TEXTS_END,
+  COUNTS_TEXTS_MAX,
+  FULL,
+  NONE,
+  NOT_THERE,
+  SCRATCH_ALLOWED,
+  SCRATCH_OUTPUT,
+} from '../../memory/layout';
 import { areaAt, ensureArea } from '../memory/scratch';
 import {
   MutableRun,
@@ -12,88 +23,123 @@ import {
   newestOf,
   slotAt,
 } from './mutable-run';
-import { atEnd, countOf, nextBlock, openCursor, ordinalAt, unpackOrdinals } from './posting-list';
+import {
+  Cursor,
+  atEnd,
+  baseOf,
+  bitmapAt,
+  bitmapBytes,
+  blockOf,
+  countOf,
+  nextBlock,
+  openCursor,
+  ordinalAt,
+  unpackOrdinals,
+} from './posting-list';
 import { Query, cursorAt, isAllowed, openQuery, refAt } from './query';
-import { bytesAt, isLive, termAt, termLength } from './run';
+import { Run, bytesAt, isLive, termAt, termLength } from './run';
 import { inRange, lowerIn } from './term-bitmaps';
 import { runAt, runCount } from './text-index';
 
-/** The bytes of an entry beside those of its term: a count, and a zero byte at the end. */
-const ENTRY_BYTES: usize = 5;
-
 /**
- * Writes an entry for each term from the first term of the query, inclusive, to the second, exclusive: the number of
- * chunks (u32), the bytes of the term, a zero byte. Only chunks in the filter bitmap of `allowed` ordinals count. A
- * term may have several entries, which add up; those without a chunk are left out. Returns the number of bytes, FULL,
- * or NOT_THERE if there are more than `max` terms.
+ * Finds the terms from the first term of the query, inclusive, to the second, exclusive, and counts the chunks of each
+ * that are in the filter bitmap of `allowed` ordinals. Writes to the output area a header (COUNTS_BYTES), the counts
+ * (u32), and the texts of the terms, each with a zero byte at its end. A term may occur several times, and its counts
+ * add up; terms without a chunk are left out. Returns the number of terms, FULL, or NOT_THERE if the range has more
+ * than `max`.
  */
 export function countRange(scratch: usize, root: usize, allowed: u32, max: u32): i32 {
   const query = openQuery(scratch, root, 2, 1);
   if (!query) return FULL;
   query.allowed = <u32>areaAt(scratch, SCRATCH_ALLOWED);
   query.allowedEnd = allowed;
-  const bytes = bytesOfEntries(query, max);
-  if (bytes == TOO_MANY) return NOT_THERE;
-  if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes + 8)) return FULL;
-  const from = areaAt(scratch, SCRATCH_OUTPUT);
-  let to = from;
-  for (let i: u32 = 0; i < runCount(query.list); i++) {
-    const run = runAt(query.list, i);
-    const end = lowerIn(run, refAt(query, 1));
-    for (let term = lowerIn(run, refAt(query, 0)); term < end; term++)
-      to = write(to, from + bytes, countIn(query, run, term), bytesAt(run, term, query.window), termLength(run, term));
-  }
-  if (!query.mutable) return <i32>(to - from);
-  const mutable = changetype<MutableRun>(query.mutable);
-  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
-    const term = mutableTermAt(mutable, i);
-    if (term.chunks && inRange(query, mutable, term))
-      to = write(to, from + bytes, countInMutable(query, mutable, term), bytesOf(mutable, term), term.length);
-  }
-  return <i32>(to - from);
-}
-
-const TOO_MANY: usize = -1;
-
-/** The bytes that the entries of all terms of the range take, or TOO_MANY if there are more than `max` terms. */
-function bytesOfEntries(query: Query, max: u32): usize {
-  let bytes: usize = 0;
+  const termsMax = termsOf(query, max);
+  if (termsMax > max) return NOT_THERE;
+  const texts = COUNTS_BYTES + (termsMax << 2);
+  const textsMax = texts + textBytesOf(query);
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, <usize>textsMax + 8)) return FULL;
+  const output = areaAt(scratch, SCRATCH_OUTPUT);
+  store<u32>(output, termsMax, COUNTS_TERMS_MAX);
+  store<u32>(output, texts, COUNTS_TEXTS);
+  store<u32>(output, texts, COUNTS_TEXTS_END);
+  store<u32>(output, textsMax, COUNTS_TEXTS_MAX);
   let terms: u32 = 0;
   for (let i: u32 = 0; i < runCount(query.list); i++) {
     const run = runAt(query.list, i);
     const end = lowerIn(run, refAt(query, 1));
-    for (let term = lowerIn(run, refAt(query, 0)); term < end; term++, terms++) {
-      if (terms == max) return TOO_MANY;
-      bytes += termLength(run, term) + ENTRY_BYTES;
+    const isEachAllowed = allowsEach(query, run);
+    for (let term = lowerIn(run, refAt(query, 0)); term < end; term++) {
+      const count = countIn(query, run, term, isEachAllowed);
+      terms += write(output, terms, count, bytesAt(run, term, query.window), termLength(run, term));
     }
+  }
+  if (!query.mutable) return terms;
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
+    const term = mutableTermAt(mutable, i);
+    if (term.chunks && inRange(query, mutable, term))
+      terms += write(output, terms, countInMutable(query, mutable, term), bytesOf(mutable, term), term.length);
+  }
+  return terms;
+}
+
+/** The number of terms of the range, or `max` + 1 if there are more. */
+function termsOf(query: Query, max: u32): u32 {
+  let terms: u32 = 0;
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    terms += lowerIn(run, refAt(query, 1)) - min(lowerIn(run, refAt(query, 0)), lowerIn(run, refAt(query, 1)));
+    if (terms > max) return max + 1;
+  }
+  if (!query.mutable) return terms;
+  const mutable = changetype<MutableRun>(query.mutable);
+  for (let i: u32 = 0; i < mutableTermCount(mutable) && terms <= max; i++) {
+    const term = mutableTermAt(mutable, i);
+    terms += u32(term.chunks != 0 && inRange(query, mutable, term));
+  }
+  return terms;
+}
+
+/** The bytes of the texts of all terms of the range, with the zero bytes. */
+function textBytesOf(query: Query): u32 {
+  let bytes: u32 = 0;
+  for (let i: u32 = 0; i < runCount(query.list); i++) {
+    const run = runAt(query.list, i);
+    const end = lowerIn(run, refAt(query, 1));
+    for (let term = lowerIn(run, refAt(query, 0)); term < end; term++) bytes += termLength(run, term) + 1;
   }
   if (!query.mutable) return bytes;
   const mutable = changetype<MutableRun>(query.mutable);
   for (let i: u32 = 0; i < mutableTermCount(mutable); i++) {
     const term = mutableTermAt(mutable, i);
-    if (!term.chunks || !inRange(query, mutable, term)) continue;
-    if (terms++ == max) return TOO_MANY;
-    bytes += term.length + ENTRY_BYTES;
+    if (term.chunks && inRange(query, mutable, term)) bytes += term.length + 1;
   }
   return bytes;
 }
 
-/** Appends an entry, unless its count is 0 or the owner has added its term after the area was reserved. */
-function write(to: usize, end: usize, count: u32, bytes: usize, length: u32): usize {
-  if (!count || to + length + ENTRY_BYTES > end) return to;
-  store<u32>(to, count);
-  memory.copy(to + 4, bytes, length);
-  store<u8>(to + 4 + length, 0);
-  return to + length + ENTRY_BYTES;
+/** Appends a term, unless its count is 0 or the owner has added it after the room was measured. Returns how many. */
+function write(output: usize, terms: u32, count: u32, bytes: usize, length: u32): u32 {
+  const end = load<u32>(output, COUNTS_TEXTS_END);
+  const isRoom = terms < load<u32>(output, COUNTS_TERMS_MAX) && end + length < load<u32>(output, COUNTS_TEXTS_MAX);
+  if (!count || !isRoom) return 0;
+  store<u32>(output + ((<usize>terms) << 2), count, COUNTS_BYTES);
+  memory.copy(output + end, bytes, length);
+  store<u8>(output + end + length, 0);
+  store<u32>(output, end + length + 1, COUNTS_TEXTS_END);
+  return 1;
 }
 
-function countIn(query: Query, run: usize, term: u32): u32 {
+function countIn(query: Query, run: usize, term: u32, isEachAllowed: bool): u32 {
   const list = termAt(run, term);
-  if (list.count == list.dead) return 0;
+  if (isEachAllowed || list.count == list.dead) return list.count - list.dead;
   const isWhole = list.dead == 0;
   const cursor = cursorAt(query, 0);
   let count: u32 = 0;
   for (openCursor(cursor, run, term); !atEnd(cursor); nextBlock(cursor)) {
+    if (isWhole && blockOf(cursor, cursor.block).isBitmap) {
+      count += allowedInBitmap(query, cursor);
+      continue;
+    }
     unpackOrdinals(cursor);
     for (let i: u32 = 0; i < countOf(cursor); i++) {
       const ordinal = ordinalAt(cursor, i);
@@ -101,6 +147,39 @@ function countIn(query: Query, run: usize, term: u32): u32 {
     }
   }
   return count;
+}
+
+/** The number of allowed ordinals in a block that is stored as a bitmap, shifted to its first ordinal. */
+function allowedInBitmap(query: Query, cursor: Cursor): u32 {
+  const base = baseOf(cursor, cursor.block);
+  const from = bitmapAt(cursor);
+  const bytes = bitmapBytes(blockOf(cursor, cursor.block).last - base);
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < bytes; i += 8)
+    count += <u32>popcnt(load<u64>(from + i) & allowedFrom(query, base + 1 + (i << 3)));
+  return count;
+}
+
+/** True when each live chunk of a run is allowed. */
+function allowsEach(query: Query, run: usize): bool {
+  const s = changetype<Run>(run);
+  let ordinal = s.first & ~63;
+  for (let at: usize = 0; at < s.bitsUsed; at += 8, ordinal += 64)
+    if (load<u64>(<usize>s.bits + at) & ~allowedFrom(query, ordinal)) return false;
+  return true;
+}
+
+/** Whether the 64 ordinals from `first` are allowed, one bit each. */
+function allowedFrom(query: Query, first: u32): u64 {
+  if (<u64>first + 64 > query.allowedEnd) {
+    let bits: u64 = 0;
+    for (let i: u32 = 0; i < 64; i++) bits |= (<u64>isAllowed(query, first + i)) << i;
+    return bits;
+  }
+  const at = <usize>query.allowed + (first >> 3);
+  const shift = <u64>(first & 7);
+  const bits = load<u64>(at);
+  return shift ? (bits >> shift) | ((<u64>load<u8>(at, 8)) << (64 - shift)) : bits;
 }
 
 function countInMutable(query: Query, mutable: MutableRun, term: MutableTerm): u32 {

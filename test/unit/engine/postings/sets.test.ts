@@ -99,6 +99,20 @@ test('a term that nearly every chunk has, before and after chunks are removed', 
       chunks.delete(gone);
     }
     assert.deepEqual(ordinalsOf(index.any(['dense'])), dense());
+    for (const [every, first] of [
+      [1, 0],
+      [2, 0],
+      [3, 1],
+      [1, 900],
+      [1, 1537],
+    ] as const) {
+      const allowed = [...chunks.keys()].filter((ordinal) => ordinal >= first && ordinal % every === 0);
+      const counts = index.counts('a', 'z', bitmapOf(allowed, Math.max(0, ...allowed) + 1), 10);
+      const having = (token: string): number =>
+        allowed.filter((ordinal) => chunks.get(ordinal)?.includes(token)).length;
+      for (const token of ['dense', 'rare'])
+        assert.equal(counts?.get(token) ?? 0, having(token), `${token} from ${first}, one in ${every}`);
+    }
     assert.deepEqual(ordinalsOf(index.every()), [...chunks.keys()]);
   }
 });
