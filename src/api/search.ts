@@ -5,6 +5,8 @@ import type { ErrorCode, ErrorType, ValidationDetail } from './errors.js';
 import { SEARCH_TEXT, VECTOR, V_BASE64, exactlyOne } from './parameters.js';
 import { COLLECTION, type Parameter, json, ownRoute, routes } from './route.js';
 import {
+  type BOOST_FACTOR_MAX,
+  type BOOST_FIELDS_MAX,
   type CONTEXT_MAX,
   type CURSOR_CHARACTERS_MAX,
   type EF_MAX,
@@ -86,6 +88,52 @@ export interface ResultOptions {
   group_size?: K;
   /** Picks hits that are relevant and unlike each other. */
   diversity?: Diversity;
+  /** Changes the scores of the best hits by their metadata, and orders them anew. */
+  boost_by?: BoostBy;
+}
+
+/** The boost of a hit is the sum of what its fields give, each times its weight. */
+export interface BoostBy {
+  fields: BoostField[] & tags.MinItems<1> & tags.MaxItems<typeof BOOST_FIELDS_MAX>;
+  /** `multiply`: score + |score| * boost. `sum`: score + boost. Default: `multiply`. */
+  combine?: 'multiply' | 'sum' | null;
+  /** The number of best hits that are boosted, at least `offset + k`. Default: 50, or 5 k if that is more. */
+  depth?: K | null;
+}
+
+type BoostFactor = number & tags.Minimum<-1_000_000> & tags.Maximum<typeof BOOST_FACTOR_MAX>;
+/** A number, or the length of a time such as `30d`: with the units `s`, `m`, `h`, `d`, `w`. */
+type Extent = number | (string & tags.MaxLength<32>);
+
+/**
+ * What a field gives: its value, or with `decay` how near the value is to `origin`, from 1 to 0. Numbers and decimal texts
+ * count; `true` counts as 1 and `false` as 0; with a time as `origin`, ISO times count. Of a list, the element that gives
+ * most counts.
+ */
+export interface BoostField {
+  /** A metadata field. */
+  field: HitField;
+  /** Default: 1. */
+  weight?: BoostFactor | null;
+  /** Multiplies the value. Default: 1. */
+  factor?: BoostFactor | null;
+  /**
+   * What is made of x, the value times `factor`: x itself, ln(1 + x), the square root of x, or x / (1 + x). Negative x
+   * count as 0, except for `none`. Default: `none`.
+   */
+  modifier?: 'none' | 'log1p' | 'sqrt' | 'saturation' | null;
+  /** With x = max(0, |value - origin| - offset) / scale: 1 - (1 - at_scale) x, at least 0; at_scale^x; at_scale^(x^2). */
+  decay?: 'linear' | 'exponential' | 'gaussian' | null;
+  /** A number, an ISO time, or `now`. */
+  origin?: number | (string & tags.MaxLength<64>) | null;
+  /** The distance from `origin`, beyond `offset`, at which the field gives `at_scale`. */
+  scale?: Extent | null;
+  /** The distance from `origin` up to which the field gives 1. Default: 0. */
+  offset?: Extent | null;
+  /** Default: 0.5. */
+  at_scale?: (number & tags.ExclusiveMinimum<0> & tags.ExclusiveMaximum<1>) | null;
+  /** What a chunk without such a value is given. Default: 0. */
+  missing?: BoostFactor | null;
 }
 
 /** Maximal marginal relevance: lambda * relevance - (1 - lambda) * greatest similarity to a hit before. */
@@ -207,8 +255,18 @@ export interface Explanation {
   /** Bonus for the query terms that the chunk contains. */
   boost?: { matched: number; wanted: number; boost: number };
   fusion?: { method: 'rank' | 'score'; k?: number; weights: { vector: number; lexical: number } };
-  /** Score of the mode, before reranking and priority. */
+  /** Score of the mode, before boosts by metadata, reranking and priority. */
   fused: number;
+  /**
+   * The boost by metadata: what each field gives, their sum times the weights, and the score with it, before the priority.
+   * `value` is absent for a chunk without such a value.
+   */
+  boost_by?: {
+    combine: 'multiply' | 'sum';
+    fields: { field: string; value?: number | string | boolean; gives: number; weight: number }[];
+    boost: number;
+    score: number;
+  };
   rerank?: { instance: string; score: number };
   /** Priority of the document. It turns a score s into s + |s| * priority. */
   priority?: number;
@@ -361,6 +419,15 @@ const REQUESTS: Record<string, SearchBody> = {
   alike: { like: { docids: ['nemo'] }, k: 5 },
   sorted: { filters: { lang: 'en' }, sort: { field: 'year', order: 'desc' }, k: 20 },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
+  boosted: {
+    q: 'submarine captain',
+    boost_by: {
+      fields: [
+        { field: 'year', decay: 'gaussian', origin: 1870, scale: 10, weight: 0.5 },
+        { field: 'reads', modifier: 'log1p', weight: 0.1 },
+      ],
+    },
+  },
   exact: { q: 'submarine captain', exact: true },
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };

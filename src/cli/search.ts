@@ -41,6 +41,7 @@ interface SearchFlags extends TargetFlags {
   groupSize?: number;
   context?: number;
   diversity?: number;
+  boostBy?: Filters;
 }
 
 /** No score of any mode or reranker is greater. */
@@ -90,6 +91,7 @@ function addSearch({ program, env, output }: CommandLine): void {
       'hits unlike each other: 1 ranks by relevance only, 0 by dissimilarity only',
       numberBetween(0, 1),
     )
+    .option('--boost-by <json>', 'boost hits by their metadata, as `boost_by` in a request body', jsonObject)
     .addHelpText(
       'after',
       examples(
@@ -130,6 +132,7 @@ function bodyOf({
   groupSize,
   context,
   diversity,
+  boostBy,
 }: SearchFlags): Omit<SearchBody, 'q'> {
   const contentFilter: ContentFilter | undefined =
     phrase !== undefined
@@ -155,6 +158,7 @@ function bodyOf({
     group_size: groupSize,
     context,
     diversity: diversity === undefined ? undefined : { lambda: diversity },
+    boost_by: boostBy as SearchBody['boost_by'],
   };
 }
 

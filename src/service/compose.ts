@@ -287,6 +287,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
     recallSampler: parts.recallSampler,
     settings,
     common,
+    nowMs,
   };
   const loggedSearch: LoggedSearchContext = { search, catalog, queryLog, metrics, searchesUnderWay, nowMs };
   const written = new WrittenDocuments();

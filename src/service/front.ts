@@ -180,6 +180,7 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
       recallSampler: offers,
       settings: config.search,
       common: config.common,
+      nowMs: Date.now,
     },
     catalog: current,
     queryLog,

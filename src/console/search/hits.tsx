@@ -28,7 +28,8 @@ function ScoreParts({ hit: { match_reason: reason, meta, explain } }: { hit: Sea
   );
 }
 
-function Explained({ explain: { vector, lexical, boost, fusion, rerank, priority, fused } }: { explain: Explanation }) {
+function Explained({ explain }: { explain: Explanation }) {
+  const { vector, lexical, boost, fusion, boost_by: boostBy, rerank, priority, fused } = explain;
   return (
     <dl class="meta">
       {vector && <Term name="by vector">{`cosine ${score(vector.cosine)}${ranked(vector.rank)}`}</Term>}
@@ -40,6 +41,9 @@ function Explained({ explain: { vector, lexical, boost, fusion, rerank, priority
       {fusion && (
         <Term name="fusion">{`${fusion.method}, weights ${fusion.weights.vector} and ${fusion.weights.lexical}`}</Term>
       )}
+      {boostBy?.fields.map(({ field, gives, weight }) => (
+        <Term name={`boosted by ${field}`}>{`${score(weight)} × ${score(gives)}`}</Term>
+      ))}
       {rerank && <Term name={`reranked by ${rerank.instance}`}>{score(rerank.score)}</Term>}
       {priority !== undefined && <Term name="priority">{String(priority)}</Term>}
       <Term name="score of the ranking mode">{score(fused)}</Term>

@@ -3,10 +3,10 @@
 // full, by the index, and ranks twice as deep, until there are enough groups or no rows. Searching threads only.
 import type { Scalar } from '../../api/filter.js';
 import { REACH_MAX } from '../../api/limits.js';
-import { readDocument } from '../../storage/shard-reader.js';
 import { type Bitmap, bitmapOf, fullBitmap, intersect, subtract, unite } from '../filter/bitmap.js';
 import { candidatesOf, certainCandidates } from '../filter/candidates.js';
 import { fieldReader, numberOfDecimal } from '../filter/match.js';
+import { metadataReader } from './boost.js';
 import { type Ranking, type Round, type ScoredHit, positionOf } from './merge.js';
 import { type CollectionSearch, type Grouping, type ResultSettings, depthOf } from './params.js';
 import type { ShardView } from './snapshot.js';
@@ -45,7 +45,8 @@ export function groupedHits(
   for (;;) {
     const before = groups.count;
     for (const hit of ranking.hits) if (hit.score >= minScore) groups.add(hit);
-    const isExhausted = ranking.hits.length < depth || ranking.hits.some(({ score }) => score < minScore);
+    const isExhausted =
+      ranking.isWhole || ranking.hits.length < depth || ranking.hits.some(({ score }) => score < minScore);
     if (groups.isComplete || isExhausted) break;
     if (admitted.length === 0)
       admitted.push(...views.map((view, shard) => search.among?.[shard] ?? admittedIn(view, search)));
@@ -158,17 +159,11 @@ class Groups {
   /** Reads the values of a field. Values that no filter can name count as no value. */
   private valueReader(field: string): (hit: ScoredHit) => readonly Scalar[] {
     const read = fieldReader(field);
-    const documents = new Map<string, Record<string, unknown>>();
-    return ({ candidate: { shard, ordinal } }) => {
-      const { txn, segment } = this.views[shard] as ShardView;
-      const chunk = segment && txn.findChunk(segment.id, segment.stored(ordinal));
-      if (!chunk) return [null];
-      const { docid, metaJson } = chunk;
-      const metadata =
-        documents.get(docid) ??
-        (JSON.parse(readDocument(txn, segment.id, docid).metadataJson) as Record<string, unknown>);
-      documents.set(docid, metadata);
-      const value = read([JSON.parse(metaJson) as Record<string, unknown>, metadata]) ?? null;
+    const metadataOf = metadataReader(this.views);
+    return (hit) => {
+      const metadata = metadataOf(hit);
+      if (!metadata) return [null];
+      const value = read(metadata) ?? null;
       const scalars = (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isScalar);
       return scalars.length > 0 ? scalars : [null];
     };

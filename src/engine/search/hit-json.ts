@@ -3,8 +3,9 @@
 // main thread when a reranker changes a score.
 import type { Scalar } from '../../api/filter.js';
 import type { Explanation, FilteredBy, FusionSettings, Highlight, HitContext } from '../../api/search.js';
-import type { Basis, Halves } from '../../ranking/scores.js';
+import { type Basis, type Halves, scoreOf } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
+import type { Boosted } from './boost.js';
 import type { ChunkPayload } from './payload-cache.js';
 
 /** The optional parts of a hit, each present only if the request asked for it. */
@@ -30,6 +31,8 @@ export interface HitPieces {
   isReasonHidden?: true;
   /** The priority of the chunk's document; value 0 means none. */
   priority: { key: string; value: number };
+  /** How the score was boosted by metadata. */
+  boosted?: Boosted;
   details: HitDetails;
 }
 
@@ -77,18 +80,33 @@ interface Priority {
 /**
  * Appends the reranker's score to the reason of a hit. `score` is the reranker's score before the priority is added.
  */
-export function rerankReason(reason: string, instance: string, score: number, priority: Priority): string {
-  const scored = `${reason}; rerank: ${instance} ${score.toFixed(3)}`;
-  return priority.value === 0 ? scored : `${scored}; ${priorityReason(priority)}`;
+export function rerankReason(
+  reason: string,
+  instance: string,
+  score: number,
+  priority: Priority,
+  boosted?: Boosted,
+): string {
+  const reasons = [reason, `rerank: ${instance} ${score.toFixed(3)}`];
+  if (boosted) reasons.push(boostReason(boosted, score));
+  if (priority.value !== 0) reasons.push(priorityReason(priority));
+  return reasons.join('; ');
 }
 
 const STORED_CHARACTERS_MAX = 200;
 
 /** The `match_reason` of a hit. `meta` is called only if the search has metadata filters. */
-export function matchReason(basis: Basis, filteredBy: FilteredBy, meta: () => MetaLayers, priority: Priority): string {
+export function matchReason(
+  basis: Basis,
+  filteredBy: FilteredBy,
+  meta: () => MetaLayers,
+  priority: Priority,
+  boosted?: Boosted,
+): string {
   const reasons = [basisReason(basis)];
   if (filteredBy.fields.length > 0) reasons.push(filtersReason(filteredBy.fields, meta()));
   if (filteredBy.contentOp) reasons.push(`content ${filteredBy.contentOp} match`);
+  if (boosted) reasons.push(boostReason(boosted, scoreOf(basis)));
   if (priority.value !== 0) reasons.push(priorityReason(priority));
   return reasons.join('; ');
 }
@@ -134,6 +152,10 @@ function stored(value: unknown): string {
   return text.length > STORED_CHARACTERS_MAX
     ? `${text.slice(0, STORED_CHARACTERS_MAX).replace(/[\ud800-\udbff]$/, '')}…`
     : text;
+}
+
+function boostReason({ fields, score }: Boosted, before: number): string {
+  return `boost_by: ${fields.map(({ field }) => field).join(', ')}, ${before.toFixed(3)} -> ${score.toFixed(3)}`;
 }
 
 function priorityReason({ key, value, before, after }: Priority): string {

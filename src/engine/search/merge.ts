@@ -16,6 +16,7 @@ import {
 } from '../../ranking/scores.js';
 import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { SegmentView } from '../segments/segment.js';
+import type { Boosted } from './boost.js';
 import type { RankedList, ShardHits } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
@@ -130,6 +131,8 @@ export interface ScoredHit {
   readonly basis: Basis;
   /** The value by which the hit was grouped. */
   readonly group?: Scalar;
+  /** How the score was boosted by metadata. */
+  readonly boosted?: Boosted;
 }
 
 /** The rankings of all shards, and the hits that they give. */
@@ -138,6 +141,8 @@ export interface Ranking {
   readonly lists: readonly ShardHits[];
   /** Best first: at least the k best if there are as many. */
   readonly hits: ScoredHit[];
+  /** Whether these are all hits, so that no deeper ranking has more. */
+  readonly isWhole?: true;
 }
 
 /** A further round of a ranking, among other rows than before (groups.ts). */

@@ -63,6 +63,33 @@ export interface ResultSettings {
   group?: Grouping;
 }
 
+/** How the best hits are boosted by their metadata (boost.ts). */
+export interface BoostSettings {
+  combine: 'multiply' | 'sum';
+  depth: number;
+  fields: BoostedField[];
+}
+
+export interface BoostedField {
+  field: string;
+  weight: number;
+  /** What it gives for a chunk without a value. */
+  missing: number;
+  curve: BoostCurve;
+}
+
+/** What is made of a value. Times are in milliseconds since 1970, as are the distances of times. */
+export type BoostCurve =
+  | { shape: 'none' | 'log1p' | 'sqrt' | 'saturation'; factor: number }
+  | {
+      shape: 'linear' | 'exponential' | 'gaussian';
+      isTime: boolean;
+      origin: number;
+      scale: number;
+      offset: number;
+      atScale: number;
+    };
+
 /** The order of a search by filters alone. */
 export interface SortSettings {
   field: string;
@@ -146,6 +173,8 @@ export interface CollectionSearch {
   details?: ResolvedHitOptions;
   /** Absent if the k best hits are wanted. */
   results?: ResultSettings;
+  /** Boosts the best hits by their metadata. */
+  boostBy?: BoostSettings;
   /** Examples, in place of a vector. */
   like?: LikeSettings;
   /** The rows of each view that may be ranked, in place of those that the filter admits. Set by the searching thread. */

@@ -52,7 +52,7 @@ function detailsOf(
   return (at, chunk, priority) => {
     if (relevance && (relevance[at] ?? 0) < minRelevance) return 'irrelevant';
     const details: HitDetails = {};
-    if (asked.explain) details.explain = explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority);
+    if (asked.explain) details.explain = explanation(hits[at] as ScoredHit, terms[at] ?? [], priority);
     if (asked.relevance && relevance?.[at] !== undefined) details.relevance = relevance[at];
     const text = highlight && textOf(chunk);
     if (highlight && text !== undefined) details.highlight = highlightOf(text, highlight);
@@ -119,8 +119,13 @@ function termScores(
   return found;
 }
 
-function explanation(basis: Basis, terms: TermScores, priority: number): Omit<Explanation, 'score'> {
-  return { ...scoresOf(basis, terms), fused: scoreOf(basis), ...(priority !== 0 && { priority }) };
+function explanation({ basis, boosted }: ScoredHit, terms: TermScores, priority: number): Omit<Explanation, 'score'> {
+  return {
+    ...scoresOf(basis, terms),
+    fused: scoreOf(basis),
+    ...(boosted && { boost_by: boosted }),
+    ...(priority !== 0 && { priority }),
+  };
 }
 
 function scoresOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
@@ -239,7 +244,7 @@ function hydrateHit(
   detailsOfHit?: DetailsOf,
 ): HydratedHit | undefined {
   const { jsonPrefix, priorityKey, filteredBy, withPieces } = search;
-  const { candidate, basis, score } = hit;
+  const { candidate, basis, boosted, score } = hit;
   const value = segment.priorities.of(candidate.ordinal);
   const details = detailsOfHit?.(at, chunk, value);
   if (details === 'irrelevant') return IRRELEVANT;
@@ -250,12 +255,13 @@ function hydrateHit(
   const reason =
     fields?.reason === false && !withPieces
       ? ''
-      : matchReason(basis, filteredBy, () => layers ?? layersOf(chunk), {
-          key: priorityKey,
-          value,
-          before: scoreOf(basis),
-          after: score,
-        });
+      : matchReason(
+          basis,
+          filteredBy,
+          () => layers ?? layersOf(chunk),
+          { key: priorityKey, value, before: boosted?.score ?? scoreOf(basis), after: score },
+          boosted,
+        );
   const shown = fields ? shownOf(chunk, fields) : chunk;
   const json = joinHit(jsonPrefix, shown, score, reason, details && detailsJson(details, score));
   if (!withPieces) return { id: chunk.id, json };
@@ -271,6 +277,7 @@ function hydrateHit(
     },
     reason,
     priority: { key: priorityKey, value },
+    ...(boosted && { boosted }),
     details: details ?? {},
     ...(fields?.reason === false && { isReasonHidden: true as const }),
   };

@@ -4,6 +4,7 @@
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
+import { boostedRanking } from './boost.js';
 import { diverseHits } from './diversity.js';
 import { groupedHits } from './groups.js';
 import { searchLike } from './like.js';
@@ -121,10 +122,11 @@ export interface Selected extends Ranking {
 function selected(
   views: readonly ShardView[],
   search: CollectionSearch,
-  rank: (asked: CollectionSearch, round?: Round) => Ranking,
+  ranked: (asked: CollectionSearch, round?: Round) => Ranking,
 ): Selected {
-  const { results, sort } = search;
+  const { results, sort, boostBy } = search;
   if (sort) return sortedHits(views, search, sort);
+  const rank = boostBy ? boostedRanking(views, search, boostBy, ranked) : ranked;
   if (results?.group) return groupedHits(views, search, { ...results, group: results.group }, rank);
   if (results?.diversity) return diverseHits(views, search, { ...results, diversity: results.diversity }, rank);
   if (results) return pageOf(search, results, rank);

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { type CollectionId, DOCID_BYTES_MAX } from '../../api/ids.js';
 import { invalidField } from '../../api/errors.js';
-import { REACH_MAX } from '../../api/limits.js';
+import { REACH_MAX, TIME_MAX_MS } from '../../api/limits.js';
 import type { SortPosition } from '../../engine/search/params.js';
 import { isKind, isNumeric } from '../../engine/search/sort-key.js';
 import type { SearchInput } from './query.js';
@@ -14,22 +14,30 @@ const DIGEST_CHARACTERS = 22;
 
 /**
  * The place of the page that the cursor of `input` stands for: the number of hits before it or, for a sorted search, the
- * last of them. Throws 422 for any other cursor.
+ * last of them, and the time of the first page if the search is boosted. Throws 422 for any other cursor.
  */
-export function placeOfCursor(collection: CollectionId, input: SearchInput): Pick<SearchInput, 'offset' | 'after'> {
+export function placeOfCursor(collection: CollectionId, input: SearchInput): Partial<Place> {
   const cursor = input.cursor as string;
   if (cursor === FIRST_PAGE) return {};
-  const [digest, place] = partsOf(cursor);
-  const found = input.sort ? { after: positionIn(place) } : { offset: offsetIn(place, input.k) };
-  if (typeof digest !== 'string' || (found.after ?? found.offset) === undefined)
+  const [digest, place, nowMs] = partsOf(cursor);
+  const found: Partial<Place> = input.sort
+    ? { after: positionIn(place) }
+    : { offset: offsetIn(place, input.k), ...(isTime(nowMs) && { nowMs }) };
+  const isTimed = !input.boost_by || isTime(nowMs);
+  if (typeof digest !== 'string' || (found.after ?? found.offset) === undefined || !isTimed)
     throw invalidCursor('Should be `*` for the first page, or the `next_cursor` of the page before.', cursor);
   if (digest !== digestOf(collection, input))
     throw invalidCursor(
       'This cursor belongs to another search. Send the body of the first page with it, or `*` for a first page.',
       cursor,
     );
-  return found as Pick<SearchInput, 'offset' | 'after'>;
+  return found;
 }
+
+type Place = { [Name in 'offset' | 'after' | 'nowMs']: SearchInput[Name] };
+
+const isTime = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TIME_MAX_MS;
 
 /**
  * The cursor of the page after that of `input`; undefined if no search reaches it. `last`: the last hit of a sorted
@@ -39,7 +47,8 @@ export function cursorAt(collection: CollectionId, input: SearchInput, last?: So
   const offset = (input.offset ?? 0) + input.k;
   if (!last && offset + input.k > REACH_MAX) return undefined;
   const place = last ? [last.kind, String(last.value), last.docid, last.index] : offset;
-  return Buffer.from(JSON.stringify([digestOf(collection, input), place])).toString('base64url');
+  const parts = [digestOf(collection, input), place, ...(input.boost_by ? [input.nowMs] : [])];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
 function offsetIn(place: unknown, k: number): number | undefined {
@@ -72,7 +81,7 @@ const invalidCursor = (message: string, cursor: string): Error =>
 /** Digest of everything that the ranking depends on. The order of the fields in the body does not matter. */
 function digestOf(
   collection: CollectionId,
-  { v, cursor: _cursor, offset: _offset, after: _after, ...fields }: SearchInput,
+  { v, cursor: _cursor, offset: _offset, after: _after, nowMs: _now, ...fields }: SearchInput,
 ): string {
   const vector = v ? Buffer.from(Float32Array.from(v).buffer).toString('base64') : '';
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));

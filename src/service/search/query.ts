@@ -54,6 +54,7 @@ import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
+import { boostSettings, settledBoost } from './boost-by.js';
 import { checkHitFields, hitFieldsOf } from './hit-fields.js';
 
 /** What planning needs. */
@@ -100,6 +101,8 @@ export interface SearchInput
   sort?: { field: string; order: 'asc' | 'desc' } | null;
   /** The last hit of the page before, for a sorted search with a cursor. */
   after?: SortPosition;
+  /** The time that counts as `now`, for a search with a cursor that of its first page. */
+  nowMs?: number;
 }
 
 /** The caller of a search. */
@@ -136,6 +139,7 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   if (body.offset != null || body.cursor != null) checkPage(body, input.k);
   if (body.like != null) input.like = likeOf(body.like);
   if (body.diversity != null) input.diversity = diversityOf(body, body.diversity, input.k);
+  if (body.boost_by != null) input.boost_by = settledBoost(input, body.boost_by);
   if (body.context) checkContext(body.context, input.k);
   if (body.sort != null) input.sort = sortOf(body, body.sort);
   if (body.group_by != null || body.group_size != null) checkGroups(body, input.k);
@@ -227,6 +231,7 @@ const RANKED = [
   'min_relevance',
   'group_by',
   'diversity',
+  'boost_by',
   'include_common',
 ] as const;
 
@@ -307,6 +312,7 @@ export function resultOptions(input: SearchInput): ResultOptions {
   if (input.group_by != null) options.group_by = input.group_by;
   if (input.group_size != null) options.group_size = input.group_size;
   if (input.diversity) options.diversity = input.diversity;
+  if (input.boost_by) options.boost_by = input.boost_by;
   return options;
 }
 
@@ -363,6 +369,7 @@ export function planSearch(
     if (input.after) search.sort.after = input.after;
   }
   if (input.like) search.like = within ? { ...input.like, within } : input.like;
+  if (input.boost_by) search.boostBy = boostSettings(input.boost_by, input.nowMs ?? 0);
   if (input.diversity) checkDiversity(input, collection.dim);
   const results = resultSettings(input, isMerged);
   if (results) search.results = results;

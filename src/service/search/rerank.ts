@@ -2,6 +2,7 @@
 // Candidates without a text cannot be scored and follow the others in their previous order. Runs on front threads and
 // on the main thread.
 import { AppError } from '../../api/errors.js';
+import { withScore } from '../../engine/search/boost.js';
 import { type HitPieces, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
 import type { Rerankers } from '../embedding/rerankers.js';
@@ -45,12 +46,13 @@ export async function rerankHits(
   return [...scored.sort((a, b) => b.score - a.score), ...unread];
 }
 
-function rescored(pieces: HitPieces, instance: string, before: number): FoundHit {
+function rescored(pieces: HitPieces, instance: string, score: number): FoundHit {
+  const boosted = pieces.boosted && withScore(pieces.boosted, score);
+  const before = boosted?.score ?? score;
   const after = withPriority(before, pieces.priority.value);
   const { explain } = pieces.details;
-  const details = explain
-    ? { ...pieces.details, explain: { ...explain, rerank: { instance, score: before } } }
-    : pieces.details;
-  const reason = rerankReason(pieces.reason, instance, before, { ...pieces.priority, before, after });
+  const told = { ...explain, ...(boosted && { boost_by: boosted }), rerank: { instance, score } };
+  const details = explain ? { ...pieces.details, explain: told as typeof explain } : pieces.details;
+  const reason = rerankReason(pieces.reason, instance, score, { ...pieces.priority, before, after }, boosted);
   return { id: pieces.id, score: after, json: hitJson({ ...pieces, reason, details }, after) };
 }

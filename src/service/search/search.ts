@@ -32,6 +32,7 @@ export interface SearchContext extends PlanContext, ShardsContext, RerankContext
   readonly catalog: Pick<Catalog, 'find'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
   readonly common: CommonCollection;
+  readonly nowMs: () => number;
 }
 
 /**
@@ -133,6 +134,7 @@ async function searchAll(
   const embedding = noTime();
   const fusion = fusionOf(context.settings, question, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
+  if (input.boost_by) input.nowMs = context.nowMs();
   if (input.cursor != null) Object.assign(input, placeOfCursor(first.id, input));
   const embedded =
     input.sort || input.like

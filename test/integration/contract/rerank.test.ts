@@ -78,6 +78,22 @@ test('the k best of the candidates; only `depth` of them are looked at', async (
   assert.equal(docids(await search({ k: 1000, rerank: { instance: 'cross', depth: null } })).length, 5);
 });
 
+test('a boost by metadata picks the candidates, and changes the score of the reranker', async () => {
+  const boosted = { boost_by: { fields: [{ field: 'docid', missing: 0.5 }], combine: 'sum' }, explain: true };
+  const plain = await search({ k: 5, rerank: { instance: 'cross' } });
+  const { json } = await search({ k: 5, rerank: { instance: 'cross' }, ...boosted });
+  assert.equal(json.matches.length, 5);
+  json.matches.forEach(({ id, score, explain, match_reason: reason }: any, i: number) => {
+    const before = plain.json.matches[i];
+    assert.equal(id, before.id);
+    assert.ok(Math.abs(score - before.score - 0.5) < 1e-9);
+    assert.ok(Math.abs(explain.boost_by.score - score) < 1e-9 && explain.rerank.score === before.score);
+    assert.match(reason, /; rerank: cross [\d.]+; boost_by: docid, [\d.]+ -> [\d.]+$/);
+  });
+  const few = { boost_by: { fields: [{ field: 'docid' }], depth: 10 }, rerank: { instance: 'cross', depth: 20 } };
+  await refused(call('POST', `${SHIPS}/search`, { q: Q, ...few }), 422, 'validation_error', /rerank.depth/);
+});
+
 test('fifty candidates where nothing is said', async () => {
   const path = '/v1/collections/acme/many';
   await call('POST', `${path}/documents:batch`, {

@@ -37,6 +37,8 @@ export interface NaiveQuery {
 export interface NaiveHit {
   id: string;
   score: number;
+  /** The score before the priority. */
+  plain?: number;
 }
 
 type Order = (a: NaiveChunk, b: NaiveChunk) => number;
@@ -60,15 +62,24 @@ export function naiveRanking(
   const chunks = all.filter(fits);
   const byCosine = (chunk: NaiveChunk): number => lifted(chunk.cosine, chunk.priority);
   if (mode === 'vector')
-    return best(chunks, byCosine, depth).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
+    return best(chunks, byCosine, depth).map((chunk) => ({
+      id: chunk.id,
+      score: byCosine(chunk),
+      plain: chunk.cosine,
+    }));
   if (mode === 'boost') {
     const terms = [...new Set(tokensOf(q))];
-    const score = (chunk: NaiveChunk): number => {
+    const plain = (chunk: NaiveChunk): number => {
       const tokens = tokensOf(chunk.text);
       const matched = terms.filter((term) => tokens.includes(term)).length;
-      return lifted(chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length), chunk.priority);
+      return chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length);
     };
-    return best(best(chunks, byCosine, depth), score, depth).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
+    const score = (chunk: NaiveChunk): number => lifted(plain(chunk), chunk.priority);
+    return best(best(chunks, byCosine, depth), score, depth).map((chunk) => ({
+      id: chunk.id,
+      score: score(chunk),
+      plain: plain(chunk),
+    }));
   }
   return naiveHybrid(all, chunks, q, depth, fusion, round);
 }
@@ -101,7 +112,8 @@ function naiveHybrid(
     const rank = rankIn(vector, chunk);
     const byRanks = weights.vector / (k + rank) + weights.lexical / (k + rankIn(lexical, chunk));
     const byScores = weights.vector * chunk.cosine + weights.lexical * share(chunk);
-    return { chunk, rank, score: lifted(method === 'rank' ? byRanks : byScores, chunk.priority) };
+    const plain = method === 'rank' ? byRanks : byScores;
+    return { chunk, rank, plain, score: lifted(plain, chunk.priority) };
   });
   const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
   type Scored = (typeof scored)[number];
@@ -109,7 +121,7 @@ function naiveHybrid(
     byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id));
   const ofScores = (a: Scored, b: Scored): number => byPosition(a.chunk, b.chunk);
   scored.sort((a, b) => b.score - a.score || (method === 'rank' ? ofRanks : ofScores)(a, b));
-  return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
+  return scored.map(({ chunk, score, plain }) => ({ id: chunk.id, score, plain }));
 }
 
 /** The best BM25 of the chunks that fit; 0 if none has a term. */

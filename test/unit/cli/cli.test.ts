@@ -178,11 +178,12 @@ test('search prints readable hits, or the answer as JSON', async (t) => {
   assert.deepEqual(JSON.parse(json.stdout), answer);
 });
 
-test('search passes on pages, groups, contexts and diversity, and shows contexts', async (t) => {
+test('search passes on pages, groups, contexts, diversity and boosts, and shows contexts', async (t) => {
   const context = { text: 'Call me Ishmael. Captain Nemo', chunks: ['a.md::chunk_0', 'a.md::chunk_1'] };
   const match = { id: 'a.md::chunk_1', score: 0.5, text: 'Captain Nemo', meta: {}, match_reason: '', context };
   const { url, requests } = await startFakeServer(t, () => ({ json: { ok: true, matches: [match] } }));
   const flags = '--offset 5 --min-score 0.1 --group-by docid --group-size 2 --context 1 --diversity 0.5'.split(' ');
+  flags.push('--boost-by', '{"fields":[{"field":"reads","weight":0.1}]}');
   const { stdout } = await run(['search', 'captain', '--url', url, ...flags]);
   assert.match(stdout, /Call me Ishmael. Captain Nemo/);
   const { q: _q, k: _k, highlight: _h, ...sent } = JSON.parse(requests[0]!.body.toString());
@@ -193,6 +194,7 @@ test('search passes on pages, groups, contexts and diversity, and shows contexts
     group_size: 2,
     context: 1,
     diversity: { lambda: 0.5 },
+    boost_by: { fields: [{ field: 'reads', weight: 0.1 }] },
   });
 });
 

@@ -1,0 +1,120 @@
+// Boosts by metadata: the best hits of a search get new scores from fields of their metadata, and are ordered by these.
+// A field gives its value or a function of it, such as its logarithm, or how near it is to an origin (the decay functions
+// of Elasticsearch's function_score). Hits whose new scores are equal stay in the order that they had. The functions of
+// values are pure; the ranking runs on searching threads only.
+import { BOOST_RESULT_MAX } from '../../api/limits.js';
+import type { Explanation } from '../../api/search.js';
+import { scoreOf, withPriority } from '../../ranking/scores.js';
+import { readDocument } from '../../storage/shard-reader.js';
+import { type MetaLayers, fieldReader, numberOfDecimal, timeOf } from '../filter/match.js';
+import type { Ranking, Round, ScoredHit } from './merge.js';
+import { type BoostCurve, type BoostSettings, type BoostedField, type CollectionSearch, depthOf } from './params.js';
+import type { ShardView } from './snapshot.js';
+
+/** How the score of a hit was boosted, as `explain` shows it. `score` is that with the boost, before the priority. */
+export type Boosted = NonNullable<Explanation['boost_by']>;
+
+/** The same boost of another score. */
+export const withScore = (boosted: Boosted, score: number): Boosted => ({
+  ...boosted,
+  score: score + (boosted.combine === 'sum' ? 1 : Math.abs(score)) * boosted.boost,
+});
+
+type Value = number | string | boolean;
+
+/** The boost of a chunk with these metadata. */
+function boostOf({ combine, fields }: BoostSettings): (metadata: MetaLayers) => Boosted {
+  const readers = fields.map((field) => ({ ...field, read: fieldReader(field.field) }));
+  return (metadata) => {
+    const given = readers.map(({ read, ...field }) => ({ field: field.field, ...givenBy(field, read(metadata)) }));
+    const boost = given.reduce((sum, { gives, weight }) => sum + gives * weight, 0);
+    return { combine, fields: given, boost, score: 0 };
+  };
+}
+
+/** What a field gives; of a list, by the element that gives most. */
+function givenBy({ curve, weight, missing }: BoostedField, stored: unknown): Omit<Boosted['fields'][number], 'field'> {
+  let [value, gives]: [Value | undefined, number] = [undefined, -Infinity];
+  for (const one of Array.isArray(stored) ? (stored as unknown[]) : [stored]) {
+    const number = numberIn(one, 'isTime' in curve && curve.isTime);
+    const result = number === undefined ? -Infinity : resultOf(curve, number);
+    if (result > gives) [value, gives] = [one as Value, result];
+  }
+  return value === undefined ? { gives: missing, weight } : { value, gives, weight };
+}
+
+/** The number that a value counts as, in milliseconds for a time; undefined for any other value. */
+function numberIn(value: unknown, isTime: boolean): number | undefined {
+  if (isTime) return typeof value === 'string' ? timeOf(value) : undefined;
+  const number = typeof value === 'string' ? numberOfDecimal(value) : value;
+  if (typeof number === 'number') return Number.isFinite(number) ? number : undefined;
+  if (typeof value === 'boolean' || value === 'true' || value === 'false') return String(value) === 'true' ? 1 : 0;
+  return undefined;
+}
+
+/** Between -`BOOST_RESULT_MAX` and `BOOST_RESULT_MAX`, so that sums stay finite. */
+function resultOf(curve: BoostCurve, value: number): number {
+  return Math.max(-BOOST_RESULT_MAX, Math.min(BOOST_RESULT_MAX, resultOfAny(curve, value)));
+}
+
+function resultOfAny(curve: BoostCurve, value: number): number {
+  if ('factor' in curve) {
+    const x = curve.factor * value;
+    if (curve.shape === 'none') return x;
+    const positive = Math.max(0, x);
+    if (curve.shape === 'log1p') return Math.log1p(positive);
+    if (curve.shape === 'sqrt') return Math.sqrt(positive);
+    return positive === Infinity ? 1 : positive / (1 + positive);
+  }
+  const { shape, origin, scale, offset, atScale } = curve;
+  const distance = Math.max(0, Math.abs(value - origin) - offset) / scale;
+  if (shape === 'linear') return Math.max(0, 1 - (1 - atScale) * distance);
+  return atScale ** (shape === 'gaussian' ? distance * distance : distance);
+}
+
+/**
+ * A ranking of the hits that are boosted: those that the search has first, to the depth of the boost. It is the same for
+ * every depth that is asked for, and is made once.
+ */
+export function boostedRanking(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  settings: BoostSettings,
+  rank: (asked: CollectionSearch, round?: Round) => Ranking,
+): () => Ranking {
+  let made: Ranking | undefined;
+  const make = (): Ranking => {
+    const depth = depthOf(settings.depth, search.lexical !== undefined);
+    const { lists, hits } = rank({ ...search, depth });
+    const metadataOf = metadataReader(views);
+    const boosted = boostOf(settings);
+    const scored = hits.slice(0, settings.depth).map((hit): ScoredHit => {
+      const own = withScore(boosted(metadataOf(hit) ?? []), scoreOf(hit.basis));
+      return { ...hit, score: withPriority(own.score, priorityOf(views, hit)), boosted: own };
+    });
+    return { lists, hits: scored.sort((a, b) => b.score - a.score), isWhole: true };
+  };
+  return () => (made ??= make());
+}
+
+const priorityOf = (views: readonly ShardView[], { candidate: { shard, ordinal } }: ScoredHit): number =>
+  views[shard]?.segment?.priorities.of(ordinal) ?? 0;
+
+/**
+ * Reads the metadata of hits from the records; undefined for a chunk that is no longer stored. Documents are read once.
+ */
+export function metadataReader(views: readonly ShardView[]): (hit: ScoredHit) => MetaLayers | undefined {
+  const documents = new Map<string, Record<string, unknown>>();
+  return ({ candidate: { shard, ordinal } }) => {
+    const { txn, segment } = views[shard] as ShardView;
+    const chunk = segment && txn.findChunk(segment.id, segment.stored(ordinal));
+    if (!chunk) return undefined;
+    const { docid, metaJson } = chunk;
+    let metadata = documents.get(docid);
+    if (!metadata) {
+      metadata = JSON.parse(readDocument(txn, segment.id, docid).metadataJson) as Record<string, unknown>;
+      documents.set(docid, metadata);
+    }
+    return [JSON.parse(metaJson) as Record<string, unknown>, metadata];
+  };
+}
