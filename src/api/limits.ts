@@ -20,6 +20,8 @@ export const LIKE_IDS_MAX = 100;
 export const LIKE_CHUNKS_MAX = 1000;
 /** Candidates times hits times dimensions of a search with `diversity`: half a second. */
 export const DIVERSITY_COST_MAX = 2 ** 28;
+/** Queries of one search. */
+export const QUERIES_MAX = 8;
 /** Fields of `boost_by`, the size of a weight or factor, and the size to which what a field gives is cut. */
 export const BOOST_FIELDS_MAX = 8;
 export const BOOST_FACTOR_MAX = 1_000_000;

@@ -3,6 +3,7 @@ import typia, { type tags } from 'typia';
 import { QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX } from './limits.js';
 import {
   type ContentFilter,
+  type FusedQuery,
   type Fusion,
   type Like,
   type LoggedParams,
@@ -63,6 +64,8 @@ export interface QueryEntry extends QuerySummary, LoggedParams {
   rerank?: Rerank;
   fusion?: Fusion;
   like?: Like;
+  /** The vectors of queries are in `v_base64`. */
+  queries?: FusedQuery[];
   sort?: Sort;
   timing?: SearchTiming;
 }

@@ -17,6 +17,7 @@ import {
   K_DEFAULT,
   K_MAX,
   type LIKE_IDS_MAX,
+  type QUERIES_MAX,
   type REACH_MAX,
   SEARCHES_MAX,
 } from './limits.js';
@@ -43,9 +44,11 @@ export interface Rerank {
 
 type FusionWeight = number & tags.Minimum<0> & tags.Maximum<typeof FUSION_WEIGHT_MAX>;
 
-/** How mode `hybrid` combines the scores of its two halves. */
+/** How mode `hybrid` combines the scores of its two halves, or a search its `queries`. */
 export interface Fusion {
-  /** `rank`: weight / (k + rank). `score`: weight * cosine, and weight * BM25 / best BM25. */
+  /**
+   * `rank`: weight / (k + rank). `score`: weight * cosine, and weight * BM25 / best BM25; for `queries`, weight * score.
+   */
   method: 'rank' | 'score';
   /** For method `rank` only. Default: the server's setting, else 60. */
   k?: (number & tags.Type<'uint32'> & tags.Maximum<typeof FUSION_K_MAX>) | null;
@@ -54,6 +57,25 @@ export interface Fusion {
    * method `score`, 0.6 and 0.4.
    */
   weights?: { vector: FusionWeight; lexical: FusionWeight } | null;
+  /**
+   * For `queries` only: the number of best hits of each query that are fused, at least `offset + k`. Default: 50, or 5 k
+   * if that is more.
+   */
+  depth?: K | null;
+}
+
+/** One of several queries of a search, with exactly one of `q`, `v`, `v_base64` and `like`. */
+export interface FusedQuery {
+  q?: string | null;
+  v?: number[] | null;
+  v_base64?: string | null;
+  like?: Like | null;
+  /** Default: the mode of the search; `vector` for a query without a text. */
+  mode?: string | null;
+  /** How mode `hybrid` combines the halves of this query. */
+  fusion?: Fusion | null;
+  /** Default: 1. */
+  weight?: FusionWeight | null;
 }
 
 /**
@@ -197,13 +219,18 @@ type Options = SearchParams & ResultOptions & HitOptions;
 /** The options of a search as an entry of the query log has them. */
 export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> };
 
-/** A search with exactly one of `q`, `v`, `v_base64`, `like` and `sort`. `null` counts as absent; other fields are rejected. */
+/**
+ * A search with exactly one of `q`, `v`, `v_base64`, `like`, `queries` and `sort`. `null` counts as absent; other fields
+ * are rejected.
+ */
 export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptions>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   v_base64?: string | null;
   /** Searches by the vectors of stored documents and chunks. */
   like?: Like | null;
+  /** Searches by several queries, and fuses their hits: by rank if `fusion` does not say otherwise. */
+  queries?: (FusedQuery[] & tags.MinItems<1> & tags.MaxItems<typeof QUERIES_MAX>) | null;
   k?: K | null;
   /**
    * Metadata filters, combined by AND. Maps a field to a value, to a list of accepted values, or to operators such as
@@ -217,7 +244,7 @@ export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptio
   include_common?: boolean | null;
   /** Reranks the hits. Requires `q`. */
   rerank?: Rerank | null;
-  /** How mode `hybrid` combines its halves. Rejected in other modes. */
+  /** How mode `hybrid` combines its halves, or how `queries` are combined. Rejected in other searches. */
   fusion?: Fusion | null;
   /**
    * `*` for the first page; then the `next_cursor` of the answer before, with the same body otherwise. Pages neither
@@ -230,7 +257,7 @@ export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptio
   with_text?: boolean | null;
 }
 
-/** Searches of one collection, each as in a single search, with one of `q`, `v` and `v_base64`. */
+/** Searches of one collection, each as in a single search. */
 export interface SearchBatchBody {
   searches: SearchBody[];
 }
@@ -255,6 +282,12 @@ export interface Explanation {
   /** Bonus for the query terms that the chunk contains. */
   boost?: { matched: number; wanted: number; boost: number };
   fusion?: { method: 'rank' | 'score'; k?: number; weights: { vector: number; lexical: number } };
+  /** The queries that found the hit, by their index in `queries`: rank and score in the search of each. */
+  queries?: {
+    method: 'rank' | 'score';
+    k?: number;
+    found: { query: number; rank: number; score: number; weight: number }[];
+  };
   /** Score of the mode, before boosts by metadata, reranking and priority. */
   fused: number;
   /**
@@ -370,6 +403,9 @@ export type FusionSettings =
   | { method: 'rank'; k: number; weights: FusionWeights }
   | { method: 'score'; weights: FusionWeights };
 
+/** How the hits of several queries are combined: weight / (k + rank), or weight * score. */
+export type QueriesFusion = { method: 'rank'; k: number } | { method: 'score' };
+
 /** Resolved reranking settings of a search. */
 export interface RerankSettings {
   /** Key of the reranker. */
@@ -417,6 +453,14 @@ const REQUESTS: Record<string, SearchBody> = {
     fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
   },
   alike: { like: { docids: ['nemo'] }, k: 5 },
+  several: {
+    queries: [
+      { q: 'submarine captain' },
+      { q: 'Nautilus', mode: 'hybrid', weight: 0.5 },
+      { like: { docids: ['nemo'] } },
+    ],
+    fusion: { method: 'rank', depth: 100 },
+  },
   sorted: { filters: { lang: 'en' }, sort: { field: 'year', order: 'desc' }, k: 20 },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   boosted: {
@@ -493,7 +537,12 @@ const INCLUDE_COMMON: Parameter = {
 };
 
 const REFINEMENTS = {
-  SearchBody: exactlyOne('q', 'v', 'v_base64', 'like', 'sort'),
+  SearchBody: exactlyOne('q', 'v', 'v_base64', 'like', 'queries', 'sort'),
+  FusedQuery: exactlyOne('q', 'v', 'v_base64', 'like'),
+  'FusedQuery.q': SEARCH_TEXT,
+  'FusedQuery.v': VECTOR,
+  'FusedQuery.v_base64': V_BASE64,
+  'FusedQuery.mode': { enum: [...SEARCH_MODES, null] },
   'SearchBody.q': SEARCH_TEXT,
   'SearchBody.v': VECTOR,
   'SearchBody.v_base64': V_BASE64,

@@ -65,7 +65,7 @@ import {
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
 export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
-export type { DocumentRequest, Encoding, SearchRequest } from './encoding.js';
+export type { DocumentRequest, Encoding, QueryRequest, SearchRequest } from './encoding.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
 export type * from '../api/aliases.js';

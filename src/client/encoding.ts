@@ -1,14 +1,15 @@
 // How searches and documents go over the wire: JSON or MessagePack, with vectors as numbers or as bytes of float32.
 import { Packr } from 'msgpackr';
 import type { IngestBody } from '../api/documents.js';
-import type { SearchBody } from '../api/search.js';
+import type { FusedQuery, SearchBody } from '../api/search.js';
 
 export type Encoding = 'json' | 'msgpack';
 
-/** A Float32Array is sent as bytes: in base64 with `json`, binary with `msgpack`. */
+/** A Float32Array is sent as bytes: in base64 with `json`, binary with `msgpack`; of `queries` always in base64. */
 type Vector = number[] | Float32Array | null;
 
-export type SearchRequest = Omit<SearchBody, 'v'> & { v?: Vector };
+export type SearchRequest = Omit<SearchBody, 'v' | 'queries'> & { v?: Vector; queries?: QueryRequest[] | null };
+export type QueryRequest = Omit<FusedQuery, 'v'> & { v?: Vector };
 export type DocumentRequest = Omit<IngestBody, 'vector'> & { vector?: Vector };
 
 export const MSGPACK_TYPE = 'application/msgpack';
@@ -20,7 +21,10 @@ const packr = new Packr(OPTIONS);
 export const packed = (body: object): Uint8Array<ArrayBuffer> => new Uint8Array(packr.pack(body));
 export const unpacked = (bytes: Uint8Array): object => packr.unpack(bytes) as object;
 
-export const searchBody = (search: SearchRequest, encoding: Encoding): object => withBytes(search, 'v', encoding);
+export function searchBody({ queries, ...search }: SearchRequest, encoding: Encoding): object {
+  const parts = queries?.map((query) => withBytes(query, 'v', 'json'));
+  return withBytes({ ...search, ...(parts && { queries: parts }) }, 'v', encoding);
+}
 export const documentBody = (document: DocumentRequest, encoding: Encoding): object =>
   withBytes(document, 'vector', encoding);
 

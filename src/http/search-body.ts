@@ -10,7 +10,7 @@ import { checkSearchBody } from '../api/search.js';
 import { mediaTypeOf } from '../base/http-headers.js';
 import { JsonFloats, afterSpace } from '../base/json-floats.js';
 import { batchItems } from '../extract/batch-body.js';
-import { type SearchInput, settledInput } from '../service/search/query.js';
+import { type SearchInput, settledInput } from '../service/search/input.js';
 import { fitting, parseJson, stringEnd } from './json-body.js';
 import type { Body } from './route.js';
 

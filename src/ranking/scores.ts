@@ -1,7 +1,7 @@
 // The score of a hit: what each search mode makes of cosine and BM25, the effect of the document's priority, and the
 // estimated probability of relevance. Pure functions.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../api/limits.js';
-import type { FusionSettings, FusionWeights } from '../api/search.js';
+import type { FusionSettings, FusionWeights, QueriesFusion } from '../api/search.js';
 
 /** Ranks from 1; undefined if a ranking does not have the chunk. */
 export interface Ranks {
@@ -32,8 +32,26 @@ export type Basis =
       readonly wanted: number;
     }
   | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves)
+  /** Several queries, and what those of them that found the chunk know of it. */
+  | { readonly mode: 'queries'; readonly fusion: QueriesFusion; readonly found: readonly FoundByQuery[] }
   /** A search by filters alone, whose hits have no score. */
   | { readonly mode: 'sorted'; readonly field: string };
+
+/** A hit of one of several queries: its rank, from 1, and its score in the search of this query alone. */
+export interface FoundByQuery {
+  readonly query: number;
+  readonly rank: number;
+  readonly score: number;
+  readonly weight: number;
+}
+
+/** The score of a chunk that several queries have found. A query that has not found it adds nothing. */
+export const queriesScore = (fusion: QueriesFusion, found: readonly FoundByQuery[]): number =>
+  found.reduce(
+    (sum, { rank, score, weight }) =>
+      sum + (fusion.method === 'score' ? weight * score : reciprocal(weight, fusion.k, rank)),
+    0,
+  );
 
 /**
  * The score in mode hybrid: weighted reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), or the weighted sum of
@@ -75,6 +93,7 @@ export function fusionSettings({ method, k, weights }: FusionWish, instance?: Fu
 /** The score of a hit before its priority is applied. */
 export function scoreOf(basis: Basis): number {
   if (basis.mode === 'hybrid') return fusedScore(basis.fusion, basis);
+  if (basis.mode === 'queries') return queriesScore(basis.fusion, basis.found);
   if (basis.mode === 'sorted') return 0;
   return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
 }

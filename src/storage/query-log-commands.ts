@@ -2,7 +2,14 @@
 // record, which only readers decode (query-log-records.ts). The workers read no clock: each message says which entries
 // are too old.
 import type { CollectionId } from '../api/ids.js';
-import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings, SearchTiming } from '../api/search.js';
+import type {
+  ContentFilter,
+  Fusion,
+  FusionSettings,
+  LoggedParams,
+  RerankSettings,
+  SearchTiming,
+} from '../api/search.js';
 import type { SearchMode } from '../api/choices.js';
 
 /** A logged search as it is stored. Its collection and id are in the key. */
@@ -37,16 +44,34 @@ export interface LoggedRest extends LoggedParams {
   common_tenant?: string;
   common_collection?: string;
   rerank?: RerankSettings;
-  fusion?: FusionSettings;
+  /** Of mode hybrid, with all its settings, or of several queries. */
+  fusion?: FusionSettings | { method: 'rank' | 'score'; k?: number; depth: number };
   /** How many searches of the collection the entry stands for, if not for itself alone. */
   sampled?: number;
-  like?: { docids: string[]; chunks: string[]; not: { docids: string[]; chunks: string[] } };
+  like?: LoggedLike;
+  queries?: LoggedQueryPart[];
   sort?: { field: string; order: 'asc' | 'desc' };
   /** The last hit of the page before, for a page of a sorted search that followed a cursor. It is not shown. */
   after?: { kind: 0 | 1 | 2 | 3 | 4; value: number | string; docid: string; index: number };
   /** Whether the search ranked by terms alone because it had no vector. */
   degraded?: true;
   timing: SearchTiming;
+}
+
+/** One of several queries of a logged search. */
+export interface LoggedQueryPart {
+  q?: string;
+  v_base64?: string;
+  like?: LoggedLike;
+  mode?: string;
+  fusion?: Fusion;
+  weight: number;
+}
+
+interface LoggedLike {
+  docids: string[];
+  chunks: string[];
+  not: { docids: string[]; chunks: string[] };
 }
 
 export interface FoundQuery extends LoggedQuery {

@@ -97,8 +97,9 @@ export function boostedRanking(
   return () => (made ??= make());
 }
 
-const priorityOf = (views: readonly ShardView[], { candidate: { shard, ordinal } }: ScoredHit): number =>
-  views[shard]?.segment?.priorities.of(ordinal) ?? 0;
+/** The scores of several queries have the priority already. */
+const priorityOf = (views: readonly ShardView[], { candidate: { shard, ordinal }, basis }: ScoredHit): number =>
+  basis.mode === 'queries' ? 0 : (views[shard]?.segment?.priorities.of(ordinal) ?? 0);
 
 /**
  * Reads the metadata of hits from the records; undefined for a chunk that is no longer stored. Documents are read once.

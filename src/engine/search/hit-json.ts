@@ -2,8 +2,15 @@
 // explains the score in a fixed wording that clients parse. Pure functions: they run on searching threads, and on the
 // main thread when a reranker changes a score.
 import type { Scalar } from '../../api/filter.js';
-import type { Explanation, FilteredBy, FusionSettings, Highlight, HitContext } from '../../api/search.js';
-import { type Basis, type Halves, scoreOf } from '../../ranking/scores.js';
+import type {
+  Explanation,
+  FilteredBy,
+  FusionSettings,
+  Highlight,
+  HitContext,
+  QueriesFusion,
+} from '../../api/search.js';
+import { type Basis, type FoundByQuery, type Halves, scoreOf } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
 import type { Boosted } from './boost.js';
 import type { ChunkPayload } from './payload-cache.js';
@@ -114,6 +121,7 @@ export function matchReason(
 function basisReason(basis: Basis): string {
   if (basis.mode === 'vector') return `vector: cosine ${basis.cosine.toFixed(3)}`;
   if (basis.mode === 'sorted') return `sorted by ${basis.field}`;
+  if (basis.mode === 'queries') return `queries: ${queriesReason(basis.fusion, basis.found)}`;
   if (basis.mode === 'boost')
     return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
   return `hybrid: ${basis.fusion.method === 'score' ? scoresReason(basis.fusion, basis) : ranksReason(basis.fusion, basis)}`;
@@ -130,6 +138,16 @@ function ranksReason(
     halves.push(`${weight(weights.vector)}vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
   if (lexicalRank !== undefined) halves.push(`${weight(weights.lexical)}lexical rank ${lexicalRank}`);
   return `${halves.join(' + ')}, each ${isPlain ? '1' : 'weight'}/(${k}+rank)`;
+}
+
+function queriesReason(fusion: QueriesFusion, found: readonly FoundByQuery[]): string {
+  const isPlain = found.every(({ weight }) => weight === 1);
+  const parts = found.map(({ query, rank, score, weight }) => {
+    const weighed = isPlain ? '' : `${weight} * `;
+    return `${weighed}query ${query} ${fusion.method === 'rank' ? `rank ${rank}` : score.toFixed(3)}`;
+  });
+  const sum = parts.join(' + ');
+  return fusion.method === 'score' ? sum : `${sum}, each ${isPlain ? '1' : 'weight'}/(${fusion.k}+rank)`;
 }
 
 function scoresReason({ weights }: FusionSettings, { cosine, share }: Halves): string {

@@ -10,11 +10,15 @@ import { candidatesOf } from '../filter/candidates.js';
 import type { CollectionSearch, LikeSettings } from './params.js';
 import type { ShardView } from './snapshot.js';
 
-/** The search with its query vector, among the rows that are no examples. Throws a 422 for an id that is not stored. */
+/**
+ * The search with its query vector, among the rows that are no examples. `at` is where the examples stand in the request.
+ * Throws a 422 for an id that is not stored.
+ */
 export function searchLike(
   views: readonly ShardView[],
   search: CollectionSearch,
   { docids, chunks, not, within }: LikeSettings,
+  at: readonly (string | number)[],
 ): CollectionSearch {
   const visible = within && views.map((view) => view.segment && candidatesOf(view, view.segment, { filters: within }));
   const taken = views.map((): Ordinal[] => []);
@@ -30,8 +34,7 @@ export function searchLike(
         vectors.push((view.segment as NonNullable<ShardView['segment']>).index.rowOf(row));
     });
     const [first] = vectors;
-    if (!first)
-      throw invalidField(['body', 'like', ...place, i], 'The collection has nothing with this id.', 'not_found');
+    if (!first) throw invalidField([...at, ...place, i], 'The collection has nothing with this id.', 'not_found');
     return unit(mean(vectors)) ?? first;
   };
   const all = (place: string[], ids: { docids: readonly string[]; chunks: readonly string[] }): Float32Array[] => [
@@ -43,11 +46,7 @@ export function searchLike(
   const against = counterexamples.length > 0 ? mean(counterexamples) : undefined;
   const vector = unit(against ? examples.map((value, i) => 2 * value - (against[i] as number)) : examples);
   if (!vector)
-    throw invalidField(
-      ['body', 'like'],
-      'The vectors of the examples cancel each other out; choose others.',
-      'value_error',
-    );
+    throw invalidField([...at], 'The vectors of the examples cancel each other out; choose others.', 'value_error');
   return { ...search, vector, among: views.map((view, shard) => others(view, search, taken[shard] as Ordinal[])) };
 }
 

@@ -252,6 +252,10 @@ const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;
 
 const vectorRankOf = ({ basis }: ScoredHit): number => (basis.mode === 'hybrid' ? (basis.vectorRank ?? Infinity) : 0);
 
+/** Sorts best first; equal scores by document and chunk. */
+export const inOrder = (views: readonly ShardView[], hits: ScoredHit[]): ScoredHit[] =>
+  ordered(views, hits, byPosition);
+
 /** Sorts best first. Positions are read only for hits that remain equal. */
 function ordered(views: readonly ShardView[], hits: ScoredHit[], { first, then }: Order): ScoredHit[] {
   const coarse = (a: ScoredHit, b: ScoredHit): number => b.score - a.score || first(a, b);

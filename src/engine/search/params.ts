@@ -1,7 +1,14 @@
 // Messages between front threads, the main thread and search workers: one search of one collection, and its result.
 // Plain data that survives structured cloning.
 import type { CollectionRef } from '../../api/collections.js';
-import type { ContentFilter, FilteredBy, FusionSettings, SearchParams, SearchTiming } from '../../api/search.js';
+import type {
+  ContentFilter,
+  FilteredBy,
+  FusionSettings,
+  QueriesFusion,
+  SearchParams,
+  SearchTiming,
+} from '../../api/search.js';
 import type { Filter } from '../../api/filter.js';
 import { REACH_MAX } from '../../api/limits.js';
 import type { Language } from '../../api/choices.js';
@@ -61,6 +68,19 @@ export interface ResultSettings {
   diversity?: Diversity;
   /** Groups the hits; `offset`, `page` and k then count groups. */
   group?: Grouping;
+}
+
+/** Several queries, whose best hits are fused (queries.ts). */
+export interface FusedQueries {
+  queries: QueryPart[];
+  fusion: QueriesFusion;
+  /** Number of hits of each query. */
+  depth: number;
+}
+
+/** One of several queries: its rankings, as in a search of its own. */
+export interface QueryPart extends Pick<CollectionSearch, 'vector' | 'lexical' | 'like' | 'fusion'> {
+  weight: number;
 }
 
 /** How the best hits are boosted by their metadata (boost.ts). */
@@ -173,6 +193,8 @@ export interface CollectionSearch {
   details?: ResolvedHitOptions;
   /** Absent if the k best hits are wanted. */
   results?: ResultSettings;
+  /** Several queries, in place of a vector and terms. */
+  fused?: FusedQueries;
   /** Boosts the best hits by their metadata. */
   boostBy?: BoostSettings;
   /** Examples, in place of a vector. */

@@ -128,7 +128,10 @@ function explanation({ basis, boosted }: ScoredHit, terms: TermScores, priority:
   };
 }
 
-function scoresOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
+type Scores = Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion' | 'queries'>;
+
+function scoresOf(basis: Basis, terms: TermScores): Scores {
+  if (basis.mode === 'queries') return { queries: { ...basis.fusion, found: [...basis.found] } };
   if (basis.mode === 'vector') return { vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) } };
   if (basis.mode === 'sorted') return {};
   if (basis.mode === 'boost')
@@ -245,7 +248,8 @@ function hydrateHit(
 ): HydratedHit | undefined {
   const { jsonPrefix, priorityKey, filteredBy, withPieces } = search;
   const { candidate, basis, boosted, score } = hit;
-  const value = segment.priorities.of(candidate.ordinal);
+  // The scores of several queries have the priority already.
+  const value = basis.mode === 'queries' ? 0 : segment.priorities.of(candidate.ordinal);
   const details = detailsOfHit?.(at, chunk, value);
   if (details === 'irrelevant') return IRRELEVANT;
   if (details === 'changed') return undefined;

@@ -8,6 +8,7 @@ import { boostedRanking } from './boost.js';
 import { diverseHits } from './diversity.js';
 import { groupedHits } from './groups.js';
 import { searchLike } from './like.js';
+import { fusedRanking } from './queries.js';
 import {
   type Ranking,
   type Round,
@@ -205,12 +206,15 @@ export function missingIndexesOf(
     const fields = usesFields && !segment.fields && !segment.isWithoutFields;
     return textIndex || fields ? [{ shard, textIndex, fields }] : [];
   });
-  if (missing.length === 0) return missing;
-  return [...new Set(missing.map(({ shard }) => shard))].map((shard) => {
+  return byShard(missing);
+}
+
+/** One entry for each shard. */
+const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
+  [...new Set(missing.map(({ shard }) => shard))].map((shard) => {
     const own = missing.filter((one) => one.shard === shard);
     return { shard, textIndex: own.some(({ textIndex }) => textIndex), fields: own.some(({ fields }) => fields) };
   });
-}
 
 /**
  * Documents that are replaced without a pause can make every attempt fail. After this many attempts the answer leaves
@@ -264,11 +268,15 @@ function attempt(
   search: CollectionSearch,
   timing: SearchTiming,
 ): Finished | MissingIndexes[] {
-  const missing = missingIndexesOf(views, search);
-  if (missing.length > 0) return missing;
+  const missing = [search, ...(search.fused?.queries ?? [])].flatMap((part) =>
+    missingIndexesOf(views, part === search ? search : { ...search, ...part }),
+  );
+  if (missing.length > 0) return byShard(missing);
   const statistics = statisticsOf(views, search);
-  const asked = search.like ? searchLike(views, search, search.like) : search;
-  const rank = (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
+  const asked = search.like ? searchLike(views, search, search.like, ['body', 'like']) : search;
+  const rank = search.fused
+    ? fusedRanking(views, search, search.fused, (query) => rankAll(views, query, statisticsOf(views, query), timing))
+    : (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
   return finish(views, selected(views, asked, rank), asked, statistics, timing);
 }
 

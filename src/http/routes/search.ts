@@ -8,7 +8,7 @@ import { listHead, msgpackOfJson } from '../../base/json-msgpack.js';
 import { withErrorCode } from '../../service/use-case.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';
-import { type SearchInput, settledInput } from '../../service/search/query.js';
+import { type SearchInput, settledInput } from '../../service/search/input.js';
 import type { Services } from '../../service/services.js';
 import { accountOf } from '../../service/tenants/actor.js';
 import { prefersMsgpack } from '../content-negotiation.js';

@@ -7,7 +7,8 @@ import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { UnderWay } from '../recall/sampler.js';
-import { type Caller, type SearchInput, hitOptions, resultOptions, searchParams } from '../search/query.js';
+import { type SearchInput, hitOptions, loggedQuery, queryOfLog, resultOptions, searchParams } from '../search/input.js';
+import type { Caller } from '../search/query.js';
 import { type SearchContext, type SearchResult, searchCollection, searchShared } from '../search/search.js';
 import type { LogBuffer } from './log-buffer.js';
 
@@ -114,7 +115,10 @@ function restOf(
   if (input.like) rest.like = input.like;
   if (input.sort) rest.sort = input.sort;
   if (input.after) rest.after = input.after;
-  if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
+  if (input.queries) {
+    rest.queries = input.queries.map(loggedQuery);
+    rest.fusion = fusion as NonNullable<LoggedRest['fusion']>;
+  } else if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
   Object.assign(rest, searchParams(input), resultOptions(input), hitOptions(input));
   if (includeCommon == null) return rest;
   const searched = includeCommon &&
@@ -129,6 +133,7 @@ export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: Logged
 
 /** The input of a logged search: the fields of its entry without those that describe the result. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
-  const { timing, degraded, sampled, embedded_filters, common_tenant, common_collection, ...fields } = rest;
-  return { ...fields, ...(vector ? { v: vector } : (rest.sort ?? rest.like) ? {} : { q: text }), k, mode };
+  const { timing, degraded, sampled, embedded_filters, common_tenant, common_collection, queries, ...fields } = rest;
+  const asked = vector ? { v: vector } : queries ? { queries: queries.map(queryOfLog) } : { q: text };
+  return { ...fields, ...(rest.sort || rest.like ? {} : asked), k, mode };
 }

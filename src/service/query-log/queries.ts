@@ -10,7 +10,7 @@ import type { FoundQuery } from '../../storage/query-log-commands.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
-import { checkQueryText } from '../search/query.js';
+import { checkQueryText } from '../search/input.js';
 import type { UseCases } from '../use-case.js';
 import {
   type LoggedResult,

@@ -3,18 +3,20 @@
 import { invalidField } from '../../api/errors.js';
 import { isWellFormed } from '../../api/ids.js';
 import { K_MAX, RERANK_DEPTH_DEFAULT } from '../../api/limits.js';
-import type { BoostBy, BoostField } from '../../api/search.js';
+import type { BoostBy, BoostField, RerankSettings, SearchBody } from '../../api/search.js';
 import { timeOf } from '../../engine/filter/match.js';
 import type { BoostCurve, BoostSettings, BoostedField } from '../../engine/search/params.js';
-import type { SearchInput } from './query.js';
 
 const NOW = 'now';
 const EXTENT = /^(\d+(?:\.\d+)?)([smhdw])$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 };
 
+/** The fields of a search that `depth` has to reach. */
+type Bounds = Pick<SearchBody, 'offset' | 'group_size' | 'diversity'> & { k: number; rerank?: RerankSettings | null };
+
 /** `boost_by` with its depth. Throws a 422 for fields that do not go together. */
 export function settledBoost(
-  { k, offset, group_size: groupSize, diversity, rerank }: SearchInput,
+  { k, offset, group_size: groupSize, diversity, rerank }: Bounds,
   boostBy: BoostBy,
 ): BoostBy & { depth: number } {
   const best = Math.max(RERANK_DEPTH_DEFAULT, 5 * k * (groupSize ?? 1), diversity?.candidates ?? 0, rerank?.depth ?? 0);

@@ -9,7 +9,8 @@ import { timeOf } from '../../engine/filter/match.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type Caller as UseCaseCaller, type UseCases, withErrorCode } from '../use-case.js';
-import { checkQueryText, searchFilterOf, type SearchSettings, termsOf } from './query.js';
+import { checkQueryText } from './input.js';
+import { searchFilterOf, type SearchSettings, termsOf } from './query.js';
 import { type CountContext, countShards } from './shards.js';
 
 export interface CountsContext extends CountContext {

@@ -6,7 +6,7 @@ import { invalidField } from '../../api/errors.js';
 import { REACH_MAX, TIME_MAX_MS } from '../../api/limits.js';
 import type { SortPosition } from '../../engine/search/params.js';
 import { isKind, isNumeric } from '../../engine/search/sort-key.js';
-import type { SearchInput } from './query.js';
+import { type SearchInput, loggedQuery } from './input.js';
 
 /** The `cursor` of a first page. */
 const FIRST_PAGE = '*';
@@ -81,10 +81,11 @@ const invalidCursor = (message: string, cursor: string): Error =>
 /** Digest of everything that the ranking depends on. The order of the fields in the body does not matter. */
 function digestOf(
   collection: CollectionId,
-  { v, cursor: _cursor, offset: _offset, after: _after, nowMs: _now, ...fields }: SearchInput,
+  { v, queries, cursor: _cursor, offset: _offset, after: _after, nowMs: _now, ...fields }: SearchInput,
 ): string {
   const vector = v ? Buffer.from(Float32Array.from(v).buffer).toString('base64') : '';
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
+  const all = { ...fields, queries: queries?.map(loggedQuery) };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value != null));
   const text = JSON.stringify([collection, vector, given], (_, value: unknown) => inOrder(value));
   return hash('sha256', text, 'base64url').slice(0, DIGEST_CHARACTERS);
 }

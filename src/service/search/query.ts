@@ -1,51 +1,25 @@
-// The search planner: translates the body of a request to requests for the search workers. It applies defaults, checks
-// that fields go together, chooses the mode, parses filters, obtains the query vector, and builds the search of each
-// collection. Runs on front threads and on the main thread.
+// The search planner: translates the body of a request, with its defaults (input.ts), to requests for the search workers.
+// It chooses the mode, parses filters, obtains the query vector, and builds the search of each collection. Runs on front threads and on the main thread.
 import type { Language, SearchMode } from '../../api/choices.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
-import { isWellFormed } from '../../api/ids.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
-import {
-  CONTEXT_CHUNKS_MAX,
-  DIVERSITY_COST_MAX,
-  HIT_COMPONENTS_MAX,
-  K_DEFAULT,
-  K_MAX,
-  QUERY_CHARACTERS_MAX,
-  QUERY_TEXT_BYTES_MAX,
-  QUERY_TOKENS_MAX,
-  REACH_MAX,
-  RERANK_DEPTH_DEFAULT,
-} from '../../api/limits.js';
-import { toVector, vectorOfBase64 } from '../../api/numbers.js';
+import { DIVERSITY_COST_MAX, HIT_COMPONENTS_MAX, QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../../api/limits.js';
+import { toVector } from '../../api/numbers.js';
 import { shardsOf } from '../../api/placement.js';
-import type {
-  FilteredBy,
-  Diversity,
-  Fusion,
-  FusionSettings,
-  HitOptions,
-  Like,
-  ResultOptions,
-  Rerank,
-  RerankSettings,
-  SearchBody,
-  SearchParams,
-  Sort,
-} from '../../api/search.js';
+import type { Diversity, FilteredBy, FusionSettings, SearchParams } from '../../api/search.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
 import {
   type CollectionSearch,
   type LexicalSearch,
-  type LikeSettings,
+  type FusedQueries,
   type ResolvedHitOptions,
   type ResultSettings,
+  type QueryPart,
   type SearchFilter,
-  type SortPosition,
   depthOf,
 } from '../../engine/search/params.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -54,8 +28,9 @@ import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
-import { boostSettings, settledBoost } from './boost-by.js';
-import { checkHitFields, hitFieldsOf } from './hit-fields.js';
+import { boostSettings } from './boost-by.js';
+import { hitFieldsOf } from './hit-fields.js';
+import { type SearchInput, type SettledQuery, hitOptions, searchParams } from './input.js';
 
 /** What planning needs. */
 export interface PlanContext {
@@ -90,21 +65,6 @@ export interface SearchSettings {
   readonly degrade: boolean;
 }
 
-/** The validated body of a search with its defaults. null counts as absent. */
-export interface SearchInput
-  extends Omit<SearchBody, 'k' | 'v' | 'v_base64' | 'rerank' | 'with_text' | 'sort' | 'like'> {
-  k: number;
-  v?: ArrayLike<number> | null;
-  /** The depth is at least k. */
-  rerank?: RerankSettings | null;
-  like?: Omit<LikeSettings, 'within'> | null;
-  sort?: { field: string; order: 'asc' | 'desc' } | null;
-  /** The last hit of the page before, for a sorted search with a cursor. */
-  after?: SortPosition;
-  /** The time that counts as `now`, for a search with a cursor that of its first page. */
-  nowMs?: number;
-}
-
 /** The caller of a search. */
 export interface Caller {
   /** The account whose share of the embedders is used, if it is not the tenant of the collection. */
@@ -118,216 +78,6 @@ export interface Caller {
 }
 
 type RawFilters = Readonly<Record<string, unknown>>;
-
-/**
- * Applies the defaults to a body, in place. Throws a 422 for fields that do not go together. `at` is where the fields
- * stand in the request; `vector` is the value of `v` or `v_base64` if it was parsed separately.
- */
-export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
-  const { q, v, v_base64: base64, content_filter: content, rerank, fusion, ef, exact } = body;
-  const input = body as SearchInput;
-  const given = [q, v, base64, vector, body.like, body.sort].filter((value) => value != null).length;
-  if (given !== 1)
-    throw invalidField([at], 'Provide exactly one of `q`, `v`, `v_base64`, `like` and `sort`.', 'value_error');
-  if (base64 != null) input.v = vectorOfBase64(base64, [at, 'v_base64']);
-  else if (vector) input.v = vector;
-  if (q != null) checkQueryText([at, 'q'], q);
-  if (q?.trim() === '') throw invalidField([at, 'q'], 'The search text must not be empty.', 'too_short', q);
-  if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);
-  input.k = body.k ?? K_DEFAULT;
-  if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
-  if (body.offset != null || body.cursor != null) checkPage(body, input.k);
-  if (body.like != null) input.like = likeOf(body.like);
-  if (body.diversity != null) input.diversity = diversityOf(body, body.diversity, input.k);
-  if (body.boost_by != null) input.boost_by = settledBoost(input, body.boost_by);
-  if (body.context) checkContext(body.context, input.k);
-  if (body.sort != null) input.sort = sortOf(body, body.sort);
-  if (body.group_by != null || body.group_size != null) checkGroups(body, input.k);
-  if (body.with_text != null) settleText(body);
-  if (body.include) checkHitFields(body.include, [at, 'include']);
-  if (body.exclude) checkHitFields(body.exclude, [at, 'exclude']);
-  if (fusion != null) checkFusion(fusion);
-  if (ef != null && exact)
-    throw invalidField(
-      [at, 'ef'],
-      'Provide only one of `ef` and `exact`; an exact search does not use the graph.',
-      'value_error',
-      ef,
-    );
-  return input;
-}
-
-/**
- * Checks the length of a query text, which bounds the cost of embedding, ranking and logging it. Throws a 422 for the
- * field `at`.
- */
-export function checkQueryText(at: string[], text: string): void {
-  if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
-    throw invalidField(at, `The text must have at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8.`, 'too_long');
-}
-
-function checkPage({ offset, cursor }: SearchBody, k: number): void {
-  if (cursor != null && offset != null)
-    throw invalidField(['body', 'cursor'], 'Provide only one of `cursor` and `offset`.', 'value_error');
-  if (offset != null && offset + k > REACH_MAX)
-    throw invalidField(
-      ['body', 'offset'],
-      `\`offset\` and \`k\` together must be at most ${REACH_MAX}; restrict the search by filters to reach other hits.`,
-      'less_than_equal',
-      offset,
-    );
-}
-
-function likeOf({ docids, chunks, not }: Like): NonNullable<SearchInput['like']> {
-  const like = {
-    docids: docids ?? [],
-    chunks: chunks ?? [],
-    not: { docids: not?.docids ?? [], chunks: not?.chunks ?? [] },
-  };
-  if (like.docids.length + like.chunks.length === 0)
-    throw invalidField(['body', 'like'], 'Provide at least one id in `docids` or `chunks`.', 'too_short');
-  return like;
-}
-
-function diversityOf(
-  { offset, rerank, group_by: by, include_common: common }: SearchBody,
-  { lambda, candidates }: Diversity,
-  k: number,
-): Required<Diversity> {
-  const other = rerank ? 'rerank' : by != null ? 'group_by' : common ? 'include_common' : undefined;
-  if (other) throw invalidField(['body', other], `Provide only one of \`diversity\` and \`${other}\`.`, 'value_error');
-  const picked = candidates ?? Math.min(K_MAX, Math.max(RERANK_DEPTH_DEFAULT, 5 * k));
-  if ((offset ?? 0) + k > picked)
-    throw invalidField(
-      ['body', 'diversity', 'candidates'],
-      `Should be at least \`offset + k\`, which is ${(offset ?? 0) + k}.`,
-      'greater_than_equal',
-      candidates,
-    );
-  return { lambda, candidates: picked };
-}
-
-function checkContext(context: number, k: number): void {
-  if (k * (2 * context + 1) > CONTEXT_CHUNKS_MAX)
-    throw invalidField(
-      ['body', 'context'],
-      `With k ${k}, hits have at most ${Math.floor((CONTEXT_CHUNKS_MAX / k - 1) / 2)} neighbours on each side.`,
-      'less_than_equal',
-      context,
-    );
-}
-
-/** The fields of a ranking, which a search by filters alone does not have. */
-const RANKED = [
-  'mode',
-  'fusion',
-  'rerank',
-  'ef',
-  'exact',
-  'explain',
-  'relevance',
-  'highlight',
-  'min_score',
-  'min_relevance',
-  'group_by',
-  'diversity',
-  'boost_by',
-  'include_common',
-] as const;
-
-function sortOf(body: SearchBody, { field, order }: Sort): NonNullable<SearchInput['sort']> {
-  const ranked = RANKED.find((name) => body[name] != null && body[name] !== false);
-  if (ranked)
-    throw invalidField(
-      ['body', ranked],
-      `\`${ranked}\` applies to searches by \`q\`, \`v\` or \`v_base64\`; leave it out, or leave out \`sort\`.`,
-      'value_error',
-    );
-  if (!isWellFormed(field ?? ''))
-    throw invalidField(['body', 'sort', 'field'], 'Should be a name in valid UTF-16.', 'value_error');
-  return { field: field ?? 'docid', order: order ?? 'asc' };
-}
-
-function checkGroups({ group_by: by, group_size: size, rerank, include_common: common }: SearchBody, k: number): void {
-  const problem =
-    by == null
-      ? '`group_size` needs `group_by`, the field to group by.'
-      : common
-        ? 'Hits of the common collection cannot be grouped with others; leave out `include_common`.'
-        : rerank != null && (size ?? 1) > 1
-          ? 'With `rerank`, groups have one hit; leave out `group_size`.'
-          : k * (size ?? 1) > K_MAX
-            ? `\`k\` times \`group_size\` must be at most ${K_MAX}.`
-            : undefined;
-  if (problem) throw invalidField(['body', by == null ? 'group_size' : 'group_by'], problem, 'value_error');
-}
-
-/** `with_text: false` is short for an exclusion of the text. */
-function settleText(body: SearchBody): void {
-  if (body.with_text === false) body.exclude = [...(body.exclude ?? []), 'text'];
-  delete body.with_text;
-}
-
-function rerankSettings({ instance, depth }: Rerank, k: number, offset: number): RerankSettings {
-  if (depth != null && depth < k)
-    throw invalidField(
-      ['body', 'rerank', 'depth'],
-      `The depth must be at least k, which is ${k}.`,
-      'greater_than_equal',
-      depth,
-    );
-  const candidates = depth ?? Math.max(RERANK_DEPTH_DEFAULT, k);
-  if (offset + k > candidates)
-    throw invalidField(
-      ['body', 'offset'],
-      `Only ${candidates} candidates are reranked; set \`rerank.depth\` to at least \`offset + k\`, which is ${offset + k}.`,
-      'less_than_equal',
-      offset,
-    );
-  return { instance, depth: candidates };
-}
-
-function checkFusion({ method, k, weights }: Fusion): void {
-  const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
-  if (method === 'score' && k != null)
-    throw invalidField(at('k'), '`k` applies to method `rank` only.', 'value_error', k);
-  if (weights && weights.vector + weights.lexical === 0)
-    throw invalidField(at('weights'), 'At least one of the weights must be greater than 0.', 'value_error');
-}
-
-/** The index search parameters of a body. */
-export function searchParams({ ef, exact }: SearchInput): SearchParams {
-  const params: SearchParams = {};
-  if (ef != null) params.ef = ef;
-  if (exact) params.exact = true;
-  return params;
-}
-
-/** The options of a body that say which of the ranked chunks its answer has. */
-export function resultOptions(input: SearchInput): ResultOptions {
-  const options: ResultOptions = {};
-  if (input.offset) options.offset = input.offset;
-  if (input.min_score != null) options.min_score = input.min_score;
-  if (input.min_relevance != null) options.min_relevance = input.min_relevance;
-  if (input.group_by != null) options.group_by = input.group_by;
-  if (input.group_size != null) options.group_size = input.group_size;
-  if (input.diversity) options.diversity = input.diversity;
-  if (input.boost_by) options.boost_by = input.boost_by;
-  return options;
-}
-
-/** The hit options of a body. */
-export function hitOptions(input: SearchInput): HitOptions {
-  const options: HitOptions = {};
-  if (input.explain) options.explain = true;
-  if (input.relevance) options.relevance = true;
-  if (input.highlight) options.highlight = true;
-  if (input.context) options.context = input.context;
-  if (input.with_vector) options.with_vector = true;
-  if (input.include) options.include = input.include;
-  if (input.exclude) options.exclude = input.exclude;
-  return options;
-}
 
 /** A search, as it is made in each of its collections. */
 export interface Question {
@@ -348,11 +98,12 @@ export function planSearch(
   collection: Collection,
   { input, mode, filter: { filter, filteredBy, within }, isMerged = false }: Question,
   fusion: FusionSettings,
-  embedded: EmbeddedQuery,
+  embedded: Embedded,
 ): CollectionSearch {
   const { k, q, rerank } = input;
   const search = plainSearch(context, collection, rerank?.depth ?? k, searchParams(input));
-  const { vector, lexical } = input.sort || input.like ? {} : rankingsOf(collection, mode, fusion, q, embedded);
+  const isEmbedded = !(input.sort || input.like || embedded instanceof Array);
+  const { vector, lexical } = isEmbedded ? rankingsOf(collection, mode, fusion, q, embedded) : {};
   search.fusion = fusion;
   search.filteredBy = filteredBy;
   if (vector) search.vector = vector;
@@ -369,6 +120,7 @@ export function planSearch(
     if (input.after) search.sort.after = input.after;
   }
   if (input.like) search.like = within ? { ...input.like, within } : input.like;
+  if (embedded instanceof Array) search.fused = fusedQueries(context, collection, input, embedded, within);
   if (input.boost_by) search.boostBy = boostSettings(input.boost_by, input.nowMs ?? 0);
   if (input.diversity) checkDiversity(input, collection.dim);
   const results = resultSettings(input, isMerged);
@@ -430,6 +182,8 @@ function detailsOf(
   if (isPlain && groupBy == null && !context) return undefined;
   if (withVector) checkVectors(input.k, dim);
   const q = input.q ?? undefined;
+  const texts = input.queries ? input.queries.flatMap((query) => query.q ?? []) : (q ?? []);
+  const marked = (text: string): string[] => termsOf(text, language).terms;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
   const estimates = relevance || minRelevance != null;
   const terms = ranked ?? (estimates && q !== undefined ? termsOf(q, language) : undefined);
@@ -442,7 +196,7 @@ function detailsOf(
     ...(context && { context }),
     ...(withVector && { vector: true }),
     ...(terms && { terms }),
-    ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
+    ...(highlight && texts.length > 0 && { highlight: { terms: [...new Set(texts.flatMap(marked))], language } }),
   };
 }
 
@@ -479,8 +233,9 @@ export async function queryVector(
   mode: SearchMode,
   { q, v }: Pick<SearchInput, 'q' | 'v'>,
   { account, signal, traceparent }: Caller,
+  at = ['body', 'v'],
 ): Promise<Float32Array | undefined> {
-  if (v) return toVector(v, collection.dim, ['body', 'v']);
+  if (v) return toVector(v, collection.dim, at);
   checkHasText(collection);
   try {
     return await context.textVector(
@@ -518,19 +273,74 @@ export const textVectors =
  */
 export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 
+/** The vector of a query, or those of several. */
+export type Embedded = EmbeddedQuery | EmbeddedPart[];
+
+/** One of several queries, with its mode, its fusion and its vector. */
+export interface EmbeddedPart {
+  readonly query: SettledQuery;
+  readonly mode: SearchMode;
+  readonly fusion: FusionSettings;
+  readonly vector: EmbeddedQuery;
+}
+
+/** Throws as `vectorOf` does for each query, and a 422 for a mode or a fusion that does not fit its query. */
+export function embedQueries(
+  context: PlanContext,
+  collection: Collection,
+  { input, caller, filter, mode: ofSearch }: Question,
+  queries: readonly SettledQuery[],
+): Promise<EmbeddedPart[]> {
+  return Promise.all(
+    queries.map(async (query, i): Promise<EmbeddedPart> => {
+      const at = ['body', 'queries', String(i)];
+      const own = { ...query, k: input.k } as SearchInput;
+      const mode =
+        query.q === undefined || query.mode !== undefined ? searchMode(context.settings, own, undefined) : ofSearch;
+      const question = { input: own, caller, filter, mode };
+      const fusion = fusionOf(context.settings, question, true, [...at, 'fusion']);
+      const vector = query.like ? 'unwanted' : await vectorOf(context, collection, question, fusion, [...at, 'v']);
+      return { query, mode, fusion, vector };
+    }),
+  );
+}
+
+/** The rankings of several queries. `within`: the filters of the caller's key, for examples. */
+function fusedQueries(
+  { settings }: PlanContext,
+  collection: Collection,
+  { fusion: asked }: SearchInput,
+  parts: readonly EmbeddedPart[],
+  within: Filter[] | undefined,
+): FusedQueries {
+  const { method, k } = fusionSettings({ method: asked?.method ?? 'rank', k: asked?.k }, settings.fusion) as {
+    method: 'rank' | 'score';
+    k: number;
+  };
+  return {
+    fusion: method === 'score' ? { method } : { method, k },
+    depth: asked?.depth as number,
+    queries: parts.map(({ query: { q, like, weight }, mode, fusion, vector }): QueryPart => {
+      if (like) return { fusion, weight, like: within ? { ...like, within } : like };
+      return { fusion, weight, ...rankingsOf(collection, mode, fusion, q, vector) };
+    }),
+  };
+}
+
 /** Throws as `queryVector` does. If the terms have weight 0, the search does not degrade to ranking by terms. */
 export async function vectorOf(
   context: PlanContext,
   collection: Collection,
   { input, caller, mode }: Question,
   { weights }: FusionSettings,
+  at?: string[],
 ): Promise<EmbeddedQuery> {
   if (mode === 'hybrid' && weights.vector === 0) {
     checkHasText(collection);
     return 'unwanted';
   }
   const wordsRank = weights.lexical !== 0;
-  return (await queryVector(context, collection, wordsRank ? mode : 'vector', input, caller)) ?? 'unavailable';
+  return (await queryVector(context, collection, wordsRank ? mode : 'vector', input, caller, at)) ?? 'unavailable';
 }
 
 /**
@@ -655,15 +465,12 @@ export function searchMode(
  */
 export function fusionOf(
   settings: SearchSettings,
-  { input: { fusion, mode: asked }, mode }: Question,
+  { input: { fusion, queries, mode: asked }, mode }: Question,
   exists: boolean,
+  at = ['body', 'fusion'],
 ): FusionSettings {
-  if (!fusion) return settings.fusion;
+  if (!fusion || queries) return settings.fusion;
   if (mode !== 'hybrid' && (exists || asked != null))
-    throw invalidField(
-      ['body', 'fusion'],
-      `\`fusion\` applies to mode hybrid only; this search has mode ${mode}.`,
-      'fusion_mode',
-    );
+    throw invalidField(at, `\`fusion\` applies to mode hybrid only; this search has mode ${mode}.`, 'fusion_mode');
   return fusionSettings(fusion, settings.fusion);
 }

@@ -6,7 +6,8 @@ import { withScore } from '../../engine/search/boost.js';
 import { type HitPieces, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
 import type { Rerankers } from '../embedding/rerankers.js';
-import type { Caller, SearchInput } from './query.js';
+import type { SearchInput } from './input.js';
+import type { Caller } from './query.js';
 import type { FoundHit } from './shards.js';
 
 export interface RerankContext {

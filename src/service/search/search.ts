@@ -13,11 +13,12 @@ import type { Catalog } from '../collections/catalog.js';
 import { type CommonCollection, commonBeside, findCommonCollection } from '../collections/collections.js';
 import type { RecallSampler } from '../recall/sampler.js';
 import { cursorAt, placeOfCursor } from './cursor.js';
+import type { SearchInput } from './input.js';
 import {
   type Caller,
   type PlanContext,
   type Question,
-  type SearchInput,
+  embedQueries,
   fusionOf,
   planSearch,
   searchFilterOf,
@@ -115,7 +116,8 @@ export async function searchSpace(
  * `vector_query_not_allowed`.
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
-  if (input.v || input.like) throw new AppError('vector_query_not_allowed');
+  const isByVector = input.v || input.like || input.queries?.some(({ v, like }) => v || like);
+  if (isByVector) throw new AppError('vector_query_not_allowed');
   const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, context.common.tenant, input);
   const common = findCommonCollection(context);
@@ -139,7 +141,11 @@ async function searchAll(
   const embedded =
     input.sort || input.like
       ? 'unwanted'
-      : await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
+      : await timed(embedding, 'embed_ms', async () =>
+          input.queries
+            ? embedQueries(context, first, question, input.queries)
+            : vectorOf(context, first, question, fusion),
+        );
   const timings = [embedding];
   const asked = collections.length > 1 ? { ...question, isMerged: true } : question;
   const searches = collections.map((collection) => {
@@ -154,7 +160,8 @@ async function searchAll(
   const timing = slowest(timings);
   const { hits, hasMore, last } = await pageOf(context, first.tenant, found, question, timing);
   const result: SearchResult = { mode, timing, hits: hits.map(({ json }) => json), ids: hits.map(({ id }) => id) };
-  if (embedded === 'unavailable') result.degraded = true;
+  const vectors = embedded instanceof Array ? embedded.map(({ vector }) => vector) : [embedded];
+  if (vectors.includes('unavailable')) result.degraded = true;
   const next = input.cursor != null && hasMore && cursorAt(first.id, input, last);
   if (next) result.next = next;
   return result;

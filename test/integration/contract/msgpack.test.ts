@@ -96,6 +96,7 @@ test('random searches have the same answer in each form', async () => {
     k: 1 + prng.int(20),
     ...(prng.int(2) === 0 && { filters: { n: { $gte: prng.int(60) } } }),
     ...(prng.int(3) === 0 && { explain: true }),
+    ...(prng.int(3) === 0 && { boost_by: { fields: [{ field: 'n', modifier: 'log1p', weight: 0.1 }] } }),
   }));
   for (const { v, ...rest } of searches) {
     const answers = [
@@ -113,6 +114,11 @@ test('random searches have the same answer in each form', async () => {
       assert.equal(typeof value.latency_ms, 'number');
     }
   }
+  const [one, other] = [vector(), vector()];
+  const queries = [{ v_base64: base64Of(one) }, { v: Array.from(other), weight: 2 }];
+  const [inJson, inMsgpack] = [await sendJson('/search', { queries }), await sendPacked('/search', { queries })];
+  assert.equal((inJson.value.matches as unknown[]).length, 5);
+  assert.deepEqual(told(inMsgpack.value), told(inJson.value));
   const bad = { v: new Uint8Array(4), k: 3 };
   const batches = [
     await sendPacked('/search:batch', {
@@ -175,7 +181,7 @@ test('what is refused in a search, in the form that was asked for', async () => 
   ])
     assert.equal(
       (await sendJson('/search', body)).value.error,
-      'body: Provide exactly one of `q`, `v`, `v_base64`, `like` and `sort`.',
+      'body: Provide exactly one of `q`, `v`, `v_base64`, `like`, `queries` and `sort`.',
     );
 });
 
