@@ -182,7 +182,7 @@ function detailsOf(
   if (isPlain && groupBy == null && !context) return undefined;
   if (withVector) checkVectors(input.k, dim);
   const q = input.q ?? undefined;
-  const texts = input.queries ? input.queries.flatMap((query) => query.q ?? []) : (q ?? []);
+  const texts = input.queries ? input.queries.flatMap((query) => query.q ?? []) : q === undefined ? [] : [q];
   const marked = (text: string): string[] => termsOf(text, language).terms;
   const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
   const estimates = relevance || minRelevance != null;
