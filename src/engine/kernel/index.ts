@@ -32,6 +32,7 @@ export { findPhrase } from './postings/phrase';
 export { findContaining, listPrefixed, listRange } from './postings/term-bitmaps';
 export { findAny, findLive, findRange } from './postings/term-bitmaps';
 export { countRange } from './postings/term-counts';
+export { listNear } from './postings/near-terms';
 export {
   beginBasis,
   finishComponents,

@@ -109,6 +109,7 @@ interface KernelCalls {
   countRange(scratch: number, root: number, allowed: number, max: number): number;
   listPrefixed(scratch: number, root: number, max: number): number;
   listRange(scratch: number, root: number, max: number, backward: boolean): number;
+  listNear(scratch: number, root: number, edits: number, fixed: number, isPrefix: boolean, max: number): number;
   ensureAllowed(scratch: number, bytes: number): number;
   chunksIn(root: number): number;
   tokensIn(root: number): number;

@@ -33,6 +33,16 @@ export interface RankedTerms {
   readonly scores: Float64Array;
 }
 
+/** Which terms are near a word. */
+export interface Nearness {
+  /** The number of edits from the word: insertions, deletions, replacements, and swaps of neighbours; 0 to 2. */
+  readonly edits: number;
+  /** The number of leading characters in which they must be equal. */
+  readonly fixed: number;
+  /** Whether it suffices that a beginning of the term is within the edits. */
+  readonly isPrefix: boolean;
+}
+
 interface TextIndexBytes {
   readonly lengths: number;
   readonly mutable: number;
@@ -150,12 +160,23 @@ export class TextIndex {
     return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed), firstRanked);
   }
 
-  /** How many of the distinct terms each chunk has. */
-  matched(ordinals: Uint32Array, terms: readonly string[]): Uint32Array {
-    this.setTerms(terms);
+  /**
+   * How many of the distinct terms each chunk has. With `weights`, each in whole thousandths, the sum of the weights of
+   * its terms; of terms of the same group, which follow each other, the first that a chunk has counts.
+   */
+  matched(
+    ordinals: Uint32Array,
+    terms: readonly string[],
+    { weights, groups }: { weights?: readonly number[]; groups?: readonly number[] } = {},
+  ): Float64Array {
+    const factors = Float32Array.from(terms, (_, i) => {
+      const thousandths = Math.round(1000 * (weights?.[i] ?? 1));
+      return groups && i > 0 && groups[i] === groups[i - 1] ? -thousandths : thousandths;
+    });
+    this.setTerms(terms, factors);
     const at = this.instance.setOrdinals(ordinals);
     countOf(this.instance.calls.matchTerms(this.instance.scratch, this.root, terms.length, at, ordinals.length));
-    return this.instance.copyWords(at, ordinals.length);
+    return Float64Array.from(this.instance.copyWords(at, ordinals.length), (sum) => sum / 1000);
   }
 
   /** The first `max` terms that begin with `prefix`, in byte order. */
@@ -175,6 +196,23 @@ export class TextIndex {
     if (bytes === 0) return [];
     const terms = this.instance.readText(this.instance.output, bytes - 1).split('\0');
     return firstTerms(terms, max, backward);
+  }
+
+  /**
+   * Up to `max` tokens near a word of at most 63 characters, as a map to their edits: fewer edits first, then those of
+   * more chunks. Stems and compounds are not looked at.
+   */
+  nearTerms(word: string, { edits, fixed, isPrefix }: Nearness, max: number): Map<string, number> {
+    this.setTerms([word]);
+    const { calls, scratch } = this.instance;
+    const bytes = countOf(calls.listNear(scratch, this.root, edits, fixed, isPrefix, max));
+    const near = new Map<string, number>();
+    if (bytes === 0) return near;
+    for (const entry of this.instance.readText(this.instance.output, bytes - 1).split('\0')) {
+      const term = entry.slice(1);
+      if (!near.has(term)) near.set(term, Number(entry[0]));
+    }
+    return near;
   }
 
   /**

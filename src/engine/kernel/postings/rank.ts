@@ -351,8 +351,9 @@ function frequencyOf(query: Query, i: u32): u32 {
 }
 
 /**
- * Replaces each of `chunks` ordinals at `ordinals` by the number of the query's terms that its chunk has. Returns
- * `chunks`, or FULL.
+ * Replaces each of `chunks` ordinals at `ordinals` by the sum of the weights of the query's terms that its chunk has.
+ * The factor of a term is its weight as a whole number; a negative one continues the group of the term before, and of
+ * the terms of a group only the first that the chunk has counts. Returns `chunks`, or FULL.
  */
 export function matchTerms(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
@@ -372,13 +373,16 @@ function matchedIn(query: Query, ordinal: u32): u32 {
   const mutable = changetype<MutableRun>(query.mutable);
   const slot = !run && query.mutable ? findSlot(mutable, query.slots, ordinal) : NONE;
   let matched: u32 = 0;
+  let isFound = false;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
+    if (ref.factor < 0 && isFound) continue;
     if (run) {
       const term = findTerm(run, ref.key, tailOf(ref), tailLengthOf(ref));
-      if (term >= 0 && hasOrdinal(cursorAt(query, 0), run, term, ordinal)) matched++;
-    } else if (slot != NONE && ref.mutable != NONE && countInSlot(mutable, slotAt(mutable, slot), ref.mutable))
-      matched++;
+      isFound = term >= 0 && hasOrdinal(cursorAt(query, 0), run, term, ordinal);
+    } else
+      isFound = slot != NONE && ref.mutable != NONE && countInSlot(mutable, slotAt(mutable, slot), ref.mutable) > 0;
+    if (isFound) matched += <u32>abs(ref.factor);
   }
   return matched;
 }
