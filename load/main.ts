@@ -101,6 +101,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { '--chunks <n>': 'of 22 words' },
         run: async (options) => (await import('./text.js')).peers(options),
       },
+      near: {
+        about: 'the time that the terms near a word take',
+        options: { '--terms <n>': 'of the index (200,000)' },
+        run: async (options) => (await import('./quality/words.js')).near(options),
+      },
       languages: {
         about: 'BM25 with and without stems and stop words',
         options: { '--pages <folder>': 'of manual pages in other languages' },
@@ -149,6 +154,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
         about: 'nDCG@10 where queries are whole abstracts',
         names: JUDGED_NAMES,
         run: async (options) => (await import('./quality/long.js')).long(options),
+      },
+      words: {
+        about: 'nDCG@10 where a word of each query has a typing error, without and with `fuzzy`',
+        names: 'collections (cranfield, scifact, npl-vaswani); all where none is named',
+        options: { '--seed <n>': 'of the errors (1)' },
+        run: async (options) => (await import('./quality/words.js')).words(options),
       },
       embedders: {
         about: 'nDCG@10 of embedders by exact cosine (the model takes an hour)',
