@@ -57,7 +57,10 @@ export async function chunking({ tiny, names }: LoadOptions): Promise<void> {
           first[m] ??= ndcgs;
           const differences = ndcgs.map((ndcg, q) => ndcg - first[m]![q]!);
           const interval = bootstrapInterval(differences, SEED).map((bound) => bound.toFixed(3));
-          row.push(meanOf(ndcgs).toFixed(4), i === 0 ? '' : `${meanOf(differences).toFixed(4)} (${interval.join(' to ')})`);
+          row.push(
+            meanOf(ndcgs).toFixed(4),
+            i === 0 ? '' : `${meanOf(differences).toFixed(4)} (${interval.join(' to ')})`,
+          );
         }
         done.push(row);
       }
@@ -82,7 +85,11 @@ const MADE: readonly (readonly [name: string, text: string])[] = [
 /** Millions of characters a second of CPU that each strategy cuts, in this process. */
 export function cutting({ tiny }: LoadOptions): void {
   const folder = dataFolder('scifact');
-  const real = folder && readJudged(folder, tiny ? 100 : Infinity, 0).documents.map(passageOf).join('\n\n');
+  const real =
+    folder &&
+    readJudged(folder, tiny ? 100 : Infinity, 0)
+      .documents.map(passageOf)
+      .join('\n\n');
   const length = tiny ? 1e4 : 1e6;
   const texts = [
     ...(real ? [['SciFact', real.slice(0, 4 * length)] as const] : []),

@@ -21,6 +21,7 @@ export type ArchivedSettings = Pick<
   | 'search_mode'
   | 'language'
   | 'precision'
+  | 'synonyms'
 > & {
   /** The tenant that the archive was made from. */
   tenant: string;

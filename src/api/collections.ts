@@ -4,7 +4,14 @@ import { type Whole, SERVICE_VERSION } from './common.js';
 import type { ErrorCode } from './errors.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import { type ChunkingStrategy, type Language, type Precision, SEARCH_MODES, type SearchMode } from './choices.js';
-import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, type SHARDS_MAX } from './limits.js';
+import {
+  CHUNK_SIZE_MAX,
+  CHUNK_SIZE_MIN,
+  type SHARDS_MAX,
+  SYNONYM_BYTES_MAX,
+  type SYNONYM_RULES_MAX,
+  type SYNONYM_TEXTS_MAX,
+} from './limits.js';
 import { DISPLAY_NAME, PAGE, SLUG_TEXT } from './parameters.js';
 import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
 
@@ -54,6 +61,15 @@ export interface Collection extends Space {
   /** Where its documents are (api/placement). */
   home?: number;
   spread?: number;
+  /** Applied to the words of searches. */
+  synonyms?: SynonymRule[];
+}
+
+/** Words that a search for other words finds too. Each text is a word or a few words in a row. */
+export interface SynonymRule {
+  /** Texts that mean the same or, with `to`, texts whose search also finds those of `to`. */
+  words: string[];
+  to?: string[];
 }
 
 /** Graph searches of a collection in one shard, for searches that do not name `ef`. */
@@ -196,6 +212,8 @@ export interface CollectionDetail {
   service_version?: string;
   schema_version?: number;
   memory?: MemoryUse;
+  /** Absent if it has none. */
+  synonyms?: SynonymRule[];
   /** True if records of the collection are damaged on disk; such a collection cannot be searched. Absent otherwise. */
   damaged?: true;
 }
@@ -219,14 +237,25 @@ export interface CollectionList {
   next_cursor?: string;
 }
 
+/** Texts on one side of a rule. */
+type SynonymTexts = string[] & tags.MinItems<1> & tags.MaxItems<typeof SYNONYM_TEXTS_MAX>;
+
+/** At least one setting. */
 export interface UpdateBody {
-  display_name: string;
+  display_name?: string | null;
+  /**
+   * All synonyms of the collection, in place of those before. With `words` alone, a search for any of them finds the
+   * others too; with `to`, a search for any of `words` also finds `to`, and not the other way round.
+   */
+  synonyms?: ({ words: SynonymTexts; to?: SynonymTexts }[] & tags.MaxItems<typeof SYNONYM_RULES_MAX>) | null;
 }
 
 export interface UpdatedCollection {
   tenant: string;
   name: string;
   display_name: string;
+  /** Present if they were changed. */
+  synonyms?: SynonymRule[];
 }
 
 export interface MoveBody {
@@ -373,13 +402,19 @@ export const COLLECTION_ROUTES = routes({
     ...change,
     method: 'PATCH',
     path: COLLECTION,
-    summary: 'Change the display name of a collection',
+    summary: 'Change the display name or the synonyms of a collection',
+    description: `Searches use new synonyms at once; nothing is indexed again. All rules together have at most ${SYNONYM_BYTES_MAX} bytes of JSON.`,
     body: {
       check: typia.createValidateEquals<UpdateBody>(),
       schema: typia.json.schema<UpdateBody>(),
       required: true,
       refinements: { 'UpdateBody.display_name': DISPLAY_NAME },
-      examples: { label: { display_name: 'Manuals' } },
+      examples: {
+        label: { display_name: 'Manuals' },
+        synonyms: {
+          synonyms: [{ words: ['submarine', 'u-boat'] }, { words: ['ship'], to: ['frigate', 'steam boat'] }],
+        },
+      },
     },
     answer: {
       schema: typia.json.schema<UpdatedCollection>(),

@@ -8,7 +8,7 @@ import {
   FACET_VALUES_MAX,
 } from './limits.js';
 import { COLLECTION, jsonRoute, routes } from './route.js';
-import type { ContentFilter } from './search.js';
+import type { ContentFilter, WordOptions } from './search.js';
 
 /** Name of a metadata field, or a path of names with dots. */
 type Field = string & tags.MinLength<1> & tags.MaxLength<512>;
@@ -31,8 +31,10 @@ export interface FacetBody {
   ranges?: (RangeBody[] & tags.MaxItems<typeof FACET_RANGES_MAX>) | null;
 }
 
+type Nullable<T> = { [Name in keyof T]?: T[Name] | null };
+
 /** What to count. All fields are optional, and so is the body. */
-export interface CountBody {
+export interface CountBody extends Nullable<WordOptions> {
   /** Only chunks that have any word of this text count. */
   q?: (string & tags.MinLength<1>) | null;
   /** Metadata filters, as in a search. */
@@ -87,7 +89,7 @@ export const COUNT_ROUTES = routes({
     scope: 'search',
     tag: 'Search',
     summary: 'Count matching chunks and the values of their metadata (facets)',
-    description: `Counts exactly, by the metadata index: all chunks that match \`filters\`, \`content_filter\` and \`q\`, and for each field of \`facets\` the chunks with each of its values. Texts that are decimal numbers or ISO times also count as such in \`ranges\`, \`min\` and \`max\`. A field with more than ${FACET_VALUES_MAX} values among the indexed chunks is refused. The default \`size\` is ${FACET_SIZE_DEFAULT}.`,
+    description: `Counts exactly, by the metadata index: all chunks that match \`filters\`, \`content_filter\` and \`q\` (whose words match by the word options as in mode hybrid), and for each field of \`facets\` the chunks with each of its values. Texts that are decimal numbers or ISO times also count as such in \`ranges\`, \`min\` and \`max\`. A field with more than ${FACET_VALUES_MAX} values among the indexed chunks is refused. The default \`size\` is ${FACET_SIZE_DEFAULT}.`,
     body: {
       check: typia.createValidateEquals<CountBody>(),
       schema: typia.json.schema<CountBody>(),

@@ -134,6 +134,18 @@ export const RERANK_DEPTH_DEFAULT = 50;
  */
 export const QUERY_CHARACTERS_MAX = 32_768;
 export const QUERY_TOKENS_MAX = 1024;
+/** The words and phrases that the syntax of a query may require or exclude, and the words of a phrase. */
+export const CLAUSES_MAX = 64;
+export const CLAUSE_TOKENS_MAX = 128;
+/**
+ * The synonym rules of a collection, the texts on each side of a rule, the words of a text, the bytes of all rules as
+ * JSON, and the synonyms that a query can get.
+ */
+export const SYNONYM_RULES_MAX = 500;
+export const SYNONYM_TEXTS_MAX = 32;
+export const SYNONYM_WORDS_MAX = 8;
+export const SYNONYM_BYTES_MAX = 32_768;
+export const SYNONYMS_MAX = 128;
 /** Vectors of longer query texts are not cached, because such a text hardly comes again. */
 export const CACHED_QUERY_CHARACTERS_MAX = 4096;
 /**

@@ -92,6 +92,27 @@ export interface SearchParams {
   exact?: boolean;
 }
 
+/** Which words of the chunks the words of `q` match, in the modes `boost` and `hybrid`. */
+export interface WordOptions {
+  /**
+   * Finds words in spite of typing errors: a word that no chunk has stands for those with the fewest edits, one edit
+   * from 4 letters on, two from 8 letters on. Words that occur match themselves only.
+   */
+  fuzzy?: Fuzzy;
+  /** The last word of `q` may be the beginning of a word, unless a space follows it. */
+  prefix?: boolean;
+  /** Whether the synonyms of the collection apply. Default: true. */
+  synonyms?: boolean;
+  /**
+   * Reads signs in `q`: `"a phrase"` is required, `-word` and `-"a phrase"` are excluded, and `OR` between words requires
+   * any of them. Applies in all modes.
+   */
+  syntax?: boolean;
+}
+
+/** `true`, or the most edits. An edit inserts, deletes or replaces a letter, or swaps two neighbours. */
+type Fuzzy = boolean | { edits: 1 | 2 };
+
 /** Which of the ranked chunks an answer has. */
 export interface ResultOptions {
   /** Number of hits to leave out at the beginning. `offset` and `k` together are at most 10,000. */
@@ -216,14 +237,26 @@ type Kept<T> = T extends boolean ? true : T extends number ? number : T extends 
 
 type Options = SearchParams & ResultOptions & HitOptions;
 
+/** Word options as an entry of the query log has them. */
+export interface LoggedWords {
+  fuzzy?: true | { edits: 1 | 2 };
+  prefix?: true;
+  synonyms?: false;
+  syntax?: true;
+}
+
 /** The options of a search as an entry of the query log has them. */
-export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> };
+export type LoggedParams = { [Name in keyof Options]?: Kept<NonNullable<Options[Name]>> } & LoggedWords;
 
 /**
  * A search with exactly one of `q`, `v`, `v_base64`, `like`, `queries` and `sort`. `null` counts as absent; other fields
  * are rejected.
  */
-export interface SearchBody extends Nullable<SearchParams>, Nullable<ResultOptions>, Nullable<HitOptions> {
+export interface SearchBody
+  extends Nullable<SearchParams>,
+    Nullable<WordOptions>,
+    Nullable<ResultOptions>,
+    Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   v_base64?: string | null;
@@ -276,10 +309,10 @@ export interface Explanation {
   vector?: { cosine: number; rank?: number };
   /**
    * `share` is BM25 divided by the best BM25 of the search. `terms` are the query terms that the chunk contains, as
-   * they are indexed.
+   * they are indexed; `for` is the word of the query that a term stands for, if it is another one.
    */
-  lexical?: { bm25: number; rank?: number; share?: number; terms: { term: string; bm25: number }[] };
-  /** Bonus for the query terms that the chunk contains. */
+  lexical?: { bm25: number; rank?: number; share?: number; terms: { term: string; bm25: number; for?: string }[] };
+  /** Bonus for the query terms that the chunk contains. A term that stands for another one counts by its weight. */
   boost?: { matched: number; wanted: number; boost: number };
   fusion?: { method: 'rank' | 'score'; k?: number; weights: { vector: number; lexical: number } };
   /** The queries that found the hit, by their index in `queries`: rank and score in the search of each. */
@@ -462,6 +495,7 @@ const REQUESTS: Record<string, SearchBody> = {
     fusion: { method: 'rank', depth: 100 },
   },
   sorted: { filters: { lang: 'en' }, sort: { field: 'year', order: 'desc' }, k: 20 },
+  forgiving: { q: 'submarine "captain nemo" -whale natilus', mode: 'hybrid', fuzzy: true, syntax: true },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   boosted: {
     q: 'submarine captain',
@@ -511,7 +545,9 @@ const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\`
 its text with the matches in it.`;
 const EF =
   '`ef` is the number of candidates that the graph search of each shard keeps; `exact` compares with every vector instead.';
-const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${TOLD}`;
+const WORDS =
+  '`fuzzy` forgives typing errors, `prefix` completes the last word, `syntax` reads quotes, minus and OR, and the synonyms of the collection apply.';
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${WORDS} ${TOLD}`;
 
 const Q: Parameter = {
   name: 'q',
@@ -646,7 +682,7 @@ a batch is admitted if one request is, and the requests behind it wait until all
     msgpack: true,
     keeps400: true,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${TOLD}`,
+    description: `${shared.description} A search by vector fails with \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${EF} ${WORDS} ${TOLD}`,
     body: 'search',
     request: { required: true, content: json(BODY, REQUESTS, REFINEMENTS) },
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],

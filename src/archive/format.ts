@@ -145,6 +145,7 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
     search_mode,
     language,
     precision,
+    synonyms,
   } = collection;
   return {
     tenant,
@@ -161,6 +162,7 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
     search_mode,
     language,
     precision,
+    ...(synonyms && synonyms.length > 0 && { synonyms }),
   };
 }
 

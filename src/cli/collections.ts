@@ -1,6 +1,6 @@
-// `sheaf collections`: list, show, create, rename and delete collections.
-import { type Command, Option } from 'commander';
-import type { CreateBody } from '../api/collections.js';
+// `sheaf collections`: list, show, create, rename and delete collections, and their synonyms.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { CreateBody, SynonymRule } from '../api/collections.js';
 import {
   CHUNKING_STRATEGIES,
   type ChunkingStrategy,
@@ -36,6 +36,7 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
         'sheaf collections create notes --language german --mode hybrid',
         'sheaf collections create vectors --dim 384',
         'sheaf collections rename notes archive',
+        `sheaf collections synonyms notes '[{"words":["car","automobile"]},{"words":["boat"],"to":["dinghy"]}]'`,
         'sheaf collections delete archive --yes',
       ),
     );
@@ -54,6 +55,11 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
     .description('create a collection; ingest creates a missing one with the default settings of the server')
     .action((name: string, flags: TenantFlags & CreateFlags) =>
       createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
+    );
+  withTenant(collections.command('synonyms').argument('<name>').argument('[rules]', 'a JSON array', rulesOf))
+    .description('show the synonyms of a collection, or replace all of them')
+    .action((name: string, rules: SynonymRule[] | undefined, flags: TenantFlags) =>
+      changeSynonyms(targetOf({ ...flags, collection: name }, env), rules, output),
     );
   withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
     .description('rename a collection')
@@ -183,6 +189,31 @@ async function renameCollection(
 ): Promise<void> {
   await client.moveCollection(tenant, collection, newName);
   line(stdout, `${tenant}/${collection} is ${tenant}/${newName} now.`);
+}
+
+/** The server checks the rules. */
+function rulesOf(text: string): SynonymRule[] {
+  try {
+    const rules: unknown = JSON.parse(text);
+    if (Array.isArray(rules)) return rules as SynonymRule[];
+  } catch {
+    // Reported below, like JSON that is not an array.
+  }
+  throw new InvalidArgumentError('Give a JSON array, such as \'[{"words":["car","automobile"]}]\'.');
+}
+
+async function changeSynonyms(
+  { client, tenant, collection }: Target,
+  rules: SynonymRule[] | undefined,
+  { stdout }: Output,
+): Promise<void> {
+  if (!rules) {
+    const { synonyms = [] } = await client.collectionDetail(tenant, collection);
+    for (const rule of synonyms) line(stdout, JSON.stringify(rule));
+    return;
+  }
+  await client.updateCollection(tenant, collection, { synonyms: rules });
+  line(stdout, `${tenant}/${collection} has ${count(rules.length, 'synonym rule')}.`);
 }
 
 async function deleteCollection(

@@ -42,6 +42,10 @@ interface SearchFlags extends TargetFlags {
   context?: number;
   diversity?: number;
   boostBy?: Filters;
+  fuzzy?: true;
+  prefix?: true;
+  synonyms: boolean;
+  syntax?: true;
 }
 
 /** No score of any mode or reranker is greater. */
@@ -92,11 +96,16 @@ function addSearch({ program, env, output }: CommandLine): void {
       numberBetween(0, 1),
     )
     .option('--boost-by <json>', 'boost hits by their metadata, as `boost_by` in a request body', jsonObject)
+    .option('--fuzzy', 'find words in spite of typing errors (modes boost and hybrid)')
+    .option('--prefix', 'take the last word for the beginning of one (modes boost and hybrid)')
+    .option('--syntax', 'read "a phrase", -word and OR in the query')
+    .option('--no-synonyms', 'leave the synonyms of the collection out')
     .addHelpText(
       'after',
       examples(
         "sheaf search 'what did we decide about backups' -c notes -k 3",
         'sheaf search nautilus --mode hybrid --filter lang=en --filter "year>=1870"',
+        `sheaf search '"captain nemo" -whale natilus' --mode hybrid --fuzzy --syntax`,
         "sheaf search nemo --json | jq -r '.matches[].id'",
       ),
     )
@@ -133,6 +142,10 @@ function bodyOf({
   context,
   diversity,
   boostBy,
+  fuzzy,
+  prefix,
+  synonyms,
+  syntax,
 }: SearchFlags): Omit<SearchBody, 'q'> {
   const contentFilter: ContentFilter | undefined =
     phrase !== undefined
@@ -159,6 +172,10 @@ function bodyOf({
     context,
     diversity: diversity === undefined ? undefined : { lambda: diversity },
     boost_by: boostBy as SearchBody['boost_by'],
+    fuzzy,
+    prefix,
+    synonyms: synonyms ? undefined : false,
+    syntax,
   };
 }
 

@@ -9,22 +9,41 @@ export interface LexicalStatistics {
   chunks: number;
   tokens: number;
   frequencies: number[];
-  /** Occurrences of each term in the query; 1 each if absent. */
+  /** Occurrences of each term in the query, times its weight; 1 each if absent. */
   counts?: number[];
+  /**
+   * The group of each term, if terms stand for the same word. The alternatives of a word, all but its first term, weigh
+   * as if each were as frequent as the most frequent of them, so that a rare misspelling is worth no more than the word.
+   */
+  groups?: number[];
 }
 
 const K1 = 1.2;
 const B = 0.75;
 
-/** Sums up statistics. `counts` has the occurrences of each term in the query. */
-export function sumStatistics(parts: readonly LexicalStatistics[], counts: number[]): LexicalStatistics {
+/** Sums up statistics. `counts` has the occurrences of each term in the query; `groups` as in the result. */
+export function sumStatistics(
+  parts: readonly LexicalStatistics[],
+  counts: number[],
+  groups?: number[],
+): LexicalStatistics {
   const sum = (of: (part: LexicalStatistics) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  const frequencies = counts.map((_, term) => sum(({ frequencies: own }) => own[term] ?? 0));
   return {
     chunks: sum(({ chunks }) => chunks),
     tokens: sum(({ tokens }) => tokens),
-    frequencies: counts.map((_, term) => sum(({ frequencies }) => frequencies[term] ?? 0)),
+    frequencies: groups ? sharedFrequencies(frequencies, groups) : frequencies,
     counts,
+    ...(groups && { groups }),
   };
+}
+
+function sharedFrequencies(frequencies: readonly number[], groups: readonly number[]): number[] {
+  const most = new Map<number, number>();
+  groups.forEach((group, term) => most.set(group, Math.max(most.get(group) ?? 0, frequencies[term] as number)));
+  return frequencies.map((own, term) =>
+    groups[term] === groups[term - 1] ? (most.get(groups[term] as number) as number) : own,
+  );
 }
 
 /**
@@ -66,9 +85,16 @@ export function bm25Of(statistics: LexicalStatistics): Bm25 {
 export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number[] =>
   frequencies.map((frequency) => idfOf(chunks, frequency));
 
-/** An upper bound of the BM25 score of any chunk. */
-export const greatestBm25 = (statistics: LexicalStatistics): number =>
-  greatestOfEach(statistics).reduce((sum, greatest) => sum + greatest, 0);
+/** The greatest BM25 score that a chunk can have with one term of each group. */
+export function greatestBm25(statistics: LexicalStatistics): number {
+  const { groups } = statistics;
+  const most = new Map<number, number>();
+  greatestOfEach(statistics).forEach((greatest, term) => {
+    const group = groups?.[term] ?? term;
+    most.set(group, Math.max(most.get(group) ?? 0, greatest));
+  });
+  return [...most.values()].reduce((sum, greatest) => sum + greatest, 0);
+}
 
 const greatestOfEach = ({ chunks, frequencies, counts }: LexicalStatistics): number[] =>
   idfsOf({ chunks, frequencies }).map((idf, term) => (counts?.[term] ?? 1) * idf * (K1 + 1));

@@ -28,8 +28,11 @@ export type Basis =
       readonly cosine: number;
       readonly vectorRank?: number;
       readonly boost: number;
+      /** The number of matched tokens, or the sum of the weights of those that match. */
       readonly matched: number;
       readonly wanted: number;
+      /** Whether other tokens may stand for those of the query. */
+      readonly isWidened: boolean;
     }
   | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves)
   /** Several queries, and what those of them that found the chunk know of it. */

@@ -38,7 +38,7 @@ export const spaceIn = ({ embedder_type, embed_model, embedder_config, vector_sp
 export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
 
 /** The fields of a collection that can be changed. */
-export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
+export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name' | 'synonyms'>>;
 
 /** A reindex job as it is stored: what clients see, and its progress. */
 export interface StoredJob extends ReindexJob {

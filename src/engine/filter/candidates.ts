@@ -6,6 +6,7 @@ import type { Ordinal } from '../../api/ids.js';
 import type { ContentFilter } from '../../api/search.js';
 import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import { type ContentPiece, createContentTest, piecesOf } from '../../text/content-filter.js';
+import { type Phrase, createClauseTest, termOfPhrase } from '../../text/query-syntax.js';
 import { CUT } from '../../text/terms.js';
 import { tokensOf } from '../../text/tokenize.js';
 import type { TextIndex } from '../postings/text-index.js';
@@ -148,17 +149,20 @@ type Json = Record<string, unknown>;
  */
 class Recheck {
   private readonly fits: MetaTest;
-  private readonly fitsContent: (text: string) => boolean;
+  private readonly textTests: ((text: string) => boolean)[];
   /** The document read last. Chunks of one document usually follow each other. */
   private last: { docid: string; metadata: Json } | undefined;
 
   constructor(
     private readonly txn: ShardTxn,
     private readonly segment: SegmentView,
-    { filters, content }: SearchFilter,
+    { filters, content, clauses }: SearchFilter,
   ) {
     this.fits = compileFilter({ all: filters });
-    this.fitsContent = content ? createContentTest(content) : () => true;
+    this.textTests = [
+      ...(content ? [createContentTest(content)] : []),
+      ...(clauses ? [createClauseTest(clauses, clauses.language)] : []),
+    ];
   }
 
   fitsFilters(ordinal: Ordinal): boolean {
@@ -172,17 +176,17 @@ class Recheck {
 
   fitsText(ordinal: Ordinal): boolean {
     const text = this.txn.text(this.segment.id, this.segment.stored(ordinal))?.toString();
-    return text !== undefined && this.fitsContent(text);
+    return this.textTests.every((fits) => fits(text ?? ''));
   }
 }
 
 /**
- * The chunks of a segment that match the filter. Requires a metadata or content filter, and the indexes that it needs.
+ * The chunks of a segment that match the filter. Requires a filter of metadata or texts, and the indexes that it needs.
  * If an index did not fit in memory, the records of all chunks are read.
  */
 export function candidatesOf(view: ShardView, segment: SegmentView, filter: SearchFilter): Bitmap {
   const byFields = filter.filters.length === 0 ? undefined : fieldsOf(segment, filter.filters);
-  const byContent = filter.content && contentOf(segment, filter.content);
+  const byContent = textsOf(segment, filter);
   const { must, may } = [byFields, byContent].filter((bitmaps) => bitmaps !== undefined).reduce(both);
   const unsure = subtract(may, must);
   if (unsure.every((word) => word === 0)) return must;
@@ -207,8 +211,29 @@ function fieldsOf(segment: SegmentView, filters: SearchFilter['filters']): Candi
   return segment.fields ? fieldCandidates(segment.fields, { all: filters }) : anything(segment);
 }
 
-function contentOf(segment: SegmentView, content: ContentFilter): CandidateBitmaps {
-  return (segment.textIndex && contentCandidates(segment.textIndex, content)) ?? anything(segment);
+function textsOf(segment: SegmentView, { content, clauses }: SearchFilter): CandidateBitmaps | undefined {
+  const { textIndex } = segment;
+  const byContent = content && ((textIndex && contentCandidates(textIndex, content)) ?? anything(segment));
+  const byClauses = clauses && (textIndex ? clauseCandidates(textIndex, clauses, segment) : anything(segment));
+  return byContent && byClauses ? both(byContent, byClauses) : (byContent ?? byClauses);
+}
+
+/** Candidates by the syntax of a query. The semantics are defined by src/text/query-syntax.ts. */
+function clauseCandidates(
+  textIndex: TextIndex,
+  { all, none, language }: NonNullable<SearchFilter['clauses']>,
+  segment: SegmentView,
+): CandidateBitmaps {
+  const having = (phrase: Phrase): Bitmap => {
+    const term = termOfPhrase(phrase, language);
+    return term === undefined ? textIndex.phrase(phrase.tokens) : textIndex.any([term]);
+  };
+  const wanted = all.map((phrases) => phrases.map(having).reduce(unite));
+  // A chunk without a text has none of the words.
+  const found = wanted.length > 0 ? wanted.reduce(intersect) : anything(segment).may;
+  const cut = textIndex.any([CUT]);
+  const bitmaps = exactly(none.map(having).reduce(subtract, found));
+  return cut.some((word) => word !== 0) ? loosened(bitmaps, cut) : bitmaps;
 }
 
 const anything = ({ index }: SegmentView): CandidateBitmaps => ({ must: emptyBitmap(0), may: index.liveRows() });

@@ -22,10 +22,11 @@ import {
 import { type MetaLayers, fieldReader, numberOfDecimal, timeOf } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
-import type { MissingIndexes, SearchFilter } from './params.js';
+import { type MissingIndexes, type SearchFilter, type WordMatching, filtersTexts } from './params.js';
 import { liveIn } from './rank.js';
 import { missingIndexesOf } from './search.js';
 import type { ShardSet, ShardView } from './snapshot.js';
+import { termsFor } from './words.js';
 
 /** A field whose values are counted. */
 export interface FacetWish {
@@ -50,6 +51,8 @@ export interface CollectionCount {
   readonly filter?: SearchFilter | undefined;
   /** Only chunks that have any of these terms count. */
   readonly terms?: readonly string[] | undefined;
+  /** Which other terms stand for these. */
+  readonly matching?: WordMatching | undefined;
   readonly facets: readonly FacetWish[];
 }
 
@@ -110,7 +113,8 @@ const indexesFor = ({ filter, terms, facets }: CollectionCount): Parameters<type
   ...(terms && { lexical: {} }),
 });
 
-function countIn(views: readonly ShardView[], { filter, terms, facets }: CollectionCount): Counted {
+function countIn(views: readonly ShardView[], { filter, terms: own, matching, facets }: CollectionCount): Counted {
+  const terms = own && matching ? termsFor(views, own, matching) : own;
   const tallies = facets.map(
     ({ ranges }): Tally => ({
       terms: new Map(),
@@ -138,7 +142,7 @@ function matchingIn(
   filter: SearchFilter | undefined,
   terms: readonly string[] | undefined,
 ): Bitmap {
-  const isFiltered = filter !== undefined && (filter.filters.length > 0 || filter.content !== undefined);
+  const isFiltered = filter !== undefined && (filter.filters.length > 0 || filtersTexts(filter));
   const live = liveIn(segment, isFiltered ? candidatesOf(view, segment, filter) : undefined);
   return terms ? intersect(live, segment.textIndex?.any(terms) ?? emptyBitmap(0)) : live;
 }

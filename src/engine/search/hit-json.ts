@@ -123,7 +123,7 @@ function basisReason(basis: Basis): string {
   if (basis.mode === 'sorted') return `sorted by ${basis.field}`;
   if (basis.mode === 'queries') return `queries: ${queriesReason(basis.fusion, basis.found)}`;
   if (basis.mode === 'boost')
-    return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
+    return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for ${basis.isWidened ? '' : 'exact '}tokens ${basis.matched}/${basis.wanted}`;
   return `hybrid: ${basis.fusion.method === 'score' ? scoresReason(basis.fusion, basis) : ranksReason(basis.fusion, basis)}`;
 }
 

@@ -180,13 +180,13 @@ export const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } =
 
 /**
  * Final ranking of mode `boost`: cosine plus a boost for matched tokens. `wanted` is the number of distinct tokens of
- * the query.
+ * the query; `isWidened` tells that other tokens may stand for them.
  */
 export function rankBoosted(
   views: readonly ShardView[],
   candidates: readonly Candidate[],
   weight: number,
-  wanted: number,
+  { wanted, isWidened }: { wanted: number; isWidened: boolean },
   { ranksBefore } = ONLY_ROUND,
 ): ScoredHit[] {
   const hits = candidates.map((candidate, i): ScoredHit => {
@@ -195,7 +195,7 @@ export function rankBoosted(
     return {
       candidate,
       score: withPriority(cosine + boost, priority),
-      basis: { mode: 'boost', cosine, vectorRank: ranksBefore + i + 1, boost, matched, wanted },
+      basis: { mode: 'boost', cosine, vectorRank: ranksBefore + i + 1, boost, matched, wanted, isWidened },
     };
   });
   return ordered(views, hits, byPosition);

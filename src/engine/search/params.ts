@@ -12,6 +12,7 @@ import type {
 import type { Filter } from '../../api/filter.js';
 import { REACH_MAX } from '../../api/limits.js';
 import type { Language } from '../../api/choices.js';
+import type { TextClauses } from '../../text/query-syntax.js';
 import type { QueryTerms } from '../../text/terms.js';
 import type { SharedShards } from '../write/commands.js';
 import type { Bitmap } from '../filter/bitmap.js';
@@ -24,13 +25,54 @@ import type { HitFields, HitPieces } from './hit-json.js';
 export interface SearchFilter {
   filters: Filter[];
   content?: ContentFilter;
+  /** What the syntax of the query demands of texts. */
+  clauses?: TextClauses & { language: Language };
 }
+
+/** Whether a filter needs the text index. */
+export const filtersTexts = (filter: SearchFilter | undefined): boolean =>
+  filter !== undefined && (filter.content !== undefined || filter.clauses !== undefined);
 
 /**
  * Lexical part of a search. Mode `boost` has distinct tokens, which are counted in the vector candidates; mode `hybrid`
  * has distinct index terms (text/terms.ts), which are ranked by BM25.
  */
-export type LexicalSearch = { mode: 'boost'; terms: string[] } | ({ mode: 'hybrid' } & QueryTerms);
+export type LexicalSearch =
+  | { mode: 'boost'; terms: string[]; alternatives?: Alternatives }
+  | ({ mode: 'hybrid' } & SearchedTerms);
+
+/** The terms that a search ranks by or estimates relevance from. */
+export interface SearchedTerms extends QueryTerms {
+  alternatives?: Alternatives;
+}
+
+/**
+ * Which terms stand for words of the query that they are not equal to (words.ts). Arrays are by the index of the term;
+ * the terms of a group follow each other, the best first.
+ */
+export interface Alternatives {
+  /** The number of the group. The terms of a group match the same word of the query. */
+  groups: number[];
+  /** From 0 to 1; 1 for the terms of the query itself. */
+  weights: number[];
+  /** The word that an alternative stands for; undefined for the terms of the query itself. */
+  words: (string | undefined)[];
+  /** The number of terms of the query itself. */
+  wanted: number;
+}
+
+/** Which other words the words of a query match. */
+export interface WordMatching {
+  /** The distinct tokens of the query, in order. */
+  words: string[];
+  /** The most edits from a word that no chunk has to those that stand for it. */
+  edits: number;
+  /** The index of the word that may be the beginning of one. */
+  open?: number;
+  /** Tokens that stand for a word, by the index of the word, with their weights. */
+  synonyms: { word: number; token: string; weight: number }[];
+  language: Language;
+}
 
 /** Hit options: what each hit contains besides its score and chunk payload. */
 export interface ResolvedHitOptions {
@@ -47,7 +89,7 @@ export interface ResolvedHitOptions {
   /** Terms to mark in the text. */
   highlight?: { terms: string[]; language: Language };
   /** Terms of the query, if it ranks by them or estimates relevance from them. */
-  terms?: QueryTerms;
+  terms?: SearchedTerms;
 }
 
 /** Whether the relevance of hits has to be estimated. */
@@ -79,7 +121,7 @@ export interface FusedQueries {
 }
 
 /** One of several queries: its rankings, as in a search of its own. */
-export interface QueryPart extends Pick<CollectionSearch, 'vector' | 'lexical' | 'like' | 'fusion'> {
+export interface QueryPart extends Pick<CollectionSearch, 'vector' | 'lexical' | 'matching' | 'like' | 'fusion'> {
   weight: number;
 }
 
@@ -182,6 +224,8 @@ export interface CollectionSearch {
   /** Absent if the search ranks by terms alone. */
   vector?: Float32Array;
   lexical?: LexicalSearch;
+  /** Absent if words match as they are. */
+  matching?: WordMatching;
   filter?: SearchFilter;
   filteredBy: FilteredBy;
   /** Used by mode `hybrid` only. */
@@ -229,8 +273,8 @@ export interface RankedList {
   bm25?: Float64Array;
   /** Present in modes `boost` and `hybrid` if the segment has any priority. */
   priorities?: Float64Array;
-  /** Mode `boost`: the number of query tokens each chunk has. */
-  matched?: Uint32Array | undefined;
+  /** Mode `boost`: the number of query tokens each chunk has, or the sum of the weights of those it has. */
+  matched?: Float64Array | undefined;
 }
 
 /** Sum and count of the query's cosines with a sample of a collection's chunks. */

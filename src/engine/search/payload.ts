@@ -14,7 +14,7 @@ import type { SegmentView } from '../segments/segment.js';
 import { contextOf } from './context.js';
 import { type HitDetails, type HitPieces, detailsJson, joinHit, matchReason, shownOf } from './hit-json.js';
 import type { ScoredHit } from './merge.js';
-import { type CollectionSearch, type ResolvedHitOptions, estimatesRelevance } from './params.js';
+import { type CollectionSearch, type ResolvedHitOptions, type SearchedTerms, estimatesRelevance } from './params.js';
 import type { ChunkPayload } from './payload-cache.js';
 import { bm25Scores, cosinesOf } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
@@ -42,9 +42,7 @@ function detailsOf(
   const ordinals = Uint32Array.from(hits, ({ candidate }) => candidate.ordinal);
   const textIndex = segment.textIndex;
   const terms =
-    asked.explain && textIndex && asked.terms
-      ? termScores(textIndex, asked.terms.terms, statistics.lexical, ordinals)
-      : [];
+    asked.explain && textIndex && asked.terms ? termScores(textIndex, asked.terms, statistics.lexical, ordinals) : [];
   const relevance = estimatesRelevance(asked)
     ? relevances(segment, ordinals, asked.terms?.terms, vector, statistics)
     : undefined;
@@ -104,7 +102,7 @@ type TermScores = NonNullable<Explanation['lexical']>['terms'];
  */
 function termScores(
   textIndex: TextIndex,
-  terms: string[],
+  { terms, alternatives }: SearchedTerms,
   statistics: LexicalStatistics,
   ordinals: Uint32Array,
 ): TermScores[] {
@@ -112,8 +110,9 @@ function termScores(
   terms.forEach((term, i) => {
     const { chunks, tokens, frequencies, counts } = statistics;
     const ofTerm = { chunks, tokens, frequencies: [frequencies[i] as number], counts: [counts?.[i] ?? 1] };
+    const word = alternatives?.words[i];
     bm25Scores(textIndex, [term], ofTerm, ordinals).forEach((bm25, at) => {
-      if (bm25 > 0) found[at]?.push({ term: plainTerm(term), bm25 });
+      if (bm25 > 0) found[at]?.push({ term: plainTerm(term), bm25, ...(word !== undefined && { for: word }) });
     });
   });
   return found;

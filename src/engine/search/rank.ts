@@ -252,7 +252,8 @@ function packNearest(ranked: RankedSegment, nearest: Scored[]): RankedList {
   const { segment, search, statistics } = ranked;
   const { lexical } = search;
   const list = packBest(ranked, nearest, lexical !== undefined);
-  if (lexical?.mode === 'boost') list.matched = segment.textIndex?.matched(list.ordinals, lexical.terms);
+  if (lexical?.mode === 'boost')
+    list.matched = segment.textIndex?.matched(list.ordinals, lexical.terms, lexical.alternatives);
   if (lexical?.mode === 'hybrid' && wantsBothScores(search) && segment.textIndex)
     list.bm25 = bm25Scores(segment.textIndex, lexical.terms, statistics, list.ordinals);
   return list;

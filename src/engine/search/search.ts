@@ -24,15 +24,18 @@ import {
   type Found,
   type MissingIndexes,
   type SearchResult,
+  type SearchedTerms,
   type ShardHits,
   type SortPosition,
   estimatesRelevance,
+  filtersTexts,
 } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
 import { pageOf } from './pages.js';
 import { rankSegments } from './rank.js';
 import { sortedHits } from './sorted.js';
 import type { ShardSet, ShardView } from './snapshot.js';
+import { wantedIn, withAlternatives } from './words.js';
 
 /**
  * `hasChanged`: some hits changed after they were ranked and were left out, or rows were removed that the search might
@@ -105,7 +108,7 @@ export function score(
     depth,
   );
   if (!lexical) return asVectorHits(byVector, round);
-  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, lexical.terms.length, round);
+  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, wantedIn(lexical), round);
   const byTerms = mergeShards(
     views,
     lists.flatMap((list) => list.lexical ?? []),
@@ -167,10 +170,12 @@ function meanCosineOf(lists: readonly ShardHits[]): number {
 
 /** Statistics, summed over all shards, of the terms that the search ranks by or estimates relevance from. */
 function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
-  const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.terms) ?? { terms: [], counts: [] };
+  const asked: SearchedTerms = (lexical?.mode === 'hybrid' ? lexical : details?.terms) ?? { terms: [], counts: [] };
+  const { terms, counts, alternatives } = asked;
   return sumStatistics(
     terms.length > 0 ? views.flatMap(({ segment }) => segment?.textIndex?.statistics(terms) ?? []) : [],
     counts,
+    alternatives?.groups,
   );
 }
 
@@ -198,11 +203,9 @@ export function missingIndexesOf(
     like?.within !== undefined;
   const missing = views.flatMap(({ shard, segment }): MissingIndexes[] => {
     if (!segment) return [];
-    if (segment.isEvicted)
-      return [{ shard, textIndex: ranksTerms || filter?.content !== undefined, fields: usesFields }];
+    if (segment.isEvicted) return [{ shard, textIndex: ranksTerms || filtersTexts(filter), fields: usesFields }];
     if (segment.index.liveCount === 0) return [];
-    const textIndex =
-      !segment.textIndex && (ranksTerms || (filter?.content !== undefined && !segment.isWithoutTextIndex));
+    const textIndex = !segment.textIndex && (ranksTerms || (filtersTexts(filter) && !segment.isWithoutTextIndex));
     const fields = usesFields && !segment.fields && !segment.isWithoutFields;
     return textIndex || fields ? [{ shard, textIndex, fields }] : [];
   });
@@ -272,10 +275,15 @@ function attempt(
     missingIndexesOf(views, part === search ? search : { ...search, ...part }),
   );
   if (missing.length > 0) return byShard(missing);
-  const statistics = statisticsOf(views, search);
-  const asked = search.like ? searchLike(views, search, search.like, ['body', 'like']) : search;
+  const matching = withAlternatives(views, search);
+  const statistics = statisticsOf(views, matching);
+  const asked = search.like ? searchLike(views, search, search.like, ['body', 'like']) : matching;
+  const rankQuery = (query: CollectionSearch): Ranking => {
+    const own = withAlternatives(views, query);
+    return rankAll(views, own, statisticsOf(views, own), timing);
+  };
   const rank = search.fused
-    ? fusedRanking(views, search, search.fused, (query) => rankAll(views, query, statisticsOf(views, query), timing))
+    ? fusedRanking(views, search, search.fused, rankQuery)
     : (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
   return finish(views, selected(views, asked, rank), asked, statistics, timing);
 }

@@ -3,7 +3,8 @@
 // switched in by one transaction of the catalog, so a failure or crash before that leaves everything as it was. Runs on
 // the main thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
-import type { Collection, Space } from '../../api/collections.js';
+import type { Collection, Space, SynonymRule } from '../../api/collections.js';
+import { checkSynonyms } from '../../text/synonyms.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
@@ -41,13 +42,14 @@ async function restoredCollection(
   { settings, counts }: VerifiedCollection,
 ): Promise<Planned> {
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
-  const { priority_key, search_mode, language, precision } = settings;
+  const { priority_key, search_mode, language, precision, synonyms } = settings;
   const checked = checkedSettings(() => ({
     // A display name that equals the former name follows the new name.
     display_name: label === formerName ? name : displayName(label),
     created_at: timeOf(createdAt),
     chunking: chunkingOf(chunking, collections.defaults.chunking),
     priority_key: nonEmpty(priority_key),
+    ...(synonyms && { synonyms: checkedSynonyms(synonyms) }),
   }));
   return {
     ...checked,
@@ -73,6 +75,11 @@ function checkedSettings<T>(make: () => T): T {
       throw new ArchiveError('settings_invalid', `The settings of the collection are invalid: ${error.message}`);
     throw error;
   }
+}
+
+function checkedSynonyms(rules: SynonymRule[]): SynonymRule[] {
+  checkSynonyms(rules);
+  return rules;
 }
 
 function timeOf(text: string): string {

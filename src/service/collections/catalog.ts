@@ -9,7 +9,7 @@ import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import { type Placement, placementIn } from '../../api/placement.js';
 
 /** Fields that not every collection has. */
-type Varying = 'log_id' | keyof Omit<Placement, 'id'>;
+type Varying = 'log_id' | 'synonyms' | keyof Omit<Placement, 'id'>;
 
 /** The number of distinct values that collections may share; when it is exceeded, the table starts anew. */
 const SHARED_MAX = 1024;
@@ -47,7 +47,9 @@ class KeptCollections {
       generation: stored.generation,
       ...placementIn(stored),
     };
-    return stored.log_id === undefined ? kept : { ...kept, log_id: stored.log_id };
+    if (stored.log_id !== undefined) kept.log_id = stored.log_id;
+    if (stored.synonyms !== undefined) kept.synonyms = stored.synonyms;
+    return kept;
   }
 
   private one<T extends string | object>(value: T): T {

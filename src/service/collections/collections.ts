@@ -1,14 +1,22 @@
 // Use cases that create, describe, relabel, rename and delete a collection, and the lookup of the common collection,
 // which searches need on any thread that serves HTTP. Documents are stored under the id of their collection, so each of
 // these changes is a single write to the catalog. Runs on front threads and on the main thread.
-import type { COLLECTION_ROUTES, Collection, CollectionDetail, CreatedCollection } from '../../api/collections.js';
+import type {
+  COLLECTION_ROUTES,
+  Collection,
+  CollectionDetail,
+  CreatedCollection,
+  UpdateBody,
+  UpdatedCollection,
+} from '../../api/collections.js';
 import { type CollectionChange, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
-import { AppError } from '../../api/errors.js';
+import { AppError, invalidField } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
 import { spreadOf } from '../../api/placement.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Quarantine } from '../../pool/quarantine.js';
+import { checkSynonyms } from '../../text/synonyms.js';
 import type { Embedders } from '../embedding/embedders.js';
 import { seesCollection } from '../tenants/actor.js';
 import type { TenantRegistry } from '../tenants/registry.js';
@@ -56,11 +64,7 @@ export function collectionUseCases(context: CollectionsContext): UseCases<typeof
     createCollection: async ({ tenant, name, body }) =>
       createdOf(context, await createCollection(context, tenant, name, body)),
     getCollection: ({ tenant, name }) => describeCollection(context, tenant, name),
-    updateCollection: async ({ tenant, name, body: { display_name: label } }) => ({
-      tenant,
-      name,
-      display_name: await relabelCollection(context, tenant, name, label),
-    }),
+    updateCollection: ({ tenant, name, body }) => updateCollection(context, tenant, name, body),
     deleteCollection: async ({ tenant, name }) => {
       await deleteCollection(context, tenant, name);
       return { tenant, deleted: name };
@@ -145,6 +149,7 @@ async function describeCollection(
     log_id: _logId,
     home: _home,
     spread: _spread,
+    synonyms,
     ...detail
   } = collection;
   const partitions = spreadOf(collection, store.shards.size);
@@ -155,6 +160,7 @@ async function describeCollection(
     doc_count: documents,
     chunk_count: chunks,
     memory,
+    ...(synonyms && synonyms.length > 0 && { synonyms }),
     ...(isDamaged && { damaged: true }),
   };
 }
@@ -183,15 +189,25 @@ async function storeCollection(context: CollectionsContext, planned: Omit<Collec
   );
 }
 
-/** Returns the new display name as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
-export async function relabelCollection(
+/**
+ * Returns the changed settings as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`, 422 for invalid
+ * synonyms and for a body without a setting.
+ */
+export async function updateCollection(
   { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
   name: CollectionName,
-  label: string,
-): Promise<string> {
-  const changed = await change(store, store.catalog.get(tenant, name), { display_name: displayName(label) });
-  return changed.display_name;
+  { display_name: label, synonyms }: UpdateBody,
+): Promise<UpdatedCollection> {
+  if (label == null && synonyms == null)
+    throw invalidField(['body'], 'Provide `display_name`, `synonyms` or both.', 'value_error');
+  if (synonyms) checkSynonyms(synonyms);
+  const changed = await change(store, store.catalog.get(tenant, name), {
+    ...(label != null && { display_name: displayName(label) }),
+    ...(synonyms && { synonyms }),
+  });
+  const { display_name, synonyms: kept = [] } = changed;
+  return { tenant, name, display_name, ...(synonyms && { synonyms: kept }) };
 }
 
 /**

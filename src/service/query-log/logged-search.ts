@@ -7,7 +7,15 @@ import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { UnderWay } from '../recall/sampler.js';
-import { type SearchInput, hitOptions, loggedQuery, queryOfLog, resultOptions, searchParams } from '../search/input.js';
+import {
+  type SearchInput,
+  hitOptions,
+  loggedQuery,
+  queryOfLog,
+  resultOptions,
+  searchParams,
+  wordOptions,
+} from '../search/input.js';
 import type { Caller } from '../search/query.js';
 import { type SearchContext, type SearchResult, searchCollection, searchShared } from '../search/search.js';
 import type { LogBuffer } from './log-buffer.js';
@@ -119,7 +127,7 @@ function restOf(
     rest.queries = input.queries.map(loggedQuery);
     rest.fusion = fusion as NonNullable<LoggedRest['fusion']>;
   } else if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
-  Object.assign(rest, searchParams(input), resultOptions(input), hitOptions(input));
+  Object.assign(rest, searchParams(input), wordOptions(input), resultOptions(input), hitOptions(input));
   if (includeCommon == null) return rest;
   const searched = includeCommon &&
     q != null &&

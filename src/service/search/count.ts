@@ -9,8 +9,8 @@ import { timeOf } from '../../engine/filter/match.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type Caller as UseCaseCaller, type UseCases, withErrorCode } from '../use-case.js';
-import { checkQueryText } from './input.js';
-import { searchFilterOf, type SearchSettings, termsOf } from './query.js';
+import { checkQueryText, checkWithoutText } from './input.js';
+import { type SearchSettings, matchingOf, readSyntax, searchFilterOf, termsOf, withClauses } from './query.js';
 import { type CountContext, countShards } from './shards.js';
 
 export interface CountsContext extends CountContext {
@@ -28,11 +28,13 @@ async function countChunks(
   context: CountsContext,
   tenant: Tenant,
   name: CollectionName,
-  { q, filters, content_filter: content, facets }: CountBody,
+  { q, filters, content_filter: content, facets, fuzzy, prefix, synonyms, syntax }: CountBody,
   { actor, cancelSource }: Pick<UseCaseCaller, 'actor' | 'cancelSource'>,
 ): Promise<CountAnswer> {
   const collection = context.catalog.get(tenant, name);
-  if (q != null) checkQueryText(['body', 'q'], q);
+  if (q == null) checkWithoutText({ fuzzy, prefix, synonyms, syntax });
+  else checkQueryText(['body', 'q'], q);
+  const { text, clauses } = q != null && syntax ? readSyntax(q) : { text: q };
   if (content != null) checkQueryText(['body', 'content_filter', 'value'], content.value);
   const { filter } = searchFilterOf(
     context.settings,
@@ -43,8 +45,9 @@ async function countChunks(
   const count = {
     collection: refOf(collection),
     shards: shardsOf(collection, context.shards.size),
-    filter,
-    terms: q == null ? undefined : termsOf(q, collection.language).terms,
+    filter: clauses ? withClauses(filter, clauses, collection) : filter,
+    terms: text == null ? undefined : termsOf(text, collection.language).terms,
+    matching: text == null ? undefined : matchingOf(collection, { q: text, fuzzy, prefix, synonyms }),
     facets: wishes.map(({ wish }) => wish),
   };
   const counted = await countShards(context, collection, count, cancelSource);

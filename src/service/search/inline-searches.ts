@@ -47,15 +47,20 @@ class SearchCosts {
   }
 }
 
-const KINDS = 256;
+const KINDS = 512;
 
 /** Searches of one kind in one collection take about as long as each other. */
 function kindOf(search: CollectionSearch): number {
-  const { vector, lexical, filter, details, k, params, results, sort, like, boostBy, fused } = search;
+  const { vector, lexical, matching, filter, details, k, params, results, sort, like, boostBy, fused } = search;
   const ranking = lexical === undefined ? 0 : lexical.mode === 'boost' ? 1 : vector ? 2 : 3;
   const isDeep = k + (results?.offset ?? 0) > 32;
   const basic =
-    ranking | (filter || like ? 4 : 0) | (details ? 8 : 0) | (isDeep ? 16 : 0) | (isDefault(params) ? 0 : 32);
+    ranking |
+    (filter || like ? 4 : 0) |
+    (details ? 8 : 0) |
+    (isDeep ? 16 : 0) |
+    (isDefault(params) ? 0 : 32) |
+    (matching ? 256 : 0);
   if (fused) return 160 | ((fused.queries.length - 1) << 2) | (isDeep ? 2 : 0) | (filter ? 1 : 0);
   if (sort) return 128 | (filter ? 1 : 0) | (isDeep ? 2 : 0);
   return results || boostBy ? basic | 64 | (results?.group || results?.diversity || boostBy ? 128 : 0) : basic;

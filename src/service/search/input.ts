@@ -16,12 +16,14 @@ import type {
   Fusion,
   HitOptions,
   Like,
+  LoggedWords,
   Rerank,
   RerankSettings,
   ResultOptions,
   SearchBody,
   SearchParams,
   Sort,
+  WordOptions,
 } from '../../api/search.js';
 import type { LikeSettings, SortPosition } from '../../engine/search/params.js';
 import type { LoggedQueryPart } from '../../storage/query-log-commands.js';
@@ -71,6 +73,7 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   else if (vector) input.v = vector;
   if (q != null) checkText([at, 'q'], q);
   if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);
+  if (q == null) checkWithoutText(body);
   input.k = body.k ?? K_DEFAULT;
   if (rerank != null) input.rerank = rerankSettings(rerank, input.k, body.offset ?? 0);
   if (body.offset != null || body.cursor != null) checkPage(body, input.k);
@@ -107,6 +110,17 @@ function checkText(at: string[], text: string): void {
 export function checkQueryText(at: string[], text: string): void {
   if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
     throw invalidField(at, `The text must have at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8.`, 'too_long');
+}
+
+/** Throws a 422 for word options of a body that has no text. */
+export function checkWithoutText(body: { [Name in keyof WordOptions]?: WordOptions[Name] | null }): void {
+  const option = (['fuzzy', 'prefix', 'syntax'] as const).find((name) => body[name]);
+  if (option)
+    throw invalidField(
+      ['body', option],
+      `\`${option}\` applies to the words of \`q\`; search by \`q\`.`,
+      'value_error',
+    );
 }
 
 function checkPage({ offset, cursor }: SearchBody, k: number): void {
@@ -299,6 +313,16 @@ export function searchParams({ ef, exact }: SearchInput): SearchParams {
   if (ef != null) params.ef = ef;
   if (exact) params.exact = true;
   return params;
+}
+
+/** The word options of a body, as far as they are not the defaults. */
+export function wordOptions({ fuzzy, prefix, synonyms, syntax }: SearchInput): LoggedWords {
+  const options: LoggedWords = {};
+  if (fuzzy) options.fuzzy = fuzzy;
+  if (prefix) options.prefix = true;
+  if (synonyms === false) options.synonyms = false;
+  if (syntax) options.syntax = true;
+  return options;
 }
 
 /** The options of a body that say which of the ranked chunks its answer has. */

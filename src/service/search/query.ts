@@ -1,11 +1,18 @@
 // The search planner: translates the body of a request, with its defaults (input.ts), to requests for the search workers.
 // It chooses the mode, parses filters, obtains the query vector, and builds the search of each collection. Runs on front threads and on the main thread.
 import type { Language, SearchMode } from '../../api/choices.js';
-import type { Collection, Space } from '../../api/collections.js';
+import type { Collection, Space, SynonymRule } from '../../api/collections.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
-import { DIVERSITY_COST_MAX, HIT_COMPONENTS_MAX, QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../../api/limits.js';
+import {
+  CLAUSES_MAX,
+  CLAUSE_TOKENS_MAX,
+  DIVERSITY_COST_MAX,
+  HIT_COMPONENTS_MAX,
+  QUERY_CHARACTERS_MAX,
+  QUERY_TOKENS_MAX,
+} from '../../api/limits.js';
 import { toVector } from '../../api/numbers.js';
 import { shardsOf } from '../../api/placement.js';
 import type { Diversity, FilteredBy, FusionSettings, SearchParams } from '../../api/search.js';
@@ -20,12 +27,15 @@ import {
   type ResultSettings,
   type QueryPart,
   type SearchFilter,
+  type WordMatching,
   depthOf,
 } from '../../engine/search/params.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { fusionSettings } from '../../ranking/scores.js';
+import { type TextClauses, readQuery } from '../../text/query-syntax.js';
+import { synonymsIn } from '../../text/synonyms.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
-import { distinctTokens } from '../../text/tokenize.js';
+import { distinctTokens, tokensOf } from '../../text/tokenize.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 import { boostSettings } from './boost-by.js';
@@ -79,6 +89,107 @@ export interface Caller {
 
 type RawFilters = Readonly<Record<string, unknown>>;
 
+/**
+ * The question as it is searched: with `syntax`, its text without signs, and what they demand of texts. Throws a 422 if
+ * no word is left.
+ */
+export function readQuestion(question: Question): Question {
+  const { input, filter } = question;
+  if (!input.syntax || input.q == null) return question;
+  const { text, clauses } = readSyntax(input.q);
+  return { ...question, input: { ...input, q: text }, filter: { ...filter, ...(clauses && { clauses }) } };
+}
+
+/** The words of a query without signs, and what these demand of texts. Throws as `readQuestion` does. */
+export function readSyntax(q: string): { text: string; clauses?: TextClauses } {
+  const { text, all, none } = readQuery(q);
+  if (text.trim() === '')
+    throw invalidField(
+      ['body', 'q'],
+      'With `syntax`, the text needs a word that is not excluded; to search by exclusions alone, use `sort` and `filters`.',
+      'too_short',
+      q,
+    );
+  checkClauses(all, none);
+  return all.length + none.length > 0 ? { text, clauses: { all, none } } : { text };
+}
+
+/** A filter with what the syntax of the query demands of texts. */
+export const withClauses = (
+  filter: SearchFilter | undefined,
+  clauses: TextClauses,
+  { language }: Pick<Collection, 'language'>,
+): SearchFilter => ({ filters: [], ...filter, clauses: { ...clauses, language } });
+
+/** Bounds the number of look-ups. */
+function checkClauses(all: TextClauses['all'], none: TextClauses['none']): void {
+  const phrases = [...all.flat(), ...none];
+  const problem =
+    phrases.length > CLAUSES_MAX
+      ? `With \`syntax\`, at most ${CLAUSES_MAX} words and phrases may be required or excluded.`
+      : phrases.some(({ tokens }) => tokens.length > CLAUSE_TOKENS_MAX)
+        ? `With \`syntax\`, a phrase may have at most ${CLAUSE_TOKENS_MAX} words.`
+        : undefined;
+  if (problem) throw invalidField(['body', 'q'], problem, 'too_long');
+}
+
+/** Which other words those of the query match; undefined if none. */
+export function matchingOf(
+  { language, synonyms: rules = [] }: Collection,
+  { q, fuzzy, prefix, synonyms }: Pick<SearchInput, 'q' | 'fuzzy' | 'prefix' | 'synonyms'>,
+): WordMatching | undefined {
+  const usesRules = rules.length > 0 && synonyms !== false;
+  if (!fuzzy && !prefix && !usesRules) return undefined;
+  const text = wordsOfQuery(q);
+  const words = distinctTokens(text, QUERY_TOKENS_MAX);
+  const matching: WordMatching = {
+    words,
+    edits: fuzzy ? (fuzzy === true ? EDITS_MAX : fuzzy.edits) : 0,
+    synonyms: usesRules ? synonymsOf(text, words, rules, language) : [],
+    language,
+  };
+  if (prefix && OPEN_END.test(text)) matching.open = words.indexOf(tokensOf(text).at(-1) ?? '');
+  return matching;
+}
+
+/** Each word of a text with synonyms gets all tokens of each; those of a synonym share its weight. */
+function synonymsOf(
+  text: string,
+  words: readonly string[],
+  rules: readonly SynonymRule[],
+  language: Language,
+): WordMatching['synonyms'] {
+  const all = tokensOf(text);
+  return synonymsIn(all, rules, language).flatMap(({ at, length, tokens }) =>
+    all
+      .slice(at, at + length)
+      .flatMap((own) =>
+        tokens.map((token) => ({ word: words.indexOf(own), token, weight: SYNONYM_WEIGHT / tokens.length })),
+      ),
+  );
+}
+
+/** The weight of a synonym beside the word itself. */
+const SYNONYM_WEIGHT = 0.8;
+
+/** The most edits from a word to those that it matches. */
+const EDITS_MAX = 2;
+/** The last word of such a text may be the beginning of one. */
+const OPEN_END = /[\p{L}\p{N}\p{M}]$/u;
+
+/** Throws a 422 for word options in a mode that ranks by vector only. */
+export function checkWordMode({ input, mode }: Question, exists: boolean): void {
+  const { fuzzy, prefix, mode: asked } = input;
+  if (mode !== 'vector' || !(exists || asked != null)) return;
+  const option = fuzzy ? 'fuzzy' : prefix ? 'prefix' : undefined;
+  if (option)
+    throw invalidField(
+      ['body', option],
+      `\`${option}\` applies to the modes boost and hybrid; this search has mode ${mode}.`,
+      'word_mode',
+    );
+}
+
 /** A search, as it is made in each of its collections. */
 export interface Question {
   readonly input: SearchInput;
@@ -96,7 +207,7 @@ export interface Question {
 export function planSearch(
   context: PlanContext,
   collection: Collection,
-  { input, mode, filter: { filter, filteredBy, within }, isMerged = false }: Question,
+  { input, mode, filter: { filter, clauses, filteredBy, within }, isMerged = false }: Question,
   fusion: FusionSettings,
   embedded: Embedded,
 ): CollectionSearch {
@@ -109,9 +220,12 @@ export function planSearch(
   if (vector) search.vector = vector;
   if (lexical) {
     search.lexical = lexical;
+    const matching = matchingOf(collection, input);
+    if (matching) search.matching = matching;
     search.depth = depthOf(search.k, true);
   }
   if (filter) search.filter = filter;
+  if (clauses) search.filter = withClauses(filter, clauses, collection);
   if (rerank) search.withPieces = true;
   const details = detailsOf(collection, input, lexical);
   if (details) search.details = details;
@@ -309,7 +423,7 @@ export function embedQueries(
 function fusedQueries(
   { settings }: PlanContext,
   collection: Collection,
-  { fusion: asked }: SearchInput,
+  { fusion: asked, synonyms }: SearchInput,
   parts: readonly EmbeddedPart[],
   within: Filter[] | undefined,
 ): FusedQueries {
@@ -322,7 +436,9 @@ function fusedQueries(
     depth: asked?.depth as number,
     queries: parts.map(({ query: { q, like, weight }, mode, fusion, vector }): QueryPart => {
       if (like) return { fusion, weight, like: within ? { ...like, within } : like };
-      return { fusion, weight, ...rankingsOf(collection, mode, fusion, q, vector) };
+      const rankings = rankingsOf(collection, mode, fusion, q, vector);
+      const matching = rankings.lexical && matchingOf(collection, { q, synonyms });
+      return { fusion, weight, ...rankings, ...(matching && { matching }) };
     }),
   };
 }
@@ -388,6 +504,8 @@ export function fieldsOf(filter: Filter): string[] {
 export interface FilteredSearch {
   /** undefined if every chunk matches. */
   filter?: SearchFilter;
+  /** What the syntax of the query demands of texts, if anything. */
+  clauses?: TextClauses;
   /** The filters embedded in the caller's key, if it has any. */
   within?: Filter[];
   /** What hits report of the filter; embedded filters are not reported. */

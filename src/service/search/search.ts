@@ -18,9 +18,11 @@ import {
   type Caller,
   type PlanContext,
   type Question,
+  checkWordMode,
   embedQueries,
   fusionOf,
   planSearch,
+  readQuestion,
   searchFilterOf,
   searchMode,
   vectorOf,
@@ -135,19 +137,19 @@ async function searchAll(
   const [first] = collections;
   const embedding = noTime();
   const fusion = fusionOf(context.settings, question, first !== undefined);
-  if (!first) return { mode, timing: embedding, hits: [], ids: [] };
+  checkWordMode(question, first !== undefined);
   if (input.boost_by) input.nowMs = context.nowMs();
-  if (input.cursor != null) Object.assign(input, placeOfCursor(first.id, input));
+  if (input.cursor != null && first) Object.assign(input, placeOfCursor(first.id, input));
+  const read = readQuestion(question);
+  if (!first) return { mode, timing: embedding, hits: [], ids: [] };
   const embedded =
     input.sort || input.like
       ? 'unwanted'
       : await timed(embedding, 'embed_ms', async () =>
-          input.queries
-            ? embedQueries(context, first, question, input.queries)
-            : vectorOf(context, first, question, fusion),
+          input.queries ? embedQueries(context, first, read, input.queries) : vectorOf(context, first, read, fusion),
         );
   const timings = [embedding];
-  const asked = collections.length > 1 ? { ...question, isMerged: true } : question;
+  const asked = collections.length > 1 ? { ...read, isMerged: true } : read;
   const searches = collections.map((collection) => {
     const search = planSearch(context, collection, asked, fusion, embedded);
     const { vector, filter } = search;
@@ -158,7 +160,7 @@ async function searchAll(
   });
   const found = await Promise.all(searches);
   const timing = slowest(timings);
-  const { hits, hasMore, last } = await pageOf(context, first.tenant, found, question, timing);
+  const { hits, hasMore, last } = await pageOf(context, first.tenant, found, read, timing);
   const result: SearchResult = { mode, timing, hits: hits.map(({ json }) => json), ids: hits.map(({ id }) => id) };
   const vectors = embedded instanceof Array ? embedded.map(({ vector }) => vector) : [embedded];
   if (vectors.includes('unavailable')) result.degraded = true;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
-import { deleteCollection, relabelCollection, renameCollection } from '../../../src/service/collections/collections.js';
+import { deleteCollection, renameCollection, updateCollection } from '../../../src/service/collections/collections.js';
 import { createShadow, switchCollection } from '../../../src/service/collections/catalog-changes.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
@@ -40,7 +40,7 @@ test('a new label that is committed with a delete behind it does not bring the c
   const { services, call, stop } = await startWithCollection();
   const { store } = services.collections;
   await Promise.all([
-    relabelCollection({ store }, TENANT, DOCS, 'Documents'),
+    updateCollection({ store }, TENANT, DOCS, { display_name: 'Documents' }),
     deleteCollection({ store }, TENANT, DOCS),
   ]);
   assert.equal(store.catalog.find(TENANT, DOCS), undefined);

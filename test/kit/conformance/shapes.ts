@@ -99,6 +99,8 @@ const CHUNKING: Shape = {
   optional: { size: 'integer', overlap: 'integer' },
 };
 
+const SYNONYMS: Shape = { required: { words: { list: 'string' } }, optional: { to: { list: 'string' } } };
+
 const COLLECTION_DETAIL: Shape = {
   required: { tenant: 'string', name: 'string', doc_count: 'integer', chunk_count: 'integer' },
   optional: {
@@ -117,6 +119,7 @@ const COLLECTION_DETAIL: Shape = {
     memory: 'object',
     service_version: 'string',
     schema_version: 'integer',
+    synonyms: { list: SYNONYMS },
   },
 };
 
@@ -323,7 +326,7 @@ export const ANSWERS = {
   collections: listing({ tenant: 'string' }, 'collections', COLLECTION_SUMMARY),
   created: joined(CREATED_COLLECTION, COMMON),
   detail: joined(COLLECTION_DETAIL, COMMON),
-  updated: answer({ tenant: 'string', name: 'string', display_name: 'string' }),
+  updated: answer({ tenant: 'string', name: 'string', display_name: 'string' }, { synonyms: { list: SYNONYMS } }),
   deleted: answer({ tenant: 'string', deleted: 'string' }),
   moved: answer({ tenant: 'string', old_name: 'string', new_name: 'string' }),
   restored: answer(IN_COLLECTION, RESTORED),

@@ -4,6 +4,7 @@ import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 import { NaiveRanking } from '../engine/naive-text-index.js';
+import { type NaiveWords, naiveWordScores } from './naive-words.js';
 
 export interface NaiveChunk {
   id: string;
@@ -26,6 +27,8 @@ export interface NaiveQuery {
   q: string;
   k: number;
   fits: (chunk: NaiveChunk) => boolean;
+  /** Which words stand for those of the query, in the modes boost and hybrid. */
+  words?: NaiveWords;
   /** Only for mode hybrid. */
   fusion?: NaiveFusion;
   /** Candidates of each ranking; by default as many as k needs. */
@@ -57,7 +60,7 @@ export const naiveSearch = (all: readonly NaiveChunk[], query: NaiveQuery): Naiv
 /** All candidates of a search for k hits, best first: in the modes boost and hybrid they are more than k. */
 export function naiveRanking(
   all: readonly NaiveChunk[],
-  { mode, q, k, fits, fusion = PLAIN, depth = mode === 'vector' ? k : Math.max(50, 5 * k), round }: NaiveQuery,
+  { mode, q, k, fits, words, fusion = PLAIN, depth = mode === 'vector' ? k : Math.max(50, 5 * k), round }: NaiveQuery,
 ): NaiveHit[] {
   const chunks = all.filter(fits);
   const byCosine = (chunk: NaiveChunk): number => lifted(chunk.cosine, chunk.priority);
@@ -68,12 +71,8 @@ export function naiveRanking(
       plain: chunk.cosine,
     }));
   if (mode === 'boost') {
-    const terms = [...new Set(tokensOf(q))];
-    const plain = (chunk: NaiveChunk): number => {
-      const tokens = tokensOf(chunk.text);
-      const matched = terms.filter((term) => tokens.includes(term)).length;
-      return chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length);
-    };
+    const share = words ? naiveWordScores(all, q, words).share : plainShare(q);
+    const plain = (chunk: NaiveChunk): number => chunk.cosine + 0.1 * share(chunk);
     const score = (chunk: NaiveChunk): number => lifted(plain(chunk), chunk.priority);
     return best(best(chunks, byCosine, depth), score, depth).map((chunk) => ({
       id: chunk.id,
@@ -81,20 +80,26 @@ export function naiveRanking(
       plain: plain(chunk),
     }));
   }
-  return naiveHybrid(all, chunks, q, depth, fusion, round);
+  return naiveHybrid(chunks, words ? naiveWordScores(all, q, words).bm25 : bm25(all, q), depth, fusion, round);
+}
+
+function plainShare(q: string): (chunk: NaiveChunk) => number {
+  const terms = [...new Set(tokensOf(q))];
+  return ({ text }) => {
+    const tokens = tokensOf(text);
+    return terms.length === 0 ? 0 : terms.filter((term) => tokens.includes(term)).length / terms.length;
+  };
 }
 
 const PLAIN: NaiveFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
 
 function naiveHybrid(
-  all: readonly NaiveChunk[],
   chunks: readonly NaiveChunk[],
-  q: string,
+  words: (chunk: NaiveChunk) => number,
   depth: number,
   { method, k = 60, weights }: NaiveFusion,
   { before, most: mostBefore }: { before: number; most?: number } = { before: 0 },
 ): NaiveHit[] {
-  const words = bm25(all, q);
   const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
   const lexical =
     weights.lexical === 0

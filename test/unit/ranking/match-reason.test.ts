@@ -15,7 +15,7 @@ const scores: FusionSettings = { method: 'score', weights: { vector: 0.6, lexica
 const bases: [Basis, string][] = [
   [{ mode: 'vector', cosine: 0.7123 }, 'vector: cosine 0.712'],
   [
-    { mode: 'boost', cosine: 0.7123, boost: 0.2 / 3, matched: 2, wanted: 3 },
+    { mode: 'boost', cosine: 0.7123, boost: 0.2 / 3, matched: 2, wanted: 3, isWidened: false },
     'boost: cosine 0.712 + 0.067 for exact tokens 2/3',
   ],
   [
