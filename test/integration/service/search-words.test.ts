@@ -269,7 +269,7 @@ test('synonyms follow a rename, a reindex and an archive, and rules of an archiv
   await call('POST', `${path}/documents`, { docid: 'oven', text: 'An oven in the kitchen' });
   assert.deepEqual((await call('PATCH', path, { synonyms: rules })).json.synonyms, rules);
   const assertFound = async (at: string): Promise<void> => {
-    const fusion = { weights: { vector: 0, lexical: 1 } };
+    const fusion = { method: 'score', weights: { vector: 0, lexical: 1 } };
     const { json } = await call('POST', `${at}/search`, { q: 'boats', mode: 'hybrid', fusion });
     assert.deepEqual(
       json.matches.map(({ id }: any) => id),

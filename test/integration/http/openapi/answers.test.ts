@@ -39,6 +39,7 @@ test('successful answers fit the document', async () => {
   await judged('createCollection', 201, 'POST', DOCS);
   await judged('createCollection', 201, 'POST', DOCS, {});
   await judged('updateCollection', 200, 'PATCH', DOCS, { display_name: 'Manuals' });
+  await judged('updateCollection', 200, 'PATCH', DOCS, { synonyms: [{ words: ['nautilus'], to: ['submarine'] }] });
   await judged('ingestDocument', 201, 'POST', `${DOCS}/documents`, {
     docid: 'nemo',
     text: 'Captain Nemo commands the Nautilus.',
