@@ -89,6 +89,7 @@ function Hit({
           {hit.id}
         </a>
         <span class="faint">{fileNameBeside(docidOf(hit.id), hit.meta.filename)}</span>
+        {hit.group !== undefined && <span class="chip">group {String(hit.group)}</span>}
         <span class="score">
           {hit.relevance !== undefined && (
             <span title="Estimated probability that the hit is relevant">{Math.round(hit.relevance * 100)} %</span>
@@ -97,6 +98,12 @@ function Hit({
         </span>
       </header>
       <Passage hit={hit} query={query} />
+      {hit.context && (
+        <details class="parts">
+          <summary>with its neighbours: {hit.context.chunks.length} chunks</summary>
+          <p class="text">{hit.context.text}</p>
+        </details>
+      )}
       <ScoreParts hit={hit} />
     </li>
   );

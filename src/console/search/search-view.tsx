@@ -20,7 +20,7 @@ export function SearchView(at: At) {
   const [form, setForm] = useDraft(key, asked);
   const run = (settings: Settings) => go({ view: 'search', params: paramsOf(settings) });
   const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) =>
-    asked.q.trim() ? search(at, bodyOf(asked), signal) : undefined,
+    asked.q.trim() || asked.further.trim() ? search(at, bodyOf(asked), signal) : undefined,
   );
   const submit = (event: Event) => {
     event.preventDefault();

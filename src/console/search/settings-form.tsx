@@ -148,6 +148,8 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
           onInput={({ currentTarget }) => onChange({ contentValue: currentTarget.value })}
         />
       </fieldset>
+      {mode !== 'vector' && <Words settings={settings} onChange={onChange} />}
+      <Groups settings={settings} onChange={onChange} />
       <EfSetting settings={settings} onChange={onChange} />
       <Reranking settings={settings} onChange={onChange} />
       <Tick
@@ -155,7 +157,64 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
         isOn={settings.common !== ''}
         onTurn={(isOn) => onChange({ common: isOn ? '1' : '' })}
       />
+      <Field label="Further fields of the body, as JSON" hint="Such as boost_by, queries, like, context or min_score.">
+        <textarea
+          rows={2}
+          value={settings.further}
+          placeholder="{}"
+          spellcheck={false}
+          onInput={({ currentTarget }) => onChange({ further: currentTarget.value })}
+        />
+      </Field>
     </div>
+  );
+}
+
+const WORDS = [
+  ['fuzzy', 'Forgive typing errors'],
+  ['prefix', 'The last word may be a beginning'],
+  ['syntax', 'Read "quotes", -minus and OR'],
+] as const;
+
+function Words({ settings, onChange }: SettingsFormProps) {
+  return (
+    <fieldset>
+      <legend>Words of the query</legend>
+      {WORDS.map(([name, label]) => (
+        <Tick label={label} isOn={settings[name] !== ''} onTurn={(isOn) => onChange({ [name]: isOn ? '1' : '' })} />
+      ))}
+    </fieldset>
+  );
+}
+
+function Groups({ settings: { groupBy, groupSize, diverse }, onChange }: SettingsFormProps) {
+  return (
+    <fieldset>
+      <legend>Groups</legend>
+      <Field label="Group by" hint="docid or a metadata field; empty: no groups.">
+        <input
+          value={groupBy}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={({ currentTarget }) => onChange({ groupBy: currentTarget.value })}
+        />
+      </Field>
+      {groupBy.trim() !== '' && (
+        <Field label="Hits of each group" hint="Empty: 1.">
+          <input
+            type="number"
+            min={1}
+            value={groupSize}
+            onInput={({ currentTarget }) => onChange({ groupSize: currentTarget.value })}
+          />
+        </Field>
+      )}
+      <Tick
+        label="Choose hits that differ from each other"
+        isOn={diverse !== ''}
+        onTurn={(isOn) => onChange({ diverse: isOn ? '1' : '' })}
+      />
+    </fieldset>
   );
 }
 

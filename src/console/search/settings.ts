@@ -114,6 +114,17 @@ export interface Settings {
   readonly depth: string;
   /** '1' or '': whether to search the common collection too. */
   readonly common: string;
+  /** '1' or '': forgive typing errors, complete the last word, read quotes, minus and OR. */
+  readonly fuzzy: string;
+  readonly prefix: string;
+  readonly syntax: string;
+  /** `docid` or a metadata field; '' for no groups. */
+  readonly groupBy: string;
+  readonly groupSize: string;
+  /** '1' or '': choose hits that differ. */
+  readonly diverse: string;
+  /** Further fields of the body as a JSON object, which take the place of those above. */
+  readonly further: string;
 }
 
 export const SETTINGS_DEFAULT: Settings = {
@@ -132,6 +143,13 @@ export const SETTINGS_DEFAULT: Settings = {
   reranker: '',
   depth: '',
   common: '',
+  fuzzy: '',
+  prefix: '',
+  syntax: '',
+  groupBy: '',
+  groupSize: '',
+  diverse: '',
+  further: '',
 };
 
 /** Settings in an address. A prefix selects one side of a comparison. */
@@ -151,13 +169,20 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
   );
 }
 
-/** The search body, with all hit options on. A query that is a list of numbers is a vector. */
+/** Relevance and difference count alike. */
+const DIVERSITY_LAMBDA = 0.5;
+
+/**
+ * The search body, with all hit options on. A query that is a list of numbers is a vector. Throws if the further fields
+ * are not a JSON object.
+ */
 export function bodyOf(settings: Settings): SearchBody {
   const { q, k, mode, filters, contentOp, contentValue, ef, exact, reranker, depth, common } = settings;
+  const { fuzzy, prefix, syntax, groupBy, groupSize, diverse, further } = settings;
   const filtered = filtersOf(parseRows(filters));
   const v = vectorOf(q);
   return {
-    ...(v ? { v } : { q }),
+    ...(v ? { v } : q.trim() && { q }),
     k: Number(k) || 10,
     ...(mode && { mode }),
     ...(filtered && { filters: filtered }),
@@ -166,10 +191,32 @@ export function bodyOf(settings: Settings): SearchBody {
     ...(exact ? { exact: true } : ef && { ef: Number(ef) }),
     ...(reranker.trim() && { rerank: { instance: reranker.trim(), ...(depth && { depth: Number(depth) }) } }),
     ...(common && { include_common: true }),
+    ...(fuzzy && { fuzzy: true }),
+    ...(prefix && { prefix: true }),
+    ...(syntax && { syntax: true }),
+    ...(groupBy.trim() && { group_by: groupBy.trim(), ...(groupSize && { group_size: Number(groupSize) }) }),
+    ...(diverse && { diversity: { lambda: DIVERSITY_LAMBDA } }),
     explain: true,
     relevance: true,
     highlight: true,
+    ...furtherFields(further),
   };
+}
+
+function furtherFields(text: string): object {
+  if (text.trim() === '') return {};
+  const fields = parsed(text);
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    throw new Error('The further fields are not a JSON object, such as {"min_score": 0.2}.');
+  return fields;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function fusionOf({ method, fusionK, vector, lexical }: Settings): Pick<SearchBody, 'fusion'> {

@@ -130,6 +130,21 @@ test('settings come back out of an address, and become a body without what was n
     exact: true,
     ...told,
   });
+  const grouped = { ...SETTINGS_DEFAULT, q: 'x', fuzzy: '1', syntax: '1', groupBy: ' docid ', groupSize: '2' };
+  assert.deepEqual(bodyOf({ ...grouped, diverse: '1', further: '{"min_score": 0.2, "k": 3}' }), {
+    q: 'x',
+    k: 3,
+    fuzzy: true,
+    syntax: true,
+    group_by: 'docid',
+    group_size: 2,
+    diversity: { lambda: 0.5 },
+    min_score: 0.2,
+    ...told,
+  });
+  assert.deepEqual(bodyOf({ ...SETTINGS_DEFAULT, further: '{"sort": {}}' }), { k: 10, ...told, sort: {} });
+  for (const further of ['{', '[1]', '7', 'null'])
+    assert.throws(() => bodyOf({ ...SETTINGS_DEFAULT, q: 'x', further }), /not a JSON object/);
   assert.deepEqual(bodyOf({ ...SETTINGS_DEFAULT, q: 'x', method: 'rank', ef: '40' }), {
     q: 'x',
     k: 10,
