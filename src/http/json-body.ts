@@ -126,9 +126,10 @@ function wordsFor(expected: string): string {
   const words = expected
     .replace(/[()]/g, '')
     .split(' | ')
-    .filter((word) => word !== 'null' && word !== 'undefined');
+    .filter((word) => word !== 'null' && word !== 'undefined')
+    .map((word) => (word.startsWith('Array<') ? 'a list' : /^[A-Z_]/.test(word) ? 'an object' : word));
   return (
-    words
+    [...new Set(words)]
       .join(' or ')
       // A negative number fails the type before it fails its minimum.
       .replace(/number & Type<"uint\d+">(?! &)/g, 'a whole number, at least 0')

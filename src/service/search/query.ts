@@ -294,7 +294,7 @@ function detailsOf(
   const { include, exclude, context, group_by: groupBy } = input;
   const isPlain = !explain && !relevance && !highlight && !withVector && minRelevance == null && !include && !exclude;
   if (isPlain && groupBy == null && !context) return undefined;
-  if (withVector) checkVectors(input.k, dim);
+  if (withVector) checkVectors(input, dim);
   const q = input.q ?? undefined;
   const texts = input.queries ? input.queries.flatMap((query) => query.q ?? []) : q === undefined ? [] : [q];
   const marked = (text: string): string[] => termsOf(text, language).terms;
@@ -326,8 +326,9 @@ function checkDiversity({ k, offset, diversity }: SearchInput, dim: number): voi
 }
 
 /** Bounds the bytes of an answer with vectors. */
-function checkVectors(k: number, dim: number): void {
-  if (k * dim <= HIT_COMPONENTS_MAX) return;
+function checkVectors({ k, group_by: groupBy, group_size: groupSize }: SearchInput, dim: number): void {
+  const hits = groupBy == null ? k : k * (groupSize ?? 1);
+  if (hits * dim <= HIT_COMPONENTS_MAX) return;
   const most = Math.max(1, Math.floor(HIT_COMPONENTS_MAX / dim));
   throw invalidField(
     ['body', 'k'],

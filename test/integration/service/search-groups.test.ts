@@ -112,6 +112,16 @@ for (const [name, body, message] of REFUSED) {
   });
 }
 
+test('422 for more vectors in groups than an answer may have', async () => {
+  const { call } = servers[0] as TestServer;
+  await call('POST', '/v1/collections/acme/wide', { embedder_type: 'identity', embedder_config: { dim: 2048 } });
+  const v = [1, ...Array<number>(2047).fill(0)];
+  const body = { v, k: 10, group_by: 'docid', group_size: 50, with_vector: true };
+  const { json: many } = await call('POST', '/v1/collections/acme/wide/search', { ...body, group_size: 52 });
+  assert.match(many.error, /at most 512 hits of 2048 dimensions/);
+  assert.equal((await call('POST', '/v1/collections/acme/wide/search', body)).status, 200);
+});
+
 test('a replay groups too', async () => {
   const { call } = servers[1] as TestServer;
   const { json } = await call('POST', `${PATH}/search`, { q: 'whale', group_by: 'topic', group_size: 2, k: 3 });

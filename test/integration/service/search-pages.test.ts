@@ -141,6 +141,8 @@ const REFUSED: [string, object, RegExp][] = [
   ['an offset beyond the candidates of a reranker', { offset: 60, rerank: { instance: 'x' } }, /rerank.depth/],
   ['a relevance above 1', { min_relevance: 1.5 }, /min_relevance/],
   ['an unknown field', { include: ['txt'] }, /meta.KEY/],
+  ['a text in place of an object', { sort: 'year' }, /sort: Should be an object\.$/],
+  ['a text in place of a list', { include: 'text' }, /include: Should be a list\.$/],
   ['a key without a name', { exclude: ['meta.'] }, /meta.KEY/],
 ];
 for (const [name, body, message] of REFUSED) {
