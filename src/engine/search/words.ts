@@ -25,8 +25,8 @@ const ONE_EDIT_CHARACTERS_MIN = 4;
 /** Only words of so many characters may have two edits, and then the first character must be right. */
 const TWO_EDITS_CHARACTERS_MIN = 8;
 /**
- * The weight of a term by its edits from the word of the query. Chosen on Cranfield and NPL, judged on SciFact
- * (node dist/load/main.js quality words).
+ * The weight of a term by its edits from the word of the query. Not fitted to judged queries;
+ * `node dist/load/main.js quality words` measures what they find.
  */
 const EDIT_WEIGHTS = [1, 0.7, 0.5] as const;
 /** A completion of a word that occurs itself, and of one that does not. */
@@ -34,7 +34,7 @@ const COMPLETION_WEIGHTS = { known: 0.2, unknown: 0.8 } as const;
 /** The number of corrections of a word and of completions. */
 const CORRECTIONS_MAX = 8;
 const COMPLETIONS_MAX = 32;
-/** The number of words of a query that are corrected, which bounds the time: a word takes up to a millisecond. */
+/** The number of words of a query that are corrected, which bounds the time. */
 const CORRECTED_WORDS_MAX = 16;
 /** The number of terms that each index lists for a word. */
 const LISTED_MAX = 256;
