@@ -2,6 +2,7 @@
 // location of an error. Pure.
 import { invalidField } from './errors.js';
 import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from './limits.js';
+import { timeOf } from './numbers.js';
 
 export type Scalar = string | number | boolean | null;
 export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
@@ -21,7 +22,14 @@ export type FieldTest =
   | { readonly op: 'in'; readonly values: readonly Scalar[] }
   | { readonly op: 'compare'; readonly by: Comparison; readonly value: number | string }
   | { readonly op: 'prefix' | 'suffix' | 'contains'; readonly text: string }
+  | { readonly op: 'time'; readonly by: Comparison; readonly timeMs: number }
+  | Region
   | { readonly op: 'exists' };
+
+/** A region of the Earth, in degrees: a circle, or a box, which goes over the antimeridian if `west` > `east`. */
+export type Region =
+  | { readonly op: 'near'; readonly lat: number; readonly lon: number; readonly radiusM: number }
+  | { readonly op: 'box'; readonly south: number; readonly west: number; readonly north: number; readonly east: number };
 
 /** Whether a filter matches everything because of its form, as `{}` does: it has no condition that could fail. */
 export function isAlwaysTrue(filter: Filter): boolean {
@@ -183,6 +191,12 @@ class Parser {
           { op: 'compare', by: operator.slice(1) as 'gt', value: this.safe(comparable(operand, at), at) },
           at,
         );
+      case '$date':
+        return { all: this.dates(field, operand, at) };
+      case '$geo_radius':
+        return this.test(field, circleOf(operand, at), at);
+      case '$geo_box':
+        return this.test(field, boxOf(operand, at), at);
       case '$prefix':
         if (typeof operand !== 'string') throw invalidField(at, 'Should be a string.', 'string_type');
         return this.test(field, { op: 'prefix', text: operand }, at);
@@ -192,6 +206,14 @@ class Parser {
       default:
         throw unknownOperator(at);
     }
+  }
+
+  private dates(field: string, operand: unknown, at: Place): Filter[] {
+    return Object.entries(objectOf(operand, at)).map(([key, value]) => {
+      const by = COMPARED.find((comparison) => `$${comparison}` === key);
+      if (by === undefined) throw unknownOperator(inside(at, key));
+      return this.test(field, { op: 'time', by, timeMs: dateOf(value, inside(at, key)) }, at);
+    });
   }
 
   private test(field: string, test: FieldTest, at: Place): Filter {
@@ -225,6 +247,64 @@ const inside = (at: Place, key: string): Place => [...at, key.slice(0, SHOWN_CHA
 function comparable(operand: unknown, at: Place): number | string {
   if (typeof operand === 'number' || typeof operand === 'string') return operand;
   throw invalidField(at, 'Should be a number or a string.', 'comparable_type');
+}
+
+const COMPARED: readonly Comparison[] = ['gt', 'gte', 'lt', 'lte'];
+
+function dateOf(value: unknown, at: Place): number {
+  const timeMs = typeof value === 'string' ? timeOf(value) : undefined;
+  if (timeMs !== undefined && isDay((value as string).slice(0, 10))) return timeMs;
+  throw invalidField(
+    at,
+    'Should be an ISO 8601 date or time, such as 2026-11-25 or 2026-11-25T12:00:00Z.',
+    'date_type',
+  );
+}
+
+/** Whether the month has that day: in JavaScript 30 February is in March. */
+const isDay = (day: string): boolean => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+
+function objectOf(operand: unknown, at: Place): Readonly<Record<string, unknown>> {
+  if (typeof operand === 'object' && operand !== null && !Array.isArray(operand) && Object.keys(operand).length > 0)
+    return operand as Readonly<Record<string, unknown>>;
+  throw invalidField(at, 'Should be an object with at least one field.', 'object_type');
+}
+
+/** Reads the numbers of a region, each within its bounds, and no other fields. */
+function numbersOf<K extends string>(
+  operand: unknown,
+  bounds: Readonly<Record<K, readonly [least: number, most: number]>>,
+  at: Place,
+): Record<K, number> {
+  const given = objectOf(operand, at);
+  const names = Object.keys(bounds) as K[];
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(bounds, key));
+  if (unknown !== undefined)
+    throw invalidField(inside(at, unknown), `There is no such field. The fields are ${names.join(', ')}.`, 'extra_forbidden');
+  for (const name of names) {
+    const value = given[name];
+    const [least, most] = bounds[name];
+    if (typeof value !== 'number' || !(value >= least && value <= most))
+      throw invalidField(inside(at, name), `Should be a number from ${least} to ${most}.`, 'number_type');
+  }
+  return given as Record<K, number>;
+}
+
+const LAT = [-90, 90] as const;
+const LON = [-180, 180] as const;
+/** Half of the circumference of the Earth: every point is nearer. */
+const RADIUS_M_MAX = 20_040_000;
+const CIRCLE = { lat: LAT, lon: LON, radius_m: [0, RADIUS_M_MAX] } as const;
+
+function circleOf(operand: unknown, at: Place): Extract<Region, { op: 'near' }> {
+  const { lat, lon, radius_m: radiusM } = numbersOf(operand, CIRCLE, at);
+  return { op: 'near', lat, lon: lon === 180 ? -180 : lon, radiusM };
+}
+
+function boxOf(operand: unknown, at: Place): Extract<Region, { op: 'box' }> {
+  const { south, west, north, east } = numbersOf(operand, { south: LAT, west: LON, north: LAT, east: LON }, at);
+  if (south > north) throw invalidField(inside(at, 'south'), '`south` should be at most `north`.', 'less_than_equal');
+  return { op: 'box', south, west, north, east };
 }
 
 const unknownOperator = (at: Place): Error => invalidField(at, 'There is no such operator.', 'unknown_operator');

@@ -1,5 +1,5 @@
 // Validation of numbers from callers: vectors, as numbers or as bytes, become float32, and numbers that a 64-bit float
-// would change are rejected. Pure.
+// would change are rejected. Times. Pure.
 import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
 
@@ -65,4 +65,18 @@ export function assertExactNumbers(json: string, names?: ReadonlySet<string>): v
     'number_not_exact',
     told,
   );
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/**
+ * Milliseconds of an ISO 8601 date or time; undefined for any other text. A time without a zone is UTC, so that results
+ * do not depend on the server's location.
+ */
+export function timeOf(text: string): number | undefined {
+  const match = ISO_TIME.exec(text);
+  if (!match) return undefined;
+  const zoned = match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
+  const timeMs = Date.parse(zoned.replace(' ', 'T'));
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 }

@@ -536,7 +536,7 @@ const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavaila
 const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
 
 const FILTERS = `\`filters\` restrict the hits by metadata, before the ranking: a value means equality, a list any of its values, \`null\` an absent field, and an object has operators
-(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine filters. \`content_filter\` restricts by the text of the chunk.`;
+(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`, \`$date\` for ISO 8601 dates and times, \`$geo_radius\` and \`$geo_box\` for values \`{lat, lon}\`); \`$and\`, \`$or\`, \`$not\` combine filters. \`content_filter\` restricts by the text of the chunk.`;
 const RERANK = `\`rerank\` retrieves \`depth\` candidates in the requested mode (50, or k if that is larger). A configured reranker, which reads each together with \`q\`,
 orders them; \`score\` is then its score.`;
 const FUSION = `\`fusion\` determines how mode hybrid combines its halves: by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);

@@ -23,7 +23,7 @@ import { SegmentLoad } from '../segments/loading.js';
 import type { SegmentTable } from '../segments/segment-table.js';
 import type { Segment } from '../segments/segment.js';
 import type { CollectionKinds, Shard } from '../shard.js';
-import { isReadable } from './format.js';
+import { hasPoints, isReadable } from './format.js';
 import type { Note } from './writer.js';
 
 /**
@@ -148,11 +148,12 @@ type Changed = Map<Ordinal, OldSource>;
 /**
  * Restores the segments in the arenas. Unchanged segments become visible at once, changed ones after log replay; those
  * of deleted collections are dropped. `refs`: the collections with segments in the arenas; `changes`: all changes since
- * the checkpoint.
+ * the checkpoint. `areFieldsKept`: whether its metadata indexes have the terms of this version.
  */
 function recoverSegments(
   shard: Shard,
   refs: readonly CollectionRef[],
+  areFieldsKept: boolean,
   kinds: CollectionKinds,
   changes: readonly SegmentChange[],
 ): void {
@@ -160,7 +161,7 @@ function recoverSegments(
   for (const ref of refs) {
     const present = { id: ref.id, ...(kinds.get(ref.id) ?? ref) };
     const segments = shard.segments.restored(present);
-    for (const segment of segments) resumeTerms(shard, segment, present.language === ref.language);
+    for (const segment of segments) resumeTerms(shard, segment, present.language === ref.language, areFieldsKept);
     if (
       kinds.has(ref.id) &&
       present.dim === ref.dim &&
@@ -174,14 +175,19 @@ function recoverSegments(
 
 /**
  * Continues with the restored indexes. Index terms are stems of a language, so the text index is dropped if the
- * collection's language has changed.
+ * collection's language has changed, and the metadata index if an older version has made other terms.
  */
-function resumeTerms(shard: Shard, segment: Segment, isSameLanguage: boolean): void {
+function resumeTerms(shard: Shard, segment: Segment, isSameLanguage: boolean, areFieldsKept: boolean): void {
   resumeTextIndex(shard, segment);
   resumeFields(shard, segment);
-  if (isSameLanguage) return;
-  segment.textIndex?.drop();
-  segment.textIndex = undefined;
+  if (!isSameLanguage) {
+    segment.textIndex?.drop();
+    segment.textIndex = undefined;
+  }
+  if (!areFieldsKept) {
+    segment.fields?.drop();
+    segment.fields = undefined;
+  }
 }
 
 function restoreImages(
@@ -234,7 +240,7 @@ export function restore(
   if (!filled) return discard(shard, files);
   const { manifest, changes } = filled;
   shard.store.changes.trim({ ...shard.store.changes.state, last: manifest.number, bytes: 0 });
-  recoverSegments(shard, manifest.parts as CollectionRef[], kinds, changes);
+  recoverSegments(shard, manifest.parts as CollectionRef[], hasPoints(manifest.kernel), kinds, changes);
   files.clear(manifest);
 }
 

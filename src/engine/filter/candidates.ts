@@ -137,7 +137,9 @@ class FieldCandidates {
     for (const { from, to, piece, atEnd } of lookup.ranges)
       found = unite(found, this.fields.range(from, to, piece, atEnd));
     if (lookup.absent !== undefined) found = unite(found, subtract(this.every, this.fields.any([lookup.absent])));
-    return lookup.unsure === undefined ? exactly(found) : loosened(exactly(found), this.fields.any([lookup.unsure]));
+    const unsure = (lookup.unsureRanges ?? []).map(({ from, to }) => this.fields.range(from, to));
+    if (lookup.unsure !== undefined) unsure.push(this.fields.any([lookup.unsure]));
+    return unsure.length === 0 ? exactly(found) : loosened(exactly(found), unsure.reduce(unite));
   }
 }
 

@@ -5,14 +5,16 @@
 import { hash } from 'node:crypto';
 import type { Comparison, FieldTest, Scalar } from '../../api/filter.js';
 import { FILTER_FIELD_CHARACTERS_MAX } from '../../api/limits.js';
-import { type MetaLayers, numberOfDecimal, timeOf } from './match.js';
+import { timeOf } from '../../api/numbers.js';
+import { type CellRange, cellOf, coverOf, pointOf } from './geo.js';
+import { type MetaLayers, numberOfDecimal } from './match.js';
 
 /**
- * Kinds of terms. b: booleans; d: strings in decimal form, as numbers; e: the field exists; i: strings that are ISO
- * times; l: marks a string too long to be indexed whole; n: numbers; s: all other strings; t: ISO times in
- * milliseconds; z: null.
+ * Kinds of terms. b: booleans; d: strings in decimal form, as numbers; e: the field exists; g: cells of points on
+ * the Earth; i: strings that are ISO times; l: marks a string too long to be indexed whole; n: numbers; s: all other
+ * strings; t: ISO times in milliseconds; z: null.
  */
-type Section = 'b' | 'd' | 'e' | 'i' | 'l' | 'n' | 's' | 't' | 'z';
+type Section = 'b' | 'd' | 'e' | 'g' | 'i' | 'l' | 'n' | 's' | 't' | 'z';
 
 const SEPARATOR = '\u0001';
 /**
@@ -159,6 +161,12 @@ class Flattener {
     else if (typeof value === 'number') this.put(field, sectionOf(field, 'n') + numberValue(value));
     else if (typeof value === 'boolean') this.put(field, sectionOf(field, 'b') + String(value));
     else if (value === null) this.put(field, sectionOf(field, 'z'));
+    else this.addPoint(field, value);
+  }
+
+  private addPoint(field: string, value: unknown): void {
+    const point = pointOf(value);
+    if (point) this.put(field, sectionOf(field, 'g') + cellOf(point));
   }
 
   private addText(field: string, text: string): void {
@@ -226,6 +234,8 @@ export interface Lookup {
   readonly absent?: string;
   /** A chunk with this term must be rechecked. */
   readonly unsure?: string | undefined;
+  /** A chunk with a term in one of these ranges must be rechecked. */
+  readonly unsureRanges?: readonly TermRange[];
 }
 
 /** The lookup for one condition of a filter. Returns undefined if terms cannot decide it. */
@@ -233,6 +243,12 @@ export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
   if (!isWritable(field)) return undefined;
   if (test.op === 'exists') return { terms: [sectionOf(field, 'e')], ranges: [] };
   if (test.op === 'in') return equality(field, test.values);
+  if (test.op === 'time')
+    return { terms: [], ranges: [compared(sectionOf(field, 't'), numberValue(test.timeMs), test.by)] };
+  if (test.op === 'near' || test.op === 'box') {
+    const { inside, edge } = coverOf(test);
+    return { terms: [], ranges: cells(field, inside), unsureRanges: cells(field, edge) };
+  }
   const operand = test.op === 'compare' ? test.value : test.text;
   if (typeof operand === 'number')
     return { terms: [], ranges: [...numbers(field, 'n', test), ...numbers(field, 'd', test)] };
@@ -304,6 +320,14 @@ function compared(section: string, value: string, by: Comparison): TermRange {
   const term = section + value;
   const edge = by === 'gte' || by === 'lt' ? term : behind(term);
   return by === 'gt' || by === 'gte' ? { from: edge, to: behindPrefix(section) } : { from: section, to: edge };
+}
+
+function cells(field: string, ranges: readonly CellRange[]): TermRange[] {
+  const section = sectionOf(field, 'g');
+  return ranges.map(({ from, to }) => ({
+    from: section + from,
+    to: to === undefined ? behindPrefix(section) : section + to,
+  }));
 }
 
 const beginning = (prefix: string): TermRange => ({ from: prefix, to: behindPrefix(prefix) });

@@ -1,7 +1,9 @@
 // The semantics of metadata filters: a parsed filter is compiled once a search into closures, which are evaluated on
 // the metadata of one chunk. Pure functions.
-import type { Comparison, FieldTest, Filter, Scalar } from '../../api/filter.js';
+import type { Comparison, FieldTest, Filter, Region, Scalar } from '../../api/filter.js';
+import { timeOf } from '../../api/numbers.js';
 import { compareUtf8 } from '../../base/bytes.js';
+import { isInRegion, pointOf } from './geo.js';
 
 const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
@@ -48,7 +50,13 @@ class ScalarSet {
   }
 }
 
-const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+/** Whether a comparison holds, by the sign of the order of value and operand. */
+const ORDERS: Readonly<Record<Comparison, (order: number) => boolean>> = {
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+};
 
 /**
  * A test of single values for $gt, $gte, $lt and $lte. A number compares with numbers and decimal texts, an ISO time
@@ -56,12 +64,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\
  */
 function createComparison(by: Comparison, operand: number | string): (value: unknown) => boolean {
   const orderOf = typeof operand === 'number' ? numberOrder(operand) : stringOrder(operand);
-  const fits = {
-    gt: (order: number) => order > 0,
-    gte: (order: number) => order >= 0,
-    lt: (order: number) => order < 0,
-    lte: (order: number) => order <= 0,
-  }[by];
+  const fits = ORDERS[by];
   // NaN means that the values are not comparable, and no comparison holds for it.
   return (value) => fits(orderOf(value));
 }
@@ -86,18 +89,6 @@ function stringOrder(operand: string): (value: unknown) => number {
     if (timeMs !== undefined && valueMs !== undefined) return valueMs - timeMs;
     return compareUtf8(value, operand);
   };
-}
-
-/**
- * Milliseconds of an ISO 8601 date or time; undefined for any other text. A time without a zone is UTC, so that results
- * do not depend on the server's location.
- */
-export function timeOf(text: string): number | undefined {
-  const match = ISO_TIME.exec(text);
-  if (!match) return undefined;
-  const zoned = match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
-  const timeMs = Date.parse(zoned.replace(' ', 'T'));
-  return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
 /**
@@ -133,8 +124,31 @@ function compileTest(test: FieldTest): (value: unknown) => boolean {
     const set = new ScalarSet(test.values);
     return (value) => (value === undefined ? set.hasNull : anyOf(value, (one) => set.has(one)));
   }
-  const fits = test.op === 'compare' ? createComparison(test.by, test.value) : textTest(test.op, test.text);
+  const fits = testOfOne(test);
   return (value) => anyOf(value, fits);
+}
+
+function testOfOne(test: Exclude<FieldTest, { op: 'exists' | 'in' }>): (value: unknown) => boolean {
+  if (test.op === 'compare') return createComparison(test.by, test.value);
+  if (test.op === 'time') return timeTest(test.by, test.timeMs);
+  if (test.op === 'near' || test.op === 'box') return regionTest(test);
+  return textTest(test.op, test.text);
+}
+
+/** A test for $date: nothing but ISO dates and times fits. */
+function timeTest(by: Comparison, operandMs: number): (value: unknown) => boolean {
+  const fits = ORDERS[by];
+  return (value) => {
+    const timeMs = typeof value === 'string' ? timeOf(value) : undefined;
+    return timeMs !== undefined && fits(timeMs - operandMs);
+  };
+}
+
+function regionTest(region: Region): (value: unknown) => boolean {
+  return (value) => {
+    const point = pointOf(value);
+    return point !== undefined && isInRegion(region, point);
+  };
 }
 
 function textTest(op: 'prefix' | 'suffix' | 'contains', text: string): (value: unknown) => boolean {

@@ -3,10 +3,11 @@
 // of Elasticsearch's function_score). Hits whose new scores are equal stay in the order that they had. The functions of
 // values are pure; the ranking runs on searching threads only.
 import { BOOST_RESULT_MAX } from '../../api/limits.js';
+import { timeOf } from '../../api/numbers.js';
 import type { Explanation } from '../../api/search.js';
 import { scoreOf, withPriority } from '../../ranking/scores.js';
 import { readDocument } from '../../storage/shard-reader.js';
-import { type MetaLayers, fieldReader, numberOfDecimal, timeOf } from '../filter/match.js';
+import { type MetaLayers, fieldReader, numberOfDecimal } from '../filter/match.js';
 import type { Ranking, Round, ScoredHit } from './merge.js';
 import { type BoostCurve, type BoostSettings, type BoostedField, type CollectionSearch, depthOf } from './params.js';
 import type { ShardView } from './snapshot.js';

@@ -6,6 +6,7 @@ import type { FacetRange, FacetValue } from '../../api/count.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import { FACET_VALUES_MAX } from '../../api/limits.js';
+import { timeOf } from '../../api/numbers.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { type Bitmap, countBits, emptyBitmap, intersect, ordinalsIn, subtract, unite } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
@@ -19,7 +20,7 @@ import {
   valueRanges,
   valueTerm,
 } from '../filter/field-terms.js';
-import { type MetaLayers, fieldReader, numberOfDecimal, timeOf } from '../filter/match.js';
+import { type MetaLayers, fieldReader, numberOfDecimal } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
 import { type MissingIndexes, type SearchFilter, type WordMatching, filtersTexts } from './params.js';

@@ -1,9 +1,10 @@
 // The order of sorted searches: kinds of values one after the other (numbers, times, other texts, booleans), values
 // within their kind, then documents. Pure functions.
+import { timeOf } from '../../api/numbers.js';
 import { compareUtf8 } from '../../base/bytes.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
 import { beginningOf } from '../filter/field-terms.js';
-import { numberOfDecimal, timeOf } from '../filter/match.js';
+import { numberOfDecimal } from '../filter/match.js';
 import type { SortKind, SortPosition, SortSettings } from './params.js';
 
 /** The field whose order is that of the documents. */

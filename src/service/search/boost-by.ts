@@ -3,8 +3,8 @@
 import { invalidField } from '../../api/errors.js';
 import { isWellFormed } from '../../api/ids.js';
 import { K_MAX, RERANK_DEPTH_DEFAULT } from '../../api/limits.js';
+import { timeOf } from '../../api/numbers.js';
 import type { BoostBy, BoostField, RerankSettings, SearchBody } from '../../api/search.js';
-import { timeOf } from '../../engine/filter/match.js';
 import type { BoostCurve, BoostSettings, BoostedField } from '../../engine/search/params.js';
 
 const NOW = 'now';

@@ -3,9 +3,9 @@ import type { CountAnswer, CountBody, COUNT_ROUTES, Facet, FacetBody, RangeBody 
 import { invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { FACET_SIZE_DEFAULT } from '../../api/limits.js';
+import { timeOf } from '../../api/numbers.js';
 import { shardsOf } from '../../api/placement.js';
 import type { FacetWish, RangeWish } from '../../engine/search/count.js';
-import { timeOf } from '../../engine/filter/match.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type Caller as UseCaseCaller, type UseCases, withErrorCode } from '../use-case.js';

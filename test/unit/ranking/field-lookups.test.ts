@@ -100,6 +100,8 @@ const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a
 function decides(lookup: Lookup | undefined, terms: readonly string[]): boolean | undefined {
   if (!lookup || terms.includes(UNLISTED) || (lookup.unsure !== undefined && terms.includes(lookup.unsure)))
     return undefined;
+  if (lookup.unsureRanges?.some(({ from, to }) => terms.some((term) => !isBefore(term, from) && isBefore(term, to))))
+    return undefined;
   const inRange = lookup.ranges.some(({ from, to, piece = '', atEnd }) =>
     terms.some((term) => {
       const rest = term.slice(from.length);
@@ -121,6 +123,47 @@ function conditionsOn(operand: Scalar): FieldTest[] {
     for (const op of ['prefix', 'suffix', 'contains'] as const) conditions.push({ op, text: operand });
   return conditions;
 }
+
+const POINTS: Json[] = [
+  { lat: 52.52, lon: 13.405 },
+  { lat: 52.521, lon: 13.405 },
+  { lat: 0, lon: 180 },
+  { lat: 0, lon: -180 },
+  { lat: -90, lon: 0 },
+  { lat: 91, lon: 0 },
+  { lat: '52.52', lon: '13.405' },
+  { lat: 52.52 },
+];
+const REGIONS: FieldTest[] = [
+  { op: 'near', lat: 52.52, lon: 13.405, radiusM: 50 },
+  { op: 'near', lat: 0, lon: 179.9, radiusM: 50_000 },
+  { op: 'near', lat: 0, lon: 0, radiusM: 20_040_000 },
+  { op: 'box', south: 50, west: 10, north: 55, east: 20 },
+  { op: 'box', south: -1, west: 170, north: 1, east: -170 },
+  { op: 'box', south: -90, west: -180, north: 90, east: 180 },
+];
+const DATES: FieldTest[] = (['gt', 'gte', 'lt', 'lte'] as const).map((by) => ({
+  op: 'time',
+  by,
+  timeMs: Date.UTC(2024, 4, 1),
+}));
+
+test('regions and dates against points, texts and other values', () => {
+  let undecided = 0;
+  const values = [...SCALARS, ...POINTS, POINTS, [POINTS[0], 'a', null], [[POINTS[0]]], { a: POINTS[0] }];
+  for (const test of [...REGIONS, ...DATES]) {
+    for (const [field, meta] of values.flatMap((value): [string, Json][] => [
+      ['f', { f: value }],
+      ['f.g', { f: { g: value } }],
+      ['f.g', { f: [{ g: value }, { g: 1 }] }],
+    ])) {
+      const decided = decides(lookupOf(field, test), chunkFieldTerms({}, flattenLayer(meta)));
+      if (decided === undefined) undecided++;
+      else assert.equal(decided, compileFilter({ field, test })([meta]), JSON.stringify({ test, meta }));
+    }
+  }
+  assert.ok(undecided < 3 * values.length, `${undecided} undecided`);
+});
 
 test('every value against every condition', () => {
   let undecided = 0;

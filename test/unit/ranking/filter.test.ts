@@ -23,13 +23,15 @@ const META: Raw = {
   empty: [],
   seen: '2024-05-01',
   at: '2024-05-01T10:00:00+02:00',
-  author: { name: 'Verne', born: { year: 1828 } },
+  author: { name: 'Verne', born: { year: 1828 }, house: { lat: 47.218, lon: -1.554 } },
   'author.lang': 'fr',
   people: [{ name: 'Nemo' }, { name: 'Ned' }],
   zip: '01234',
   big: '9007199254740993',
   $odd: 1,
 };
+
+const DATE: Raw = { $date: { $gte: '2024-05-01T10:00:00+02:00', $lt: '2024-05-02' } };
 
 const truths: [string, Raw, boolean][] = [
   ['a string', { lang: 'de' }, true],
@@ -85,6 +87,14 @@ const truths: [string, Raw, boolean][] = [
     true,
   ],
   ['a time without zone is UTC', { at: { $gte: '2024-05-01T08:00:00', $lte: '2024-05-01 08:00' } }, true],
+  ['$date compares instants', { at: DATE }, true],
+  ['$date of an earlier day', { seen: DATE }, false],
+  ['$date compares with no other text', { lang: { $date: { $lt: '9999-01-01' } } }, false],
+  ['$date compares with no number', { year: { $date: { $gte: '0001-01-01' } } }, false],
+  ['a place in a radius', { 'author.house': { $geo_radius: { lat: 47, lon: -1, radius_m: 100_000 } } }, true],
+  ['a place out of it', { 'author.house': { $geo_radius: { lat: 47, lon: -1, radius_m: 10_000 } } }, false],
+  ['a place in a box', { 'author.house': { $geo_box: { south: 47, west: -2, north: 48, east: 0 } } }, true],
+  ['a text in no box', { lang: { $geo_box: { south: -90, west: -180, north: 90, east: 180 } } }, false],
   ['$in', { year: { $in: [1, '1999'] } }, true],
   ['$in of nothing', { year: { $in: [] } }, false],
   ['$nin', { lang: { $nin: ['en', 'fr'] } }, true],

@@ -144,6 +144,18 @@ test('the checkpoint after an unusable one is good', async () => {
   world.check('after the next one');
 });
 
+test('of a checkpoint from before metadata had cells of points, all but the metadata indexes is used', async () => {
+  const { world, manifest } = written();
+  changeManifest(manifest, (found) => (found.kernel = 'layout 3, terms 1, 8 arenas, schema 1'));
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('without metadata indexes');
+  const segments = world.shard.segments.of(REF.id);
+  assert.ok(segments.length > 0 && segments.every(({ textIndex, fields }) => textIndex?.complete && !fields));
+  world.indexTerms(REF);
+  world.check('with new ones');
+});
+
 test('files without a manifest are no checkpoint, and are removed', async () => {
   const { world, manifest } = written();
   rmSync(manifest);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { LANGUAGES } from '../../../../src/api/choices.js';
-import { CHECKPOINT_FORMAT, isReadable } from '../../../../src/engine/checkpoint/format.js';
+import { CHECKPOINT_FORMAT, hasPoints, isReadable } from '../../../../src/engine/checkpoint/format.js';
 import { chunkFieldTerms, flattenLayer } from '../../../../src/engine/filter/field-terms.js';
 import { chunkTerms } from '../../../../src/text/terms.js';
 
@@ -25,7 +25,8 @@ const OF_DOCUMENT = {
   nested: { list: [1, 'two', null, { deep: true }] },
   'dotted.key': -0.5,
 };
-const OF_CHUNK = { shelf: ['a', 'b'], when: '2024-02-29T12:00:00Z', large: 1e21, none: null };
+const OF_CHUNK = {
+  place: [{ lat: -17.8, lon: 180 }, { lat: 52.52, lon: 13.405 }], shelf: ['a', 'b'], when: '2024-02-29T12:00:00Z', large: 1e21, none: null };
 
 /** The digest of the terms as builds with this TERMS_VERSION made them; checkpoints of those builds are read. */
 const DIGEST = '0b98dd5eb545f356';
@@ -40,8 +41,10 @@ test('texts and metadata have the terms that TERMS_VERSION stands for', () => {
   assert.equal(digest, DIGEST, 'the terms have changed: raise TERMS_VERSION, and read no text index of before');
 });
 
-test('checkpoints of this build and of 5df2b01 are read, others are not', () => {
-  assert.ok(isReadable(CHECKPOINT_FORMAT));
+test('checkpoints of this build, of terms 1 and of 5df2b01 are read, others are not', () => {
+  assert.ok(isReadable(CHECKPOINT_FORMAT) && hasPoints(CHECKPOINT_FORMAT));
+  const before = 'layout 3, terms 1, 8 arenas, schema 1';
+  assert.ok(isReadable(before) && !hasPoints(before));
   assert.ok(isReadable('97e21c54ba0b491ae53072a076cafc6503ce361e8fe9943c7b8ee5986e4ffe9f 8 0.9.7 1'));
   assert.ok(!isReadable(CHECKPOINT_FORMAT.replace('layout 3', 'layout 2')));
   assert.ok(!isReadable(''));
