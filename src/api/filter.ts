@@ -29,7 +29,13 @@ export type FieldTest =
 /** A region of the Earth, in degrees: a circle, or a box, which goes over the antimeridian if `west` > `east`. */
 export type Region =
   | { readonly op: 'near'; readonly lat: number; readonly lon: number; readonly radiusM: number }
-  | { readonly op: 'box'; readonly south: number; readonly west: number; readonly north: number; readonly east: number };
+  | {
+      readonly op: 'box';
+      readonly south: number;
+      readonly west: number;
+      readonly north: number;
+      readonly east: number;
+    };
 
 /** Whether a filter matches everything because of its form, as `{}` does: it has no condition that could fail. */
 export function isAlwaysTrue(filter: Filter): boolean {
@@ -280,7 +286,11 @@ function numbersOf<K extends string>(
   const names = Object.keys(bounds) as K[];
   const unknown = Object.keys(given).find((key) => !Object.hasOwn(bounds, key));
   if (unknown !== undefined)
-    throw invalidField(inside(at, unknown), `There is no such field. The fields are ${names.join(', ')}.`, 'extra_forbidden');
+    throw invalidField(
+      inside(at, unknown),
+      `There is no such field. The fields are ${names.join(', ')}.`,
+      'extra_forbidden',
+    );
   for (const name of names) {
     const value = given[name];
     const [least, most] = bounds[name];

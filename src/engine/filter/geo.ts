@@ -89,7 +89,10 @@ export interface CellRange {
  * Cells that have every point of a region: `inside` those all of whose points are in it, `edge` the others. Cells are
  * divided as long as there are at most `CELLS_MAX`.
  */
-export function coverOf(region: Region): { readonly inside: readonly CellRange[]; readonly edge: readonly CellRange[] } {
+export function coverOf(region: Region): {
+  readonly inside: readonly CellRange[];
+  readonly edge: readonly CellRange[];
+} {
   const relationTo = region.op === 'near' ? nearRelation(region) : boxRelation(region);
   let inside: string[] = [];
   let edge: Cell[] = [EARTH];
@@ -128,7 +131,13 @@ function behind(digits: string): string | undefined {
 type Relation = 'inside' | 'edge' | 'outside';
 
 function boxRelation({ south, west, north, east }: Extract<Region, { op: 'box' }>): (cell: Cell) => Relation {
-  const spans = west <= east ? [[west, east]] : [[west, 180], [-180, east]];
+  const spans =
+    west <= east
+      ? [[west, east]]
+      : [
+          [west, 180],
+          [-180, east],
+        ];
   // Points on the antimeridian are in the cells at -180.
   if (east === 180) spans.push([-180, -180]);
   return (cell) => {

@@ -175,7 +175,11 @@ async function assertLikeNaive(searches: number, when: string): Promise<void> {
       found += expected.length;
       for (const { call } of servers) {
         const { json } = await call('POST', `${PATH}/search`, { q, mode, k: 20, ...filter });
-        assert.deepEqual(json.matches?.map(({ id }: any) => id), expected, `${what}, ${mode}: ${JSON.stringify(json)}`);
+        assert.deepEqual(
+          json.matches?.map(({ id }: any) => id),
+          expected,
+          `${what}, ${mode}: ${JSON.stringify(json)}`,
+        );
       }
     }
     const expected = many.filter(fits).map(({ docid }) => docid);
@@ -183,7 +187,11 @@ async function assertLikeNaive(searches: number, when: string): Promise<void> {
       const { json } = await call('POST', `${VECTORS}/count`, filter);
       assert.equal(json.count, expected.length, `${what}: ${JSON.stringify(json)}`);
       const sorted = await call('POST', `${VECTORS}/search`, { ...filter, k: 1000, sort: { field: 'docid' } });
-      assert.deepEqual(sorted.json.matches?.map(({ meta }: any) => meta.docid), expected.sort().slice(0, 1000), what);
+      assert.deepEqual(
+        sorted.json.matches?.map(({ meta }: any) => meta.docid),
+        expected.sort().slice(0, 1000),
+        what,
+      );
     }
   }
   assert.ok(found > searches, `${found} hits in ${searches} searches`);

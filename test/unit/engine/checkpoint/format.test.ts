@@ -26,7 +26,15 @@ const OF_DOCUMENT = {
   'dotted.key': -0.5,
 };
 const OF_CHUNK = {
-  place: [{ lat: -17.8, lon: 180 }, { lat: 52.52, lon: 13.405 }], shelf: ['a', 'b'], when: '2024-02-29T12:00:00Z', large: 1e21, none: null };
+  place: [
+    { lat: -17.8, lon: 180 },
+    { lat: 52.52, lon: 13.405 },
+  ],
+  shelf: ['a', 'b'],
+  when: '2024-02-29T12:00:00Z',
+  large: 1e21,
+  none: null,
+};
 
 /** The digest of the terms as builds with this TERMS_VERSION made them; checkpoints of those builds are read. */
 const DIGEST = '0b98dd5eb545f356';
