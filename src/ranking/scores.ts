@@ -1,7 +1,7 @@
 // The score of a hit: what each search mode makes of cosine and BM25, the effect of the document's priority, and the
 // estimated probability of relevance. Pure functions.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../api/limits.js';
-import type { FusionSettings, FusionWeights, QueriesFusion } from '../api/search.js';
+import type { Explanation, FusionSettings, FusionWeights, QueriesFusion } from '../api/search.js';
 
 /** Ranks from 1; undefined if a ranking does not have the chunk. */
 export interface Ranks {
@@ -39,6 +39,9 @@ export type Basis =
   | { readonly mode: 'queries'; readonly fusion: QueriesFusion; readonly found: readonly FoundByQuery[] }
   /** A search by filters alone, whose hits have no score. */
   | { readonly mode: 'sorted'; readonly field: string };
+
+/** How the score of a hit was boosted, as `explain` shows it. `score` is that with the boost, before the priority. */
+export type Boosted = NonNullable<Explanation['boost_by']>;
 
 /** A hit of one of several queries: its rank, from 1, and its score in the search of this query alone. */
 export interface FoundByQuery {

@@ -49,7 +49,7 @@ export interface LoggedRest extends LoggedParams {
   /** How many searches of the collection the entry stands for, if not for itself alone. */
   sampled?: number;
   like?: LoggedLike;
-  queries?: LoggedQueryPart[];
+  queries?: LoggedFusedQuery[];
   sort?: { field: string; order: 'asc' | 'desc' };
   /** The last hit of the page before, for a page of a sorted search that followed a cursor. It is not shown. */
   after?: { kind: 0 | 1 | 2 | 3 | 4; value: number | string; docid: string; index: number };
@@ -59,7 +59,7 @@ export interface LoggedRest extends LoggedParams {
 }
 
 /** One of several queries of a logged search. */
-export interface LoggedQueryPart {
+export interface LoggedFusedQuery {
   q?: string;
   v_base64?: string;
   like?: LoggedLike;

@@ -173,7 +173,7 @@ function nearRelation(region: Extract<Region, { op: 'near' }>): (cell: Cell) => 
     : Math.asin(Math.min(1, Math.sin(reach * DEGREE) / Math.cos(lat * DEGREE))) / DEGREE + MARGIN_DEGREES;
   return (cell) => {
     if (cell.south > lat + reach || cell.north < lat - reach) return 'outside';
-    const [nearest, farthest] = awayFrom(lon, cell);
+    const [nearest, farthest] = longitudesFrom(lon, cell);
     if (nearest > width) return 'outside';
     if (farthest > 90) return 'edge';
     const corners = [cell.south, cell.north].map((edge) => distanceM(region, { lat: edge, lon: lon + farthest }));
@@ -182,7 +182,7 @@ function nearRelation(region: Extract<Region, { op: 'near' }>): (cell: Cell) => 
 }
 
 /** The smallest and the largest difference of the cell's longitudes to `lon`, in degrees. */
-function awayFrom(lon: number, { west, east }: Cell): [nearest: number, farthest: number] {
+function longitudesFrom(lon: number, { west, east }: Cell): [nearest: number, farthest: number] {
   const [toWest, toEast] = [turn(west - lon), turn(east - lon)];
   const ends = [Math.abs(toWest), Math.abs(toEast)];
   const hasOpposite = toWest > toEast;

@@ -4,16 +4,12 @@
 // values are pure; the ranking runs on searching threads only.
 import { BOOST_RESULT_MAX } from '../../api/limits.js';
 import { timeOf } from '../../api/numbers.js';
-import type { Explanation } from '../../api/search.js';
-import { scoreOf, withPriority } from '../../ranking/scores.js';
+import { type Boosted, scoreOf, withPriority } from '../../ranking/scores.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { type MetaLayers, fieldReader, numberOfDecimal } from '../filter/match.js';
 import type { Ranking, Round, ScoredHit } from './merge.js';
 import { type BoostCurve, type BoostSettings, type BoostedField, type CollectionSearch, depthOf } from './params.js';
 import type { ShardView } from './snapshot.js';
-
-/** How the score of a hit was boosted, as `explain` shows it. `score` is that with the boost, before the priority. */
-export type Boosted = NonNullable<Explanation['boost_by']>;
 
 /** The same boost of another score. */
 export const withScore = (boosted: Boosted, score: number): Boosted => ({
@@ -61,16 +57,16 @@ function resultOf(curve: BoostCurve, value: number): number {
 function resultOfAny(curve: BoostCurve, value: number): number {
   if ('factor' in curve) {
     const x = curve.factor * value;
-    if (curve.shape === 'none') return x;
+    if (curve.form === 'none') return x;
     const positive = Math.max(0, x);
-    if (curve.shape === 'log1p') return Math.log1p(positive);
-    if (curve.shape === 'sqrt') return Math.sqrt(positive);
+    if (curve.form === 'log1p') return Math.log1p(positive);
+    if (curve.form === 'sqrt') return Math.sqrt(positive);
     return positive === Infinity ? 1 : positive / (1 + positive);
   }
-  const { shape, origin, scale, offset, atScale } = curve;
+  const { form, origin, scale, offset, atScale } = curve;
   const distance = Math.max(0, Math.abs(value - origin) - offset) / scale;
-  if (shape === 'linear') return Math.max(0, 1 - (1 - atScale) * distance);
-  return atScale ** (shape === 'gaussian' ? distance * distance : distance);
+  if (form === 'linear') return Math.max(0, 1 - (1 - atScale) * distance);
+  return atScale ** (form === 'gaussian' ? distance * distance : distance);
 }
 
 /**

@@ -10,9 +10,8 @@ import type {
   HitContext,
   QueriesFusion,
 } from '../../api/search.js';
-import { type Basis, type FoundByQuery, type Halves, scoreOf } from '../../ranking/scores.js';
+import { type Basis, type Boosted, type FoundByQuery, type Halves, scoreOf } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
-import type { Boosted } from './boost.js';
 import type { ChunkPayload } from './payload-cache.js';
 
 /** The optional parts of a hit, each present only if the request asked for it. */
@@ -142,11 +141,11 @@ function ranksReason(
 
 function queriesReason(fusion: QueriesFusion, found: readonly FoundByQuery[]): string {
   const isPlain = found.every(({ weight }) => weight === 1);
-  const parts = found.map(({ query, rank, score, weight }) => {
+  const terms = found.map(({ query, rank, score, weight }) => {
     const weighed = isPlain ? '' : `${weight} * `;
     return `${weighed}query ${query} ${fusion.method === 'rank' ? `rank ${rank}` : score.toFixed(3)}`;
   });
-  const sum = parts.join(' + ');
+  const sum = terms.join(' + ');
   return fusion.method === 'score' ? sum : `${sum}, each ${isPlain ? '1' : 'weight'}/(${fusion.k}+rank)`;
 }
 

@@ -12,11 +12,11 @@ import {
   boostOf,
   fuseRankings,
   fusedScore,
+  type Boosted,
   withPriority,
 } from '../../ranking/scores.js';
 import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { SegmentView } from '../segments/segment.js';
-import type { Boosted } from './boost.js';
 import type { RankedList, ShardHits } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';

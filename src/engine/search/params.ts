@@ -114,14 +114,14 @@ export interface ResultSettings {
 
 /** Several queries, whose best hits are fused (queries.ts). */
 export interface FusedQueries {
-  queries: QueryPart[];
+  queries: FusedQuery[];
   fusion: QueriesFusion;
   /** Number of hits of each query. */
   depth: number;
 }
 
 /** One of several queries: its rankings, as in a search of its own. */
-export interface QueryPart extends Pick<CollectionSearch, 'vector' | 'lexical' | 'matching' | 'like' | 'fusion'> {
+export interface FusedQuery extends Pick<CollectionSearch, 'vector' | 'lexical' | 'matching' | 'like' | 'fusion'> {
   weight: number;
 }
 
@@ -142,9 +142,9 @@ export interface BoostedField {
 
 /** What is made of a value. Times are in milliseconds since 1970, as are the distances of times. */
 export type BoostCurve =
-  | { shape: 'none' | 'log1p' | 'sqrt' | 'saturation'; factor: number }
+  | { form: 'none' | 'log1p' | 'sqrt' | 'saturation'; factor: number }
   | {
-      shape: 'linear' | 'exponential' | 'gaussian';
+      form: 'linear' | 'exponential' | 'gaussian';
       isTime: boolean;
       origin: number;
       scale: number;

@@ -20,9 +20,9 @@ export function fusedRanking(
 ): () => Ranking {
   let made: Ranking | undefined;
   const make = (): Ranking => {
-    const rankings = queries.map((part, i) => {
-      const query = { ...search, ...part, depth: depthOf(depth, part.lexical !== undefined) };
-      return rank(part.like ? searchLike(views, query, part.like, ['body', 'queries', i, 'like']) : query);
+    const rankings = queries.map((own, i) => {
+      const query = { ...search, ...own, depth: depthOf(depth, own.lexical !== undefined) };
+      return rank(own.like ? searchLike(views, query, own.like, ['body', 'queries', i, 'like']) : query);
     });
     const found = new Map<string, { hit: ScoredHit; by: FoundByQuery[] }>();
     rankings.forEach(({ hits }, query) => {

@@ -271,8 +271,8 @@ function attempt(
   search: CollectionSearch,
   timing: SearchTiming,
 ): Finished | MissingIndexes[] {
-  const missing = [search, ...(search.fused?.queries ?? [])].flatMap((part) =>
-    missingIndexesOf(views, part === search ? search : { ...search, ...part }),
+  const missing = [search, ...(search.fused?.queries ?? [])].flatMap((query) =>
+    missingIndexesOf(views, query === search ? search : { ...search, ...query }),
   );
   if (missing.length > 0) return byShard(missing);
   const matching = withAlternatives(views, search);

@@ -119,8 +119,8 @@ function nearIn(indexes: readonly TextIndex[], word: string, nearness: Nearness)
 
 /** The number of chunks that have each term. */
 function frequenciesOf(indexes: readonly TextIndex[], terms: readonly string[]): number[] {
-  const parts = indexes.map((index) => index.statistics(terms).frequencies);
-  return terms.map((_, i) => parts.reduce((sum, frequencies) => sum + (frequencies[i] as number), 0));
+  const counts = indexes.map((index) => index.statistics(terms).frequencies);
+  return terms.map((_, i) => counts.reduce((sum, frequencies) => sum + (frequencies[i] as number), 0));
 }
 
 /** Up to `max` of the tokens, those of most chunks first. */

@@ -54,7 +54,7 @@ function fieldOf(asked: BoostField, nowMs: number, at: string[]): BoostedField {
 
 function valueCurve(asked: BoostField, at: string[]): BoostCurve {
   refuse(asked, ['origin', 'scale', 'offset', 'at_scale'], 'applies beside `decay` only', at);
-  return { shape: asked.modifier ?? 'none', factor: asked.factor ?? 1 };
+  return { form: asked.modifier ?? 'none', factor: asked.factor ?? 1 };
 }
 
 function decayCurve(asked: BoostField, nowMs: number, at: string[]): BoostCurve {
@@ -84,7 +84,7 @@ function decayCurve(asked: BoostField, nowMs: number, at: string[]): BoostCurve 
     );
   };
   return {
-    shape: decay as 'linear' | 'exponential' | 'gaussian',
+    form: decay as 'linear' | 'exponential' | 'gaussian',
     isTime,
     origin: start,
     scale: extent('scale'),

@@ -26,7 +26,7 @@ import type {
   WordOptions,
 } from '../../api/search.js';
 import type { LikeSettings, SortPosition } from '../../engine/search/params.js';
-import type { LoggedQueryPart } from '../../storage/query-log-commands.js';
+import type { LoggedFusedQuery } from '../../storage/query-log-commands.js';
 import { settledBoost } from './boost-by.js';
 import { checkHitFields } from './hit-fields.js';
 
@@ -352,9 +352,9 @@ export function hitOptions(input: SearchInput): HitOptions {
 }
 
 /** A query as plain JSON, with its vector as base64 of float32. */
-export function loggedQuery({ v, ...query }: SettledQuery): LoggedQueryPart {
+export function loggedQuery({ v, ...query }: SettledQuery): LoggedFusedQuery {
   const { q, like, mode, fusion, weight } = query;
-  const logged: LoggedQueryPart = { weight };
+  const logged: LoggedFusedQuery = { weight };
   if (q !== undefined) logged.q = q;
   if (v) logged.v_base64 = Buffer.from(Float32Array.from(v).buffer).toString('base64');
   if (like) logged.like = like;
@@ -364,6 +364,6 @@ export function loggedQuery({ v, ...query }: SettledQuery): LoggedQueryPart {
 }
 
 /** The query that `loggedQuery` was given. */
-export function queryOfLog({ v_base64: base64, ...query }: LoggedQueryPart): SettledQuery {
+export function queryOfLog({ v_base64: base64, ...query }: LoggedFusedQuery): SettledQuery {
   return base64 === undefined ? query : { ...query, v: vectorOfBase64(base64, ['queries', 'v_base64']) };
 }

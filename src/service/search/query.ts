@@ -25,7 +25,7 @@ import {
   type FusedQueries,
   type ResolvedHitOptions,
   type ResultSettings,
-  type QueryPart,
+  type FusedQuery,
   type SearchFilter,
   type WordMatching,
   depthOf,
@@ -435,7 +435,7 @@ function fusedQueries(
   return {
     fusion: method === 'score' ? { method } : { method, k },
     depth: asked?.depth as number,
-    queries: parts.map(({ query: { q, like, weight }, mode, fusion, vector }): QueryPart => {
+    queries: parts.map(({ query: { q, like, weight }, mode, fusion, vector }): FusedQuery => {
       if (like) return { fusion, weight, like: within ? { ...like, within } : like };
       const rankings = rankingsOf(collection, mode, fusion, q, vector);
       const matching = rankings.lexical && matchingOf(collection, { q, synonyms });

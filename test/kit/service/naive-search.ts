@@ -4,17 +4,9 @@ import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 import { NaiveRanking } from '../engine/naive-text-index.js';
-import { type NaiveWords, naiveWordScores } from './naive-words.js';
+import { type NaiveChunk, type NaiveWords, naiveWordScores } from './naive-words.js';
 
-export interface NaiveChunk {
-  id: string;
-  docid: string;
-  index: number;
-  text: string;
-  cosine: number;
-  priority: number;
-  meta: Record<string, any>;
-}
+export type { NaiveChunk } from './naive-words.js';
 
 export interface NaiveFusion {
   method: 'rank' | 'score';

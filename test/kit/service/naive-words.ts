@@ -6,7 +6,16 @@ import { chunkTerms, countedTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 import { naiveEdits } from '../engine/naive-edits.js';
 import { NaiveRanking } from '../engine/naive-text-index.js';
-import type { NaiveChunk } from './naive-search.js';
+
+export interface NaiveChunk {
+  id: string;
+  docid: string;
+  index: number;
+  text: string;
+  cosine: number;
+  priority: number;
+  meta: Record<string, any>;
+}
 
 export interface NaiveWords {
   /** The most edits. */

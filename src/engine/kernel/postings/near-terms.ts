@@ -124,7 +124,7 @@ function openAutomaton(query: Query, edits: u32, fixed: u32, isPrefix: bool): bo
 function maskOf(automaton: Automaton, code: u32): u64 {
   if (code < ASCII) return load<u64>(changetype<usize>(automaton) + MASKS + ((<usize>code) << 3));
   let mask: u64 = 0;
-  for (let i: u32 = 0; i < automaton.characters; i++) mask |= (<u64>(characterAt(automaton, i) == code)) << i;
+  for (let i: u32 = 0; i < automaton.characters; i++) mask |= (<u64>u32(characterAt(automaton, i) == code)) << i;
   return mask;
 }
 

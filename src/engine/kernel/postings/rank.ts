@@ -373,7 +373,7 @@ function matchedIn(query: Query, ordinal: u32): u32 {
   const mutable = changetype<MutableRun>(query.mutable);
   const slot = !run && query.mutable ? findSlot(mutable, query.slots, ordinal) : NONE;
   let matched: u32 = 0;
-  let isFound = false;
+  let isFound: bool = false;
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
     if (ref.factor < 0 && isFound) continue;

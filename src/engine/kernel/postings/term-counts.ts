@@ -120,8 +120,8 @@ function textBytesOf(query: Query): u32 {
 /** Appends a term, unless its count is 0 or the owner has added it after the room was measured. Returns how many. */
 function write(output: usize, terms: u32, count: u32, bytes: usize, length: u32): u32 {
   const end = load<u32>(output, COUNTS_TEXTS_END);
-  const isRoom = terms < load<u32>(output, COUNTS_TERMS_MAX) && end + length < load<u32>(output, COUNTS_TEXTS_MAX);
-  if (!count || !isRoom) return 0;
+  const isFree = terms < load<u32>(output, COUNTS_TERMS_MAX) && end + length < load<u32>(output, COUNTS_TEXTS_MAX);
+  if (!count || !isFree) return 0;
   store<u32>(output + ((<usize>terms) << 2), count, COUNTS_BYTES);
   memory.copy(output + end, bytes, length);
   store<u8>(output + end + length, 0);
@@ -173,7 +173,7 @@ function allowsEach(query: Query, run: usize): bool {
 function allowedFrom(query: Query, first: u32): u64 {
   if (<u64>first + 64 > query.allowedEnd) {
     let bits: u64 = 0;
-    for (let i: u32 = 0; i < 64; i++) bits |= (<u64>isAllowed(query, first + i)) << i;
+    for (let i: u32 = 0; i < 64; i++) bits |= (<u64>u32(isAllowed(query, first + i))) << i;
     return bits;
   }
   const at = <usize>query.allowed + (first >> 3);
