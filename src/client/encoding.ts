@@ -22,9 +22,11 @@ export const packed = (body: object): Uint8Array<ArrayBuffer> => new Uint8Array(
 export const unpacked = (bytes: Uint8Array): object => packr.unpack(bytes) as object;
 
 export function searchBody({ queries, ...search }: SearchRequest, encoding: Encoding): object {
-  const parts = queries?.map((query) => withBytes(query, 'v', 'json'));
-  return withBytes({ ...search, ...(parts && { queries: parts }) }, 'v', encoding);
+  const encoded: { v?: Vector; queries?: object[] } = search;
+  if (queries) encoded.queries = queries.map((query) => withBytes(query, 'v', 'json'));
+  return withBytes(encoded, 'v', encoding);
 }
+
 export const documentBody = (document: DocumentRequest, encoding: Encoding): object =>
   withBytes(document, 'vector', encoding);
 
