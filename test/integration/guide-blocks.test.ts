@@ -123,6 +123,7 @@ const BODIES: Readonly<Record<string, (body: Json) => Promise<void>>> = {
   },
   sort: searched,
   like: searched,
+  queries: searched,
   searches: async (body) => {
     const { status, json } = await server.call('POST', '/v1/collections/default/docs/search:batch', body);
     assert.equal(status, 200, JSON.stringify(json));
