@@ -3,6 +3,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DOCIDS_MAX } from '../src/api/limits.js';
 import { SheafClient } from '../src/client/client.js';
 import {
   type CannonRequest,
@@ -171,6 +172,66 @@ export async function writes({ tiny, number }: LoadOptions): Promise<void> {
         whole(requestsPerSecond * WRITE_BATCH),
       ),
     ]);
+  });
+}
+
+/** Patches by filter are at least this fast, so that all are made before the documents expire. */
+const PATCHED_PER_SECOND = 2000;
+const EXPIRED = 'sheaf_documents_expired_total';
+
+/**
+ * Searches at a fixed rate before many documents of their collection expire in one second, while the server deletes
+ * them, and after it; in windows of some seconds. `rows` vectors stay.
+ */
+export async function expiry({ tiny, number }: LoadOptions): Promise<void> {
+  const rows = number('rows', tiny ? 500 : 50_000);
+  const expiring = number('expiring', tiny ? 500 : 50_000);
+  const rate = number('rate', tiny ? 20 : 100);
+  const seconds = number('seconds', tiny ? 1 : 10);
+  await withServer(undefined, async (url) => {
+    const client = new SheafClient({ url, timeoutMs: 600_000 });
+    await createVectorCollection(client, TENANT, NAME);
+    const source = await fillCollection({ url, tenant: TENANT, name: NAME, rows: rows + expiring });
+    await untilServerIdle(url, tiny ? 200 : 1000, { withinMs: 600_000 });
+    const docids = Array.from({ length: expiring }, (_, i) => `V${rows + i}`);
+    const second = Math.ceil(Date.now() / 1000 + 5 + expiring / PATCHED_PER_SECOND);
+    for (let from = 0; from < expiring; from += DOCIDS_MAX)
+      await client.patchDocuments(TENANT, NAME, {
+        docids: docids.slice(from, from + DOCIDS_MAX),
+        expires_at: second,
+      });
+    const search = searcher(url);
+    await openLoop(rate, Math.min(seconds, 3), search);
+    const before = await openLoop(rate, seconds, search);
+    if (Date.now() / 1000 > second) throw new Error('the documents have expired before all was measured');
+    await sleep(1000 * second - Date.now());
+    const startedAtMs = performance.now();
+    const windows: [OpenLoopResult, string][] = [];
+    for (let left = expiring; left > 0; ) {
+      const { result, gained, samples } = await withGains(url, () => openLoop(rate, seconds, search));
+      left = expiring - (samples.get(EXPIRED) ?? 0);
+      windows.push([result, whole(gained(EXPIRED))]);
+    }
+    const tookS = (performance.now() - startedAtMs) / 1000;
+    await untilServerIdle(url, tiny ? 200 : 1000, { withinMs: 600_000 });
+    const after = await openLoop(rate, seconds, search);
+    const row = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult, gone: string): string[] => [
+      name,
+      p50Ms.toFixed(2),
+      p99Ms.toFixed(2),
+      (p99Ms / before.p99Ms).toFixed(2),
+      maxMs.toFixed(1),
+      gone,
+    ];
+    printTable(
+      `${whole(rate)} searches/s by vector over ${whole(rows)} × 384 (${source}) while ${whole(expiring)} more expire, which took at most ${tookS.toFixed(0)} s`,
+      [
+        ['window', 'p50 ms', 'p99 ms', 'p99 of before', 'max ms', 'documents deleted'],
+        row('before', before, ''),
+        ...windows.map(([result, gone], i) => row(`${i * seconds} to ${(i + 1) * seconds} s`, result, gone)),
+        row('after', after, ''),
+      ],
+    );
   });
 }
 

@@ -273,6 +273,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...VECTORS, ...RATE, ...SECONDS, '--writers <n>': 'at a time (1)' },
         run: async (options) => (await import('./beside.js')).writes(options),
       },
+      expiry: {
+        about: 'documents that all expire in one second',
+        options: { ...ROWS, ...RATE, ...SECONDS, '--expiring <n>': 'documents beside the vectors' },
+        run: async (options) => (await import('./beside.js')).expiry(options),
+      },
       background: {
         about: 'archives, reindex jobs, checkpoints',
         options: {
@@ -327,6 +332,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         about: 'archives out and in: rate, memory, and searches beside them',
         options: ROWS,
         run: async (options) => (await import('./server.js')).archive(options),
+      },
+      export: {
+        about: 'documents out as NDJSON: texts, then chunks with vectors',
+        options: { '--rows <n>': 'documents' },
+        run: async (options) => (await import('./server.js')).exportLines(options),
       },
     },
   },

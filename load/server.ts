@@ -347,6 +347,52 @@ export async function archive({ tiny, number }: LoadOptions): Promise<void> {
   });
 }
 
+/** A text of 2,000 characters in chunks of 1,000, and metadata. */
+export async function exportLines({ tiny, number }: LoadOptions): Promise<void> {
+  const rows = number('rows', tiny ? 200 : 50_000);
+  await withFolder(async (folder) => {
+    const server = await startServer(folder);
+    const client = new SheafClient({ url: server.url });
+    const prng = createPrng(1);
+    await client.createCollection(TENANT, DOCS, { chunking: { strategy: 'fixed', size: 1000, overlap: 100 } });
+    const word = (): string =>
+      Array.from({ length: 3 + prng.int(6) }, () => String.fromCharCode(97 + prng.int(26))).join('');
+    const words = Array.from({ length: 5000 }, word);
+    const documents = async function* (): AsyncGenerator<{
+      docid: string;
+      text: string;
+      metadata: Record<string, unknown>;
+    }> {
+      for (let n = 0; n < rows; n++) {
+        let text = '';
+        while (text.length < 2000) text += `${words[prng.int(words.length)] as string} `;
+        yield { docid: `D${n}`, text, metadata: { n, about: 'what a document may say of itself, in some words' } };
+      }
+    };
+    for await (const result of client.ingestStream(TENANT, DOCS, documents()))
+      if (!result.ok) throw new Error(result.error);
+    const table = [['', 'time', 'size', 'rate', 'memory', 'p99 of searches beside it']];
+    for (const vectors of [false, true]) {
+      let bytes = 0;
+      const read = async (): Promise<void> => {
+        for await (const piece of await client.archives.exportDocuments(TENANT, DOCS, { vectors }))
+          bytes += piece.length;
+      };
+      const out = await withMemory(client, read, (of) => ({ q: words[of.int(words.length)] as string }));
+      table.push([
+        vectors ? 'chunks with vectors' : 'texts',
+        `${out.seconds.toFixed(1)} s`,
+        `${whole(bytes / 1e6)} MB`,
+        `${(bytes / 1e6 / out.seconds).toFixed(0)} MB/s`,
+        `${whole(out.growthBytes / 2 ** 20)} MiB`,
+        out.p99,
+      ]);
+    }
+    printTable(`An export of ${whole(rows)} documents`, table);
+    await server.stop();
+  });
+}
+
 async function fillForArchive(client: SheafClient, rows: number): Promise<void> {
   const prng = createPrng(1);
   await createVectorCollection(client, TENANT, DOCS);
@@ -365,6 +411,8 @@ async function fillForArchive(client: SheafClient, rows: number): Promise<void> 
 const randomVector = (prng: Prng): number[] =>
   Array.from({ length: VECTOR_DIM }, () => Math.round(prng.normal() * 1e4) / 1e4);
 
+type Query = { v: number[] } | { q: string };
+
 interface WithMemory {
   seconds: number;
   /** Peak memory beyond what it was before. */
@@ -374,7 +422,11 @@ interface WithMemory {
 }
 
 /** Runs `work` beside sequential searches, and measures memory. */
-async function withMemory(client: SheafClient, work: () => Promise<unknown>): Promise<WithMemory> {
+async function withMemory(
+  client: SheafClient,
+  work: () => Promise<unknown>,
+  query: (prng: Prng) => Query = (prng) => ({ v: randomVector(prng) }),
+): Promise<WithMemory> {
   const prng = createPrng(2);
   const before = childrenBytes();
   let [peak, isOver] = [before, false];
@@ -382,8 +434,8 @@ async function withMemory(client: SheafClient, work: () => Promise<unknown>): Pr
   const sampler = setInterval(() => (peak = Math.max(peak, childrenBytes())), SAMPLE_MS);
   const searching = (async () => {
     while (!isOver) {
-      const v = randomVector(prng);
-      latenciesMs.push(await timed(() => client.search(TENANT, DOCS, { v, k: 10 })));
+      const asked = { ...query(prng), k: 10 };
+      latenciesMs.push(await timed(() => client.search(TENANT, DOCS, asked)));
       await sleep(10);
     }
   })();

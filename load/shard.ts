@@ -327,6 +327,7 @@ function fillStore(store: ShardStore, ref: CollectionRef, chunks: number, prng: 
           metadataJson: '{}',
           priority: 0,
           chunkCount: DROPPED_CHUNKS_PER_DOCUMENT,
+          expiresAtS: 0,
         };
         const texts = ordinals.map((_, i) => ({
           path: `chunk_${i}`,

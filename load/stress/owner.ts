@@ -195,7 +195,7 @@ class StressOwner {
   private announce(place: number, change: Change, ordinal: Ordinal): number {
     const { segment } = this.held[place] as HeldSegment;
     const put = this.world.addVersion(place, segment.ref.id, ordinal);
-    change.added.set(ordinal, this.contents.priority(put));
+    change.added.set(ordinal, { priority: this.contents.priority(put), expiresAtS: 0 });
     change.fields.set(ordinal, this.contents.terms(put));
     return put;
   }

@@ -2,10 +2,22 @@
 import typia, { type tags } from 'typia';
 import type { Collection } from './collections.js';
 import type { ErrorCode } from './errors.js';
+import type { Filter } from './filter.js';
 import type { Tenant } from './ids.js';
+import { EXPORT_LIMIT_MAX } from './limits.js';
 import { ADMIN_COLLECTION, COLLECTION, type Contents, type Parameter, json, ownRoute, routes } from './route.js';
 
 type Count = number & tags.Type<'uint64'>;
+
+/** Which documents of a collection an export writes, and how. */
+export interface LinesWish {
+  /** Documents behind this one in the order of their ids. */
+  after?: string | undefined;
+  /** Compared with the metadata of the document. */
+  filter?: Filter | undefined;
+  limit?: number | undefined;
+  withVectors: boolean;
+}
 
 /** The settings of a collection in an archive: all that a restore on any server needs. */
 export type ArchivedSettings = Pick<
@@ -21,6 +33,7 @@ export type ArchivedSettings = Pick<
   | 'search_mode'
   | 'language'
   | 'precision'
+  | 'ttl'
   | 'synonyms'
 > & {
   /** The tenant that the archive was made from. */
@@ -39,6 +52,27 @@ export interface LeftOut {
   tenant: Tenant;
   name: string;
   reason: string;
+}
+
+/** A line of an export, without `vectors`: an ingest takes it as it is. */
+export interface ExportedDocument {
+  docid: string;
+  metadata: Record<string, unknown>;
+  /** The text, put together from the chunks. */
+  text?: string;
+  /** Of a document that is a vector. */
+  v_base64?: string;
+  expires_at?: string;
+  /** With `vectors`, in place of `text` and `v_base64`. */
+  chunks?: ExportedChunk[];
+}
+
+export interface ExportedChunk {
+  chunk_path: string;
+  meta: Record<string, unknown>;
+  text?: string;
+  /** Base64 of little-endian float32. */
+  v_base64: string;
 }
 
 /** A collection by tenant and name. */
@@ -80,6 +114,44 @@ const FROM: Parameter = {
     'The collection to restore from an archive of everything: `tenant/name`, or a name of the same tenant. Default: the collection with the name in the path. Only this part of the archive is read.',
   schema: { type: 'string', pattern: `^(${SLUG_PATTERN}/)?${SLUG_PATTERN}$` },
   example: 'acme/docs',
+};
+
+const EXPORT_QUERY: readonly Parameter[] = [
+  {
+    name: 'after',
+    description:
+      'Only documents behind this id, in the order of the ids: the last one of an export that was interrupted.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'limit',
+    description: 'Most documents of the answer. Default: all.',
+    schema: { type: 'integer', minimum: 1, maximum: EXPORT_LIMIT_MAX },
+  },
+  {
+    name: 'filters',
+    description:
+      'Metadata filters as JSON, as in a search; they are compared with the metadata of documents, as in a deletion by filter.',
+    schema: { type: 'string' },
+    example: '{"lang":"en"}',
+  },
+  {
+    name: 'vectors',
+    description:
+      '`true`: a line has `chunks` with `chunk_path`, `meta`, `text` and `v_base64` (float32, little-endian) instead of the text. Such lines are not for an ingest.',
+    schema: { type: 'boolean', default: false },
+    example: false,
+  },
+];
+
+const LINES: Contents = {
+  'application/x-ndjson': {
+    schema: {
+      type: 'string',
+      description: 'A document in each line: `docid`, `metadata`, `text` or `v_base64`, `expires_at`.',
+    },
+    examples: {},
+  },
 };
 
 const FILE: Contents = {
@@ -199,6 +271,19 @@ export const ARCHIVE_ROUTES = routes({
     summary: 'Replace a collection of any tenant by an archive',
     body: 'any_archive',
     codes: REPLACE_CODES,
+  }),
+  exportDocuments: ownRoute({
+    ...long,
+    method: 'GET',
+    access: 'tenant',
+    scope: 'manage',
+    path: `${COLLECTION}/documents:export`,
+    summary: 'Export the documents of a collection as NDJSON',
+    description:
+      'Documents in the order of their ids, as of one moment, while writes go on; a batch ingest takes the lines as they are. A text is put together from its chunks; a file becomes its text. An answer whose last line has no end is incomplete: continue with `after`, from a new moment.',
+    query: EXPORT_QUERY,
+    answer: LINES,
+    codes: ['collection_not_found', 'overloaded'],
   }),
   dumpCollectionArchive: ownRoute({
     ...own,

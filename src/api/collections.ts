@@ -11,6 +11,7 @@ import {
   SYNONYM_BYTES_MAX,
   type SYNONYM_RULES_MAX,
   type SYNONYM_TEXTS_MAX,
+  type TTL_MAX_S,
 } from './limits.js';
 import { DISPLAY_NAME, PAGE, SLUG_TEXT } from './parameters.js';
 import { ADMIN_COLLECTION, COLLECTION, json, jsonRoute, ownRoute, routes } from './route.js';
@@ -46,6 +47,8 @@ export interface Collection extends Space {
   language: Language;
   /** The precision of its vectors in memory. */
   precision: Precision;
+  /** Seconds after which a document expires that names no time itself; 0 or absent: it does not. */
+  ttl?: number;
   service_version: string;
   schema_version: number;
   /**
@@ -142,6 +145,9 @@ interface ChunkingBody {
   overlap?: Whole | null;
 }
 
+/** Seconds from the ingest of a document to its expiry. */
+type Ttl = Whole & tags.Minimum<1> & tags.Maximum<typeof TTL_MAX_S>;
+
 /** Settings of a new collection. All fields are optional, and so is the body. */
 export interface CreateBody {
   display_name?: string | null;
@@ -165,6 +171,8 @@ export interface CreateBody {
    * Precision of vectors in memory. `int8` takes about 0.6 of the memory of `int16`, with cosines within about .005.
    */
   precision?: Precision | null;
+  /** Documents that name no `expires_at` are gone this many seconds after their ingest. Default: they stay. */
+  ttl?: Ttl | null;
   /**
    * The number of shards over which a new collection is spread, at most `storage.partitions`. A collection that grows is
    * spread over more of them by itself; more from the start store a large import faster, and each of them makes searches
@@ -186,6 +194,8 @@ export interface CreatedCollection {
   search_mode?: SearchMode;
   language?: Language;
   precision?: Precision;
+  /** Absent if documents stay. */
+  ttl?: number;
   /** The number of shards over which the collection is spread. */
   partitions?: number;
 }
@@ -207,6 +217,8 @@ export interface CollectionDetail {
   search_mode?: SearchMode;
   language?: Language;
   precision?: Precision;
+  /** Seconds after which documents expire that name no time themselves. Absent if they stay. */
+  ttl?: number;
   /** The number of shards over which the collection is spread. */
   partitions?: number;
   service_version?: string;
@@ -248,12 +260,16 @@ export interface UpdateBody {
    * others too; with `to`, a search for any of `words` also finds `to`, and not the other way round.
    */
   synonyms?: ({ words: SynonymTexts; to?: SynonymTexts }[] & tags.MaxItems<typeof SYNONYM_RULES_MAX>) | null;
+  /** For documents that are ingested from now on; null: they stay. */
+  ttl?: Ttl | null;
 }
 
 export interface UpdatedCollection {
   tenant: string;
   name: string;
   display_name: string;
+  /** Absent if documents stay. */
+  ttl?: number;
   /** Present if they were changed. */
   synonyms?: SynonymRule[];
 }
@@ -402,7 +418,7 @@ export const COLLECTION_ROUTES = routes({
     ...change,
     method: 'PATCH',
     path: COLLECTION,
-    summary: 'Change the display name or the synonyms of a collection',
+    summary: 'Change the display name, the synonyms or the `ttl` of a collection',
     description: `Searches use new synonyms at once; nothing is indexed again. All rules together have at most ${SYNONYM_BYTES_MAX} bytes of JSON.`,
     body: {
       check: typia.createValidateEquals<UpdateBody>(),
@@ -414,6 +430,7 @@ export const COLLECTION_ROUTES = routes({
         synonyms: {
           synonyms: [{ words: ['submarine', 'u-boat'] }, { words: ['ship'], to: ['frigate', 'steam boat'] }],
         },
+        ttl: { ttl: 86_400 },
       },
     },
     answer: {

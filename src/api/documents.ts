@@ -13,6 +13,8 @@ export interface DocumentSummary {
   chunk_count: number;
   /** Name of the uploaded file. */
   filename?: string;
+  /** The second from which on the document is gone. Absent if it stays. */
+  expires_at?: string;
 }
 
 export interface DocumentDetail extends DocumentSummary {
@@ -38,6 +40,9 @@ export interface IngestTiming {
   store_ms?: number;
 }
 
+/** A time, rounded up to a whole second, or `never`. */
+type ExpiryTime = string | number;
+
 /** A version of a document, and 0 for none. */
 type DocumentVersion = number & tags.Type<'uint32'>;
 
@@ -51,6 +56,11 @@ export interface IngestBody {
   v_base64?: string | null;
   /** Store the document only if the stored one has this version; 0: only if there is none. */
   if_version?: DocumentVersion | null;
+  /**
+   * The second from which on the document is gone: an ISO 8601 time or seconds since 1970, or `never`. Default: the `ttl`
+   * of the collection after the ingest; without one the document stays.
+   */
+  expires_at?: ExpiryTime | null;
 }
 
 export interface Ingested {
@@ -141,10 +151,15 @@ export interface DeletedDocument {
 
 /** A change of metadata. */
 interface MetadataBody {
-  /** Fields to set; null removes a field, and objects are merged (JSON merge patch, RFC 7396). */
-  metadata: Record<string, unknown>;
+  /**
+   * Fields to set; null removes a field, and objects are merged (JSON merge patch, RFC 7396). Required unless
+   * `expires_at` is given.
+   */
+  metadata?: Record<string, unknown>;
   /** Whether `metadata` takes the place of all metadata of the document, instead of being merged with it. */
   replace?: boolean | null;
+  /** The second from which on the document is gone, as at an ingest; `never`: it stays. Default: as it is. */
+  expires_at?: ExpiryTime | null;
 }
 
 /** A change of the metadata of a document. */
@@ -233,6 +248,7 @@ const FORM: Schema = {
     },
     metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
     if_version: { type: 'string', pattern: '^\\d{1,10}$', description: 'As in JSON.' },
+    expires_at: { type: 'string', description: 'As in JSON.' },
   },
 };
 

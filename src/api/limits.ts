@@ -63,6 +63,14 @@ export const CHUNK_SIZE_MAX = 32_768;
 /** The last millisecond of the year 9999, the largest time that ISO 8601 writes with four digits. */
 export const TIME_MAX_MS = 253_402_300_799_999;
 
+/** The last second at which a document can expire: times of expiry are stored in 32 bits. */
+export const EXPIRY_MAX_S = 4_294_967_295;
+/** The longest `ttl` of a collection, in seconds: about thirty years. */
+export const TTL_MAX_S = 1_000_000_000;
+
+/** The largest `limit` of an export. */
+export const EXPORT_LIMIT_MAX = 1_000_000_000;
+
 /** Nesting depth of metadata, far below what the stack permits. */
 export const METADATA_LEVELS_MAX = 100;
 /**

@@ -1,7 +1,8 @@
-// Validation of numbers from callers: vectors, as numbers or as bytes, become float32, and numbers that a 64-bit float
-// would change are rejected. Times. Pure.
+// Validation of numbers and times from callers: vectors, as numbers or as bytes, become float32, numbers that a 64-bit
+// float would change are rejected, and times of expiry become whole seconds. Pure.
 import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
+import { EXPIRY_MAX_S } from './limits.js';
 
 /**
  * Validates a vector and converts it to `dim` float32 numbers; a Float32Array is not copied. Throws `dim_mismatch` for
@@ -79,4 +80,24 @@ export function timeOf(text: string): number | undefined {
   const zoned = match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
   const timeMs = Date.parse(zoned.replace(' ', 'T'));
   return Number.isNaN(timeMs) ? undefined : timeMs;
+}
+
+/** The text that stands for no expiry. */
+const EXPIRES_NEVER = 'never';
+
+/**
+ * The second of an `expires_at`: an ISO 8601 time or seconds since 1970, rounded up to a whole second, or `never`, which
+ * is 0. Throws 422 for anything else.
+ */
+export function expirySecond(time: string | number, loc: (string | number)[] = ['body', 'expires_at']): number {
+  if (time === EXPIRES_NEVER) return 0;
+  const seconds = typeof time === 'string' ? (timeOf(time) ?? NaN) / 1000 : time;
+  const second = Math.ceil(seconds);
+  if (second >= 1 && second <= EXPIRY_MAX_S) return second;
+  throw invalidField(
+    loc,
+    'Should be an ISO 8601 time, seconds since 1970, up to the year 2106, or `never`.',
+    'expiry_time',
+    typeof time === 'string' ? time.slice(0, SHOWN_CHARACTERS_MAX) : time,
+  );
 }

@@ -12,6 +12,7 @@ import { Environment } from '../storage/lmdb.js';
 import { idOfQueryKey } from '../storage/query-log-records.js';
 import { LOG_TABLES } from '../storage/query-log.js';
 import { type DocumentRecord, encodeVector } from '../storage/records.js';
+import { isExpired } from '../storage/expiries.js';
 import { SHARD_TABLES, ShardTxn } from '../storage/shard-reader.js';
 import type { Tables } from '../storage/table.js';
 import { type CollectionManifest, type EntryRecord, MANIFEST, headingAt, settingsOf } from './format.js';
@@ -96,12 +97,13 @@ export class DatasetSnapshot {
 
 /**
  * The documents of a collection in the form for archives, from the snapshot of one shard. Throws `DamagedRecord` for a
- * record that does not decode, or that is missing though another one refers to it.
+ * record that does not decode, or that is missing though another one refers to it. Documents that have expired in second
+ * `nowS` are left out.
  */
-export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<ArchivedDocument> {
+export function* storedDocuments(txn: ShardTxn, ref: CollectionRef, nowS = 0): Generator<ArchivedDocument> {
   let [documents, chunks] = [0, 0];
   for (const record of txn.documents(ref.id)) {
-    yield archived(txn, ref, record);
+    if (!isExpired(record, nowS)) yield archived(txn, ref, record);
     documents++;
     chunks += record.chunkCount;
   }
@@ -113,7 +115,7 @@ export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<A
 }
 
 function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): ArchivedDocument {
-  const { docid, version, ingestedAtMs, metadataJson, priority, chunkCount } = record;
+  const { docid, version, ingestedAtMs, metadataJson, priority, chunkCount, expiresAtS } = record;
   const { ordinals, paths } = txn.members(ref.id, docid);
   if (ordinals.length !== chunkCount || paths.length !== chunkCount)
     throw new DamagedRecord(`document ${docid} has ${ordinals.length} of ${chunkCount} chunks`);
@@ -126,7 +128,16 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
     const text = txn.text(ref.id, ordinal as Ordinal)?.toString();
     return { path, meta: metaJson, ...(text !== undefined && { text }) };
   });
-  return { docid, version, ingested_at_ms: ingestedAtMs, metadata: metadataJson, priority, chunks, vectors };
+  return {
+    docid,
+    version,
+    ingested_at_ms: ingestedAtMs,
+    metadata: metadataJson,
+    priority,
+    ...(expiresAtS !== 0 && { expires_at_s: expiresAtS }),
+    chunks,
+    vectors,
+  };
 }
 
 /** Writes a collection into `folder` and returns the entry of its manifest. */
@@ -140,7 +151,7 @@ export async function writeCollection(
   const { counts, entries, leftOut } = await writeRecords(
     writer,
     folder,
-    documentsIn(snapshot, refOf(collection)),
+    documentsIn(snapshot, refOf(collection), Math.floor(Date.parse(createdAt) / 1000)),
     soundQueries(snapshot, logId),
   );
   const manifest: CollectionManifest = {
@@ -154,8 +165,8 @@ export async function writeCollection(
   return writer.addJson(`${folder}${MANIFEST}`, manifest);
 }
 
-function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef): Generator<ArchivedDocument> {
-  for (const txn of shards) yield* storedDocuments(txn, ref);
+function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef, nowS: number): Generator<ArchivedDocument> {
+  for (const txn of shards) yield* storedDocuments(txn, ref, nowS);
 }
 
 /** The logged searches, with undefined for each damaged one. */

@@ -108,6 +108,8 @@ export interface DatasetManifest extends Heading {
   left_out: { tenant: string; name: string; reason: string }[];
   /** The tenants and keys that were created at run time, in `tenants.json`. */
   tenants: EntryRecord;
+  /** Aliases of the collections; absent in archives from before aliases were archived. */
+  aliases?: { tenant: string; alias: string; collection: string }[];
 }
 
 export type Manifest = CollectionManifest | DatasetManifest;
@@ -145,6 +147,7 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
     search_mode,
     language,
     precision,
+    ttl,
     synonyms,
   } = collection;
   return {
@@ -162,6 +165,7 @@ export function settingsOf(collection: Collection | ArchivedSettings): ArchivedS
     search_mode,
     language,
     precision,
+    ...(ttl && { ttl }),
     ...(synonyms && synonyms.length > 0 && { synonyms }),
   };
 }

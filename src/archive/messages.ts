@@ -1,7 +1,8 @@
 // The messages between the main thread and an archive process: the main thread sends a task, and the process reports
 // its progress. Types of plain data only. The bytes of an archive being written go through the standard output of the
 // process.
-import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from '../api/archives.js';
+import type { AliasRecord } from '../api/aliases.js';
+import type { ArchivedSettings, ArchiveCounts, LeftOut, LinesWish, CollectionPlace } from '../api/archives.js';
 import type { WireError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { DocumentBatch } from '../text/prepared-document.js';
@@ -35,7 +36,9 @@ export interface ArchivedMoment {
    * For an archive of the whole dataset; null for one of a collection. `leftOut` lists the collections already known to
    * be damaged.
    */
-  dataset: { tenants: StoredTenants; leftOut: LeftOut[] } | null;
+  dataset: { tenants: StoredTenants; aliases: AliasRecord[]; leftOut: LeftOut[] } | null;
+  /** In place of an archive, lines of the documents of the one source. */
+  lines?: LinesWish;
 }
 
 /**
@@ -63,6 +66,8 @@ export interface VerifiedArchive {
   collections: VerifiedCollection[];
   /** For an archive of the whole dataset; null for one of a collection. */
   tenants: StoredTenants | null;
+  /** Null for an archive without aliases, or of a collection. */
+  aliases: AliasRecord[] | null;
   leftOut: LeftOut[];
 }
 

@@ -29,6 +29,8 @@ export interface ArchivedDocument {
   /** The document's metadata as JSON text. */
   metadata: string;
   priority: number & tags.Minimum<-1> & tags.Maximum<1>;
+  /** Seconds since 1970; absent if the document does not expire. */
+  expires_at_s?: number & tags.Type<'uint32'> & tags.Minimum<1>;
   chunks: ArchivedChunk[] & tags.MinItems<1>;
   /** Float32, little-endian, one row for each chunk. */
   vectors: Uint8Array;

@@ -3,10 +3,11 @@
 // `ArchiveError`. Archive process only.
 import { createHash } from 'node:crypto';
 import typia, { type tags } from 'typia';
+import type { AliasRecord } from '../api/aliases.js';
 import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/archives.js';
 import { parseFilter } from '../api/filter.js';
 import { type Tenant, isSlug } from '../api/ids.js';
-import { KEY_FILTERS_BYTES_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
+import { ALIASES_MAX, KEY_FILTERS_BYTES_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
 import type { QuotaBody, StoredTenants } from '../api/tenants.js';
 import type { Scope } from '../api/choices.js';
 import { isDeeperThan } from '../base/json.js';
@@ -140,7 +141,7 @@ export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Ver
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest, task);
   const tenants = await readTenants(reader, top);
-  return { manifests, archive: { ...shownOf(manifests), tenants, leftOut: leftOutOf(top) } };
+  return { manifests, archive: { ...shownOf(manifests), tenants, aliases: aliasesOf(top), leftOut: leftOutOf(top) } };
 }
 
 /**
@@ -161,7 +162,7 @@ async function verifyOne(
   const manifest = top.format === 'sheaf-dataset' ? await manifestOf(reader, found as DatasetEntry) : top;
   if (manifest === top) checkEntries(reader, top, [manifest]);
   await verifyCollection(reader, manifest, task);
-  return { manifests: [manifest], archive: { ...shownOf([manifest]), tenants: null, leftOut: [] } };
+  return { manifests: [manifest], archive: { ...shownOf([manifest]), tenants: null, aliases: null, leftOut: [] } };
 }
 
 const NAMED_MAX = 20;
@@ -271,6 +272,19 @@ function checkQueries(segment: Buffer): number {
 
 function leftOutOf({ left_out: leftOut }: DatasetManifest): VerifiedArchive['leftOut'] {
   return leftOut.map(({ tenant, name, reason }) => ({ tenant: tenant as Tenant, name, reason }));
+}
+
+/** Throws `ArchiveError` for a name that is none, and for more aliases than a tenant may have. */
+function aliasesOf({ aliases }: DatasetManifest): AliasRecord[] | null {
+  if (!aliases) return null;
+  const counts = new Map<string, number>();
+  for (const { tenant, alias, collection } of aliases) {
+    const count = (counts.get(tenant) ?? 0) + 1;
+    counts.set(tenant, count);
+    if (![tenant, alias, collection].every(isSlug) || count > ALIASES_MAX)
+      throw new ArchiveError('manifest_invalid', 'The aliases of the manifest are invalid.');
+  }
+  return aliases as AliasRecord[];
 }
 
 async function readTenants(reader: ArchiveReader, { tenants: record }: DatasetManifest): Promise<StoredTenants> {

@@ -1,16 +1,23 @@
-// `sheaf archive`, `sheaf restore` and `sheaf import`. An archive file appears under its name only when it is complete.
+// `sheaf archive`, `sheaf restore`, `sheaf export` and `sheaf import`. A file that is written appears under its name only
+// when it is complete.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
 import type { ArchiveCounts } from '../api/archives.js';
+import { EXPORT_LIMIT_MAX } from '../api/limits.js';
 import type { SheafClient } from '../client/client.js';
 import { SheafUnreachable } from '../client/errors.js';
 import {
   type CommandLine,
   EXIT,
+  type Filters,
+  type Target,
   type TargetFlags,
   examples,
+  filterWord,
+  integerBetween,
+  jsonObject,
   targetOf,
   tenantOf,
   withInterrupt,
@@ -20,7 +27,7 @@ import {
 import type { SourceCollection } from './databases.js';
 import { UsageError } from './errors.js';
 import { readableFile, writeAtomically } from './files.js';
-import { type Output, count, duration, line } from './output.js';
+import { type Output, type Stream, count, duration, line } from './output.js';
 import { startBytes } from './progress.js';
 
 interface Flags extends Omit<TargetFlags, 'collection'> {
@@ -70,7 +77,89 @@ export function addArchiveCommands(cli: CommandLine): void {
     .action(async (file: string, flags: Flags) =>
       ended(await restore(wholeOf(flags, env), file, restoreFlags(flags), output)),
     );
+  addExport(cli);
   addImport(cli);
+}
+
+interface ExportFlags extends TargetFlags {
+  filter?: Filters;
+  filters?: Filters;
+  after?: string;
+  limit?: number;
+  vectors?: true;
+  force?: true;
+}
+
+function addExport({ program, env, output, ended }: CommandLine): void {
+  withTarget(program.command('export'))
+    .description('write the documents of a collection into a file, one line of JSON each, as sheaf ingest takes them')
+    .argument('<file>', 'the file to write; - for the standard output')
+    .option('--filter <field=value>', 'documents whose metadata match; as in sheaf search', filterWord)
+    .option('--filters <json>', 'filters as in a request body', jsonObject)
+    .option('--after <docid>', 'only documents behind this id, in the order of the ids')
+    .option('-n, --limit <n>', 'maximum number of documents; default: all', integerBetween(1, EXPORT_LIMIT_MAX))
+    .option('--vectors', 'the chunks with their vectors instead of the texts')
+    .option('--force', 'replace an existing file')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf export notes.ndjson -c notes',
+        'sheaf ingest --ndjson notes.ndjson -c copy',
+        'sheaf export - -c notes --filter lang=en | head',
+      ),
+    )
+    .action(async (file: string, flags: ExportFlags) =>
+      ended(await exportDocuments(targetOf(flags, env), file, flags, output)),
+    );
+}
+
+/** Exit code: 0 if the export is complete, 130 after Ctrl-C. */
+async function exportDocuments(
+  { client, tenant, collection }: Target,
+  file: string,
+  { filter, filters, after, limit, vectors, force }: ExportFlags,
+  output: Output,
+): Promise<number> {
+  const both = filter && filters ? { $and: [filter, filters] } : (filter ?? filters);
+  const startedAtMs = performance.now();
+  return withInterrupt(async (signal) => {
+    const open = (): Promise<ReadableStream<Uint8Array>> =>
+      client.archives.exportDocuments(tenant, collection, { filters: both, after, limit, vectors, signal });
+    try {
+      if (file === '-') return await printLines(await open(), output);
+      const written = await writeAtomically(file, force === true, async (draft) =>
+        save(await open(), draft, output, signal),
+      );
+      line(output.stdout, `${file}: ${megabytes(written)} in ${duration((performance.now() - startedAtMs) / 1000)}.`);
+      return EXIT.done;
+    } catch (error) {
+      if (signal.aborted) return EXIT.interrupted;
+      throw explained(error);
+    }
+  });
+}
+
+/** Resolves when the stream takes more, or its reader has gone. */
+const drained = (stream: Stream): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done).off('close', done).off('error', done);
+      resolve();
+    };
+    stream.on('drain', done).on('close', done).on('error', done);
+  });
+
+/** Prints whole lines as they come, until the reader has enough. */
+async function printLines(bytes: ReadableStream<Uint8Array>, { stdout }: Output): Promise<number> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of bytes) {
+    const parts = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    if (parts.length > 0 && !stdout.write(`${parts.join('\n')}\n`)) await drained(stdout);
+    if (stdout.isClosed) break;
+  }
+  return EXIT.done;
 }
 
 const DATABASES = ['pavedb', 'chroma', 'qdrant'] as const;

@@ -1,4 +1,5 @@
-// `sheaf collections`: list, show, create, rename and delete collections, and their synonyms.
+// `sheaf collections` and `sheaf aliases`: list, show, create, rename and delete collections, their synonyms and their
+// further names.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CreateBody, SynonymRule } from '../api/collections.js';
 import {
@@ -10,7 +11,7 @@ import {
   PRECISIONS,
   SEARCH_MODES,
 } from '../api/choices.js';
-import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX, SHARDS_MAX } from '../api/limits.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX, SHARDS_MAX, TTL_MAX_S } from '../api/limits.js';
 import {
   type CommandLine,
   type Target,
@@ -74,6 +75,47 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
     );
 }
 
+export function addAliasCommands({ program, env, output: { stdout } }: CommandLine): void {
+  const aliases = program
+    .command('aliases')
+    .description('list, set and delete aliases, which are further names of collections')
+    .addHelpText(
+      'after',
+      examples('sheaf aliases list', 'sheaf aliases set current notes-2', 'sheaf aliases delete current'),
+    );
+  withTenant(aliases.command('list', { isDefault: true }))
+    .description('list the aliases of a tenant with their collections')
+    .option('--json', 'print one alias per line, as JSON')
+    .action(async (flags: TenantFlags & { json?: true }) => {
+      const { client, tenant } = tenantOf(flags, env);
+      const { aliases: found } = await client.listAliases(tenant);
+      if (flags.json) for (const alias of found) line(stdout, JSON.stringify(alias));
+      else if (found.length === 0) line(stdout, `Tenant ${tenant} has no aliases.`);
+      else
+        line(
+          stdout,
+          table(
+            ['alias', 'collection'],
+            found.map(({ alias, collection }) => [alias, collection]),
+          ),
+        );
+    });
+  withTenant(aliases.command('set').argument('<alias>').argument('<collection>'))
+    .description('create an alias, or switch it to another collection in one step')
+    .action(async (alias: string, collection: string, flags: TenantFlags) => {
+      const { client, tenant } = tenantOf(flags, env);
+      await client.putAlias(tenant, alias, collection);
+      line(stdout, `${tenant}/${alias} stands for ${tenant}/${collection} now.`);
+    });
+  withTenant(aliases.command('delete').argument('<alias>'))
+    .description('delete an alias; its collection stays')
+    .action(async (alias: string, flags: TenantFlags) => {
+      const { client, tenant } = tenantOf(flags, env);
+      await client.deleteAlias(tenant, alias);
+      line(stdout, `${tenant}/${alias} is deleted.`);
+    });
+}
+
 function withSettings(command: Command): Command {
   return command
     .option('--display-name <text>', 'name to show to people')
@@ -86,6 +128,7 @@ function withSettings(command: Command): Command {
         ...PRECISIONS,
       ]),
     )
+    .option('--ttl <seconds>', 'documents are gone after this time, unless they name one', integerBetween(1, TTL_MAX_S))
     .option('--partitions <n>', 'number of shards over which the collection is spread', integerBetween(1, SHARDS_MAX))
     .addOption(
       new Option('--chunking <strategy>', 'how texts are cut into chunks').choices(
@@ -105,6 +148,7 @@ interface CreateFlags {
   mode?: string;
   language?: Language;
   precision?: Precision;
+  ttl?: number;
   partitions?: number;
   chunkSize?: number;
   chunkOverlap?: number;
@@ -157,6 +201,7 @@ function createBody({
   mode,
   language,
   precision,
+  ttl,
   partitions,
   chunkSize,
   chunkOverlap,
@@ -176,6 +221,7 @@ function createBody({
     search_mode: mode,
     language,
     precision,
+    ttl,
     partitions,
     priority_key: priorityKey,
     chunking: chunking === false ? { strategy: 'none' } : (chunking ?? size) && { strategy: chunking, ...size },

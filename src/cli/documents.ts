@@ -1,4 +1,5 @@
-// `sheaf docs`: list, show and delete the documents of a collection, and show their chunks.
+// `sheaf docs`: list, show, change and delete the documents of a collection, and show their chunks.
+import { InvalidArgumentError } from 'commander';
 import type { DeleteDocumentsBody } from '../api/documents.js';
 import { SheafError } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
@@ -33,13 +34,14 @@ interface SelectionFlags {
 export function addDocumentCommands({ program, env, output, ended }: CommandLine): void {
   const docs = program
     .command('docs')
-    .description('list, show and delete documents of a collection')
+    .description('list, show, change and delete documents of a collection')
     .addHelpText(
       'after',
       examples(
         'sheaf docs list -c notes',
         'sheaf docs show guide.md -c notes',
         'sheaf docs chunks guide.md -c notes',
+        'sheaf docs patch guide.md --set lang=fr --unset draft -c notes',
         'sheaf docs delete guide.md old.md -c notes',
         'sheaf docs delete --filter lang=en --filter "year<2000" --dry-run -c notes',
       ),
@@ -58,6 +60,24 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
     .description('list the chunks of a document with their texts')
     .option('--json', 'print one chunk per line, as JSON')
     .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
+  withTarget(docs.command('patch').argument('[docid...]'))
+    .description('change the metadata or the expiry of documents, by id or by metadata')
+    .option('--set <field=value>', 'field to set; a number, true, false and JSON keep their type', setField)
+    .option('--unset <field>', 'field to remove', (field: string, before: Fields = {}) => ({
+      ...before,
+      [field]: null,
+    }))
+    .option('--metadata <json>', 'fields to set, as in a request body', jsonObject)
+    .option('--replace', 'the fields take the place of all metadata')
+    .option('--expires-at <time>', 'ISO time or seconds since 1970 at which they are gone; never: they stay')
+    .option('--if-version <n>', 'only if the document has this version', integerBetween(1, LIMIT_MAX))
+    .option('--filter <field=value>', 'documents whose metadata match; as in sheaf search', filterWord)
+    .option('--filters <json>', 'filters as in a request body; {} with --all for every document', jsonObject)
+    .option('--all', 'filters without a condition are meant')
+    .option('--dry-run', 'only count the documents')
+    .action((docids: string[], flags: TargetFlags & SelectionFlags & PatchFlags) =>
+      patchDocuments(targetOf(flags, env), docids, flags, output),
+    );
   withTarget(docs.command('delete').argument('[docid...]'))
     .description('delete documents by id or by metadata; exit code 1 if one did not exist')
     .option('--filter <field=value>', 'documents whose metadata match; as in sheaf search', filterWord)
@@ -71,6 +91,59 @@ export function addDocumentCommands({ program, env, output, ended }: CommandLine
       else if (dryRun || all) throw new UsageError('--all and --dry-run go with --filter and --filters.');
       else ended(await deleteDocuments(targetOf(flags, env), docids, output));
     });
+}
+
+type Fields = Record<string, unknown>;
+
+interface PatchFlags {
+  set?: Fields;
+  unset?: Fields;
+  metadata?: Fields;
+  replace?: true;
+  expiresAt?: string;
+  ifVersion?: number;
+}
+
+/** Adds `field=value` to the fields before it. What is no JSON is a text. */
+function setField(word: string, before: Fields = {}): Fields {
+  const at = word.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Use FIELD=VALUE.');
+  const text = word.slice(at + 1);
+  let value: unknown = text;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // A text.
+  }
+  return { ...before, [word.slice(0, at)]: value };
+}
+
+async function patchDocuments(
+  { client, tenant, collection }: Target,
+  docids: readonly string[],
+  { set, unset, metadata, replace, expiresAt, ifVersion, filter, filters, all, dryRun }: SelectionFlags & PatchFlags,
+  { stdout }: Output,
+): Promise<void> {
+  const both = filter && filters ? { $and: [filter, filters] } : (filter ?? filters);
+  if ((docids.length === 0) === (both === undefined)) throw new UsageError('Give either document ids or a filter.');
+  const fields = set || unset || metadata ? { ...metadata, ...set, ...unset } : undefined;
+  const expires_at = expiresAt !== undefined && /^\d+$/.test(expiresAt) ? Number(expiresAt) : expiresAt;
+  if (!fields && expires_at === undefined)
+    throw new UsageError('Say what to change: --set, --unset, --metadata or --expires-at.');
+  const change = { metadata: fields, replace, expires_at };
+  const [docid] = docids;
+  if (docid !== undefined && docids.length === 1 && !dryRun) {
+    const { version } = await client.patchDocument(tenant, collection, docid, { ...change, if_version: ifVersion });
+    return line(stdout, `${oneLine(docid)} has version ${version} now.`);
+  }
+  if (ifVersion !== undefined) throw new UsageError('--if-version goes with one document id.');
+  const aim = both ? { filters: both, all } : { docids: [...docids] };
+  const { documents, dry_run: isDryRun } = await client.patchDocuments(tenant, collection, {
+    ...change,
+    ...aim,
+    dry_run: dryRun,
+  });
+  line(stdout, `${count(documents, 'document')} ${isDryRun ? 'would be changed' : 'changed'}.`);
 }
 
 /** Prints lines as they arrive, because a collection may have millions of documents. */

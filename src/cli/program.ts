@@ -9,7 +9,7 @@ import { SheafUnreachable } from '../client/errors.js';
 import { UnaddressableId } from '../client/url.js';
 import { addArchiveCommands } from './archive.js';
 import type { Plan } from './capacity.js';
-import { addCollectionCommands } from './collections.js';
+import { addAliasCommands, addCollectionCommands } from './collections.js';
 import {
   type CommandLine,
   EXIT,
@@ -92,7 +92,14 @@ function createProgram(context: Omit<CommandLine, 'program'>): Command {
     .addHelpText('after', FOOTER);
   const cli: CommandLine = { ...context, program };
   program.commandsGroup('Documents and searches:');
-  for (const add of [addIngestCommands, addSearchCommands, addCollectionCommands, addDocumentCommands, addLogCommands])
+  for (const add of [
+    addIngestCommands,
+    addSearchCommands,
+    addCollectionCommands,
+    addAliasCommands,
+    addDocumentCommands,
+    addLogCommands,
+  ])
     add(cli);
   program.commandsGroup('Operations:');
   for (const add of [addReindexCommands, addKeyCommands, addArchiveCommands]) add(cli);

@@ -1,6 +1,6 @@
 // Archives, as `client.archives`. A download is a stream, and an upload reads its file as the server takes it. Neither
 // has a time limit.
-import type { RestoredCollection, RestoredDataset } from '../api/archives.js';
+import type { ExportedDocument, RestoredCollection, RestoredDataset } from '../api/archives.js';
 import { type Answered, type CallOptions, type Transport, collectionPath } from './transport.js';
 
 export interface ArchiveOptions extends CallOptions {
@@ -18,6 +18,16 @@ export interface RestoreOptions extends ArchiveOptions {
   from?: string;
   /** Only verifies the archive. */
   dryRun?: boolean;
+}
+
+export interface ExportOptions extends CallOptions {
+  /** Only documents behind this id, to go on with an export that was interrupted. */
+  after?: string;
+  limit?: number;
+  /** Metadata filters. They are compared with the metadata of documents, not of single chunks. */
+  filters?: Record<string, unknown>;
+  /** Lines have the chunks with their vectors instead of the text. */
+  vectors?: boolean;
 }
 
 export interface Download {
@@ -53,6 +63,30 @@ export class ArchiveCalls {
     });
   }
 
+  /** Downloads the documents of a collection as NDJSON, in the order of their ids. */
+  async exportDocuments(
+    tenant: string,
+    name: string,
+    { after, limit, filters, vectors, ...call }: ExportOptions = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    const { bytes } = await this.download(collectionPath(tenant, name, 'documents:export'), {
+      query: { after, limit, filters: filters && JSON.stringify(filters), vectors },
+      ...call,
+    });
+    return bytes;
+  }
+
+  /** The same, line by line. A line has the fields of an ingest, unless `vectors` is set. */
+  async *eachExported(tenant: string, name: string, options?: ExportOptions): AsyncGenerator<ExportedDocument, void> {
+    const lines = (await this.exportDocuments(tenant, name, options)).pipeThrough(new TextDecoderStream() as never);
+    let rest = '';
+    for await (const piece of lines as unknown as AsyncIterable<string>) {
+      const parts = (rest + piece).split('\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) yield JSON.parse(part) as ExportedDocument;
+    }
+  }
+
   /** Downloads an archive of everything. Requires the admin key. */
   dump(call?: CallOptions): Promise<Download> {
     return this.download(DATASET, call);
@@ -66,7 +100,10 @@ export class ArchiveCalls {
     return this.transport.upload({ method: 'PUT', path: DATASET, query: { dry_run: dryRun }, file: archive, ...call });
   }
 
-  private async download(path: string[], call: CallOptions = {}): Promise<Download> {
+  private async download(
+    path: string[],
+    call: CallOptions & { query?: Record<string, string | number | boolean | undefined> } = {},
+  ): Promise<Download> {
     const { headers, body } = await this.transport.open({ method: 'GET', path, ...call });
     const leftOut = headers.get('x-service-skipped-collections')?.split(', ') ?? [];
     return { bytes: body ? watched(body, this.transport, call.signal) : new ReadableStream(), leftOut };

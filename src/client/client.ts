@@ -64,7 +64,7 @@ import {
 } from './transport.js';
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
-export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
+export type { ArchiveOptions, Download, ExportOptions, RestoreOptions } from './archives.js';
 export type { DocumentRequest, Encoding, QueryRequest, SearchRequest } from './encoding.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
@@ -83,7 +83,7 @@ export type * from '../api/search.js';
 export type * from '../api/tenants.js';
 
 /** A file to ingest. */
-export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata' | 'if_version'> {
+export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata' | 'if_version' | 'expires_at'> {
   /** File name; its extension determines the type. */
   name: string;
   content: Blob;
@@ -231,6 +231,7 @@ export class SheafClient {
     if (file.docid != null) body.set('docid', file.docid);
     if (file.metadata != null) body.set('metadata', JSON.stringify(file.metadata));
     if (file.if_version != null) body.set('if_version', String(file.if_version));
+    if (file.expires_at != null) body.set('expires_at', String(file.expires_at));
     body.set('file', file.content, file.name);
     const { hasHeader: csv_has_header, metaColumns, includeColumns } = file.csv ?? {};
     const query = {

@@ -19,6 +19,7 @@ const TUNING = {
   recallSampleMs: 60_000,
   /** How often the collections that were written are looked at, whether they need more shards. */
   growthCheckMs: 5000,
+  expiryLookMs: 1000,
   /** Maximum bytes of request bodies in memory, of all requests together. */
   heldBytesMax: 1024 * MIB,
   /**

@@ -134,10 +134,8 @@ function move(shard: Shard, segment: Segment, target: number): boolean {
       const moves = new Map(
         segment.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, segment, from, change)]),
       );
-      shard.segments.reservePriorities(
-        segment,
-        [...moves].filter(([from]) => segment.priorities.of(from) !== 0).map(([, to]) => to),
-      );
+      for (const to of moves.values())
+        shard.segments.reserveValues(segment, [to], defined(change.added.get(to), 'values'));
       keepSources(txn, segment, moves, change);
       txn.moveChunks(segment.ref, new Map([...moves].map(([from, to]) => [segment.stored(from), segment.stored(to)])));
       logChanges(txn, [[segment, change]]);
@@ -154,7 +152,7 @@ function move(shard: Shard, segment: Segment, target: number): boolean {
 /** Stages a copy of a row in the lowest free one, invisible to searches. */
 function stage(txn: ShardTxn, segment: Segment, from: Ordinal, { added, removed }: Change): Ordinal {
   const to = segment.ordinals.take();
-  added.set(to, segment.priorities.of(from));
+  added.set(to, { priority: segment.priorities.of(from), expiresAtS: segment.expiries.of(from) });
   removed.push(from);
   segment.index.stage(to, defined(txn.vector(segment.ref, segment.stored(from)), `vector of chunk ${from}`));
   return to;

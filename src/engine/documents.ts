@@ -2,6 +2,7 @@
 // snapshot, and long answers come in pages. Owner only.
 import { type CollectionId, type Ordinal, chunkIdOf } from '../api/ids.js';
 import { concat } from '../base/bytes.js';
+import { nowSeconds } from '../base/clock.js';
 import { textDigest } from '../text/chunking.js';
 import type { Segment } from './segments/segment.js';
 import type { Shard } from './shard.js';
@@ -20,14 +21,17 @@ export function readDocuments<O extends DocumentRead>(
 }
 
 /**
- * Documents and chunks of each collection from the counts in the store, in one answer for any number of collections.
- * Nothing is loaded.
+ * Documents and chunks of each collection from the counts in the store, in one answer for any number of collections,
+ * without those that have expired. Nothing is loaded.
  */
 export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCounts[] {
+  const nowS = nowSeconds();
   return shard.store.read((txn) =>
     ids.map((id) => {
+      if (shard.isDropped(id)) return { documents: 0, chunks: 0 };
       const { documents, chunks } = txn.counts(id);
-      return shard.isDropped(id) ? { documents: 0, chunks: 0 } : { documents, chunks };
+      const expired = txn.expiredCounts(id, nowS);
+      return { documents: documents - expired.documents, chunks: chunks - expired.chunks };
     }),
   );
 }

@@ -61,6 +61,36 @@ export interface ShardCollections {
   readonly isWhole: boolean;
 }
 
+/**
+ * What the owner knows of the first expiry among all collections, so that it need not look at them as long as nothing
+ * expires. Owner only.
+ */
+class ExpiryRound {
+  /** No stored document expires before this second. */
+  private first = 0;
+  /** The same for the documents that the present round of pages has looked at. */
+  private firstSeen = Infinity;
+
+  isDue(nowS: number): boolean {
+    return this.first <= nowS;
+  }
+
+  begin(): void {
+    this.firstSeen = Infinity;
+  }
+
+  end(): void {
+    this.first = this.firstSeen;
+  }
+
+  /** Takes note of a document that is stored, or was found; 0: it does not expire. */
+  note(second: number): void {
+    if (second === 0) return;
+    this.first = Math.min(this.first, second);
+    this.firstSeen = Math.min(this.firstSeen, second);
+  }
+}
+
 /** One shard: its store, its arenas and its segments in memory. Owner only. */
 export class Shard {
   readonly segments: SegmentTable;
@@ -73,6 +103,7 @@ export class Shard {
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
+  readonly expiryRound = new ExpiryRound();
   /** Large documents whose chunks are still to be removed from the store. */
   readonly leaving: LeavingDocument[] = [];
 

@@ -8,7 +8,7 @@ import { AppError, invalidField } from '../api/errors.js';
 import { type DocId, baseNameOf, isWellFormed } from '../api/ids.js';
 import { DIM_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
 import { readMsgpack } from '../api/msgpack.js';
-import { assertExactNumbers, vectorOfBase64 } from '../api/numbers.js';
+import { assertExactNumbers, expirySecond, vectorOfBase64 } from '../api/numbers.js';
 import { hasNumber, isDeeperThan } from '../base/json.js';
 import { extract } from './extract.js';
 import type { Extracted } from './extracted.js';
@@ -22,6 +22,8 @@ export interface IngestDocument {
   metadata: Record<string, unknown>;
   /** The version that the stored document must have, 0 for none. */
   ifVersion?: number;
+  /** The second from which on the document is gone; 0: never; absent: as the collection has it. */
+  expiresAtS?: number;
   text?: string;
   /** The content extracted from a file. */
   content?: Extracted;
@@ -29,7 +31,7 @@ export interface IngestDocument {
 }
 
 /** Maximum number of top-level fields: each known one, twice. */
-const FIELDS_MAX = 12;
+const FIELDS_MAX = 14;
 /** Minimum JSON size of a named value, `"":0,`, and of a value, `0,`, in the metadata. */
 const NAME_BYTES = 5;
 const VALUE_BYTES = 2;
@@ -74,7 +76,7 @@ function stringEnd(text: string, start: number): number {
 const tooManyFields = (): AppError =>
   new AppError(
     'invalid_document_json',
-    'A document has the fields `docid`, `metadata`, `text`, `vector`, `v_base64` and `if_version`, and no others.',
+    'A document has the fields `docid`, `metadata`, `text`, `vector`, `v_base64`, `if_version` and `expires_at`, and no others.',
   );
 
 const tooManyValues = (valuesMax: number): AppError =>
@@ -116,7 +118,7 @@ export function readMsgpackValue(bytes: Buffer, metadataBytesMax: number): unkno
 /** Validates a parsed document, such as an item of a batch; `json` is its text, and '' for MessagePack. */
 export function readIngestBody(value: unknown, json: string): IngestDocument {
   const { packed, rest } = withoutPacked(value);
-  const { docid, metadata, text, vector: numbers, v_base64: base64, if_version: ifVersion } = checked(rest);
+  const { docid, metadata, text, vector: numbers, v_base64: base64, if_version: ifVersion, expires_at } = checked(rest);
   if ([text, numbers, base64, packed].filter((given) => given != null).length !== 1)
     throw new AppError('invalid_document_json', 'Provide exactly one of `text`, `vector` and `v_base64`.');
   const vector = base64 == null ? (packed ?? numbers) : vectorOfBase64(base64, ['body', 'v_base64']);
@@ -132,6 +134,7 @@ export function readIngestBody(value: unknown, json: string): IngestDocument {
     text: text ?? undefined,
     vector: vector ?? undefined,
     ...(ifVersion != null && { ifVersion }),
+    ...(expires_at != null && { expiresAtS: expirySecond(expires_at) }),
   };
 }
 
@@ -178,7 +181,7 @@ const isBad = (metadata: unknown): boolean =>
 
 /** Throws AppError if the file, its type or its metadata is invalid. */
 export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
-  const { name, type, docid, metadata, csv, ifVersion } = body;
+  const { name, type, docid, metadata, csv, ifVersion, expiresAtS } = body;
   const parsed = parseMetadata(metadata);
   const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
@@ -189,6 +192,7 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
     metadata: parsed,
     content: await extract(bytes, kind, { csv, ...limits }),
     ...(ifVersion !== undefined && { ifVersion }),
+    ...(expiresAtS !== undefined && { expiresAtS }),
   };
 }
 

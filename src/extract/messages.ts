@@ -21,6 +21,8 @@ export type UploadedFile = {
   metadata: string;
   /** The version that the stored document must have, 0 for none. */
   ifVersion?: number;
+  /** The second from which on the document is gone; 0: never; absent: as the collection has it. */
+  expiresAtS?: number;
   csv: CsvOptions;
 } & ({ bytes: Uint8Array } | { path: string });
 
@@ -44,6 +46,8 @@ export interface PrepareRequest {
   space: Space;
   chunking: Collection['chunking'];
   priorityKey: string;
+  /** Seconds after which a document expires that names no time; absent: it does not. */
+  ttlS?: number | undefined;
   nowMs: number;
   metadataBytesMax: number;
   /** Whether to compute digests of the texts of the chunks. */

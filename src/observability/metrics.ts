@@ -26,6 +26,7 @@ const COUNTERS = {
     'Chunks that were not embedded, because the stored document with the same id had their text.',
   ],
   documentsDeleted: ['sheaf_documents_deleted_total', 'Documents deleted, without those of deleted collections.'],
+  documentsExpired: ['sheaf_documents_expired_total', 'Documents among them that were deleted because they expired.'],
   collectionsCreated: ['sheaf_collections_created_total', 'Collections created, including those created by ingest.'],
   collectionsDeleted: ['sheaf_collections_deleted_total', 'Collections deleted.'],
 } as const;
@@ -366,7 +367,7 @@ export class Metrics {
     this.counted.chunksReused += chunks;
   }
 
-  count(what: 'documentsDeleted' | 'collectionsCreated' | 'collectionsDeleted', times = 1): void {
+  count(what: 'documentsDeleted' | 'documentsExpired' | 'collectionsCreated' | 'collectionsDeleted', times = 1): void {
     this.counted[what] += times;
   }
 

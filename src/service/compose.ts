@@ -92,7 +92,8 @@ export function createService(config: Config, log: Log, path: string, shardCount
   const services = createServices(parts, config, log);
   const { collections, reindex, archive } = services;
   const { store } = collections;
-  const startup: StartupContext = { store, collections, reindex, archive, orphans: new Set() };
+  const { documents } = services;
+  const startup: StartupContext = { store, collections, documents, reindex, archive, orphans: new Set() };
   return { parts, services };
 }
 
@@ -332,14 +333,25 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       quarantine,
       metrics,
       events,
+      log,
       written,
       nowMs,
+      expiryLookMs: config.tuning.expiryLookMs,
       stringOperators: settings.stringOperators,
       metadataBytesMax,
     },
     collections,
     reindex,
-    archive: { archives: parts.archives, store, collections, tenants, queryLog, metadataBytesMax, batchesRestored },
+    archive: {
+      archives: parts.archives,
+      store,
+      collections,
+      tenants,
+      queryLog,
+      metadataBytesMax,
+      stringOperators: settings.stringOperators,
+      batchesRestored,
+    },
     tenants: { tenants, store },
     events: { catalog, events },
     health: { catalog, quarantine, embedders, shards },

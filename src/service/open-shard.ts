@@ -9,6 +9,7 @@ import { releaseHeld } from './archive/fill.js';
 import { type CatalogContext, changeCatalog } from './collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from './collections/collections.js';
 import type { ReindexContext } from './reindex/jobs.js';
+import { type DocumentsContext, watchExpiries } from './documents/changes.js';
 import { watchGrowth } from './reindex/growth.js';
 import { resumeJobs } from './reindex/run-job.js';
 
@@ -16,6 +17,7 @@ import { resumeJobs } from './reindex/run-job.js';
 export interface StartupContext {
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
+  readonly documents: DocumentsContext;
   readonly reindex: ReindexContext;
   readonly archive: ArchiveContext;
   /** Shadow collections without an owner, to be removed from the store. */
@@ -80,7 +82,7 @@ function orphansAmong(records: readonly ShadowRecord[], jobs: readonly StoredJob
 
 /** Runs once a shard accepts all commands. */
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
-  const { store, collections, archive, reindex, orphans } = context;
+  const { store, collections, documents, archive, reindex, orphans } = context;
   await dropAgain(store, shard);
   if (shard === 0) {
     await removeOrphans(store, orphans);
@@ -90,6 +92,7 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
   if (store.shards.openCount < store.shards.size || reindex.jobs.hasResumed) return;
   await resumeJobs(reindex);
   watchGrowth(reindex);
+  watchExpiries(documents, (ms, work) => reindex.jobs.every(ms, work));
 }
 
 /** Drops again what was dropped while the shard was not available. */

@@ -38,7 +38,7 @@ export const spaceIn = ({ embedder_type, embed_model, embedder_config, vector_sp
 export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
 
 /** The fields of a collection that can be changed. */
-export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name' | 'synonyms'>>;
+export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name' | 'synonyms' | 'ttl'>>;
 
 /** A reindex job as it is stored: what clients see, and its progress. */
 export interface StoredJob extends ReindexJob {
@@ -178,9 +178,13 @@ export interface CatalogCommands {
   switchCollection: { request: SwitchRequest; answer: Switched };
   /**
    * Replaces all collections by the given shadow collections, and all tenants and keys by the given ones, in one
-   * transaction. Fails with `collection_changed` if a shadow collection does not exist.
+   * transaction; the aliases too, if they are given. Aliases whose collection does not exist then are left out. Fails
+   * with `collection_changed` if a shadow collection does not exist.
    */
-  replaceDataset: { request: { shadow: CollectionId[]; tenants: StoredTenants }; answer: ReplacedDataset };
+  replaceDataset: {
+    request: { shadow: CollectionId[]; tenants: StoredTenants; aliases?: AliasRecord[] };
+    answer: ReplacedDataset;
+  };
   loadJobs: { request: Record<never, never>; answer: StoredJob[] };
   /** Creates a job and its shadow collection. What they replace is removed in the same transaction. */
   createJob: { request: JobChange & { shadow: NewShadow }; answer: { job: StoredJob; shadow: ShadowRecord } };

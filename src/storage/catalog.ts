@@ -133,10 +133,15 @@ class DatasetStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
   /**
-   * Gives the shadow collections `wanted` their names and removes everything else, tenants and access keys included.
+   * Gives the shadow collections `wanted` their names and removes everything else, tenants and access keys included. The
+   * aliases are replaced too, if any are given; those without a collection go.
    * Throws AppError `collection_changed` if one of them does not exist.
    */
-  replace(wanted: readonly CollectionId[], { tenants, keys }: StoredTenants): ReplacedDataset {
+  replace(
+    wanted: readonly CollectionId[],
+    { tenants, keys }: StoredTenants,
+    aliases?: readonly AliasRecord[],
+  ): ReplacedDataset {
     return this.env.write((tables) => {
       // Damaged records are removed too: a restore is a way to repair them.
       const gone = Array.from(wholeValues(tables.collections), decodeCollection);
@@ -150,7 +155,7 @@ class DatasetStore {
         tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
       for (const tenant of tenants) tables.tenants.put(tenantKey(tenant.tenant), encode(tenant));
       for (const key of keys) tables.keys.put(accessKeyKey(key.tenant, key.key_id), encode(key));
-      const kept = Array.from(wholeValues(tables.aliases), decodeAlias).filter(
+      const kept = (aliases ?? Array.from(wholeValues(tables.aliases), decodeAlias)).filter(
         ({ tenant, alias, collection }) =>
           tables.collections.has(catalogKey(tenant, collection)) && !tables.collections.has(catalogKey(tenant, alias)),
       );
@@ -311,9 +316,12 @@ export class CatalogStore {
         aliases.put(catalogKey(alias.tenant, alias.alias), encode({ ...alias, collection: changed.name }));
       collections.delete(before);
       collections.put(after, encode(changed));
-      const { tenant, name } = changed;
+      const { tenant, name, ttl } = changed;
       for (const record of besides(shadow, new Set([changed.id])))
-        putShadow(shadow, { ...record, collection: { ...record.collection, tenant, name } });
+        putShadow(shadow, {
+          ...record,
+          collection: { ...record.collection, tenant, name, ...(ttl !== undefined && { ttl }) },
+        });
       return changed;
     });
   }

@@ -21,6 +21,7 @@ const BY_COLLECTION: ReadonlySet<string> = new Set([
   'texts',
   'vectors',
   'leaving',
+  'expiries',
   'queries',
   'sizes',
 ]);

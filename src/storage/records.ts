@@ -44,6 +44,8 @@ export interface DocumentRecord {
   /** In [-1, 1]; 0 means none. */
   priority: number;
   chunkCount: number;
+  /** The second from which on the document is gone, since 1970; 0 for a document that does not expire. */
+  expiresAtS: number;
 }
 
 /** The chunks of a document in order: the ordinal and the path of each. */
@@ -70,10 +72,10 @@ export function encode(fields: unknown[]): Buffer {
 }
 
 /**
- * Decodes the fields of a record. Throws DamagedRecord unless they have the given types (as by `typeof`, or `array`).
- * `what` names the record in the error.
+ * Decodes the fields of a record. Throws DamagedRecord unless they have the given types (as by `typeof`, or `array`);
+ * the last `optional` fields may be absent. `what` names the record in the error.
  */
-export function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
+export function decode(bytes: Buffer, types: readonly string[], what: string, optional = 0): unknown[] {
   if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
   let fields: unknown;
   try {
@@ -82,13 +84,17 @@ export function decode(bytes: Buffer, types: readonly string[], what: string): u
     throw new DamagedRecord(`${what}: not msgpack`);
   }
   const fits =
-    Array.isArray(fields) && fields.length === types.length && types.every((type, i) => typeOf(fields[i]) === type);
+    Array.isArray(fields) &&
+    fields.length >= types.length - optional &&
+    fields.length <= types.length &&
+    fields.every((field, i) => typeOf(field) === types[i]);
   if (!fits) throw new DamagedRecord(`${what}: wrong shape`);
   return fields as unknown[];
 }
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
+/** The record of a document that does not expire is as before there were expiries. */
 export function encodeDocument(record: DocumentRecord): Buffer {
   return encode([
     record.docid,
@@ -97,20 +103,23 @@ export function encodeDocument(record: DocumentRecord): Buffer {
     record.metadataJson,
     record.priority,
     record.chunkCount,
+    ...(record.expiresAtS === 0 ? [] : [record.expiresAtS]),
   ]);
 }
 
 export function decodeDocument(bytes: Buffer): DocumentRecord {
-  const fields = decode(bytes, ['string', 'number', 'number', 'string', 'number', 'number'], 'document');
-  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount] = fields as [
+  const types = ['string', 'number', 'number', 'string', 'number', 'number', 'number'];
+  const fields = decode(bytes, types, 'document', 1);
+  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount, expiresAtS = 0] = fields as [
     DocId,
     number,
     number,
     string,
     number,
     number,
+    number?,
   ];
-  return { docid, version, ingestedAtMs, metadataJson, priority, chunkCount };
+  return { docid, version, ingestedAtMs, metadataJson, priority, chunkCount, expiresAtS };
 }
 
 export const encodeMembers = (record: MembersRecord): Buffer => encode([record.ordinals, record.paths]);

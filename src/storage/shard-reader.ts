@@ -5,6 +5,14 @@ import type { CollectionId, Ordinal } from '../api/ids.js';
 import { type CollectionCounts, allCounts, readCounts } from './counts.js';
 import { DamagedRecord } from './damage.js';
 import {
+  type ExpiringDocument,
+  type ExpiryCounts,
+  collectionsExpiring,
+  documentsExpiring,
+  expiredCounts,
+  firstExpiry,
+} from './expiries.js';
+import {
   chunkKey,
   collectionPrefix,
   documentKey,
@@ -35,6 +43,7 @@ export const SHARD_TABLES = [
   'counts',
   'changes',
   'leaving',
+  'expiries',
 ] as const;
 
 /** One snapshot of a shard's tables, with what the shard has of every collection. */
@@ -146,6 +155,26 @@ export class ShardTxn {
   /** Counts of documents and chunks of a collection. */
   counts(id: CollectionId): CollectionCounts {
     return readCounts(this.tables.counts, id);
+  }
+
+  /** How many documents of a collection are stored though they have expired. */
+  expiredCounts(id: CollectionId, nowS: number): ExpiryCounts {
+    return expiredCounts(this.tables.expiries, id, nowS);
+  }
+
+  /** The first second in which a document of the collection expires; 0 if none does. */
+  firstExpiry(id: CollectionId): number {
+    return firstExpiry(this.tables.expiries, id);
+  }
+
+  /** Every collection behind `after` that has expiring documents, with the first second in which one expires. */
+  collectionsExpiring(after?: CollectionId): Generator<{ id: CollectionId; first: number }> {
+    return collectionsExpiring(this.tables.expiries, after);
+  }
+
+  /** The documents of a collection that expire, in the order of their seconds, behind the key `from`. */
+  documentsExpiring(id: CollectionId, from?: Buffer): Generator<ExpiringDocument> {
+    return documentsExpiring(this.tables.expiries, id, from);
   }
 
   /** Counts of every collection that has documents in this shard. */

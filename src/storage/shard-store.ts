@@ -8,6 +8,7 @@ import type { StoreMeter } from '../base/meters.js';
 import { ChangeLog, type SegmentChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
+import { ExpiryChanges } from './expiries.js';
 import { Environment } from './lmdb.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
 import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './large-removal.js';
@@ -59,6 +60,7 @@ export class ShardStore {
       const txn = new ShardWriteTxn(tables);
       const result = work(txn);
       txn.countChanges.writeTo(tables.counts);
+      txn.expiryChanges.write();
       return { result, changed: this.changes.append(tables.changes, txn.segmentChanges) };
     });
     this.changes.state = changed;
@@ -91,6 +93,8 @@ export class ShardStore {
 export class ShardWriteTxn extends ShardTxn {
   /** Count changes by the documents that this transaction writes and removes. */
   readonly countChanges = new CountChanges();
+  /** Changes of the index of expiring documents by the same documents. */
+  readonly expiryChanges = new ExpiryChanges(this.tables.expiries);
   /** Rows that this transaction changes, for the log. */
   readonly segmentChanges: SegmentChange[] = [];
 
@@ -98,6 +102,7 @@ export class ShardWriteTxn extends ShardTxn {
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {
     const key = documentKey(ref.id, record.docid);
     this.countChanges.put(ref.id, record);
+    this.expiryChanges.put(ref.id, record);
     this.tables.documents.put(key, encodeDocument(record));
     this.tables.members.put(key, encodeMembers({ ordinals, paths: chunks.map(({ path }) => path) }));
     chunks.forEach(({ path, metaJson, text }, index) => {
@@ -116,6 +121,8 @@ export class ShardWriteTxn extends ShardTxn {
   replaceRecord(id: CollectionId, before: DocumentRecord, record: DocumentRecord): void {
     this.countChanges.remove(id, before);
     this.countChanges.put(id, record);
+    this.expiryChanges.remove(id, before);
+    this.expiryChanges.put(id, record);
     this.tables.documents.put(documentKey(id, record.docid), encodeDocument(record));
   }
 
@@ -124,6 +131,7 @@ export class ShardWriteTxn extends ShardTxn {
     const record = this.document(ref.id, docid);
     if (!record) return [];
     this.countChanges.remove(ref.id, record);
+    this.expiryChanges.remove(ref.id, record);
     const ordinals = this.members(ref.id, docid).ordinals as Ordinal[];
     for (const ordinal of ordinals) {
       this.tables.chunks.delete(chunkKey(ref.id, ordinal));
@@ -143,6 +151,7 @@ export class ShardWriteTxn extends ShardTxn {
     const key = documentKey(ref.id, record.docid);
     const ordinals = this.members(ref.id, record.docid).ordinals as Ordinal[];
     this.countChanges.remove(ref.id, record);
+    this.expiryChanges.remove(ref.id, record);
     this.tables.members.delete(key);
     this.tables.documents.delete(key);
     this.leavingIn.delete(ref.id);
@@ -194,7 +203,7 @@ export class ShardWriteTxn extends ShardTxn {
    */
   purgeSome(id: CollectionId, max: number): boolean {
     let left = max;
-    for (const name of ['leaving', 'vectors', 'texts', 'chunks', 'members', 'documents'] as const) {
+    for (const name of ['leaving', 'expiries', 'vectors', 'texts', 'chunks', 'members', 'documents'] as const) {
       const keys = take(this.tables[name].keys(collectionPrefix(id)), left);
       for (const key of keys) this.tables[name].delete(key);
       left -= keys.length;

@@ -1,5 +1,5 @@
 // Cuts a text into chunks: overlapping windows of characters (Unicode code points), or whole sentences or paragraphs.
-// Computes the digest of a chunk's text. Pure functions.
+// Puts a text together again from its stored chunks, and computes the digest of a chunk's text. Pure functions.
 import { hash } from 'node:crypto';
 import type { Chunking } from '../api/collections.js';
 import { assert } from '../base/assert.js';
@@ -193,3 +193,57 @@ export const DIGEST_BYTES = 32;
 
 /** The SHA-256 digest of the UTF-8 bytes of a text, by which threads recognize equal texts. */
 export const textDigest = (text: string | Uint8Array): Uint8Array => hash('sha256', text, 'buffer');
+
+/** A chunk as it is stored. */
+export interface StoredChunk {
+  path: string;
+  /** Chunk metadata as JSON text. */
+  metaJson: string;
+  text: string;
+}
+
+/** What a chunk was cut from: `page_3.1` is of `page_3`; `chunk_4` is of the one text of its document. */
+export const unitOf = (path: string): string => path.replace(/^chunk_\d+$/, '').replace(/\.\d+$/, '');
+
+/**
+ * The position of a chunk in its unit, in characters; undefined if it is not known. It stands apart if the document's
+ * metadata have the name themselves.
+ */
+export function offsetOf(metaJson: string): number | undefined {
+  const meta = JSON.parse(metaJson) as Record<string, unknown>;
+  const apart = Object.entries(meta).find(([name, value]) => /^_*provenance$/.test(name) && typeof value === 'object');
+  const { offset } = (apart?.[1] ?? meta) as Record<string, unknown>;
+  return typeof offset === 'number' ? offset : undefined;
+}
+
+/** White space in place of that between two chunks: a new paragraph if it may have been one. */
+const blank = (characters: number): string =>
+  characters === 1 ? ' ' : `${NEW_PARAGRAPH}${' '.repeat(characters - NEW_PARAGRAPH.length)}`;
+
+const NEW_PARAGRAPH = '\n\n';
+/** Between the texts of two pages or rows. */
+const UNITS_APART = NEW_PARAGRAPH;
+
+/**
+ * The text of a document from its chunks in order. What no chunk has was white space, and becomes line breaks and spaces:
+ * of one text the strategies `fixed` and `none` cut the same chunks again, the others nearly the same. Pages and rows are
+ * put one after the other.
+ */
+export function wholeText(chunks: readonly StoredChunk[]): string {
+  const parts: string[] = [];
+  let unit: string | undefined;
+  let reached = 0;
+  for (const { path, metaJson, text } of chunks) {
+    const offset = offsetOf(metaJson) ?? 0;
+    const isNew = unit !== unitOf(path);
+    if (isNew && unit !== undefined) parts.push(UNITS_APART);
+    if (isNew) reached = 0;
+    unit = unitOf(path);
+    if (offset > reached) parts.push(blank(offset - reached));
+    const isPlain = !SURROGATE.test(text);
+    const known = Math.max(0, reached - offset);
+    parts.push(text.slice(isPlain ? known : advanceByCodePoint(text, 0, known)));
+    reached = Math.max(reached, offset + (isPlain ? text.length : Array.from(text).length));
+  }
+  return parts.join('');
+}

@@ -14,6 +14,8 @@ export interface PreparedDocument {
   priority: number;
   /** The version that the stored document must have for this one to replace it; 0: none must be stored. */
   ifVersion?: number;
+  /** The second from which on the document is gone; absent if it does not expire. */
+  expiresAtS?: number;
   chunks: PreparedChunk[];
 }
 

@@ -64,12 +64,13 @@ async function documentOf(server: Caller, base: string, docid: string): Promise<
   const texts = [];
   for (const { rid } of chunks.chunks)
     texts.push((await server.call('GET', `${base}/chunks/${encodeURIComponent(rid)}/content`)).text.slice(0, 2000));
-  const { version, ingested_at, metadata, chunk_ids } = document;
+  const { version, ingested_at, metadata, chunk_ids, expires_at } = document;
   return {
     docid,
     version,
     ingested_at,
     metadata,
+    ...(expires_at && { expires_at }),
     chunk_ids,
     chunks: chunks.chunks,
     texts: texts.map((text) => (text.startsWith('{"ok":false') ? null : text)),

@@ -1,16 +1,19 @@
-// The commands of an archive process: write an archive of one collection or of everything to standard output, or verify
-// an archive and hand it over to the server. Before writing, every record is read once from the same snapshots, so
-// damaged collections are known before the first byte is written and cannot fail the archive later. Runs in archive
+// The commands of an archive process: write an archive of one collection or of everything, or the documents of a
+// collection as lines, to standard output; or verify an archive and hand it over to the server. Before an archive is
+// written, every record is read once from the same snapshots, so damaged collections are known before the first byte is
+// written and cannot fail the archive later. Runs in archive
 // processes only.
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { LeftOut } from '../../src/api/archives.js';
+import type { LeftOut, LinesWish } from '../../src/api/archives.js';
 import { AppError } from '../../src/api/errors.js';
 import type { DocId } from '../../src/api/ids.js';
 import { slotOf } from '../../src/api/placement.js';
 import { refOf } from '../../src/storage/catalog-commands.js';
+import { documentLines } from '../../src/archive/document-lines.js';
 import { DatasetSnapshot, storedDocuments, writeCollection } from '../../src/archive/export.js';
 import {
   type CollectionManifest,
@@ -41,7 +44,8 @@ import {
 } from '../../src/archive/records.js';
 import { rulesOf } from '../../src/archive/verify.js';
 import { ArchiveWriter } from '../../src/archive/writer.js';
-import { assert } from '../../src/base/assert.js';
+import { assert, defined } from '../../src/base/assert.js';
+import { compileFilter } from '../../src/engine/filter/match.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
 import { type DocumentBatch, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
@@ -109,6 +113,7 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
   process.once('exit', () => snapshot.end());
   await tell({ event: 'opened' });
   yieldCpu();
+  if (moment.lines) return writeLines(snapshot, moment, moment.lines);
   const { sound, damaged } = await checked(snapshot, moment.sources);
   if (!moment.dataset && damaged[0])
     throw new AppError('archive_failed', `The collection is damaged: ${damaged[0].reason}`);
@@ -120,7 +125,29 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
     else for (const source of sound) await writeCollection(writer, snapshot, source, '', createdAt(moment));
     writer.end();
   };
-  await Promise.all([writing(), drained(writer)]);
+  await Promise.all([writing(), drained(writer.output)]);
+}
+
+/** Lines travel in pieces of this many characters. */
+const PIECE_CHARACTERS = 256 * 1024;
+
+async function writeLines(snapshot: DatasetSnapshot, moment: ArchivedMoment, wish: LinesWish): Promise<void> {
+  const { collection } = defined(moment.sources[0], 'the collection to export');
+  await tell({ event: 'begun', leftOut: [] });
+  const fits = wish.filter && compileFilter(wish.filter);
+  const lines = documentLines(snapshot.shards, collection, wish, fits, Math.floor(moment.createdAtMs / 1000));
+  await drained(Readable.from(piecesOf(lines), { objectMode: false }));
+}
+
+function* piecesOf(lines: Iterable<string>): Generator<Buffer> {
+  let piece = '';
+  for (const line of lines) {
+    piece += line;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield Buffer.from(piece);
+    piece = '';
+  }
+  if (piece !== '') yield Buffer.from(piece);
 }
 
 const createdAt = ({ createdAtMs }: ArchivedMoment): string => new Date(createdAtMs).toISOString();
@@ -150,13 +177,14 @@ async function writeDataset(
     collections,
     left_out: leftOut,
     tenants,
+    aliases: moment.dataset?.aliases ?? [],
   };
   await writer.addJson(MANIFEST, manifest);
 }
 
 /** Resolves when standard output has taken all bytes. */
-async function drained(writer: ArchiveWriter): Promise<void> {
-  await pipeline(writer.output, process.stdout, { end: false });
+async function drained(output: Readable): Promise<void> {
+  await pipeline(output, process.stdout, { end: false });
   await new Promise<void>((resolve, reject) =>
     process.stdout.write('', (error) => (error ? reject(error) : resolve())),
   );
@@ -232,12 +260,13 @@ function* batchesOf(documents: readonly ArchivedDocument[], spread: number): Gen
 }
 
 function batchOf(slot: number, documents: readonly ArchivedDocument[]): DocumentBatch {
-  const packed = documents.map(({ docid, ingested_at_ms, metadata, priority, chunks }) =>
+  const packed = documents.map(({ docid, ingested_at_ms, metadata, priority, expires_at_s, chunks }) =>
     packDocument({
       docid: docid as DocId,
       ingestedAtMs: ingested_at_ms,
       metadataJson: metadata,
       priority,
+      ...(expires_at_s !== undefined && { expiresAtS: expires_at_s }),
       chunks: chunks.map(({ path, meta, text }) => ({ path, metaJson: meta, ...(text !== undefined && { text }) })),
     }),
   );

@@ -71,10 +71,17 @@ function prepareInput(input: IngestDocument, request: PrepareSettings): PrepareA
     metadataJson: JSON.stringify(metadata),
     priority: priorityOf(input.metadata, request.priorityKey),
     ...(input.ifVersion !== undefined && { ifVersion: input.ifVersion }),
+    ...expiryOf(input, request),
     chunks,
   });
   const digests = request.withDigests && !vectors && joinedDigests(chunks);
   return { docid, chunks: chunks.length, document, ...(vectors && { vectors }), ...(digests && { digests }) };
+}
+
+/** A whole second: a document that is to live a number of seconds has them in full. */
+function expiryOf({ expiresAtS }: IngestDocument, { ttlS, nowMs }: PrepareSettings): { expiresAtS?: number } {
+  const second = expiresAtS ?? (ttlS === undefined ? 0 : Math.ceil(nowMs / 1000) + ttlS);
+  return second === 0 ? {} : { expiresAtS: second };
 }
 
 function joinedDigests(chunks: readonly PreparedChunk[]): Uint8Array {

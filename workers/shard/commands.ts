@@ -33,7 +33,7 @@ import {
   collectionIn,
   traitsOf,
 } from '../../src/engine/write/commands.js';
-import { deleteDocuments, findDocuments, patchDocuments } from '../../src/engine/write/bulk.js';
+import { deleteDocuments, findDocuments, findExpired, patchDocuments } from '../../src/engine/write/bulk.js';
 import { copyShadow, exportDocuments, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
@@ -53,7 +53,7 @@ export const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers =>
   createShadow: ({ shadow }) => catalog().shadow.stage(shadow),
   dropShadow: ({ shadow }) => (catalog().shadow.dropShadow(shadow), null),
   switchCollection: (request) => catalog().shadow.switchTo(request),
-  replaceDataset: ({ shadow, tenants }) => catalog().dataset.replace(shadow, tenants),
+  replaceDataset: ({ shadow, tenants, aliases }) => catalog().dataset.replace(shadow, tenants, aliases),
   loadJobs: () => catalog().jobs.all(),
   createJob: ({ shadow, ...change }) => catalog().jobs.create(change, shadow),
   saveJob: (change) => (catalog().jobs.save(change), null),
@@ -177,6 +177,7 @@ export class Commands {
     patchDocuments: (request) => patchDocuments(this.shard, request),
     deleteDocuments: (request) => deleteDocuments(this.shard, request),
     exportDocuments: (request) => exportDocuments(this.shard, request),
+    findExpired: (request) => findExpired(this.shard, request),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

@@ -110,6 +110,7 @@ function takeOut(segment: Segment, row: Ordinal, { text, terms }: OldSource): vo
   segment.fields = without(segment.fields, row, terms);
   segment.index.remove(row);
   segment.priorities.set(row, 0);
+  segment.expiries.clear(row);
   segment.ordinals.release(row);
 }
 
@@ -128,16 +129,18 @@ function without<S>(
 }
 
 function putIn(txn: ShardTxn, segment: Segment, row: Ordinal, terms: FieldTerms): void {
-  const { ref, index, priorities, textIndex, fields } = segment;
+  const { ref, index, priorities, expiries, textIndex, fields } = segment;
   const vector = txn.vector(ref, segment.stored(row));
   if (!vector) return;
   const chunk = defined(txn.findChunk(ref.id, segment.stored(row)), `the chunk of vector ${ref.id}/${row}`);
-  const { priority } = readDocument(txn, ref.id, chunk.docid);
+  const { priority, expiresAtS } = readDocument(txn, ref.id, chunk.docid);
   if (priority !== 0) priorities.reserve(row);
+  if (expiresAtS !== 0) expiries.reserve(row);
   index.stage(row, vector);
   index.publish(row);
   segment.ordinals.markTaken(row);
   priorities.set(row, priority);
+  expiries.set(row, expiresAtS);
   const text = textIndex && txn.text(ref.id, segment.stored(row))?.toString();
   if (text !== undefined) textIndex?.add(row, text);
   fields?.add(row, terms.of(chunk));

@@ -4,13 +4,13 @@ export { format } from './memory/arena';
 export { endEpoch, haveLeft, reclaim } from './memory/epochs';
 export { lockUnused, unlockUnused } from './memory/arena';
 export {
-  createPriorities,
-  dropPriorities,
-  findPrioritized,
-  priorityOf,
-  reservePriority,
-  setPriority,
-} from './memory/priorities';
+  createColumn,
+  dropColumn,
+  findValued,
+  valueOf,
+  reserveValue,
+  setValue,
+} from './memory/row-columns';
 export { addSegment, deleteSegment, findSegment } from './memory/segment-directory';
 export { createScratch, ensureInput, releaseScratch } from './memory/scratch';
 export { restoreArena } from './memory/arena';

@@ -10,7 +10,7 @@ import { PAGE_BYTES, giveBack } from '../../base/arena-memory.js';
 import { GRAPH_MIN, QUANTIZED_MIN, VectorIndex } from '../hnsw/vector-index.js';
 import { TextIndex } from '../postings/text-index.js';
 import { SegmentDirectory } from '../segments/directory.js';
-import { Priorities, SegmentView } from '../segments/segment.js';
+import { ExpiredRows, Priorities, SegmentView } from '../segments/segment.js';
 import { ArenaImage } from './arena-image.js';
 import { ArenaFull, Instance, addressOf } from './bindings.js';
 import { type ReaderPlace, ReaderTable } from './epochs.js';
@@ -48,6 +48,7 @@ export class Kernel {
   /** This thread's place in the table of readers; undefined for the owner. */
   private place: ReaderPlace | undefined;
   private isInside = false;
+  private readonly expiredRows = new ExpiredRows(() => this.table.incarnation);
 
   /**
    * `module` is the compiled kernel.wasm. `memory` is a shared memory with a maximum of `pagesMax` pages. Until the
@@ -193,7 +194,7 @@ export class Kernel {
    */
   view(id: CollectionId, arena = 0): SegmentView | undefined {
     const roots = this.directory.get(id, nowSeconds());
-    return roots && new SegmentView(this.instance, id, roots, arena);
+    return roots && new SegmentView(this.instance, id, roots, arena, this.expiredRows);
   }
 
   /** Access to the bytes of this arena for checkpoints. Owner only. */

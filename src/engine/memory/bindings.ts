@@ -16,7 +16,7 @@ const SCRATCH_POOL_ENTRIES = 40_200;
  * may return FULL instead.
  */
 interface KernelCalls {
-  // The arena, its readers, the directory of segments and their priorities.
+  // The arena, its readers, the directory of segments, and the columns of their rows.
   format(): void;
   restoreArena(end: number): void;
   createScratch(answers: number, poolEntries: number, holder: number): number;
@@ -29,12 +29,14 @@ interface KernelCalls {
   findSegment(id: number): number;
   addSegment(id: number): number;
   deleteSegment(id: number): void;
-  createPriorities(): number;
-  dropPriorities(root: number): void;
-  reservePriority(root: number, ordinal: number): number;
-  setPriority(root: number, ordinal: number, priority: number): void;
-  priorityOf(root: number, ordinal: number): number;
-  findPrioritized(scratch: number, root: number): number;
+  createColumn(): number;
+  dropColumn(root: number): void;
+  reserveValue(root: number, ordinal: number): number;
+  /** The value is a float64. */
+  setValue(root: number, ordinal: number, value: number): void;
+  valueOf(root: number, ordinal: number): number;
+  /** `limit` is a float64. */
+  findValued(scratch: number, root: number, limit: number): number;
 
   // Vector indexes.
   ensureInput(scratch: number, dim: number): number;

@@ -9,7 +9,7 @@
 // the AssemblyScript compiler lays them out, and no TypeScript reads them.
 
 /** A server reads only checkpoints of its own layout version (checkpoint/format.ts). */
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
 export const MAGIC = 0x53484631;
 
 /** The allocation unit, and the alignment of every allocated block: one cache line. */
@@ -344,18 +344,28 @@ export const PLAN_PARENT = 4;
 export const PLAN_STEP = 8;
 export const PLAN_BYTES = 12;
 
-// ## Priorities root
-// A column of float64 by ordinal.
-// Free: 12-63.
+// ## Column root
+// A column of float64 by ordinal: the priorities of a segment, or the seconds in which its rows expire. The root of the
+// priorities leads to that of the expiries.
+// Free: 24-63.
 
-/** The number of rows that have a priority, and one more than the highest ordinal that ever had one. */
-export const PRIORITIES_COUNT = 0;
-export const PRIORITIES_END = 4;
+/** The number of rows whose value is not 0, and one more than the highest ordinal that ever had one. */
+export const COLUMN_COUNT = 0;
+export const COLUMN_END = 4;
 /** Address of the block table, which is the small one in this root at first. */
-export const PRIORITIES_TABLE = 8;
+export const COLUMN_TABLE = 8;
+/** In the priorities: address of the column of expiries; 0 if there is none. */
+export const COLUMN_EXPIRIES = 12;
+/** In the expiries: no row expires before this second; 0 if none expires. */
+export const COLUMN_FIRST_EXPIRY = 16;
+/**
+ * In the expiries: changes when a row is added or gets another second, so that a bitmap of expired rows is known to be
+ * still right. It begins with the last row version, so that a later column at the same address has others.
+ */
+export const COLUMN_VERSION = 20;
 /** The small block table, of `SMALL_TABLE_BYTES`. */
-export const PRIORITIES_SMALL_TABLE = 64;
-export const PRIORITIES_BYTES = 192;
+export const COLUMN_SMALL_TABLE = 64;
+export const COLUMN_BYTES = 192;
 
 // ## Scratch
 // The working memory of one instance of the kernel. It begins with areas that grow, each a pair of address and capacity

@@ -2,6 +2,7 @@
 // share is there once: the positions of chunks tell how far they overlap (extract/chunks.ts). Searching threads only.
 import { type Ordinal, chunkIdOf, parseChunkId } from '../../api/ids.js';
 import type { HitContext } from '../../api/search.js';
+import { offsetOf, unitOf } from '../../text/chunking.js';
 import type { SegmentView } from '../segments/segment.js';
 import type { ShardView } from './snapshot.js';
 
@@ -38,17 +39,6 @@ export function contextOf(
     pieces.push({ id: chunkIdOf(docid, chunk.path), unit: unitOf(chunk.path), offset: offsetOf(chunk.metaJson), text });
   }
   return { text: joined(pieces), chunks: pieces.map((piece) => piece.id) };
-}
-
-/** `page_3.1` is of `page_3`; `chunk_4` is of the one text of its document. */
-const unitOf = (path: string): string => path.replace(/^chunk_\d+$/, '').replace(/\.\d+$/, '');
-
-/** The offset stands apart if the document's metadata have the name themselves. */
-function offsetOf(metaJson: string): number | undefined {
-  const meta = JSON.parse(metaJson) as Record<string, unknown>;
-  const apart = Object.entries(meta).find(([name, value]) => /^_*provenance$/.test(name) && typeof value === 'object');
-  const { offset } = (apart?.[1] ?? meta) as Record<string, unknown>;
-  return typeof offset === 'number' ? offset : undefined;
 }
 
 function joined(pieces: readonly Piece[]): string {

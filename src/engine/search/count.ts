@@ -7,6 +7,7 @@ import type { Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import { FACET_VALUES_MAX } from '../../api/limits.js';
 import { timeOf } from '../../api/numbers.js';
+import { nowSeconds } from '../../base/clock.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { type Bitmap, countBits, emptyBitmap, intersect, ordinalsIn, subtract, unite } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
@@ -126,11 +127,12 @@ function countIn(views: readonly ShardView[], { filter, terms: own, matching, fa
       ranges: ranges.map(() => 0),
     }),
   );
+  const nowS = nowSeconds();
   let chunks = 0;
   for (const view of views) {
     const { segment } = view;
     if (!segment || segment.index.liveCount === 0) continue;
-    const matching = matchingIn(view, segment, filter, terms);
+    const matching = matchingIn(view, segment, filter, terms, nowS);
     chunks += countBits(matching);
     if (facets.length > 0) addSegment(view, segment, matching, facets, tallies);
   }
@@ -142,9 +144,11 @@ function matchingIn(
   segment: SegmentView,
   filter: SearchFilter | undefined,
   terms: readonly string[] | undefined,
+  nowS: number,
 ): Bitmap {
   const isFiltered = filter !== undefined && (filter.filters.length > 0 || filtersTexts(filter));
-  const live = liveIn(segment, isFiltered ? candidatesOf(view, segment, filter) : undefined);
+  const fitting = liveIn(segment, isFiltered ? candidatesOf(view, segment, filter) : undefined);
+  const live = segment.expiries.first <= nowS ? subtract(fitting, segment.expiredRows(nowS)) : fitting;
   return terms ? intersect(live, segment.textIndex?.any(terms) ?? emptyBitmap(0)) : live;
 }
 

@@ -61,7 +61,7 @@ export function groupedHits(
 }
 
 /** The rows that the filter admits. */
-function admittedIn(view: ShardView, { filter }: CollectionSearch): Bitmap {
+export function admittedIn(view: ShardView, { filter }: Pick<CollectionSearch, 'filter'>): Bitmap {
   const { segment } = view;
   if (!segment) return new Uint32Array(0);
   return filter ? candidatesOf(view, segment, filter) : fullBitmap(segment.index.end);

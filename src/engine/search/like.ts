@@ -5,29 +5,34 @@
 import { invalidField } from '../../api/errors.js';
 import { type Ordinal, parseChunkId } from '../../api/ids.js';
 import { LIKE_CHUNKS_MAX } from '../../api/limits.js';
-import { type Bitmap, bitmapOf, fullBitmap, isSet, subtract } from '../filter/bitmap.js';
+import { type Bitmap, bitmapOf, isSet, subtract } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
+import { admittedIn } from './groups.js';
 import type { CollectionSearch, LikeSettings } from './params.js';
 import type { ShardView } from './snapshot.js';
 
 /**
  * The search with its query vector, among the rows that are no examples. `at` is where the examples stand in the request.
- * Throws a 422 for an id that is not stored.
+ * Throws a 422 for an id that is not stored, or has expired in second `nowS`.
  */
 export function searchLike(
   views: readonly ShardView[],
   search: CollectionSearch,
   { docids, chunks, not, within }: LikeSettings,
   at: readonly (string | number)[],
+  nowS: number,
 ): CollectionSearch {
   const visible = within && views.map((view) => view.segment && candidatesOf(view, view.segment, { filters: within }));
+  const { among } = search;
   const taken = views.map((): Ordinal[] => []);
   const vectorOf = (place: string[], i: number, rowsIn: (view: ShardView) => Ordinal[]): Float32Array => {
     const vectors: Float32Array[] = [];
     views.forEach((view, shard) => {
       const rows = rowsIn(view).filter(
         (row) =>
-          view.segment?.index.isLive(row) && (visible?.[shard] === undefined ? !visible : isSet(visible[shard], row)),
+          view.segment?.index.isLive(row) &&
+          (visible?.[shard] === undefined ? !visible : isSet(visible[shard], row)) &&
+          !hasExpired(view, row, nowS),
       );
       taken[shard]?.push(...rows);
       for (const row of rows.slice(0, LIKE_CHUNKS_MAX))
@@ -47,16 +52,24 @@ export function searchLike(
   const vector = unit(against ? examples.map((value, i) => 2 * value - (against[i] as number)) : examples);
   if (!vector)
     throw invalidField([...at], 'The vectors of the examples cancel each other out; choose others.', 'value_error');
-  return { ...search, vector, among: views.map((view, shard) => others(view, search, taken[shard] as Ordinal[])) };
+  return {
+    ...search,
+    vector,
+    among: views.map((view, shard) => others(view, search, taken[shard] as Ordinal[], among?.[shard])),
+  };
+}
+
+function hasExpired({ segment }: ShardView, row: Ordinal, nowS: number): boolean {
+  const second = segment?.expiries.of(row) ?? 0;
+  return second !== 0 && second <= nowS;
 }
 
 /** The rows that the filter admits, without those that are taken. */
-function others(view: ShardView, { filter }: CollectionSearch, taken: readonly Ordinal[]): Bitmap {
+function others(view: ShardView, search: CollectionSearch, taken: readonly Ordinal[], among?: Bitmap): Bitmap {
   const { segment } = view;
   if (!segment) return new Uint32Array();
   const { end } = segment.index;
-  const admitted = filter ? candidatesOf(view, segment, filter) : fullBitmap(end);
-  return subtract(admitted, bitmapOf(taken, end));
+  return subtract(among ?? admittedIn(view, search), bitmapOf(taken, end));
 }
 
 function rowOfChunk(view: ShardView, id: string): Ordinal[] {

@@ -3,26 +3,25 @@
 // of one version of its document whichever queries found it. Priorities act in the search of each query, and not again
 // on the fused score. Searching threads only.
 import { type FoundByQuery, queriesScore } from '../../ranking/scores.js';
-import { searchLike } from './like.js';
 import { type Ranking, type ScoredHit, inOrder } from './merge.js';
 import { type CollectionSearch, type FusedQueries, depthOf } from './params.js';
 import type { ShardView } from './snapshot.js';
 
 /**
  * A ranking of the hits of all queries. It is the same for every depth that is asked for, and is made once. `rank` ranks
- * the collection by one query.
+ * the collection by one query; `at` is where its examples stand in the request.
  */
 export function fusedRanking(
   views: readonly ShardView[],
   search: CollectionSearch,
   { queries, fusion, depth }: FusedQueries,
-  rank: (query: CollectionSearch) => Ranking,
+  rank: (query: CollectionSearch, at: readonly (string | number)[]) => Ranking,
 ): () => Ranking {
   let made: Ranking | undefined;
   const make = (): Ranking => {
     const rankings = queries.map((own, i) => {
       const query = { ...search, ...own, depth: depthOf(depth, own.lexical !== undefined) };
-      return rank(own.like ? searchLike(views, query, own.like, ['body', 'queries', i, 'like']) : query);
+      return rank(query, ['body', 'queries', i, 'like']);
     });
     const found = new Map<string, { hit: ScoredHit; by: FoundByQuery[] }>();
     rankings.forEach(({ hits }, query) => {

@@ -3,10 +3,12 @@
 // threads only.
 import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
+import { nowSeconds } from '../../base/clock.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
+import { subtract } from '../filter/bitmap.js';
 import { boostedRanking } from './boost.js';
 import { diverseHits } from './diversity.js';
-import { groupedHits } from './groups.js';
+import { admittedIn, groupedHits } from './groups.js';
 import { searchLike } from './like.js';
 import { fusedRanking } from './queries.js';
 import {
@@ -265,6 +267,19 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
   }
 }
 
+/**
+ * The search among the rows that have not expired in second `nowS`. For a collection of which nothing has expired, the
+ * bound tells so; the owners soon delete what has.
+ */
+function withoutExpired(views: readonly ShardView[], search: CollectionSearch, nowS: number): CollectionSearch {
+  if (!views.some(({ segment }) => segment && segment.expiries.first <= nowS)) return search;
+  const among = views.map((view) => {
+    const { segment } = view;
+    return segment ? subtract(admittedIn(view, search), segment.expiredRows(nowS)) : new Uint32Array();
+  });
+  return { ...search, among };
+}
+
 /** `views` are those of all segments of the collection, in all shards and arenas. */
 function attempt(
   views: readonly ShardView[],
@@ -277,10 +292,15 @@ function attempt(
   if (missing.length > 0) return byShard(missing);
   const matching = withAlternatives(views, search);
   const statistics = statisticsOf(views, matching);
-  const asked = search.like ? searchLike(views, search, search.like, ['body', 'like']) : matching;
-  const rankQuery = (query: CollectionSearch): Ranking => {
+  const nowS = nowSeconds();
+  const settled = (query: CollectionSearch, at: readonly (string | number)[]): CollectionSearch => {
+    const unexpired = withoutExpired(views, query, nowS);
+    return query.like ? searchLike(views, unexpired, query.like, at, nowS) : unexpired;
+  };
+  const asked = settled(matching, ['body', 'like']);
+  const rankQuery = (query: CollectionSearch, at: readonly (string | number)[]): Ranking => {
     const own = withAlternatives(views, query);
-    return rankAll(views, own, statisticsOf(views, own), timing);
+    return rankAll(views, settled(own, at), statisticsOf(views, own), timing);
   };
   const rank = search.fused
     ? fusedRanking(views, search, search.fused, rankQuery)

@@ -98,9 +98,11 @@ class Order {
     const { view, search, sort } = this;
     const { segment } = view;
     if (!segment) return [];
-    const rows = search.filter
-      ? candidatesOf(view, segment, search.filter)
-      : (segment.fields?.every() ?? fullBitmap(segment.index.end));
+    const rows =
+      search.among?.[this.shard] ??
+      (search.filter
+        ? candidatesOf(view, segment, search.filter)
+        : (segment.fields?.every() ?? fullBitmap(segment.index.end)));
     if (countBits(rows) <= READ_MAX) return this.taken(this.entries(segment, rows), count);
     if (sort.field === DOCID) return this.byDocument(segment, rows, count);
     if (!segment.fields) return this.taken(this.entries(segment, rows), count);

@@ -13,7 +13,7 @@ import type { SegmentTable } from './segment-table.js';
 import type { Segment } from './segment.js';
 
 /**
- * The load of one collection's segments, in slices: first the vectors, then the priorities of the chunks. Readers do
+ * The load of one collection's segments, in slices: first the vectors, then the priorities and expiries of the chunks. Readers do
  * not find the segments before they are complete, and nothing writes to them until then.
  */
 export class SegmentLoad {
@@ -28,6 +28,8 @@ export class SegmentLoad {
   private rows = 0;
   /** The document whose priority was read last. */
   private lastDocid: string | undefined;
+  /** The key of the expiring document whose second was read last. */
+  private lastExpiring: Buffer | undefined;
   private markEnded: () => void = () => {};
   /** Resolves when the load has completed or failed. */
   readonly whenEnded = new Promise<void>((resolve) => (this.markEnded = resolve));
@@ -42,7 +44,8 @@ export class SegmentLoad {
    * ArenaFull; the load can be continued after memory has been freed.
    */
   proceed(txn: ShardTxn, untilMs: number): Segment[] | undefined {
-    const isComplete = this.takeRows(txn, untilMs) && this.takePriorities(txn, untilMs);
+    const isComplete =
+      this.takeRows(txn, untilMs) && this.takePriorities(txn, untilMs) && this.takeExpiries(txn, untilMs);
     if (!isComplete) return undefined;
     return this.made.size > 0 ? [...this.made.values()] : [this.segmentIn(0)];
   }
@@ -89,6 +92,20 @@ export class SegmentLoad {
         priorities.set(rowOf(ordinal), priority);
       }
       this.lastDocid = docid;
+      if (performance.now() >= untilMs) return false;
+    }
+    return true;
+  }
+
+  private takeExpiries(txn: ShardTxn, untilMs: number): boolean {
+    const { id } = this.ref;
+    for (const { docid, second, key } of txn.documentsExpiring(id, this.lastExpiring)) {
+      for (const ordinal of txn.members(id, docid).ordinals as Ordinal[]) {
+        const { expiries } = this.segmentIn(arenaOf(ordinal));
+        expiries.reserve(rowOf(ordinal));
+        expiries.set(rowOf(ordinal), second);
+      }
+      this.lastExpiring = key;
       if (performance.now() >= untilMs) return false;
     }
     return true;

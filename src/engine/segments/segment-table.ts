@@ -3,6 +3,7 @@
 // collection may have a segment in each arena; its segments are loaded and evicted together. Owner only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
+import type { DocumentRecord } from '../../storage/records.js';
 import type { Arenas } from '../memory/arena.js';
 import { Segment } from './segment.js';
 import type { SegmentRoots } from './directory.js';
@@ -87,9 +88,17 @@ export class SegmentTable {
     for (const { directory } of this.arenas.used()) if (directory.get(id)) directory.set(id, NOWHERE);
   }
 
-  /** Reserves memory for the priorities of rows that will be written. Throws ArenaFull. */
-  reservePriorities(segment: Segment, rows: readonly Ordinal[]): void {
-    for (const row of rows) segment.priorities.reserve(row);
+  /** Reserves memory for the priority and the expiry of rows that will be written. Throws ArenaFull. */
+  reserveValues(
+    segment: Segment,
+    rows: readonly Ordinal[],
+    { priority, expiresAtS }: Pick<DocumentRecord, 'priority' | 'expiresAtS'>,
+  ): void {
+    if (priority === 0 && expiresAtS === 0) return;
+    for (const row of rows) {
+      if (priority !== 0) segment.priorities.reserve(row);
+      if (expiresAtS !== 0) segment.expiries.reserve(row);
+    }
     if (this.of(segment.ref.id).includes(segment)) this.announce(segment, { priorities: segment.priorities.root });
   }
 

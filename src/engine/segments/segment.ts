@@ -1,12 +1,19 @@
 // A segment: what one shard keeps of one collection in one arena. `Segment` is the owner's form, with vectors in shared
-// memory, free ordinals, priorities, the text index and the metadata index; `SegmentView` is what any other thread
+// memory, free ordinals, priorities, expiries, the text index and the metadata index; `SegmentView` is what any other thread
 // reads. All of it is a cache of the store and is rebuilt from there. Segment: owner only. SegmentView: any thread.
 import type { CollectionRef, ShardMemory, SearchEf } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { type Bitmap, ordinalsIn } from '../filter/bitmap.js';
 import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
 import { type Instance, addressOf, countOf } from '../memory/bindings.js';
-import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
+import {
+  COLUMN_COUNT,
+  COLUMN_EXPIRIES,
+  COLUMN_FIRST_EXPIRY,
+  COLUMN_VERSION,
+  LAST_ROW_VERSION_AT,
+  LOST,
+} from '../memory/layout.js';
 import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
 import type { SegmentTerms } from '../postings/builder.js';
 import { TextIndex } from '../postings/text-index.js';
@@ -75,15 +82,19 @@ export class OrdinalPool {
 }
 
 /**
- * The priorities of a segment's chunks, in shared memory. Most segments have none, and then they take no memory. The
- * owner writes; any thread reads.
+ * The priorities of a segment's chunks, in shared memory, from where the column of expiries is found. Most segments have
+ * neither, and then they take no memory. The owner writes; any thread reads.
  */
 export class Priorities {
+  readonly expiries: Expiries;
+
   /** `at` is the address of the column, or 0 if there is none. */
   constructor(
     private readonly instance: Instance,
     private at: number,
-  ) {}
+  ) {
+    this.expiries = new Expiries(instance, this);
+  }
 
   get root(): number {
     return this.at;
@@ -91,18 +102,18 @@ export class Priorities {
 
   /** Number of chunks whose priority is not 0. */
   get count(): number {
-    return this.at === 0 ? 0 : this.instance.word(this.at + PRIORITIES_COUNT);
+    return this.at === 0 ? 0 : this.instance.word(this.at + COLUMN_COUNT);
   }
 
   /** The priority of a chunk; 0 if it has none. */
   of(ordinal: Ordinal): number {
-    return this.at === 0 ? 0 : this.instance.calls.priorityOf(this.at, ordinal);
+    return this.at === 0 ? 0 : this.instance.calls.valueOf(this.at, ordinal);
   }
 
   /** Bitmap of the chunks whose priority is not 0. Throws ArenaFull. */
   bitmap(): Bitmap {
     if (this.at === 0) return new Uint32Array();
-    const textIndex = countOf(this.instance.calls.findPrioritized(this.instance.scratch, this.at));
+    const textIndex = countOf(this.instance.calls.findValued(this.instance.scratch, this.at, Infinity));
     return this.instance.copyWords(this.instance.output, textIndex);
   }
 
@@ -111,18 +122,101 @@ export class Priorities {
    * below: owner only.
    */
   reserve(ordinal: Ordinal): void {
-    this.at ||= addressOf(this.instance.calls.createPriorities());
-    countOf(this.instance.calls.reservePriority(this.at, ordinal));
+    this.at ||= addressOf(this.instance.calls.createColumn());
+    countOf(this.instance.calls.reserveValue(this.at, ordinal));
   }
 
   /** Requires a preceding `reserve`, unless the priority is 0. */
   set(ordinal: Ordinal, priority: number): void {
-    if (priority !== 0 || this.of(ordinal) !== 0) this.instance.calls.setPriority(this.at, ordinal, priority);
+    if (priority !== 0 || this.of(ordinal) !== 0) this.instance.calls.setValue(this.at, ordinal, priority);
   }
 
-  /** Frees the memory. Requires that readers no longer find it. */
+  /** Address of the column of expiries; 0 if there is none. */
+  get expiriesRoot(): number {
+    return this.at === 0 ? 0 : this.instance.word(this.at + COLUMN_EXPIRIES);
+  }
+
+  /** Creates the column of expiries if there is none, and one of priorities that leads to it. Throws ArenaFull. */
+  createExpiries(): number {
+    this.at ||= addressOf(this.instance.calls.createColumn());
+    if (this.expiriesRoot === 0) {
+      const root = addressOf(this.instance.calls.createColumn());
+      this.instance.setWord(root + COLUMN_VERSION, this.instance.word(LAST_ROW_VERSION_AT));
+      this.instance.setWord(this.at + COLUMN_EXPIRIES, root);
+    }
+    return this.expiriesRoot;
+  }
+
+  /** Frees the memory, that of the expiries too. Requires that readers no longer find it. */
   drop(): void {
-    if (this.at !== 0) this.instance.calls.dropPriorities(this.at);
+    if (this.expiriesRoot !== 0) this.instance.calls.dropColumn(this.expiriesRoot);
+    if (this.at !== 0) this.instance.calls.dropColumn(this.at);
+  }
+}
+
+/**
+ * The seconds in which a segment's chunks expire, in shared memory. A segment without such chunks has no column, and a
+ * search asks no more than `first`. The owner writes; any thread reads.
+ */
+export class Expiries {
+  constructor(
+    private readonly instance: Instance,
+    private readonly priorities: Priorities,
+  ) {}
+
+  /** No chunk expires before this second; Infinity if none does. It may be earlier than the first that does. */
+  get first(): number {
+    const root = this.priorities.expiriesRoot;
+    return root === 0 ? Infinity : this.instance.word(root + COLUMN_FIRST_EXPIRY) || Infinity;
+  }
+
+  /** Address of the column and its version, which changes when a chunk is added or gets another second. */
+  get state(): { root: number; version: number } {
+    const root = this.priorities.expiriesRoot;
+    return { root, version: root === 0 ? 0 : this.instance.word(root + COLUMN_VERSION) };
+  }
+
+  /** Bitmap of the chunks that have expired in second `nowS`. Reads the whole column. Throws ArenaFull. */
+  expired(nowS: number): Bitmap {
+    const root = this.priorities.expiriesRoot;
+    if (root === 0) return new Uint32Array();
+    const words = countOf(this.instance.calls.findValued(this.instance.scratch, root, nowS));
+    return this.instance.copyWords(this.instance.output, words);
+  }
+
+  /** The second in which a chunk expires; 0 if it does not. */
+  of(ordinal: Ordinal): number {
+    const root = this.priorities.expiriesRoot;
+    return root === 0 ? 0 : this.instance.calls.valueOf(root, ordinal);
+  }
+
+  /** Reserves memory for the expiry of a chunk. Throws ArenaFull. This and all methods below: owner only. */
+  reserve(ordinal: Ordinal): void {
+    countOf(this.instance.calls.reserveValue(this.priorities.createExpiries(), ordinal));
+  }
+
+  /**
+   * Sets the second of a chunk that is about to be published, or is. Requires a preceding `reserve`, unless the second is
+   * 0.
+   */
+  set(ordinal: Ordinal, second: number): void {
+    const root = this.priorities.expiriesRoot;
+    if (root === 0) return;
+    // A reader that does not see the earlier bound yet would not see the row either.
+    if (second !== 0 && second < this.first) this.instance.setWord(root + COLUMN_FIRST_EXPIRY, second);
+    if (second !== 0 || this.of(ordinal) !== 0) this.instance.calls.setValue(root, ordinal, second);
+    this.instance.setWord(root + COLUMN_VERSION, this.instance.word(root + COLUMN_VERSION) + 1);
+  }
+
+  /** Clears the second of a chunk that has been removed. A bitmap of expired chunks may have it until it is added again. */
+  clear(ordinal: Ordinal): void {
+    if (this.of(ordinal) !== 0) this.instance.calls.setValue(this.priorities.expiriesRoot, ordinal, 0);
+  }
+
+  /** Sets the bound `first`: the first second in which a chunk expires, or 0. */
+  setFirst(second: number): void {
+    const root = this.priorities.expiriesRoot;
+    if (root !== 0) this.instance.setWord(root + COLUMN_FIRST_EXPIRY, second);
   }
 }
 
@@ -145,6 +239,10 @@ export class Segment {
     readonly priorities: Priorities,
     readonly arena = 0,
   ) {}
+
+  get expiries(): Expiries {
+    return this.priorities.expiries;
+  }
 
   /**
    * For an index that already has rows: marks live rows as taken, and frees the blocks behind the last one. Requires
@@ -186,6 +284,34 @@ export class Segment {
   }
 }
 
+/** The collections of which a thread keeps a bitmap of expired rows. */
+const BITMAPS_MAX = 64;
+
+/**
+ * The bitmaps of the rows that have expired, by collection, of one arena and one thread. Each is made once a second, and
+ * again when rows have been added or have got other seconds. A thread has its own.
+ */
+export class ExpiredRows {
+  private readonly held = new Map<CollectionId, { at: string; rows: Bitmap }>();
+
+  /** `incarnation` returns that of the arena. */
+  constructor(private readonly incarnation: () => number) {}
+
+  /** Throws ArenaFull. */
+  of(id: CollectionId, expiries: Expiries, nowS: number): Bitmap {
+    // The version is read before the column, so a change meanwhile makes the bitmap outdated.
+    const { root, version } = expiries.state;
+    const at = `${this.incarnation()}/${root}/${version}/${nowS}`;
+    const held = this.held.get(id);
+    if (held?.at === at) return held.rows;
+    const rows = expiries.expired(nowS);
+    this.held.delete(id);
+    if (this.held.size === BITMAPS_MAX) this.held.delete(this.held.keys().next().value as CollectionId);
+    this.held.set(id, { at, rows });
+    return rows;
+  }
+}
+
 /**
  * A segment as any thread reads it: its vectors, its text and metadata indexes if they are built, its priorities. Built
  * from the roots in shared memory; for a reader it is valid only inside its `Kernel.read`.
@@ -202,6 +328,7 @@ export class SegmentView {
     readonly id: CollectionId,
     private readonly roots: SegmentRoots,
     readonly arena: number,
+    private readonly expired: ExpiredRows,
   ) {
     const textIndex = (root: number): TextIndex | undefined =>
       root === 0 || root === LOST ? undefined : new TextIndex(instance, root);
@@ -209,6 +336,15 @@ export class SegmentView {
     this.textIndex = textIndex(roots.textIndex);
     this.fields = textIndex(roots.fields);
     this.priorities = new Priorities(instance, roots.priorities);
+  }
+
+  get expiries(): Expiries {
+    return this.priorities.expiries;
+  }
+
+  /** The rows that have expired in second `nowS`. The bitmap is shared and must not be changed. Throws ArenaFull. */
+  expiredRows(nowS: number): Bitmap {
+    return this.expired.of(this.id, this.expiries, nowS);
   }
 
   /**

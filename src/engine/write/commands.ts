@@ -18,15 +18,17 @@ export interface DualWrite {
   vectors: Float32Array | 'same' | null;
 }
 
-/** A change of the metadata of documents. */
+/** A change of the metadata and the expiry of documents. */
 export interface MetadataChange {
-  /** A JSON object: a merge patch (RFC 7396), or the new metadata, as `replaces` says. */
-  patchJson: string;
+  /** A JSON object: a merge patch (RFC 7396), or the new metadata, as `replaces` says. Absent: the metadata stay. */
+  patchJson?: string | undefined;
   replaces: boolean;
   /** The field that the priority comes from. */
   priorityKey: string;
   /** Limit of the resulting metadata without the server's own fields, as JSON. */
   bytesMax: number;
+  /** The second from which on the documents are gone; 0: never. Absent: as it is. */
+  expiresAtS?: number | undefined;
 }
 
 export interface ShardCounts {
@@ -44,6 +46,8 @@ interface ListPage {
 interface DocumentPage extends ListPage {
   /** The document id of each record. */
   docids: string[];
+  /** The last document that was looked at, shown or not; absent at the end of an empty page. */
+  after?: string;
 }
 
 /** Documents that must be embedded again, packed as they were prepared at ingest. */
@@ -141,9 +145,18 @@ export interface ShardCommands extends CatalogCommands {
     request: { collection: CollectionRef; spread: number; after?: string | undefined; docids?: DocId[] };
     answer: { batches: DocumentBatch[]; absent: DocId[]; scanned: number; after: string | null };
   };
-  /** With `ifVersion`, patches and deletions fail with `version_conflict` if the document has another version. */
+  /**
+   * With `ifVersion`, patches and deletions fail with `version_conflict` if the document has another version. What has
+   * expired in second `nowS` counts as not stored, in this and the next commands.
+   */
   deleteDocument: {
-    request: { collection: CollectionRef; docid: DocId; ifVersion?: number; dualWrites?: CollectionRef[] };
+    request: {
+      collection: CollectionRef;
+      docid: DocId;
+      ifVersion?: number;
+      nowS?: number;
+      dualWrites?: CollectionRef[];
+    };
     answer: { chunks: number };
   };
   /**
@@ -157,6 +170,7 @@ export interface ShardCommands extends CatalogCommands {
       docid: DocId;
       change: MetadataChange;
       ifVersion?: number;
+      nowS?: number;
       dualWrites?: CollectionRef[];
     };
     answer: { chunks: number; version: number };
@@ -168,6 +182,7 @@ export interface ShardCommands extends CatalogCommands {
       filter: Filter;
       docids: DocId[];
       change: MetadataChange;
+      nowS?: number;
       dualWrites?: CollectionRef[];
     };
     answer: { docids: DocId[]; chunks: number; looked: number };
@@ -177,13 +192,31 @@ export interface ShardCommands extends CatalogCommands {
    * `looked` of them, and its last document is `after`, null at the end.
    */
   findDocuments: {
-    request: { collection: CollectionId; filter: Filter; docids?: DocId[]; after?: string };
+    request: { collection: CollectionId; filter: Filter; docids?: DocId[]; after?: string; nowS?: number };
     answer: { docids: DocId[]; chunks: number; looked: number; after: string | null };
   };
-  /** Deletes those of the first `looked` of `docids` that match the filter, and answers them with their chunks. */
+  /**
+   * Deletes those of the first `looked` of `docids` that match the filter, and answers them with their chunks. With
+   * `expiredBy`, those that have expired in that second.
+   */
   deleteDocuments: {
-    request: { collection: CollectionRef; filter: Filter; docids: DocId[]; dualWrites?: CollectionRef[] };
+    request: {
+      collection: CollectionRef;
+      filter: Filter;
+      docids: DocId[];
+      nowS?: number;
+      expiredBy?: number;
+      dualWrites?: CollectionRef[];
+    };
     answer: { docids: DocId[]; chunks: number; looked: number };
+  };
+  /**
+   * Documents that have expired in second `nowS`: some of each of the next collections after `after` that have any. The
+   * answer's `after` is null when no collection is left.
+   */
+  findExpired: {
+    request: { nowS: number; after: CollectionId | null };
+    answer: { found: { collection: CollectionId; docids: DocId[] }[]; after: CollectionId | null };
   };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
@@ -283,6 +316,7 @@ const COMMANDS = {
   patchDocuments: { ...COPY, isOfClient: true },
   findDocuments: DOCUMENT_READ,
   deleteDocuments: { ...COPY, isOfClient: true },
+  findExpired: { changesMemory: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   counts: {},
   memory: { collection: ofId },

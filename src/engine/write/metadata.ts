@@ -1,4 +1,5 @@
-// Changes of a document's metadata: what a merge patch or new metadata make of a stored record. Pure functions.
+// Changes of a document's metadata and expiry: what a merge patch, new metadata or a new time make of a stored record.
+// Pure functions.
 import { AppError } from '../../api/errors.js';
 import { METADATA_LEVELS_MAX } from '../../api/limits.js';
 import { isDeeperThan } from '../../base/json.js';
@@ -18,9 +19,10 @@ const RESERVED = ['docid', 'ingested_at'] as const;
  */
 export function changedRecord(
   record: DocumentRecord,
-  { patchJson, replaces, priorityKey, bytesMax }: MetadataChange,
+  { patchJson, replaces, priorityKey, bytesMax, expiresAtS = record.expiresAtS }: MetadataChange,
   chunkMetaJson: readonly string[],
 ): DocumentRecord {
+  if (patchJson === undefined) return { ...record, expiresAtS };
   const stored = JSON.parse(record.metadataJson) as Json;
   const patch = JSON.parse(patchJson) as Json;
   const { docid, ingested_at: ingestedAt, filename } = stored;
@@ -33,7 +35,8 @@ export function changedRecord(
   const hidden = added.filter((key) => chunkMetaJson.some((json) => Object.hasOwn(JSON.parse(json) as Json, key)));
   if (hidden.length > 0)
     throw keysInvalid('The chunks of the document have these fields themselves; ingest it again to set them', hidden);
-  return { ...record, metadataJson: JSON.stringify(metadata), priority: priorityOf(metadata, priorityKey) };
+  const priority = priorityOf(metadata, priorityKey);
+  return { ...record, metadataJson: JSON.stringify(metadata), priority, expiresAtS };
 }
 
 /** JSON merge patch (RFC 7396): null removes a field, objects are merged, everything else is replaced. */

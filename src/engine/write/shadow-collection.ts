@@ -193,7 +193,7 @@ function scanDocuments(
 function preparedOf(
   txn: ShardTxn,
   id: CollectionId,
-  { docid, ingestedAtMs, metadataJson, priority }: DocumentRecord,
+  { docid, ingestedAtMs, metadataJson, priority, expiresAtS }: DocumentRecord,
   isToEmbed: boolean,
 ): PreparedDocument {
   const { ordinals } = txn.members(id, docid);
@@ -201,7 +201,7 @@ function preparedOf(
     const { path, metaJson } = txn.chunk(id, ordinal);
     return { path, metaJson: isToEmbed ? withoutNote(metaJson) : metaJson, text: txn.text(id, ordinal)?.toString() };
   });
-  return { docid, ingestedAtMs, metadataJson, priority, chunks };
+  return { docid, ingestedAtMs, metadataJson, priority, ...(expiresAtS !== 0 && { expiresAtS }), chunks };
 }
 
 /**

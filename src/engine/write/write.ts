@@ -8,6 +8,7 @@ import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
 import { assert, defined } from '../../base/assert.js';
 import { unshared } from '../../base/bytes.js';
 import { LEAVING_CHUNKS_MIN, type LeavingDocument } from '../../storage/large-removal.js';
+import { isExpired } from '../../storage/expiries.js';
 import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { ShardWriteTxn } from '../../storage/shard-store.js';
@@ -20,20 +21,23 @@ import { type Shard, placed } from '../shard.js';
 import type { ShardAnswer, ShardRequest } from './commands.js';
 import { changedRecord } from './metadata.js';
 
-/** The new priority of a row, and its metadata terms before and after, if the segment has a metadata index. */
+/** What the columns of a segment have of a row, from the record of its document. */
+type RowValues = Pick<DocumentRecord, 'priority' | 'expiresAtS'>;
+
+/** The new values of a row, and its metadata terms before and after, if the segment has a metadata index. */
 interface PatchedRow {
-  priority: number;
+  values: RowValues;
   before: readonly string[] | undefined;
   after: readonly string[] | undefined;
 }
 
 /**
- * What a batch of writes does to one segment once it is committed: rows added and removed, with the texts, metadata and
- * priorities of their chunks. All rows are numbers within the segment.
+ * What a batch of writes does to one segment once it is committed: rows added and removed, with the texts, metadata,
+ * priorities and expiries of their chunks. All rows are numbers within the segment.
  */
 export interface Change {
-  /** Staged rows with their priority. */
-  added: Map<Ordinal, number>;
+  /** Staged rows with their values. */
+  added: Map<Ordinal, RowValues>;
   /** Published rows to remove. */
   removed: Ordinal[];
   /**
@@ -114,8 +118,8 @@ function markRemovals(changes: readonly (readonly [Segment, Change])[]): void {
 }
 
 function add(segment: Segment, { added, texts, fields }: Change): void {
-  for (const [ordinal, priority] of added) {
-    segment.priorities.set(ordinal, priority);
+  for (const [ordinal, values] of added) {
+    setValues(segment, ordinal, values);
     segment.index.publish(ordinal);
     withSource(texts, ordinal, (text) => segment.textIndex?.add(ordinal, text));
     withSource(fields, ordinal, (terms) => segment.fields?.add(ordinal, terms));
@@ -124,24 +128,35 @@ function add(segment: Segment, { added, texts, fields }: Change): void {
 
 /** The row version changes first, so that no search keeps a row that it has seen with terms of two versions. */
 function patch(segment: Segment, { patched }: Change): void {
-  for (const [row, { priority, before, after }] of patched) {
+  for (const [row, { values, before, after }] of patched) {
     segment.index.renew(row);
     if (before) segment.fields?.remove(row, before);
     if (after) segment.fields?.add(row, after);
-    segment.priorities.set(row, priority);
+    setValues(segment, row, values);
   }
+}
+
+/** Sets the values of a row in the columns of its segment. Requires that memory is reserved for them. */
+function setValues({ priorities, expiries }: Segment, row: Ordinal, { priority, expiresAtS }: RowValues): void {
+  priorities.set(row, priority);
+  expiries.set(row, expiresAtS);
+}
+
+function clearValues({ priorities, expiries }: Segment, row: Ordinal): void {
+  priorities.set(row, 0);
+  expiries.clear(row);
 }
 
 function remove(segment: Segment, { removed, left, texts, fields }: Change): void {
   for (const ordinal of left) {
     segment.index.remove(ordinal);
-    segment.priorities.set(ordinal, 0);
+    clearValues(segment, ordinal);
   }
   for (const ordinal of removed) {
     segment.index.remove(ordinal);
     withSource(texts, ordinal, (text) => segment.textIndex?.remove(ordinal, text));
     withSource(fields, ordinal, (terms) => segment.fields?.remove(ordinal, terms));
-    segment.priorities.set(ordinal, 0);
+    clearValues(segment, ordinal);
   }
 }
 
@@ -176,8 +191,8 @@ class RowChanges {
    * Writes vectors into free rows, invisible to searches. Returns their ordinals as the store has them. If it throws,
    * nothing has changed.
    */
-  stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
-    return placed(this.shard, ref, (segment) => this.stageIn(segment, vectors, priority));
+  stage(ref: CollectionRef, vectors: Float32Array, values: RowValues): Ordinal[] {
+    return placed(this.shard, ref, (segment) => this.stageIn(segment, vectors, values));
   }
 
   /** Removes rows: published ones after the commit, those staged in this batch at once. */
@@ -193,15 +208,14 @@ class RowChanges {
     }
   }
 
-  /** Reserves memory for the priority of rows, so that `patch` cannot fail. Throws ArenaFull. */
-  reserve(id: CollectionId, ordinals: readonly Ordinal[], priority: number): void {
-    if (priority === 0) return;
+  /** Reserves memory for the values of rows, so that `patch` cannot fail. Throws ArenaFull. */
+  reserve(id: CollectionId, ordinals: readonly Ordinal[], values: RowValues): void {
     for (const ordinal of ordinals)
-      this.shard.segments.reservePriorities(this.segmentOf(id, ordinal), [rowOf(ordinal)]);
+      this.shard.segments.reserveValues(this.segmentOf(id, ordinal), [rowOf(ordinal)], values);
   }
 
   /** Keeps what the rows of a document are before and after `write`, which changes its metadata in the transaction. */
-  patch(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[], priority: number, write: () => void): void {
+  patch(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[], values: RowValues, write: () => void): void {
     const before = this.termsOf(txn, id, ordinals);
     write();
     const after = this.termsOf(txn, id, ordinals);
@@ -210,12 +224,12 @@ class RowChanges {
       const { added, patched, texts, fields } = this.changeOf(segment);
       const [row, terms] = [rowOf(ordinal), after[i]];
       if (added.has(row)) {
-        added.set(row, priority);
+        added.set(row, values);
         if (terms) fields.set(row, terms);
         return;
       }
       const first = patched.get(row);
-      patched.set(row, { priority, before: first ? first.before : before[i], after: terms });
+      patched.set(row, { values, before: first ? first.before : before[i], after: terms });
       const text = segment.textIndex && txn.text(id, ordinal)?.toString();
       if (text !== undefined) texts.set(row, text);
     });
@@ -278,7 +292,7 @@ class RowChanges {
     this.end();
   }
 
-  private stageIn(segment: Segment, vectors: Float32Array, priority: number): Ordinal[] {
+  private stageIn(segment: Segment, vectors: Float32Array, values: RowValues): Ordinal[] {
     const { dim } = segment.ref;
     const ordinals: Ordinal[] = [];
     try {
@@ -287,13 +301,13 @@ class RowChanges {
         ordinals.push(ordinal);
         segment.index.stage(ordinal, vectors.subarray(at, at + dim));
       }
-      if (priority !== 0) this.shard.segments.reservePriorities(segment, ordinals);
+      this.shard.segments.reserveValues(segment, ordinals, values);
     } catch (error) {
       for (const ordinal of ordinals) segment.ordinals.release(ordinal);
       throw error;
     }
     const { added } = this.changeOf(segment);
-    for (const ordinal of ordinals) added.set(ordinal, priority);
+    for (const ordinal of ordinals) added.set(ordinal, values);
     return ordinals.map((ordinal) => segment.stored(ordinal));
   }
 
@@ -371,6 +385,10 @@ function checkVersion(stored: Pick<DocumentRecord, 'version'> | undefined, ifVer
     throw new AppError('version_conflict', undefined, { details: { version } });
 }
 
+/** The record, unless it has expired: then it is as if it were not stored. */
+const unexpired = (record: DocumentRecord | undefined, nowS = 0): DocumentRecord | undefined =>
+  record && isExpired(record, nowS) ? undefined : record;
+
 class WriteBatch {
   readonly rows: RowChanges;
 
@@ -409,7 +427,8 @@ class WriteBatch {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
     this.load(txn, ref);
-    const previous = txn.document(ref.id, docid);
+    const stored = txn.document(ref.id, docid);
+    const previous = unexpired(stored, Math.floor(prepared.ingestedAtMs / 1000));
     checkVersion(previous, prepared.ifVersion);
     if (chunks.length - (previous?.chunkCount ?? 0) > chunksLeft) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
@@ -447,10 +466,10 @@ class WriteBatch {
    */
   private patch(
     txn: ShardWriteTxn,
-    { collection: ref, docid, change, ifVersion, dualWrites = [] }: ShardRequest<'patchDocument'>,
+    { collection: ref, docid, change, ifVersion, nowS, dualWrites = [] }: ShardRequest<'patchDocument'>,
   ): ShardAnswer<'patchDocument'> {
     this.load(txn, ref);
-    const record = txn.document(ref.id, docid);
+    const record = unexpired(txn.document(ref.id, docid), nowS);
     if (!record) return { chunks: 0, version: 0 };
     checkVersion(record, ifVersion);
     const present = dualWrites.filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
@@ -461,9 +480,10 @@ class WriteBatch {
     const targets = [ref, ...same].map(({ id }) => ({ id, ordinals: txn.members(id, docid).ordinals as Ordinal[] }));
     const own = (targets[0] as { ordinals: Ordinal[] }).ordinals.map((ordinal) => txn.chunk(ref.id, ordinal).metaJson);
     const changed = { ...changedRecord(record, change, own), version: record.version + 1 };
-    for (const { id, ordinals } of targets) this.rows.reserve(id, ordinals, changed.priority);
+    for (const { id, ordinals } of targets) this.rows.reserve(id, ordinals, changed);
     for (const { id, ordinals } of targets)
-      this.rows.patch(txn, id, ordinals, changed.priority, () => txn.replaceRecord(id, record, changed));
+      this.rows.patch(txn, id, ordinals, changed, () => txn.replaceRecord(id, record, changed));
+    this.shard.expiryRound.note(changed.expiresAtS);
     for (const shadow of others) this.removeStored(txn, shadow, docid);
     return { chunks: changed.chunkCount, version: changed.version };
   }
@@ -471,14 +491,15 @@ class WriteBatch {
   /** Replaces the document in each of the collections. */
   private store(
     txn: ShardWriteTxn,
-    { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument,
+    { docid, chunks, ingestedAtMs, metadataJson, priority, expiresAtS = 0 }: PreparedDocument,
     version: number,
     targets: readonly Target[],
   ): void {
     for (const { ref, vectors } of targets)
       assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
-    const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
-    const shadow = this.stageAll(targets, priority);
+    const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length, expiresAtS };
+    this.shard.expiryRound.note(expiresAtS);
+    const shadow = this.stageAll(targets, record);
     targets.forEach(({ ref, vectors }, i) => {
       const ordinals = shadow[i] as Ordinal[];
       this.removeStored(txn, ref, docid);
@@ -493,10 +514,10 @@ class WriteBatch {
   }
 
   /** Stages the rows in all collections, or in none if one has no memory left. */
-  private stageAll(targets: readonly Target[], priority: number): Ordinal[][] {
+  private stageAll(targets: readonly Target[], values: RowValues): Ordinal[][] {
     const shadow: Ordinal[][] = [];
     try {
-      for (const { ref, vectors } of targets) shadow.push(this.rows.stage(ref, vectors, priority));
+      for (const { ref, vectors } of targets) shadow.push(this.rows.stage(ref, vectors, values));
       return shadow;
     } catch (error) {
       shadow.forEach((ordinals, i) => this.rows.takeOut((targets[i] as Target).ref.id, ordinals));
@@ -504,16 +525,18 @@ class WriteBatch {
     }
   }
 
-  /** Returns how many chunks of the main collection were removed. */
+  /** Returns how many chunks of the main collection were removed; those of an expired document do not count. */
   private remove(
     txn: ShardWriteTxn,
-    { docid, collection, ifVersion, dualWrites = [] }: ShardRequest<'deleteDocument'>,
+    { docid, collection, ifVersion, nowS, dualWrites = [] }: ShardRequest<'deleteDocument'>,
   ): ShardAnswer<'deleteDocument'> {
-    checkVersion(this.shard.isDropped(collection.id) ? undefined : txn.document(collection.id, docid), ifVersion);
+    const stored = this.shard.isDropped(collection.id) ? undefined : txn.document(collection.id, docid);
+    const present = unexpired(stored, nowS);
+    checkVersion(present, ifVersion);
     const places = [collection, ...dualWrites].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
     for (const ref of places) this.load(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
-    return { chunks: chunks[places.indexOf(collection)] ?? 0 };
+    return { chunks: present ? (chunks[places.indexOf(collection)] ?? 0) : 0 };
   }
 
   /** Removes a document if it exists. Returns the number of its chunks. */

@@ -5,12 +5,15 @@ import type {
   ArchiveCounts,
   CollectionPlace,
   LeftOut,
+  LinesWish,
   RestoredCollection,
   RestoredDataset,
 } from '../../api/archives.js';
 import { AppError, invalidField } from '../../api/errors.js';
+import { type Filter, parseFilter } from '../../api/filter.js';
 import { isSlug } from '../../api/ids.js';
-import { archiveCollection, archiveDataset } from '../../service/archive/archive.js';
+import { EXPORT_LIMIT_MAX } from '../../api/limits.js';
+import { archiveCollection, archiveDataset, exportCollection } from '../../service/archive/archive.js';
 import { type RestoreWish, checkPresence, restoreCollection, restoreDataset } from '../../service/archive/restore.js';
 import type { Services } from '../../service/services.js';
 import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, flag } from '../route.js';
@@ -53,6 +56,50 @@ const getCollectionArchive =
     const [tenant, name] = collectionOf(request);
     return zipReply(`${tenant}-${name}`, await archiveCollection(context, tenant, name, request.signal), {});
   };
+
+const getExport =
+  (context: Services['archive']): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const stream = await exportCollection(
+      context,
+      tenant,
+      name,
+      linesWish(request, context.stringOperators),
+      request.signal,
+    );
+    return { status: 200, stream, contentType: 'application/x-ndjson' };
+  };
+
+function linesWish(request: Request, stringOperators: boolean): LinesWish {
+  const { query } = request;
+  const limit = query.get('limit') || undefined;
+  if (limit !== undefined && !(/^\d{1,10}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= EXPORT_LIMIT_MAX))
+    throw invalidField(
+      ['query', 'limit'],
+      `Should be a whole number from 1 to ${EXPORT_LIMIT_MAX}.`,
+      'out_of_range',
+      limit.slice(0, 200),
+    );
+  return {
+    after: query.get('after') || undefined,
+    filter: filterIn(query.get('filters') || '{}', stringOperators),
+    limit: limit === undefined ? undefined : Number(limit),
+    withVectors: flag(request, 'vectors'),
+  };
+}
+
+function filterIn(text: string, stringOperators: boolean): Filter {
+  let filters: unknown;
+  try {
+    filters = JSON.parse(text);
+  } catch {
+    filters = undefined;
+  }
+  if (typeof filters !== 'object' || filters === null || Array.isArray(filters))
+    throw invalidField(['query', 'filters'], 'Should be a JSON object.', 'json_type', text.slice(0, 200));
+  return parseFilter(filters as Record<string, unknown>, { stringOperators });
+}
 
 /** `unpackedBytesMax` bounds the unpacked size for restricted callers. */
 const restoreArchive =
@@ -153,6 +200,7 @@ export function archiveHandlers(
     dumpCollectionArchiveAsAdmin: getCollectionArchive(context),
     restoreCollectionArchiveAsAdmin: restoreArchive(context, 'create'),
     replaceCollectionArchiveAsAdmin: restoreArchive(context, 'replace'),
+    exportDocuments: getExport(context),
     dumpCollectionArchive: getCollectionArchive(context),
     restoreCollectionArchive: restoreArchive(context, 'create', unpackedBytesMax),
     replaceCollectionArchive: restoreArchive(context, 'replace', unpackedBytesMax),

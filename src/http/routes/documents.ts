@@ -3,6 +3,7 @@ import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { MSGPACK_TYPE } from '../../api/msgpack.js';
+import { expirySecond } from '../../api/numbers.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
 import { withErrorCode } from '../../service/use-case.js';
@@ -52,8 +53,12 @@ async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['
     docid: given('docid'),
     metadata: given('metadata'),
     ...(ifVersion !== '' && { ifVersion: Number(ifVersion) }),
+    ...(given('expires_at') !== '' && { expiresAtS: expirySecond(numberOr(given('expires_at'))) }),
   };
 }
+
+/** Fields of a form are text, also those that are numbers in JSON. */
+const numberOr = (text: string): string | number => (/^\d{1,16}(\.\d+)?$/.test(text) ? Number(text) : text);
 
 /** The worker validates the lists of columns, because it reads the file. */
 function csvOptions(query: URLSearchParams): CsvOptions {

@@ -1,8 +1,8 @@
-// Use cases that write an archive of one collection or of the whole server, as of one moment. Writes are blocked only
-// while a snapshot of every store is opened, which takes milliseconds; they continue while an archive process writes
-// the file. Runs on the main thread.
+// Use cases that write an archive of one collection or of the whole server, or export documents, as of one moment.
+// Writes are blocked only while a snapshot of every store is opened, which takes milliseconds; they continue while an
+// archive process writes the bytes. Runs on the main thread.
 import type { ArchivedMoment, ArchivedSource } from '../../archive/messages.js';
-import type { LeftOut } from '../../api/archives.js';
+import type { LeftOut, LinesWish } from '../../api/archives.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
@@ -19,6 +19,8 @@ export interface ArchiveContext {
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly queryLog: Pick<QueryLog, 'stores' | 'list' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
+  /** Whether strings in filters may be operators, as in searches. */
+  readonly stringOperators: boolean;
   /** The number of batches of documents that a restore has under way. */
   readonly batchesRestored: number;
 }
@@ -40,6 +42,28 @@ export async function archiveCollection(
   );
 }
 
+/**
+ * Documents as lines of JSON, as of one moment. Throws 404 `collection_not_found`. The stream ends with an error at a
+ * damaged record.
+ */
+export async function exportCollection(
+  context: ArchiveContext,
+  tenant: Tenant,
+  name: CollectionName,
+  lines: LinesWish,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const named = (): Collection => context.store.catalog.get(tenant, name);
+  named();
+  const { bytes } = await write(
+    context,
+    () => named().id,
+    signal,
+    async () => ({ createdAtMs: context.store.nowMs(), sources: [sourceOf(named())], dataset: null, lines }),
+  );
+  return bytes;
+}
+
 /** Skips collections that have damaged records and lists them in the archive. */
 export async function archiveDataset(context: ArchiveContext, signal: AbortSignal): Promise<BegunArchive> {
   const { catalog, shards } = context.store;
@@ -52,7 +76,7 @@ export async function archiveDataset(context: ArchiveContext, signal: AbortSigna
       return {
         createdAtMs: context.store.nowMs(),
         sources: [...catalog.all()].map(sourceOf),
-        dataset: { tenants, leftOut: [...catalog.damagedKeys].map(leftOut) },
+        dataset: { tenants, aliases: catalog.allAliases(), leftOut: [...catalog.damagedKeys].map(leftOut) },
       };
     },
   );

@@ -9,7 +9,7 @@ import { logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionId, type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
-import { TIME_MAX_MS } from '../../api/limits.js';
+import { TIME_MAX_MS, TTL_MAX_S } from '../../api/limits.js';
 import { ArchiveError } from '../../archive/format.js';
 import type { ReadTask, VerifiedArchive, VerifiedCollection } from '../../archive/messages.js';
 import { IDENTITY_TYPE } from '../../embedding/spaces.js';
@@ -42,7 +42,7 @@ async function restoredCollection(
   { settings, counts }: VerifiedCollection,
 ): Promise<Planned> {
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
-  const { priority_key, search_mode, language, precision, synonyms } = settings;
+  const { priority_key, search_mode, language, precision, synonyms, ttl } = settings;
   const checked = checkedSettings(() => ({
     // A display name that equals the former name follows the new name.
     display_name: label === formerName ? name : displayName(label),
@@ -58,6 +58,7 @@ async function restoredCollection(
     search_mode,
     language,
     precision,
+    ...(ttl && { ttl: Math.min(ttl, TTL_MAX_S) }),
     tenant,
     name,
     service_version: SERVICE_VERSION,
@@ -340,11 +341,11 @@ async function restoreAll(
 async function replaceAll(
   context: ArchiveContext,
   ids: CollectionId[],
-  { tenants: archived }: VerifiedArchive,
+  { tenants: archived, aliases }: VerifiedArchive,
 ): Promise<void> {
   const { store } = context;
   const tenants = archived ?? { tenants: [], keys: [] };
-  const request = { shadow: ids, tenants };
+  const request = { shadow: ids, tenants, ...(aliases && { aliases }) };
   const forgetting = await changeCatalog(store, 'replaceDataset', request, ({ gone, dropped }, applied) => {
     const alone = dropped.filter((shadow) => !gone.some(({ id }) => goesWith(shadow, id)));
     return [

@@ -9,7 +9,7 @@ import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import { type Placement, placementIn } from '../../api/placement.js';
 
 /** Fields that not every collection has. */
-type Varying = 'log_id' | 'synonyms' | keyof Omit<Placement, 'id'>;
+type Varying = 'log_id' | 'synonyms' | 'ttl' | keyof Omit<Placement, 'id'>;
 
 /** The number of distinct values that collections may share; when it is exceeded, the table starts anew. */
 const SHARED_MAX = 1024;
@@ -46,6 +46,7 @@ class KeptCollections {
       schema_version: stored.schema_version,
       generation: stored.generation,
       ...placementIn(stored),
+      ...(stored.ttl !== undefined && { ttl: stored.ttl }),
     };
     if (stored.log_id !== undefined) kept.log_id = stored.log_id;
     if (stored.synonyms !== undefined) kept.synonyms = stored.synonyms;

@@ -1,4 +1,4 @@
-// Use cases that create, describe, relabel, rename and delete a collection, and the lookup of the common collection,
+// Use cases that create, describe, change, rename and delete a collection, and the lookup of the common collection,
 // which searches need on any thread that serves HTTP. Documents are stored under the id of their collection, so each of
 // these changes is a single write to the catalog. Runs on front threads and on the main thread.
 import type {
@@ -113,7 +113,7 @@ async function createCollection(
 
 function createdOf({ store: { shards } }: CollectionsContext, collection: Collection): CreatedCollection {
   const { tenant, name, display_name, embed_model, embedder_type, embedder_config } = collection;
-  const { chunking, priority_key, search_mode, language, precision } = collection;
+  const { chunking, priority_key, search_mode, language, precision, ttl } = collection;
   return {
     collection: name,
     name,
@@ -127,6 +127,7 @@ function createdOf({ store: { shards } }: CollectionsContext, collection: Collec
     search_mode,
     language,
     precision,
+    ...(ttl && { ttl }),
     partitions: spreadOf(collection, shards.size),
   };
 }
@@ -149,6 +150,7 @@ async function describeCollection(
     log_id: _logId,
     home: _home,
     spread: _spread,
+    ttl,
     synonyms,
     ...detail
   } = collection;
@@ -156,6 +158,7 @@ async function describeCollection(
   const isDamaged = quarantine.has(id);
   return {
     ...detail,
+    ...(ttl && { ttl }),
     partitions,
     doc_count: documents,
     chunk_count: chunks,
@@ -197,17 +200,18 @@ export async function updateCollection(
   { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
   name: CollectionName,
-  { display_name: label, synonyms }: UpdateBody,
+  { display_name: label, synonyms, ttl }: UpdateBody,
 ): Promise<UpdatedCollection> {
-  if (label == null && synonyms == null)
-    throw invalidField(['body'], 'Provide `display_name`, `synonyms` or both.', 'value_error');
+  if (label == null && synonyms == null && ttl === undefined)
+    throw invalidField(['body'], 'Provide `display_name`, `synonyms` or `ttl`.', 'value_error');
   if (synonyms) checkSynonyms(synonyms);
   const changed = await change(store, store.catalog.get(tenant, name), {
     ...(label != null && { display_name: displayName(label) }),
     ...(synonyms && { synonyms }),
+    ...(ttl !== undefined && { ttl: ttl ?? 0 }),
   });
-  const { display_name, synonyms: kept = [] } = changed;
-  return { tenant, name, display_name, ...(synonyms && { synonyms: kept }) };
+  const { display_name, synonyms: kept = [], ttl: seconds } = changed;
+  return { tenant, name, display_name, ...(synonyms && { synonyms: kept }), ...(seconds && { ttl: seconds }) };
 }
 
 /**

@@ -27,6 +27,7 @@ export interface CreateOptions extends EmbedderChoice {
   search_mode?: string | null;
   language?: Language | null;
   precision?: Precision | null;
+  ttl?: number | null;
   partitions?: number | null;
 }
 
@@ -37,6 +38,7 @@ export type CollectionSettings = Pick<
   | 'search_mode'
   | 'language'
   | 'precision'
+  | 'ttl'
   | 'spread'
   | 'embedder_type'
   | 'embed_model'
@@ -74,6 +76,7 @@ export function settingsOf(options: CreateOptions, space: Space, defaults: Colle
     search_mode: servedMode(options.search_mode ?? defaultMode(defaults.modes), defaults.modes),
     language: options.language ?? defaults.language,
     precision: options.precision ?? PRECISION_DEFAULT,
+    ...(options.ttl != null && { ttl: options.ttl }),
     spread: spreadWithin(options.partitions ?? defaults.partitions, defaults.shards),
   };
 }
@@ -156,4 +159,6 @@ export function assertSameSettings(options: CreateOptions, asked: CollectionSett
     throw new AppError('collection_settings_conflict', 'The collection exists with another language.');
   if (options.precision != null && asked.precision !== present.precision)
     throw new AppError('collection_settings_conflict', 'The collection exists with another precision.');
+  if (options.ttl != null && options.ttl !== present.ttl)
+    throw new AppError('collection_settings_conflict', 'The collection exists with another `ttl`; change it by PATCH.');
 }

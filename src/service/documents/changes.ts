@@ -1,13 +1,16 @@
-// Use cases that delete stored documents or change their metadata: one, those of a list, or those that match metadata
-// filters. For many, every shard walks its documents page by page, and each page is one commit, so other writes and reads
+// Use cases that delete stored documents or change their metadata: one, those of a list, those that match metadata
+// filters, or those that have expired. For many, every shard walks its documents page by page, and each page is one commit, so other writes and reads
 // wait for a page at most. Runs on the main thread.
 import type { ChangedDocuments, DOCUMENT_ROUTES, DeleteDocumentsBody, PatchDocumentBody } from '../../api/documents.js';
+import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, abandoned, invalidField } from '../../api/errors.js';
 import { type Filter, isAlwaysTrue, parseFilter } from '../../api/filter.js';
 import { type CollectionId, type CollectionName, type DocId, type Tenant, asDocId } from '../../api/ids.js';
 import { DOCIDS_MAX, DOCIDS_SHOWN_MAX } from '../../api/limits.js';
+import { expirySecond } from '../../api/numbers.js';
 import { shardOf, shardsOf } from '../../api/placement.js';
 import type { Collection, CollectionRef } from '../../api/collections.js';
+import type { Log } from '../../base/log.js';
 import type { MetadataChange, ShardAnswer } from '../../engine/write/commands.js';
 import { logIdOf, refOf } from '../../storage/catalog-commands.js';
 import type { Metrics } from '../../observability/metrics.js';
@@ -27,7 +30,10 @@ export interface DocumentsContext extends RecordsContext {
   readonly written: Pick<WrittenDocuments, 'note'>;
   readonly metrics: Pick<Metrics, 'count'>;
   readonly events: Pick<EventHub, 'publish'>;
+  readonly log: Pick<Log, 'warn'>;
   readonly nowMs: () => number;
+  /** How often the shards are asked for documents that have expired. */
+  readonly expiryLookMs: number;
   /** Whether strings in filters may be operators, as in searches. */
   readonly stringOperators: boolean;
   readonly metadataBytesMax: number;
@@ -50,10 +56,12 @@ export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOC
     changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
       deletePage(context, shard, docids, filter, now),
     ),
-  patchDocuments: ({ tenant, collection, body: { metadata, replace, ...body } }, { signal }) =>
-    changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
-      patchPage(context, shard, docids, filter, now, changeOf(context, now, { metadata, replace })),
-    ),
+  patchDocuments: async ({ tenant, collection, body: { metadata, replace, expires_at, ...body } }, { signal }) => {
+    assertChange({ metadata, replace, expires_at });
+    return changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
+      patchPage(context, shard, docids, filter, now, changeOf(context, now, { metadata, replace, expires_at })),
+    );
+  },
 });
 
 /** Returns the number of deleted chunks; 0 if there was no such document. */
@@ -77,6 +85,7 @@ async function deleteDocument(
         collection: refOf(now),
         docid: id,
         ...(ifVersion !== undefined && { ifVersion }),
+        nowS: nowIn(context),
         ...dualWritesOf(context, now),
       },
       { ended: () => written.note(now.id, [id]) },
@@ -95,6 +104,7 @@ async function patchDocument(
   body: PatchDocumentBody,
 ): Promise<{ version: number; chunks: number }> {
   const { catalog, shards, events, written } = context;
+  assertChange(body);
   const collection = catalog.get(tenant, name);
   const id = asDocId(docid);
   const { version, chunks } = await asOfNow(context, collection, (now) =>
@@ -106,6 +116,7 @@ async function patchDocument(
         docid: id,
         change: changeOf(context, now, body),
         ...(body.if_version != null && { ifVersion: body.if_version }),
+        nowS: nowIn(context),
         ...dualWritesOf(context, now),
       },
       { ended: () => written.note(now.id, [id]) },
@@ -120,8 +131,26 @@ async function patchDocument(
 const changeOf = (
   { metadataBytesMax: bytesMax }: DocumentsContext,
   { priority_key: priorityKey }: Collection,
-  { metadata, replace }: PatchDocumentBody,
-): MetadataChange => ({ patchJson: JSON.stringify(metadata), replaces: replace === true, priorityKey, bytesMax });
+  { metadata, replace, expires_at: expiresAt }: PatchDocumentBody,
+): MetadataChange => ({
+  ...(metadata !== undefined && { patchJson: JSON.stringify(metadata) }),
+  replaces: replace === true,
+  priorityKey,
+  bytesMax,
+  ...(expiresAt != null && { expiresAtS: expirySecond(expiresAt) }),
+});
+
+/** Throws a 422 for a body that changes nothing, or whose time is none. */
+function assertChange({ metadata, replace, expires_at: expiresAt }: PatchDocumentBody): void {
+  if (metadata === undefined && expiresAt == null)
+    throw invalidField(['body'], 'Provide `metadata`, `expires_at` or both.', 'value_error');
+  if (metadata === undefined && replace != null)
+    throw invalidField(['body', 'replace'], '`replace` goes with `metadata`.', 'value_error');
+  if (expiresAt != null) expirySecond(expiresAt);
+}
+
+/** The second in which a command is made: what has expired by then is as if it were not stored. */
+const nowIn = ({ nowMs }: Pick<DocumentsContext, 'nowMs'>): number => Math.floor(nowMs() / 1000);
 
 /** The shadow collections in which a document of the collection is deleted or changed as well. */
 function dualWritesOf(
@@ -233,6 +262,7 @@ async function eachPage(
       const request = {
         collection: now.id,
         filter,
+        nowS: nowIn(context),
         ...(rest && { docids: rest }),
         ...(after !== undefined && { after }),
       };
@@ -257,12 +287,14 @@ async function deletePage(
   docids: readonly DocId[],
   filter: Filter,
   collection: Collection,
+  expiredBy?: number,
 ): Promise<Page> {
+  const condition = expiredBy === undefined ? { nowS: nowIn(context) } : { expiredBy };
   const deleted = await inCommits(docids, (rest) =>
     context.shards.request(
       shard,
       'deleteDocuments',
-      { collection: refOf(collection), filter, docids: rest, ...dualWritesOf(context, collection) },
+      { collection: refOf(collection), filter, docids: rest, ...condition, ...dualWritesOf(context, collection) },
       { ended: () => context.written.note(collection.id, rest) },
     ),
   );
@@ -282,7 +314,14 @@ async function patchPage(
     context.shards.request(
       shard,
       'patchDocuments',
-      { collection: refOf(collection), filter, docids: rest, change, ...dualWritesOf(context, collection) },
+      {
+        collection: refOf(collection),
+        filter,
+        docids: rest,
+        change,
+        nowS: nowIn(context),
+        ...dualWritesOf(context, collection),
+      },
       { ended: () => context.written.note(collection.id, rest) },
     ),
   );
@@ -309,4 +348,73 @@ async function inCommits(
     rest = rest.slice(looked);
   }
   return done;
+}
+
+/**
+ * Starts to delete documents that have expired. Searches and reads do not show them, so this only frees what they take.
+ * Call it when all shards are open. `every` calls a function periodically.
+ */
+export function watchExpiries(context: DocumentsContext, every: (ms: number, work: () => void) => void): void {
+  const busy = new Set<number>();
+  const failing = new Set<CollectionId>();
+  every(context.expiryLookMs, () => {
+    for (let shard = 0; shard < context.shards.size; shard++) {
+      if (busy.has(shard)) continue;
+      busy.add(shard);
+      deleteExpired(context, shard, failing)
+        .catch((error: unknown) => {
+          // A shard that has no owner at the moment is asked again.
+          if (!(error instanceof AppError))
+            context.log.warn({ shard, reason: String(error) }, 'expired documents could not be looked for');
+        })
+        .finally(() => busy.delete(shard));
+    }
+  });
+}
+
+/**
+ * Deletes the documents of a shard that have expired, until none is left: some of each collection in a commit, with a
+ * pause after each that is as long as the commit, so that writes of clients come in between. Those of shadow collections
+ * go with the documents of their source. `failing`: collections in which it fails.
+ */
+async function deleteExpired(context: DocumentsContext, shard: number, failing: Set<CollectionId>): Promise<void> {
+  const { shards, catalog } = context;
+  let deleted = 0;
+  let after: CollectionId | null = null;
+  do {
+    if (after === null) deleted = 0;
+    const nowS = nowIn(context);
+    const page: ShardAnswer<'findExpired'> = await shards.request(shard, 'findExpired', { nowS, after });
+    for (const { collection: id, docids } of page.found) {
+      const collection = catalog.findById(id);
+      if (!collection) continue;
+      const startedAtMs = performance.now();
+      deleted += await deleteExpiredOf(context, shard, collection, { docids, nowS }, failing);
+      await pause(performance.now() - startedAtMs);
+    }
+    ({ after } = page);
+  } while (after !== null || deleted > 0);
+}
+
+/** A collection whose documents cannot be deleted, because it is damaged for example, does not hold up the others. */
+async function deleteExpiredOf(
+  context: DocumentsContext,
+  shard: number,
+  collection: Collection,
+  { docids, nowS }: { docids: readonly DocId[]; nowS: number },
+  failing: Set<CollectionId>,
+): Promise<number> {
+  try {
+    const { docids: deleted } = await deletePage(context, shard, docids, EVERYTHING, collection, nowS);
+    failing.delete(collection.id);
+    context.metrics.count('documentsExpired', deleted.length);
+    return deleted.length;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { tenant, name } = collection;
+    if (!failing.has(collection.id))
+      context.log.warn({ tenant, collection: name, reason: error.message }, 'expired documents could not be deleted');
+    failing.add(collection.id);
+    return 0;
+  }
 }

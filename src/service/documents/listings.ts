@@ -34,6 +34,8 @@ interface ShardList extends Page {
   readonly shard: number;
   at: number;
   more: boolean;
+  /** The last document of the shard that was looked at. */
+  readonly looked?: string | undefined;
 }
 
 /**
@@ -53,10 +55,10 @@ export async function* listDocuments(
   let last = span.after;
   const listsOf = (now: Collection): ShardList[] =>
     shardsOf(now, shards.size).map((shard) => ({ shard, places: [], records: [], at: 0, more: true }));
-  const refill = async ({ id }: Collection, { shard, places: before }: ShardList): Promise<ShardList> => {
-    const request = { collection: id, after: before.at(-1) ?? last, max };
-    const { docids: places, records, more } = await shards.request(shard, 'listDocuments', request);
-    return { shard, places, records, more, at: 0 };
+  const refill = async ({ id }: Collection, { shard, looked: before }: ShardList): Promise<ShardList> => {
+    const request = { collection: id, after: before ?? last, max };
+    const { docids: places, records, more, after: looked } = await shards.request(shard, 'listDocuments', request);
+    return { shard, places, records, more, at: 0, looked };
   };
   for (let lists = listsOf(collection); ; await nextTurn()) {
     if (lists.some(isUsedUp)) {
@@ -67,6 +69,8 @@ export async function* listDocuments(
         return Promise.all(lists.map(async (list) => (isUsedUp(list) ? refill(now, list) : list)));
       });
       lists = filled ?? [];
+      // A page may have only documents that have expired.
+      if (lists.some(isUsedUp)) continue;
     }
     const page = mergedPage(lists);
     if (page.records.length === 0) return;

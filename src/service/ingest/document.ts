@@ -157,9 +157,17 @@ export function prepareSettings(
   { nowMs, limits: { metadataBytesMax }, embedders }: IngestContext,
   collection: Omit<Collection, 'id'>,
 ): Omit<PrepareRequest, 'body'> {
-  const { chunking, priority_key: priorityKey } = collection;
+  const { chunking, priority_key: priorityKey, ttl } = collection;
   const space = spaceIn(collection);
-  return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
+  return {
+    space,
+    chunking,
+    priorityKey,
+    ...(ttl && { ttlS: ttl }),
+    nowMs: nowMs(),
+    metadataBytesMax,
+    withDigests: embedders.isCostly(space),
+  };
 }
 
 async function embedded(

@@ -168,6 +168,9 @@ function* checkShard(environment: string, tables: ShardTables, names: Collection
     for (const [table, keys] of Object.entries(state.stray))
       if (keys.length > 0)
         yield { environment, collection, what: `${keys.length} ${table} belong to no intact document` };
+    // The entries of damaged documents are still in the index.
+    if (!state.areExpiriesRight && state.broken.length === 0)
+      yield { environment, collection, what: 'the index of expiring documents is wrong; repair makes it again' };
     const wrong = wrongCounts(tables, state);
     if (wrong) yield { environment, collection, what: wrong };
   }

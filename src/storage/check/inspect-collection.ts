@@ -3,6 +3,7 @@
 // Runs in a command-line process.
 import type { CollectionId } from '../../api/ids.js';
 import { collectionPrefix } from '../keys.js';
+import { expiriesIn } from '../expiries.js';
 import { decodeBlock } from '../large-removal.js';
 import {
   decodeChunk,
@@ -34,6 +35,8 @@ export interface CollectionState {
   chunks: number;
   prioritized: number;
   broken: BrokenDocument[];
+  /** Whether the index of expiring documents has the intact documents, their seconds and their number, and no others. */
+  areExpiriesRight: boolean;
   /** Keys of records that belong to no intact document, by table. */
   stray: Record<ChunkTable | 'documents' | 'members', Buffer[]>;
 }
@@ -50,6 +53,8 @@ class Inspection {
   private readonly texts: Found<true>;
   private readonly vectors: Found<true>;
   private readonly taken = new Set<number>();
+  /** The seconds in which intact documents expire, by key. */
+  private readonly expiring = new Map<string, number>();
 
   constructor(
     private readonly tables: ShardTables,
@@ -67,6 +72,7 @@ class Inspection {
       chunks: 0,
       prioritized: 0,
       broken: [],
+      areExpiriesRight: true,
       stray: { documents: [], members: [], chunks: [], texts: [], vectors: [] },
     };
     const members = new Map(
@@ -83,6 +89,7 @@ class Inspection {
       members.delete(key.toString('hex'));
       this.judge(state, key, value ? attempt(() => decodeDocument(value)) : null, own ? own.record : undefined);
     }
+    state.areExpiriesRight = this.areExpiriesRight();
     for (const { key } of members.values()) state.broken.push({ key, why: 'its record is missing' });
     for (const table of ['chunks', 'texts', 'vectors'] as const)
       for (const [ordinal, { key }] of this[table]) if (!this.taken.has(ordinal)) state.stray[table].push(key);
@@ -104,11 +111,18 @@ class Inspection {
       state.documents++;
       state.chunks += document.chunkCount;
       state.prioritized += document.priority === 0 ? 0 : 1;
+      if (document.expiresAtS !== 0) this.expiring.set(key.toString('hex', 4), document.expiresAtS);
     }
     const whyMembers = members === null ? 'the list of its chunks is damaged' : 'the list of its chunks is missing';
     if (why !== undefined)
       state.broken.push({ key, docid: document.docid, why: members ? why : `${whyMembers}, and ${why}` });
     else if (!members) state.broken.push({ key, docid: document.docid, why: whyMembers, members: made });
+  }
+
+  private areExpiriesRight(): boolean {
+    const indexed = attempt(() => expiriesIn(this.tables.expiries, this.id));
+    if (!indexed?.areCountsRight || indexed.seconds.size !== this.expiring.size) return false;
+    return [...this.expiring].every(([key, second]) => indexed.seconds.get(key) === second);
   }
 
   private internalErrorOf(

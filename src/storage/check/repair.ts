@@ -17,6 +17,7 @@ import {
   storedLogs,
 } from '../data-directory.js';
 import { syncDirectory } from '../disk.js';
+import { indexExpiries } from '../expiries.js';
 import { collectionOfKey, collectionPrefix } from '../keys.js';
 import { PageScan, type ScannedEntry } from '../lmdb-file.js';
 import { Environment } from '../lmdb.js';
@@ -60,6 +61,7 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
   }
   for (const { key, value } of [...tables.leaving.inspect(ALL)]) if (!value) tables.leaving.delete(key);
   countAll(tables);
+  indexExpiries(tables);
   // The log depends on a checkpoint, and all checkpoints have been removed.
   removeAll(tables.changes);
   return done;

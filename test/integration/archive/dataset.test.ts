@@ -2,7 +2,7 @@
 // there, and damaged collections are left out and named.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contentsOf, download, manifestOf, upload } from '../../kit/archives.js';
+import { contentsOf, download, manifestOf, upload, withManifest } from '../../kit/archives.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 const ADMIN = { authorization: 'Bearer admin-key-of-the-tests' };
@@ -28,6 +28,20 @@ for (const [tenant, name, count] of [
     });
   await admin.call('POST', `/v1/collections/${tenant}/${name}/search`, { q: 'number' });
 }
+for (const [tenant, alias, collection] of [
+  ['acme', 'live', 'docs'],
+  ['acme', 'next', 'other'],
+  ['globex', 'live', 'docs'],
+] as const)
+  assert.equal((await admin.call('PUT', `/v1/aliases/${tenant}/${alias}`, { collection })).status, 200);
+
+/** The aliases of both tenants, as `alias/collection`. */
+const aliasesOf = async ({ call }: Pick<TestServer, 'call'>): Promise<string[]> =>
+  (await Promise.all(['acme', 'globex'].map((tenant) => call('GET', `/v1/aliases/${tenant}`)))).flatMap(({ json }) =>
+    json.aliases.map(({ alias, collection }: Record<string, string>) => `${alias}/${collection}`),
+  );
+const ALIASES = ['live/docs', 'next/other', 'live/docs'];
+
 const { bytes: archive, status, headers } = await download(server, '/v1/admin/archive', ADMIN);
 const COLLECTIONS = [
   ['acme', 'docs'],
@@ -102,6 +116,55 @@ test('a restore on the same server undoes what was written since', async () => {
   const { status: restored, text } = await upload(server, 'PUT', '/v1/admin/archive', archive, ADMIN);
   assert.equal(restored, 200, text);
   assert.deepEqual(await Promise.all(COLLECTIONS.map(([tenant, name]) => contentsOf(admin, tenant, name))), before);
+});
+
+test('a restore brings the aliases of the archive, and keeps those of the server if it has none', async () => {
+  await admin.call('PUT', '/v1/aliases/acme/live', { collection: 'other' });
+  await admin.call('PUT', '/v1/aliases/globex/later', { collection: 'docs' });
+  await admin.call('DELETE', '/v1/aliases/acme/next');
+  const changed = ['live/other', 'later/docs', 'live/docs'];
+  assert.deepEqual(await aliasesOf(admin), changed);
+  const older = await withManifest(archive, (manifest) => delete manifest.aliases);
+  assert.equal((await upload(server, 'PUT', '/v1/admin/archive', older, ADMIN)).status, 200);
+  assert.deepEqual(await aliasesOf(admin), changed);
+  assert.equal((await upload(server, 'PUT', '/v1/admin/archive?dry_run=true', archive, ADMIN)).status, 200);
+  assert.deepEqual(await aliasesOf(admin), changed);
+  assert.equal((await upload(server, 'PUT', '/v1/admin/archive', archive, ADMIN)).status, 200);
+  assert.deepEqual(await aliasesOf(admin), ALIASES);
+  const found = await admin.call('POST', '/v1/collections/acme/next/search', { q: 'number' });
+  assert.deepEqual([found.status, found.json.matches[0].collection], [200, 'other']);
+  const other = await startTestServer(STATIC);
+  assert.equal((await upload(other, 'PUT', '/v1/admin/archive', archive, ADMIN)).status, 200);
+  assert.deepEqual(await aliasesOf(asAdmin(other)), ALIASES);
+  await other.stop();
+  const again = await startTestServer({ ...STATIC, SHEAF_DATA_DIR: other.dataDir });
+  assert.deepEqual(await aliasesOf(asAdmin(again)), ALIASES);
+  assert.deepEqual([other.faults, again.faults], [[], []]);
+});
+
+test('aliases that can be none are refused or left out, and what is there stays', async () => {
+  const record = { tenant: 'acme', alias: 'live', collection: 'docs' };
+  for (const wrong of [
+    { ...record, alias: '../x' },
+    { ...record, tenant: '' },
+    { ...record, collection: 'a b' },
+    { tenant: 'acme', alias: 'live' },
+    { ...record, alias: 7 },
+  ]) {
+    const hostile = await withManifest(archive, (manifest) => (manifest.aliases = [wrong]));
+    const { status: answered, json } = await upload(server, 'PUT', '/v1/admin/archive', hostile, ADMIN);
+    assert.deepEqual([answered, json.code], [400, 'archive_invalid'], JSON.stringify(wrong));
+  }
+  const many = await withManifest(archive, (manifest) => {
+    manifest.aliases = Array.from({ length: 1001 }, (_, i) => ({ ...record, alias: `a${i}` }));
+  });
+  assert.equal((await upload(server, 'PUT', '/v1/admin/archive', many, ADMIN)).status, 400);
+  assert.deepEqual(await aliasesOf(admin), ALIASES);
+  const useless = await withManifest(archive, (manifest) => {
+    manifest.aliases = [record, { ...record, alias: 'docs' }, { ...record, alias: 'a', collection: 'live' }];
+  });
+  assert.equal((await upload(server, 'PUT', '/v1/admin/archive', useless, ADMIN)).status, 200);
+  assert.deepEqual(await aliasesOf(admin), ['live/docs']);
 });
 
 test('an archive that is no dataset is refused, and changes nothing', async () => {

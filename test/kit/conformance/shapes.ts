@@ -116,6 +116,7 @@ const COLLECTION_DETAIL: Shape = {
     ...LANGUAGE,
     ...PRECISION,
     ...PARTITIONS,
+    ttl: 'integer',
     memory: 'object',
     service_version: 'string',
     schema_version: 'integer',
@@ -145,6 +146,7 @@ const CREATED_COLLECTION: Shape = {
     ...LANGUAGE,
     ...PRECISION,
     ...PARTITIONS,
+    ttl: 'integer',
   },
 };
 
@@ -159,10 +161,12 @@ const DOCUMENT: Shape = {
     chunk_ids: { list: 'string' },
     chunk_count: 'integer',
   },
+  optional: { expires_at: 'time' },
 };
 
 const DOCUMENT_SUMMARY: Shape = {
   required: { docid: 'string', version: 'integer', ingested_at: 'time', chunk_count: 'integer' },
+  optional: { expires_at: 'time' },
 };
 
 const CHUNK_SUMMARY: Shape = {
@@ -326,7 +330,10 @@ export const ANSWERS = {
   collections: listing({ tenant: 'string' }, 'collections', COLLECTION_SUMMARY),
   created: joined(CREATED_COLLECTION, COMMON),
   detail: joined(COLLECTION_DETAIL, COMMON),
-  updated: answer({ tenant: 'string', name: 'string', display_name: 'string' }, { synonyms: { list: SYNONYMS } }),
+  updated: answer(
+    { tenant: 'string', name: 'string', display_name: 'string' },
+    { synonyms: { list: SYNONYMS }, ttl: 'integer' },
+  ),
   deleted: answer({ tenant: 'string', deleted: 'string' }),
   moved: answer({ tenant: 'string', old_name: 'string', new_name: 'string' }),
   restored: answer(IN_COLLECTION, RESTORED),

@@ -28,7 +28,15 @@ const ref = (id: number): CollectionRef => ({
 function stored(docid: string, chunkCount: number, firstOrdinal = 0, priority = 0): StoredDocument {
   const chunks = Array.from({ length: chunkCount }, (_, i) => ({ path: `chunk_${i}`, metaJson: '{}' }));
   const ordinals = chunks.map((_, i) => (firstOrdinal + i) as Ordinal);
-  const record = { docid: docid as DocId, version: 1, ingestedAtMs: 0, metadataJson: '{}', priority, chunkCount };
+  const record = {
+    docid: docid as DocId,
+    version: 1,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority,
+    chunkCount,
+    expiresAtS: 0,
+  };
   return { record, ordinals, chunks, vectors: new Float32Array(chunkCount).fill(1) };
 }
 

@@ -21,10 +21,13 @@ const document = {
   metadataJson: '{"a":"O\'Brien -- x; y"}',
   priority: -0.5,
   chunkCount: 2,
+  expiresAtS: 0,
 };
 
 test('records are the same after encoding and decoding', () => {
   assert.deepEqual(decodeDocument(encodeDocument(document)), document);
+  const expiring = { ...document, expiresAtS: 4_294_967_295 };
+  assert.deepEqual(decodeDocument(encodeDocument(expiring)), expiring);
   const members = { ordinals: [0, 7, 4_000_000_000], paths: ['chunk_0', 'chunk_1', 'chunk_2'] };
   assert.deepEqual(decodeMembers(encodeMembers(members)), members);
   const chunk = { docid: 'a' as DocId, path: 'chunk_0', index: 0, metaJson: '{"offset":0}' };

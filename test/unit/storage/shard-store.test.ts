@@ -23,6 +23,7 @@ function stored(docid: string, ordinals: number[], version = 1): StoredDocument 
     metadataJson: '{}',
     priority: 0,
     chunkCount: chunks.length,
+    expiresAtS: 0,
   };
   return {
     record,

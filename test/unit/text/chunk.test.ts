@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { Chunking } from '../../../src/api/collections.js';
-import { chunkText, type TextChunk } from '../../../src/text/chunking.js';
+import { chunkText, type TextChunk, wholeText } from '../../../src/text/chunking.js';
 
 const fixed = (size: number, overlap: number): Chunking => ({ strategy: 'fixed', size, overlap });
 
@@ -112,3 +112,31 @@ function randomText(prng: Prng, length: number): string {
     : ['a', 'é', '中', '😀', '\ud800', '\udc00', ' ', '\u00a0', '\ufeff', ' '.repeat(30)];
   return Array.from({ length }, () => alphabet[prng.int(alphabet.length)]).join('');
 }
+
+test('a text that is put together from its chunks is cut into the same chunks', () => {
+  const prng = createPrng(7);
+  const pieces = ['whale ', '😀', ' '.repeat(40), '\n', 'é', 'x'.repeat(20), '\u00a0'];
+  for (let i = 0; i < 2000; i++) {
+    const text = Array.from({ length: prng.int(30) }, () => pieces[prng.int(pieces.length)]).join('');
+    const size = 16 + prng.int(30);
+    const chunking = prng.int(10) === 0 ? ({ strategy: 'none' } as const) : fixed(size, prng.int(size / 4));
+    const chunks = chunkText(text, chunking);
+    const stored = chunks.map(({ text, offset }, n) => ({
+      path: `chunk_${n}`,
+      metaJson: JSON.stringify({ offset }),
+      text,
+    }));
+    const whole = wholeText(stored);
+    assert.deepEqual(chunkText(whole, chunking), chunks, JSON.stringify({ i, text, chunking }));
+    // White space that is in no chunk is not the same.
+    const blank = (of: string): string => of.replace(/\s/gu, ' ');
+    if (chunks.length > 0)
+      assert.equal(blank(Array.from(text).slice(0, Array.from(whole).length).join('')), blank(whole));
+  }
+});
+
+test('pages are put one after the other', () => {
+  const chunk = (path: string, offset: number, text: string) => ({ path, metaJson: JSON.stringify({ offset }), text });
+  const chunks = [chunk('page_1.0', 0, 'one two'), chunk('page_1.1', 4, 'two three'), chunk('page_2', 0, 'four')];
+  assert.equal(wholeText(chunks), 'one two three\n\nfour');
+});

@@ -169,6 +169,7 @@ function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: Collec
         metadataJson: '{}',
         priority: from === 300 ? 1 : 0,
         chunkCount: 100,
+        expiresAtS: 0,
       };
       const ordinals = Array.from({ length: 100 }, (_, i) => (from + i) as Ordinal);
       const chunks = ordinals.map((_, i) => ({ path: `c${i}`, metaJson: '{}' }));
