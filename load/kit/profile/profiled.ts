@@ -20,6 +20,8 @@ export interface ThreadUse {
  */
 const V8_THREADS = 5;
 const STEP_MS = 50;
+/** After so many steps without a further thread, all of them sample. */
+const UNCHANGED_STEPS = 20;
 /** A thread that does not answer the signal within this many steps is left out. */
 const ANSWER_STEPS_MAX = 200;
 
@@ -30,9 +32,7 @@ export async function profiled<T>(
 ): Promise<{ result: T; threads: ThreadUse[] }> {
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
   process.kill(pid, 'SIGUSR2');
-  await until(() => count(folder, '.begun') > 0);
-  // All threads start sampling at the same moment, unless they are busy.
-  await sleep(STEP_MS);
+  await allBegun(folder);
   const before = threadsCpuMs(pid);
   const result = await work();
   return { result, threads: await endProfile(pid, folder, before) };
@@ -66,6 +66,17 @@ function useOf(profile: ThreadProfile | undefined, place: number): Omit<ThreadUs
     };
   const atWork = Math.max(1, profile.samples - profile.idle);
   return { role: profile.role, within: profile.within.map(([label, samples]) => [label, samples / atWork]) };
+}
+
+/** Waits until threads have begun to sample and no further one has for a while: on a busy machine they come late. */
+async function allBegun(folder: string): Promise<void> {
+  let [begun, unchanged] = [0, 0];
+  await until(() => {
+    const now = count(folder, '.begun');
+    unchanged = now > 0 && now === begun ? unchanged + 1 : 0;
+    begun = now;
+    return unchanged >= UNCHANGED_STEPS;
+  });
 }
 
 const count = (folder: string, end: string): number => readdirSync(folder).filter((name) => name.endsWith(end)).length;
