@@ -1,6 +1,6 @@
 // Use cases that delete stored documents or change their metadata: one, those of a list, those that match metadata
-// filters, or those that have expired. For many, every shard walks its documents page by page, and each page is one commit, so other writes and reads
-// wait for a page at most. Runs on the main thread.
+// filters, or those that have expired. For many, every shard walks its documents page by page, and each page is one
+// commit, so other writes and reads wait for a page at most. Runs on the main thread.
 import type { ChangedDocuments, DOCUMENT_ROUTES, DeleteDocumentsBody, PatchDocumentBody } from '../../api/documents.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, abandoned, invalidField } from '../../api/errors.js';
