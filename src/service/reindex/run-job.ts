@@ -13,6 +13,7 @@ import {
   type Run,
   afterRestart,
   cancelled,
+  endJobsOf,
   endRun,
   isLive,
   retrying,
@@ -77,8 +78,8 @@ class JobRun implements Run {
   }
 
   private async run(): Promise<void> {
+    const { error: _, finished_at: _finished, ...job } = this.job;
     try {
-      const { error: _, finished_at: _finished, ...job } = this.job;
       this.context.jobs.put({ ...job, finished_at: null });
       await this.save({ status: 'running', started_at: job.started_at ?? this.now });
       await this.build();
@@ -86,6 +87,8 @@ class JobRun implements Run {
       await endRun(this.context, this.id, this.why, error);
     } finally {
       this.context.jobs.runs.delete(this.id);
+      // The collection may have been deleted while the run was pausing.
+      await endJobsOf(this.context, job.log_id);
     }
   }
 

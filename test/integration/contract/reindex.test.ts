@@ -2,6 +2,7 @@
 // and replaces it at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   BASE,
   found,
@@ -261,4 +262,19 @@ test('a collection that is renamed meanwhile keeps its job, and one that is dele
   const gone = await jobUntil(server, second.job_id, status('failed', 'succeeded'));
   if (gone.status === 'failed') assert.match(gone.error, /^collection_(not_found|changed)/);
   assert.deepEqual(await parts.shards.request(0, 'loadShadows', {}), []);
+});
+
+test('a job that is pausing while its collection is deleted ends', async (t) => {
+  const { server, gate } = await startReindexServer(t);
+  const { call } = server;
+  for (let delayMs = 0; delayMs < 24; delayMs += 2) {
+    await ingest(server, 30);
+    const job = await startHeld({ server, gate });
+    await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
+    gate.open();
+    await sleep(delayMs);
+    await call('DELETE', BASE);
+    const ended = await jobUntil(server, job.job_id, status('failed'));
+    assert.match(ended.error, /^collection_not_found/);
+  }
 });
