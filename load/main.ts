@@ -410,6 +410,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).stress(options),
       },
+      replay: {
+        about: 'random commands of a shard and the replay of its journal in other batches',
+        options: { '--commands <n>': 'in all (200,000)', ...SEED },
+        isSeeded: true,
+        run: async (options) => (await import('./soak.js')).replay(options),
+      },
       requests: {
         about: "random requests from the server's own OpenAPI document",
         options: { '--requests <n>': 'in all (100,000)', ...SEED, '--connections <n>': '(8)', ...URL },

@@ -9,6 +9,7 @@ import { compileShim } from './fault/fault-layer.js';
 import { sendRandomRequests } from './fuzz/run.js';
 import { type LoadOptions, printTable, seconds, whole } from './kit/command.js';
 import { type Settings, withFolder, withServer } from './kit/server.js';
+import { runReplay } from './stress/replay.js';
 import { runStress } from './stress/run.js';
 import { keepEvidence } from './torture/evidence.js';
 import { createSlots } from './torture/model.js';
@@ -27,8 +28,10 @@ import { counted, emptyTally, printViolations, withSpaces } from './torture/writ
 /** Programs without an end of their own stop after a day. */
 const MINUTES_MAX = 24 * 60;
 
+/** With a journal, whose hashes are checked after each death. */
 const TORTURE_SETTINGS = {
   SHEAF_STORAGE__PARTITIONS: String(SHARDS),
+  SHEAF_STORAGE__JOURNAL_MB: '8',
   SHEAF_THREADS: '1',
 };
 
@@ -235,6 +238,30 @@ export async function stress({ tiny, number }: LoadOptions): Promise<void> {
     for (const fault of faults) console.log(`  ${fault}`);
     if (faults.length > 0) process.exitCode = 1;
   }
+}
+
+/**
+ * Random commands on a shard with a journal, and their replay on an empty one in other batches. Both must have the same
+ * documents, chunks, vectors, versions, counts, expiries and hash.
+ */
+export async function replay({ tiny, number }: LoadOptions): Promise<void> {
+  const commands = number('commands', tiny ? 2000 : 200_000);
+  const seed = number('seed', 1);
+  await withFolder(async (folder) => {
+    const startedAtMs = performance.now();
+    const { head, differences, bytes, ...done } = runReplay(folder, seed, commands);
+    printTable(`Random commands and their replay, seed ${seed}`, [
+      ['what', 'number'],
+      ...Object.entries(done).map(([name, value]) => [name, whole(value)]),
+      ['commands in the journal', whole(head.sequence)],
+      ['bytes of the journal', whole(bytes)],
+      ['hash', head.hash],
+      ['time', seconds(performance.now() - startedAtMs)],
+      ['differences', whole(differences.length)],
+    ]);
+    for (const difference of differences.slice(0, 20)) console.log(`  violation: ${difference}`);
+    if (differences.length > 0) process.exitCode = 1;
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
 // round always runs to its end. The seed is printed; a part that fails prints the command that runs it again.
 //   torture       a server killed at random, in every other round with power cuts
 //   operations    random operations of every kind, answers checked against a model
+//   replay        random commands of a shard, and the replay of its journal
 //   stress        readers beside a writer on one shard's memory, threads killed
 //   requests      random requests from the server's own OpenAPI document
 //   tests         test/soak, with the same seed: schemathesis among them, where Python is
@@ -72,6 +73,7 @@ async function round(number, first) {
     () => soak('operations', '--operations', '5000', '--restarts', '2'),
     // Zero minutes mean one seed, which takes 20 seconds.
     () => soak('stress', '--minutes', '0'),
+    () => soak('replay', '--commands', '20000'),
     () => soak('requests', '--requests', '3000'),
     () => run(['scripts/test.mjs', '--tier', 'soak'], { SOAK_SEED: String(number) }),
   ];

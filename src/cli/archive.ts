@@ -3,11 +3,14 @@
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ArchiveCounts } from '../api/archives.js';
 import { EXPORT_LIMIT_MAX } from '../api/limits.js';
+import { timeOf } from '../api/numbers.js';
+import { OperatorError } from '../base/operator-error.js';
 import type { SheafClient } from '../client/client.js';
 import { SheafUnreachable } from '../client/errors.js';
+import { restoreAt } from '../engine/point-in-time.js';
 import {
   type CommandLine,
   EXIT,
@@ -56,29 +59,82 @@ export function addArchiveCommands(cli: CommandLine): void {
       ended(await archive(wholeOf(flags, env), file, flags.force === true, output)),
     );
   withWhole(program.command('restore'))
-    .description('restore a collection, or everything, from an archive')
-    .argument('<file>', 'the archive')
+    .description(
+      'restore a collection, or everything, from an archive; with --at, a data directory as it was at a time',
+    )
+    .argument('<file>', 'the archive; with --at, a copy of the data directory from before that time')
     .option('--replace', 'replace the existing data')
     .option('--dry-run', 'only verify the archive')
     .option(
       '--from <collection>',
       'the collection to restore from an archive of everything: TENANT/NAME, or a name of the same tenant; default: the names of --tenant and --collection',
     )
+    .option('--at <time>', 'the time, in ISO 8601, such as 2026-11-26T10:15:00Z', isoTime)
+    .option('--journal <folder>', 'with --at: the data directory with the journal; no server may run on it')
+    .option('--into <folder>', 'with --at: the data directory to make')
     .addHelpText(
       'after',
       examples(
         'sheaf restore backup.zip --dry-run',
         'sheaf restore backup.zip --replace',
+        'sheaf restore copy-of-monday --at 2026-11-26T10:15:00Z --journal data --into data-at-10-15',
         'sheaf restore docs.zip -c docs-of-monday -t acme',
         'sheaf restore backup.zip -c docs -t acme --replace   # one collection out of everything',
         'sheaf restore backup.zip -c docs-of-monday -t acme --from acme/docs',
       ),
     )
-    .action(async (file: string, flags: Flags) =>
-      ended(await restore(wholeOf(flags, env), file, restoreFlags(flags), output)),
+    .action(async (file: string, flags: Flags & PointFlags) =>
+      ended(
+        flags.at === undefined && flags.journal === undefined && flags.into === undefined
+          ? await restore(wholeOf(flags, env), file, restoreFlags(flags), output)
+          : await restorePoint(file, flags, output),
+      ),
     );
   addExport(cli);
   addImport(cli);
+}
+
+interface PointFlags {
+  /** In milliseconds. */
+  at?: number;
+  journal?: string;
+  into?: string;
+}
+
+function isoTime(text: string): number {
+  const timeMs = timeOf(text);
+  if (timeMs !== undefined) return timeMs;
+  throw new InvalidArgumentError('Give a time in ISO 8601, such as 2026-11-26T10:15:00Z.');
+}
+
+/** Exit code: 0. Throws UsageError if the directories cannot be used. */
+async function restorePoint(
+  base: string,
+  { at: atMs, journal, into, ...others }: Flags & PointFlags,
+  output: Output,
+): Promise<number> {
+  if (atMs === undefined) throw new UsageError('--journal and --into are for --at: give the time, too.');
+  const [unfit] = (['replace', 'dryRun', 'from', 'collection'] as const).filter((name) => others[name] !== undefined);
+  if (unfit !== undefined)
+    throw new UsageError(
+      '--at restores a whole data directory: leave out --replace, --dry-run, --from and --collection.',
+    );
+  if (journal === undefined || into === undefined)
+    throw new UsageError(
+      '--at wants the data directory with the journal, and the one to make: give --journal and --into.',
+    );
+  const startedAtMs = performance.now();
+  try {
+    const { commands, lastMs } = await restoreAt({ base, journals: journal, into, atMs });
+    const last = lastMs === undefined ? '' : `, the last one of ${new Date(lastMs).toISOString()}`;
+    line(
+      output.stdout,
+      `${into} is ${base} with ${count(commands, 'change')} of the journal${last}: ${duration((performance.now() - startedAtMs) / 1000)}. Start a server on it with SHEAF_DATA_DIR=${into}.`,
+    );
+    return EXIT.done;
+  } catch (error) {
+    throw error instanceof OperatorError ? new UsageError(`${error.message.replace(/\.$/, '')}.`) : error;
+  }
 }
 
 interface ExportFlags extends TargetFlags {

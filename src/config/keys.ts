@@ -127,6 +127,12 @@ const SETTINGS = {
       'A collection with more chunks than this in each of its shards is spread over twice as many, in the background; 0 disables that.',
     ),
   },
+  journalBytesMax: key(
+    'storage.journal_mb',
+    mebibytes(0, 1_048_576),
+    0,
+    'Size of the journal that the catalog and each shard keep of all changes, for `sheaf restore --at`; the oldest changes go first. 0 keeps no journal and deletes what there is of one.',
+  ),
   idleSeconds: key(
     'collections.idle_seconds',
     integer(0, 31_536_000),

@@ -33,7 +33,7 @@ export class Maintenance {
       this.scheduled = undefined;
       const { whenOver } = this.shard.writeFreeze;
       if (whenOver) void whenOver.then(() => this.wake());
-      else if (slice(this.shard) || this.giveBack()) this.wake();
+      else if (maintainSome(this.shard) || this.giveBack()) this.wake();
     });
   }
 
@@ -49,7 +49,7 @@ export class Maintenance {
 }
 
 /** Works for one slice. Returns true if there is more to do. Work that a caller waits for comes first. */
-function slice(shard: Shard): boolean {
+export function maintainSome(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   if (!shard.loads.work(until, true)) return true;
   for (const segment of shard.segments.unmaintained) {

@@ -17,6 +17,7 @@ import { Reclaimer } from './segments/eviction.js';
 import { SegmentLoads } from './segments/loading.js';
 import { SegmentTable } from './segments/segment-table.js';
 import type { Segment } from './segments/segment.js';
+import { packCommand } from './write/journaled.js';
 
 /**
  * Write freeze for the last passes of a checkpoint. While it is held, writes and background work wait; searches and
@@ -206,11 +207,29 @@ export class Shard {
   }
 
   drop(id: CollectionId): void {
+    this.recordDrop(id);
     this.dropped.add(id);
     this.purges.push(id);
     this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
     this.loads.cancel(id);
     this.segments.delete(id);
+  }
+
+  /**
+   * Writes the drop to the journal. On a disk that takes no writes the drop is not recorded: the catalog no longer has
+   * the collection, so the next start removes its records all the same.
+   */
+  private recordDrop(id: CollectionId): void {
+    const { journal } = this.store;
+    if (!journal) return;
+    try {
+      this.store.write((txn) => {
+        txn.drop(id, journal.head.sequence + 1);
+        txn.note(() => packCommand({ op: 'dropCollection', collection: id }, null));
+      });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
   }
 
   /** Readers are excluded before the environment closes, since they read it too. */
@@ -223,10 +242,11 @@ export class Shard {
   private enterStored(kinds: CollectionKinds, isWhole: boolean): void {
     const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
+      for (const id of txn.dropped()) this.dropped.add(id);
       for (const { id, chunks } of txn.allCounts()) {
-        const kind = kinds.get(id);
+        const kind = this.dropped.has(id) ? undefined : kinds.get(id);
         if (kind) this.segments.enterEvicted(id);
-        else if (isWhole) this.purges.push(id);
+        else if (isWhole || this.dropped.has(id)) this.purges.push(id);
         if (kind && chunks >= GRAPH_MIN && this.segments.of(id).length === 0)
           large.push({ ref: { id, ...kind }, chunks });
       }

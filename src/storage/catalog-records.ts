@@ -20,7 +20,16 @@ import { catalogKey, collectionPrefix, settingKey } from './keys.js';
 import { RECORD_VERSION } from './records.js';
 import { type Table, type Tables, wholeValues } from './table.js';
 
-export const CATALOG_TABLES = ['collections', 'settings', 'tenants', 'keys', 'staged', 'jobs', 'aliases'] as const;
+export const CATALOG_TABLES = [
+  'collections',
+  'settings',
+  'tenants',
+  'keys',
+  'staged',
+  'jobs',
+  'aliases',
+  'journal',
+] as const;
 export type CatalogTable = (typeof CATALOG_TABLES)[number];
 
 const packr = new Packr({ useRecords: false });
@@ -47,6 +56,12 @@ const isAlias = typia.createIs<{ tenant: string; alias: string; collection: stri
 export const encodeCatalogRecord = (
   record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord | AliasRecord,
 ): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
+
+/** A command of the catalog with its result, as the journal has them. */
+export const packChange = (command: object, result: unknown): Buffer => packr.pack([command, result ?? null]);
+
+/** The command in bytes from `packChange`. */
+export const unpackChange = (bytes: Uint8Array): object => (packr.unpack(bytes) as [object, unknown])[0];
 
 export const decodeCollection = (bytes: Buffer): StoredCollection =>
   decode(bytes, isCollection, 'collection') as StoredCollection;

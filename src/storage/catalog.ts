@@ -22,9 +22,9 @@ import { ALIASES_MAX } from '../api/limits.js';
 import { placementIn } from '../api/placement.js';
 import type { StoredTenants } from '../api/tenants.js';
 import type { StoreMeter } from '../base/meters.js';
+import { CatalogEnvironment } from './catalog-environment.js';
 import {
   CATALOG_TABLES,
-  type CatalogTable,
   type CatalogTables,
   allShadows,
   besides,
@@ -42,15 +42,22 @@ import {
   stageIn,
 } from './catalog-records.js';
 import { accessKeyKey, catalogKey, collectionPrefix, settingKey, tenantKey, tenantPrefix } from './keys.js';
+import type { Journal, JournalOptions } from './journal.js';
 import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
+
+interface StoreOptions {
+  meter?: StoreMeter;
+  /** Without it the catalog keeps no journal. */
+  journal?: JournalOptions | undefined;
+}
 
 /**
  * Reindex jobs, one record each. A job and its shadow collection change in one transaction where they belong together.
  */
 class JobStore {
-  constructor(private readonly env: Environment<CatalogTable>) {}
+  constructor(private readonly env: CatalogEnvironment) {}
 
   /**
    * All jobs in the order of their ids, which is the order in which they began. A job with a damaged record is left
@@ -88,7 +95,7 @@ function change(tables: CatalogTables, { job, dropShadow = [], forget = [] }: Jo
 
 /** Aliases, by tenant and alias. An alias has the name of its collection, and is renamed with it. */
 class AliasStore {
-  constructor(private readonly env: Environment<CatalogTable>) {}
+  constructor(private readonly env: CatalogEnvironment) {}
 
   all(): AliasRecord[] {
     return this.env.read(({ aliases }) => Array.from(wholeValues(aliases), decodeAlias));
@@ -130,7 +137,7 @@ function aliasesOf(
  * either the old dataset or the new one.
  */
 class DatasetStore {
-  constructor(private readonly env: Environment<CatalogTable>) {}
+  constructor(private readonly env: CatalogEnvironment) {}
 
   /**
    * Gives the shadow collections `wanted` their names and removes everything else, tenants and access keys included. The
@@ -171,7 +178,7 @@ class DatasetStore {
  * the new one. Documents in the shards are not handled here.
  */
 class ShadowStore {
-  constructor(private readonly env: Environment<CatalogTable>) {}
+  constructor(private readonly env: CatalogEnvironment) {}
 
   all(): ShadowRecord[] {
     return this.env.read(({ staged: shadow }) => allShadows(shadow));
@@ -253,7 +260,7 @@ export class CatalogStore {
   /** Replacement of the whole catalog. */
   readonly dataset: DatasetStore;
 
-  private constructor(private readonly env: Environment<CatalogTable>) {
+  private constructor(private readonly env: CatalogEnvironment) {
     this.tenants = new TenantStore(env);
     this.shadow = new ShadowStore(env);
     this.jobs = new JobStore(env);
@@ -261,8 +268,20 @@ export class CatalogStore {
     this.dataset = new DatasetStore(env);
   }
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter): CatalogStore {
-    return new CatalogStore(Environment.open(directory, CATALOG_TABLES, takeOver, meter));
+  static open(directory: string, takeOver: boolean, { meter, journal }: StoreOptions = {}): CatalogStore {
+    return new CatalogStore(
+      new CatalogEnvironment(Environment.open(directory, CATALOG_TABLES, takeOver, meter), journal),
+    );
+  }
+
+  /** The journal of the catalog, if it keeps one. */
+  get journal(): Journal | undefined {
+    return this.env.journal;
+  }
+
+  /** Runs the one transaction of a command, which is written to the journal in it. */
+  journaled<T>(command: object, work: () => T): T {
+    return this.env.journaled(command, work);
   }
 
   all(): StoredCollection[] {

@@ -14,6 +14,7 @@ import {
 } from './expiries.js';
 import {
   chunkKey,
+  collectionOfKey,
   collectionPrefix,
   documentKey,
   generationPrefix,
@@ -21,6 +22,7 @@ import {
   ordinalOfVectorKey,
   vectorKey,
 } from './keys.js';
+import { type JournalRecord, readRecords } from './journal.js';
 import { leavingIn } from './large-removal.js';
 import { Environment } from './lmdb.js';
 import {
@@ -32,7 +34,7 @@ import {
   decodeMembers,
   decodeVector,
 } from './records.js';
-import type { Tables } from './table.js';
+import { ALL, type Tables } from './table.js';
 
 export const SHARD_TABLES = [
   'documents',
@@ -44,6 +46,8 @@ export const SHARD_TABLES = [
   'changes',
   'leaving',
   'expiries',
+  'journal',
+  'dropped',
 ] as const;
 
 /** One snapshot of a shard's tables, with what the shard has of every collection. */
@@ -175,6 +179,16 @@ export class ShardTxn {
   /** The documents of a collection that expire, in the order of their seconds, behind the key `from`. */
   documentsExpiring(id: CollectionId, from?: Buffer): Generator<ExpiringDocument> {
     return documentsExpiring(this.tables.expiries, id, from);
+  }
+
+  /** The records of the journal from the one that begins with this command on. Throws DamagedRecord. */
+  journal(first: number): Generator<JournalRecord> {
+    return readRecords(this.tables.journal, first);
+  }
+
+  /** The dropped collections whose commands the journal still has. */
+  *dropped(): Generator<CollectionId> {
+    for (const key of this.tables.dropped.keys(ALL)) yield collectionOfKey(key);
   }
 
   /** Counts of every collection that has documents in this shard. */

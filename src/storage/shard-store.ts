@@ -1,5 +1,5 @@
-// The store of one shard in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors, counts, and the
-// log of changes. Everything about one document changes in one transaction. Owner only.
+// The store of one shard in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors, counts, the log of
+// changes, and the journal. Everything about one document changes in one transaction. Owner only.
 import type { ReadGate } from '../base/read-gate.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../api/ids.js';
@@ -9,6 +9,7 @@ import { ChangeLog, type SegmentChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { ExpiryChanges } from './expiries.js';
+import { Journal, type JournalOptions, keyOfSequence, sequenceOf } from './journal.js';
 import { Environment } from './lmdb.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
 import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './large-removal.js';
@@ -22,9 +23,17 @@ import {
   type DocumentRecord,
 } from './records.js';
 import { SHARD_TABLES, ShardTxn } from './shard-reader.js';
-import type { Table } from './table.js';
+import { ALL, type Table, type Tables } from './table.js';
 
 const BLOCKS_PER_COMMIT = 32;
+const NO_JOURNAL: JournalOptions = { bytesMax: 0 };
+
+interface StoreOptions {
+  meter?: StoreMeter;
+  gate?: ReadGate;
+  /** Without it the store keeps no journal. */
+  journal?: JournalOptions;
+}
 
 /** A document as one transaction writes it. `vectors` holds `ref.dim` floats for each chunk. */
 export interface StoredDocument {
@@ -39,15 +48,30 @@ export class ShardStore {
   /** The log of rows changed since the last checkpoint. */
   readonly changes: ChangeLog;
 
-  private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {
+  private constructor(
+    private readonly env: Environment<(typeof SHARD_TABLES)[number]>,
+    /** The journal of the shard, if it keeps one. */
+    readonly journal: Journal | undefined,
+  ) {
     this.changes = new ChangeLog(env);
   }
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter, gate?: ReadGate): ShardStore {
+  static open(directory: string, takeOver: boolean, { meter, gate, journal }: StoreOptions = {}): ShardStore {
     const env = Environment.open(directory, SHARD_TABLES, takeOver, meter, gate);
     // Counts can be computed again, so damage in them does not keep the store from opening.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
-    return new ShardStore(env);
+    const opened = new ShardStore(env, Journal.open(env, journal ?? NO_JOURNAL));
+    opened.forgetDropped();
+    return opened;
+  }
+
+  /** Forgets which collections were dropped by commands that the journal no longer has. */
+  private forgetDropped(): void {
+    const first = this.journal?.head.first ?? Infinity;
+    const old = this.env.read(({ dropped }) =>
+      Array.from(dropped.entries(ALL)).filter(({ value }) => sequenceOf(value) < first),
+    );
+    if (old.length > 0) this.env.write(({ dropped }) => old.forEach(({ key }) => dropped.delete(key)));
   }
 
   read<T>(work: (txn: ShardTxn) => T): T {
@@ -56,14 +80,19 @@ export class ShardStore {
 
   /** Runs `work` in one synced commit. An exception aborts the whole transaction. */
   write<T>(work: (txn: ShardWriteTxn) => T): T {
-    const { result, changed } = this.env.write((tables) => {
-      const txn = new ShardWriteTxn(tables);
+    const { result, changed, head } = this.env.write((tables) => {
+      const txn = new ShardWriteTxn(tables, this.journal !== undefined);
       const result = work(txn);
       txn.countChanges.writeTo(tables.counts);
       txn.expiryChanges.write();
-      return { result, changed: this.changes.append(tables.changes, txn.segmentChanges) };
+      return {
+        result,
+        changed: this.changes.append(tables.changes, txn.segmentChanges),
+        head: this.journal?.append(tables.journal, txn.commands),
+      };
     });
     this.changes.state = changed;
+    if (this.journal && head) this.journal.head = head;
     return result;
   }
 
@@ -97,6 +126,25 @@ export class ShardWriteTxn extends ShardTxn {
   readonly expiryChanges = new ExpiryChanges(this.tables.expiries);
   /** Rows that this transaction changes, for the log. */
   readonly segmentChanges: SegmentChange[] = [];
+  /** The commands that this transaction applies, for the journal. */
+  readonly commands: Buffer[] = [];
+
+  constructor(
+    tables: Tables<(typeof SHARD_TABLES)[number]>,
+    private readonly isJournaled: boolean,
+  ) {
+    super(tables);
+  }
+
+  /** Records that a collection has been dropped by the next command of the journal. */
+  drop(id: CollectionId, sequence: number): void {
+    this.tables.dropped.put(collectionPrefix(id), keyOfSequence(sequence));
+  }
+
+  /** Takes note of a command that this transaction has applied, if there is a journal. */
+  note(pack: () => Buffer): void {
+    if (this.isJournaled) this.commands.push(pack());
+  }
 
   /** Writes a document. Its previous version, if any, must have been removed in the same transaction. */
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {

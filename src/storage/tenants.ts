@@ -1,13 +1,13 @@
 // Tenants and access keys created at run time. They are stored in the catalog's environment, so that a change of a
 // tenant together with its collections or keys is one transaction. Used by the owner of shard 0 only; other threads
 // work on copies in memory.
+import type { CatalogEnvironment } from './catalog-environment.js';
 import { AppError } from '../api/errors.js';
 import type { Tenant } from '../api/ids.js';
 import { TENANT_KEYS_MAX } from '../api/limits.js';
 import type { StoredCollection } from './catalog-commands.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
 import {
-  type CatalogTable,
   type CatalogTables,
   besides,
   decodeCollection,
@@ -17,12 +17,11 @@ import {
   removeShadow,
 } from './catalog-records.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
-import type { Environment } from './lmdb.js';
 import { wholeValues } from './table.js';
 
 /** The records of tenants and access keys. */
 export class TenantStore {
-  constructor(private readonly env: Environment<CatalogTable>) {}
+  constructor(private readonly env: CatalogEnvironment) {}
 
   /** All tenants and keys whose records are not damaged. A damaged key gives no access; the others still do. */
   all(): StoredTenants {

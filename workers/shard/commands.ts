@@ -35,38 +35,11 @@ import {
 } from '../../src/engine/write/commands.js';
 import { deleteDocuments, findDocuments, findExpired, patchDocuments } from '../../src/engine/write/bulk.js';
 import { copyShadow, exportDocuments, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
-import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
+import { catalogHandlers } from '../../src/storage/catalog-handlers.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
 import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
 import { checkpointPath, shardPath } from '../../src/storage/data-directory.js';
 import { ShardStore } from '../../src/storage/shard-store.js';
-
-type CatalogHandlers = { [O in keyof CatalogCommands]: (request: ShardRequest<O>) => CatalogCommands[O]['answer'] };
-
-/** Handlers of the catalog commands; `catalog` opens the store on first use. */
-export const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
-  loadCatalog: () => catalog().packed(),
-  createCollection: ({ collection, collectionsMax }) => catalog().create(collection, collectionsMax),
-  updateCollection: ({ collection, change }) => catalog().update(collection, change),
-  deleteCollection: ({ collection }) => (catalog().delete(collection), null),
-  loadShadows: () => catalog().shadow.all(),
-  createShadow: ({ shadow }) => catalog().shadow.stage(shadow),
-  dropShadow: ({ shadow }) => (catalog().shadow.dropShadow(shadow), null),
-  switchCollection: (request) => catalog().shadow.switchTo(request),
-  replaceDataset: ({ shadow, tenants, aliases }) => catalog().dataset.replace(shadow, tenants, aliases),
-  loadJobs: () => catalog().jobs.all(),
-  createJob: ({ shadow, ...change }) => catalog().jobs.create(change, shadow),
-  saveJob: (change) => (catalog().jobs.save(change), null),
-  loadAliases: () => catalog().aliases.all(),
-  putAlias: ({ alias }) => (catalog().aliases.put(alias), null),
-  deleteAlias: ({ tenant, alias }) => (catalog().aliases.delete(tenant, alias), null),
-  loadTenants: () => catalog().tenants.all(),
-  createTenant: ({ tenant, key }) => (catalog().tenants.create(tenant, key), null),
-  updateTenant: ({ tenant, change }) => catalog().tenants.update(tenant, change),
-  deleteTenant: ({ tenant, force }) => catalog().tenants.delete(tenant, force),
-  createKey: ({ tenant, key }) => catalog().tenants.createKey(tenant, key),
-  revokeKey: ({ tenant, keyId, revokedAt }) => catalog().tenants.revokeKey(tenant, keyId, revokedAt),
-});
 
 /** `takeOver` is true if another thread of this process has owned the shard before. */
 function openOwner(
@@ -79,6 +52,7 @@ function openOwner(
     meters,
     readGates,
     checkpointMs,
+    journalBytesMax,
     idleSeconds,
   }: ShardWorkerStart,
   takeOver: boolean,
@@ -91,7 +65,8 @@ function openOwner(
   return ShardOwner.open({
     number,
     arenas: new Arenas(arenas.map((memory) => new Kernel(kernel, memory, arenaPagesMax))),
-    openStore: () => ShardStore.open(shardPath(directory, number), takeOver, meter, gate),
+    openStore: () =>
+      ShardStore.open(shardPath(directory, number), takeOver, { meter, gate, journal: { bytesMax: journalBytesMax } }),
     collections,
     isWhole,
     files: new CheckpointFiles(checkpointPath(directory, number)),
@@ -103,8 +78,9 @@ function openOwner(
 }
 
 /** Opens the catalog; only for the owner of shard 0. */
-function openCatalog({ directory, meters }: ShardWorkerStart, takeOver: boolean): CatalogStore {
-  return CatalogStore.open(join(directory, 'catalog'), takeOver, SharedMeters.over(meters).store(CATALOG));
+function openCatalog({ directory, meters, journalBytesMax }: ShardWorkerStart, takeOver: boolean): CatalogStore {
+  const meter = SharedMeters.over(meters).store(CATALOG);
+  return CatalogStore.open(join(directory, 'catalog'), takeOver, { meter, journal: { bytesMax: journalBytesMax } });
 }
 
 type Answer = ShardAnswer<ShardOp>;

@@ -14,6 +14,8 @@ export interface SharedOptions {
   idleSeconds: number;
   /** Interval of checkpoints in milliseconds; 0 for none. */
   checkpointMs?: number;
+  /** Bytes of the journal of each store; 0 for no journal. */
+  journalBytesMax?: number;
   /** The maximum size of an arena, in pages of 64 KiB. */
   arenaPagesMax?: number;
 }
@@ -22,7 +24,7 @@ export interface SharedOptions {
 export function createSharedShards(
   shards: number,
   directory: string,
-  { idleSeconds, checkpointMs = 0, arenaPagesMax = SHARD_PAGES_MAX }: SharedOptions,
+  { idleSeconds, checkpointMs = 0, journalBytesMax = 0, arenaPagesMax = SHARD_PAGES_MAX }: SharedOptions,
 ): SharedShards {
   const createMemory = (_: unknown, arena: number): WebAssembly.Memory =>
     createArenaMemory(arena === 0 ? Math.min(SHARD_PAGES_INITIAL, arenaPagesMax) : 1, arenaPagesMax);
@@ -35,6 +37,7 @@ export function createSharedShards(
     ...sharedByStores(shards),
     idleSeconds,
     checkpointMs,
+    journalBytesMax,
   };
 }
 

@@ -6,8 +6,16 @@ import { DamagedRecord } from '../../storage/damage.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 import { resultOf } from '../errors.js';
 import type { Shard } from '../shard.js';
-import type { DualWrite, SegmentCommand, ShardAnswer, ShardRequest, WriteCommand } from './commands.js';
-import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
+import type {
+  DualWrite,
+  SegmentCommand,
+  ShardAnswer,
+  ShardRequest,
+  WriteCommand,
+  DocumentWrite,
+  WriteAnswer,
+} from './commands.js';
+import { applyWrites } from './write.js';
 
 /** The collections that the commands write to, without repetition. */
 export const refsOf = (commands: readonly SegmentCommand[]): Iterable<CollectionRef> =>

@@ -262,6 +262,25 @@ export type ShardRequest<O extends ShardOp> = { op: O } & ShardCommands[O]['requ
 export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
+/** One document of a `putShadow` command. */
+export interface StagedPut {
+  op: 'putShadow';
+  collection: CollectionRef;
+  source?: CollectionId | undefined;
+  isForced?: boolean | undefined;
+  document: Uint8Array;
+  version: number;
+  vectors: Float32Array;
+}
+
+/** A single write of a batch. */
+export type DocumentWrite =
+  | ShardRequest<'put'>
+  | StagedPut
+  | ShardRequest<'deleteDocument'>
+  | ShardRequest<'patchDocument'>;
+export type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
+
 /** Properties of a command, for code that forwards it without knowing its contents. */
 interface CommandTraits {
   /** The shard accepts it before it is open. */
@@ -394,6 +413,8 @@ export interface SharedShards {
   /** A small segment that is not used for this long is evicted; 0 disables it. */
   idleSeconds: number;
   checkpointMs: number;
+  /** Bytes of the journal that each shard and the catalog keep; 0: no journal. */
+  journalBytesMax: number;
 }
 
 /** Start message of a shard worker. `starts` counts, for each shard, the workers that have owned it in this process. */

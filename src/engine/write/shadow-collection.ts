@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.js';
 import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
 import { slotOf } from '../../api/placement.js';
 import { concat } from '../../base/bytes.js';
-import type { ShardAnswer, ShardRequest } from './commands.js';
+import type { ShardAnswer, ShardRequest, DocumentWrite } from './commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionRef } from '../../api/collections.js';
 import {
@@ -17,7 +17,7 @@ import {
 import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { Shard } from '../shard.js';
-import { applyWrites, assertStored, type DocumentWrite } from './write.js';
+import { applyWrites, assertStored } from './write.js';
 
 /** A page looks at no more than this many documents, which takes some milliseconds. */
 const DOCUMENTS_MAX = 512;

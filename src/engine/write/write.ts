@@ -18,7 +18,8 @@ import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
 import type { Segment } from '../segments/segment.js';
 import { type Shard, placed } from '../shard.js';
-import type { ShardAnswer, ShardRequest } from './commands.js';
+import type { DocumentWrite, ShardAnswer, ShardRequest, StagedPut, WriteAnswer } from './commands.js';
+import { packCommand } from './journaled.js';
 import { changedRecord } from './metadata.js';
 
 /** What the columns of a segment have of a row, from the record of its document. */
@@ -330,25 +331,6 @@ class RowChanges {
   }
 }
 
-/** One document of a `putShadow` command. */
-interface StagedPut {
-  op: 'putShadow';
-  collection: CollectionRef;
-  source?: CollectionId | undefined;
-  isForced?: boolean | undefined;
-  document: Uint8Array;
-  version: number;
-  vectors: Float32Array;
-}
-
-/** A single write of a batch. */
-export type DocumentWrite =
-  | ShardRequest<'put'>
-  | StagedPut
-  | ShardRequest<'deleteDocument'>
-  | ShardRequest<'patchDocument'>;
-export type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
-
 interface Target {
   ref: CollectionRef;
   vectors: Float32Array;
@@ -404,7 +386,9 @@ class WriteBatch {
 
   private apply(txn: ShardWriteTxn, write: DocumentWrite): Result<WriteAnswer> {
     try {
-      return { value: this.answer(txn, write) };
+      const value = this.answer(txn, write);
+      txn.note(() => packCommand(write, value));
+      return { value };
     } catch (error) {
       const clientError = clientErrorOf(error);
       if (!clientError) throw error;

@@ -25,11 +25,12 @@ import {
   shardNames,
   storedLogs,
 } from '../data-directory.js';
+import { journalDamage } from '../journal.js';
 import { collectionOfKey } from '../keys.js';
 import { PageScan } from '../lmdb-file.js';
 import { Environment } from '../lmdb.js';
 import { SHARD_TABLES } from '../shard-reader.js';
-import { ALL } from '../table.js';
+import { ALL, type Table, type Tables } from '../table.js';
 import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
 
 /** A finding of `sheaf check`, or an action of `sheaf repair`, for the operator. */
@@ -200,6 +201,8 @@ export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
 function* findings(directory: DataDirectory): Generator<Finding> {
   const catalog = checkPages(directory.path, CATALOG, ['collections']);
   yield* told(CATALOG, catalog);
+  if (catalog.damage.length === 0)
+    yield* inEnvironment(directory, CATALOG, CATALOG_TABLES, (tables) => checkJournal(CATALOG, tables));
   const names = namesIn(catalog);
   for (const environment of shardNames(directory.shards)) yield* findingsInShard(directory, environment, names);
   for (const environment of storedLogs(directory.path))
@@ -207,17 +210,38 @@ function* findings(directory: DataDirectory): Generator<Finding> {
   yield* checkCheckpoints(directory);
 }
 
-function* findingsInShard({ path }: DataDirectory, environment: string, names: CollectionNames): Generator<Finding> {
-  const pages = checkPages(path, environment);
+function* findingsInShard(directory: DataDirectory, environment: string, names: CollectionNames): Generator<Finding> {
+  const pages = checkPages(directory.path, environment);
   // Damaged records that belong to documents are reported with their document by `checkShard`.
   if (pages.damage.length > 0) return yield* told(environment, pages);
   yield* told(environment, { ...pages, records: pages.records.filter(({ table }) => !DOCUMENT_TABLES.has(table)) });
-  const env = Environment.open(join(path, environment), SHARD_TABLES, false);
+  yield* inEnvironment(directory, environment, SHARD_TABLES, function* (tables) {
+    yield* checkShard(environment, tables, names);
+    yield* checkJournal(environment, tables);
+  });
+}
+
+function inEnvironment<Names extends string>(
+  { path }: DataDirectory,
+  environment: string,
+  names: readonly Names[],
+  check: (tables: Tables<Names>) => Iterable<Finding>,
+): Finding[] {
+  const env = Environment.open(join(path, environment), names, false);
   try {
-    yield* env.read((tables) => [...checkShard(environment, tables, names)]);
+    return env.read((tables) => [...check(tables)]);
   } finally {
     env.close();
   }
+}
+
+function* checkJournal(environment: string, { journal }: { journal: Table }): Generator<Finding> {
+  const damage = journalDamage(journal);
+  if (damage !== undefined)
+    yield {
+      environment,
+      what: `the journal is damaged: ${damage} (the data is not affected; repair deletes the journal)`,
+    };
 }
 
 /** `tenant/name` by id, of the collections whose records are intact. */

@@ -24,7 +24,7 @@ import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log.js';
 import { encodeMembers } from '../records.js';
 import { SHARD_TABLES } from '../shard-reader.js';
-import { ALL, type Tables, removeAll } from '../table.js';
+import { ALL, type Table, type Tables, removeAll } from '../table.js';
 import {
   type CollectionNames,
   type Finding,
@@ -64,7 +64,14 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
   indexExpiries(tables);
   // The log depends on a checkpoint, and all checkpoints have been removed.
   removeAll(tables.changes);
-  return done;
+  return [...done, ...endJournal(environment, tables)];
+}
+
+/** Deletes a journal, because it does not have what repair changes. */
+function endJournal(environment: string, { journal }: { journal: Table }): Finding[] {
+  if (journal.keys(ALL).next().done) return [];
+  removeAll(journal);
+  return [{ environment, what: 'removed: the journal, which does not have what repair changes' }];
 }
 
 function removeStray(
@@ -207,7 +214,7 @@ function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: 
     }
   }
   raiseNextId(tables.settings, lastId + 1);
-  return done;
+  return [...done, ...endJournal(CATALOG, tables)];
 }
 
 /** Removes damaged entries with their places, and counts the sizes again. */

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { CollectionId } from '../../../src/api/ids.js';
-import type { SharedShards } from '../../../src/engine/write/commands.js';
+import type { SharedShards, DocumentWrite } from '../../../src/engine/write/commands.js';
 import type { CollectionSearch } from '../../../src/engine/search/params.js';
 import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
@@ -17,7 +17,7 @@ import { buildFields, buildTextIndex, prepare } from '../../../src/engine/segmen
 import { type Shard } from '../../../src/engine/shard.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { ArenaFull } from '../../../src/engine/memory/bindings.js';
-import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
+import { applyWrites } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../temp.js';
 import { createMemory, randomVector, shardOn, readKernelBytes } from './arena.js';
 import { putOf, removalOf } from './writes.js';
@@ -43,6 +43,7 @@ class Site {
       directory: tempDirectory(),
       idleSeconds: 0,
       checkpointMs: 0,
+      journalBytesMax: 0,
       ...sharedByStores(1),
     };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });

@@ -1,7 +1,8 @@
 // Makes the document writes that tests give to a shard.
+import type { DocumentWrite } from '../../../src/engine/write/commands.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
 import type { DocId } from '../../../src/api/ids.js';
-import type { DocumentWrite } from '../../../src/engine/write/write.js';
+
 import { type PreparedChunk, packDocument } from '../../../src/text/prepared-document.js';
 
 interface Document {

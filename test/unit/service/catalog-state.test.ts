@@ -20,7 +20,7 @@ import { KeyRing } from '../../../src/service/tenants/keys.js';
 import { type CatalogEvent, type CatalogOp, CatalogState } from '../../../src/service/collections/catalog-state.js';
 import type { CatalogCommands, NewShadow, StoredJob } from '../../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
-import { catalogHandlers } from '../../../workers/shard/commands.js';
+import { catalogHandlers } from '../../../src/storage/catalog-handlers.js';
 import { collectionOf } from '../../kit/records.js';
 import { tempDirectory } from '../../kit/temp.js';
 

@@ -147,7 +147,7 @@ test('documents from before there were counts are counted when the store is open
   const directory = tempDirectory();
   const old = Environment.open(directory, SHARD_TABLES, false);
   old.write((tables) => {
-    const txn = new ShardWriteTxn(tables);
+    const txn = new ShardWriteTxn(tables, false);
     for (const [id, docid, chunks] of [
       [1, 'A', 2],
       [700, 'A', 3],

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
 import type { CollectionId, DocId } from '../../../../src/api/ids.js';
-import type { DualWrite } from '../../../../src/engine/write/commands.js';
+import type { DualWrite, DocumentWrite } from '../../../../src/engine/write/commands.js';
 import type { CollectionRef } from '../../../../src/api/collections.js';
 import { packDocument, unpackDocuments } from '../../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { copyShadow, listMissing } from '../../../../src/engine/write/shadow-collection.js';
 import { type Shard } from '../../../../src/engine/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
+import { applyWrites } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel, SEEDS, shardOn } from '../../../kit/engine/arena.js';
 
