@@ -338,6 +338,7 @@ export const DOCUMENT_ROUTES = routes({
   ingestDocument: ownRoute({
     ...write,
     method: 'POST',
+    takesKey: true,
     path: DOCUMENTS,
     msgpack: true,
     keeps400: true,
@@ -385,6 +386,7 @@ export const DOCUMENT_ROUTES = routes({
   deleteDocument: jsonRoute({
     ...write,
     method: 'DELETE',
+    takesKey: true,
     path: DOCUMENT_PLACE,
     summary: 'Delete a document and its chunks',
     description: 'Deleting a document that does not exist succeeds with 0 chunks, unless `if_version` is given.',
@@ -405,6 +407,7 @@ export const DOCUMENT_ROUTES = routes({
   patchDocument: jsonRoute({
     ...write,
     method: 'PATCH',
+    takesKey: true,
     path: DOCUMENT_PLACE,
     summary: 'Change the metadata of a document',
     description:

@@ -102,6 +102,19 @@ export const ERROR_CODES = {
     409,
     'The document has another version than `if_version`; `details.version` is the stored one, 0 for none.',
   ),
+  invalid_idempotency_key: entry(
+    400,
+    'The header `Idempotency-Key` should be 1 to 255 visible ASCII characters, in quotes or without.',
+  ),
+  idempotency_key_reused: entry(
+    422,
+    'Another request came with this `Idempotency-Key`; give each request a key of its own, and the same key only to its repetitions.',
+  ),
+  idempotency_key_in_use: entry(
+    409,
+    'A request with this `Idempotency-Key` is under way; send it again after `Retry-After` seconds.',
+    true,
+  ),
   chunk_not_found: entry(404, 'There is no such chunk.'),
   chunk_content_not_found: entry(404, 'The chunk was ingested as a vector and has no text.'),
   not_found: entry(404, 'There is no such route.'),

@@ -68,6 +68,10 @@ export const EXPIRY_MAX_S = 4_294_967_295;
 /** The longest `ttl` of a collection, in seconds: about thirty years. */
 export const TTL_MAX_S = 1_000_000_000;
 
+/** Bytes of an `Idempotency-Key`, and answers that one shard keeps of a collection; beyond that the oldest are forgotten. */
+export const IDEMPOTENCY_KEY_BYTES_MAX = 255;
+export const KEPT_ANSWERS_MAX = 100_000;
+
 /** The largest `limit` of an export. */
 export const EXPORT_LIMIT_MAX = 1_000_000_000;
 

@@ -117,6 +117,8 @@ interface Definition {
   readonly ignoresQuery?: boolean;
   /** Whether bodies and answers may be MessagePack in place of JSON. */
   readonly msgpack?: true;
+  /** Whether the route takes an `Idempotency-Key`. */
+  readonly takesKey?: true;
   /** Exempts the route from the request timeout. */
   readonly isLong?: true;
   readonly tag: Tag;

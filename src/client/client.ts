@@ -212,7 +212,7 @@ export class SheafClient {
     body: IngestBody & { text: string },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    return this.transport.postEncoded(documentsPath(tenant, collection), body, call);
+    return this.transport.postEncoded(documentsPath(tenant, collection), body, this.transport.keyed(call));
   }
 
   ingestVector(
@@ -221,8 +221,9 @@ export class SheafClient {
     body: DocumentRequest & { vector: number[] | Float32Array },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    const { encoding } = this.transport;
-    return this.transport.postEncoded(documentsPath(tenant, collection), documentBody(body, encoding), call);
+    const { transport } = this;
+    const sent = documentBody(body, transport.encoding);
+    return transport.postEncoded(documentsPath(tenant, collection), sent, transport.keyed(call));
   }
 
   /** Sends a file as multipart form data. Content is streamed if its Blob comes from a file. */
@@ -239,7 +240,8 @@ export class SheafClient {
       csv_meta_cols: metaColumns?.join(','),
       csv_include_cols: includeColumns?.join(','),
     };
-    return this.transport.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...call });
+    const options = this.transport.keyed(call);
+    return this.transport.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...options });
   }
 
   /** Returns a result for each document, in order. A failed document does not reject the call. */
@@ -295,7 +297,7 @@ export class SheafClient {
     docid: string,
     call?: CallOptions & { ifVersion?: number },
   ): Promise<Answered<DeletedDocument>> {
-    const { ifVersion: if_version, ...options } = call ?? {};
+    const { ifVersion: if_version, ...options } = this.transport.keyed(call);
     const path = documentsPath(tenant, collection, docid);
     return this.transport.json({ method: 'DELETE', path, query: { if_version }, ...options });
   }
@@ -308,7 +310,7 @@ export class SheafClient {
     body: PatchDocumentBody,
     call?: CallOptions,
   ): Promise<Answered<PatchedDocument>> {
-    return this.transport.patch(documentsPath(tenant, collection, docid), body, call);
+    return this.transport.patch(documentsPath(tenant, collection, docid), body, this.transport.keyed(call));
   }
 
   /** Changes the metadata of the documents of a list, or of those that match metadata filters. */

@@ -32,7 +32,11 @@ const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /** Whether the same request may succeed after a wait. */
-const isWorthRetry = (status: number, code: string): boolean => isRejection(status) && !LASTING.has(code);
+const isWorthRetry = (status: number, code: string): boolean =>
+  (isRejection(status) && !LASTING.has(code)) || code === ('idempotency_key_in_use' satisfies ErrorCode);
+
+/** What one attempt has come to. */
+type Attempt = { body: string | object } | { error: unknown; isWorthRetry: boolean; retryAfter: string | null };
 
 /**
  * Milliseconds to wait before retry `attempt` (from 0): the value of `Retry-After` (seconds or an HTTP date), else
@@ -112,12 +116,19 @@ export interface TransportOptions {
   timeoutMs?: number;
   /** How searches and documents are sent and answered. Default: `json`. */
   encoding?: Encoding;
+  /** Gives each write of documents an idempotency key of its own, so that its retries write once. Default: false. */
+  idempotent?: boolean;
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
   /** Overrides the client's setting; health checks use 0. */
   retriesMax?: number;
+  /**
+   * Makes a write of documents safe to repeat: the server answers a repetition with the same key what the first request
+   * was answered, and writes nothing. With a key, a call is retried after a broken connection as well.
+   */
+  idempotencyKey?: string;
 }
 
 interface Exchange extends CallOptions {
@@ -146,6 +157,24 @@ interface StreamedExchange {
   signal: AbortSignal;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+/** The key as a string of structured headers (RFC 9651). */
+const keyHeader = (key: string | undefined): Headers =>
+  key === undefined ? {} : { 'idempotency-key': `"${key.replace(/["\\]/g, '\\$&')}"` };
+
+function contentOf(
+  headers: Headers,
+  body: FormData | object | undefined,
+  isMsgpack: boolean,
+): Pick<RequestInit, 'headers' | 'body'> {
+  if (body === undefined) return { headers };
+  if (body instanceof FormData) return { headers, body };
+  if (isMsgpack)
+    return { headers: { ...headers, 'content-type': MSGPACK_TYPE, accept: MSGPACK_TYPE }, body: packed(body) };
+  return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
 /** An answer with the fields that all answers have. */
 export type Answered<T> = T & CommonFields;
 
@@ -165,15 +194,24 @@ export class Transport {
   readonly encoding: Encoding;
   private readonly headers: Record<string, string>;
   private readonly retriesMax: number;
+  private readonly isIdempotent: boolean;
 
   /** Throws TypeError if `url` is not an http or https address, or if `key` cannot be sent in a header. */
-  constructor({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000, encoding = 'json' }: TransportOptions) {
+  constructor({
+    url,
+    key,
+    retriesMax = RETRIES_MAX,
+    timeoutMs = 300_000,
+    encoding = 'json',
+    idempotent = false,
+  }: TransportOptions) {
     this.base = parseBase(url);
     if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has invalid characters.');
     this.headers = key ? { authorization: `Bearer ${key}` } : {};
     this.retriesMax = retriesMax;
     this.timeoutMs = timeoutMs;
     this.encoding = encoding;
+    this.isIdempotent = idempotent;
   }
 
   /** The body of a successful answer. */
@@ -189,14 +227,32 @@ export class Transport {
   private async answered(exchange: Exchange): Promise<string | object> {
     const { retriesMax = this.retriesMax, signal } = exchange;
     for (let attempt = 0; ; attempt++) {
+      const attempted = await this.attempted(exchange);
+      if ('body' in attempted) return attempted.body;
+      if (!attempted.isWorthRetry || attempt >= retriesMax) throw attempted.error;
+      await sleep(retryWaitMs(attempt, attempted.retryAfter, Date.now(), Math.random()), undefined, { signal });
+    }
+  }
+
+  /** A broken connection tells nothing of what has become of a request, so only one with a key is worth a retry. */
+  private async attempted(exchange: Exchange): Promise<Attempt> {
+    const { signal, idempotencyKey } = exchange;
+    try {
       const response = await this.send(exchange);
       const body = await this.reached(signal, bodyOf(response));
-      if (response.ok) return body;
+      if (response.ok) return { body };
       const error = errorOf(response, body);
-      if (!isWorthRetry(response.status, error.code) || attempt >= retriesMax) throw error;
-      const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
-      await sleep(waitMs, undefined, { signal });
+      const isWorth = isWorthRetry(response.status, error.code);
+      return { error, isWorthRetry: isWorth, retryAfter: response.headers.get('retry-after') };
+    } catch (error) {
+      if (!(error instanceof SheafUnreachable)) throw error;
+      return { error, isWorthRetry: idempotencyKey !== undefined, retryAfter: null };
     }
+  }
+
+  /** The options of a write of documents: with a key, if the client gives each of them one. */
+  keyed<T extends CallOptions>(call: T = {} as T): T {
+    return this.isIdempotent ? { idempotencyKey: crypto.randomUUID(), ...call } : call;
   }
 
   get<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
@@ -273,23 +329,15 @@ export class Transport {
     }
   }
 
-  private send({ method, path, query, body, isEncoded, signal }: Exchange): Promise<Response> {
+  private send({ method, path, query, body, isEncoded, signal, idempotencyKey }: Exchange): Promise<Response> {
     const timeout = AbortSignal.timeout(this.timeoutMs);
+    const headers = { ...this.headers, ...keyHeader(idempotencyKey) };
     const request = {
       method,
-      ...this.content(body, isEncoded === true && this.encoding === 'msgpack'),
+      ...contentOf(headers, body, isEncoded === true && this.encoding === 'msgpack'),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     };
     return this.reached(signal, fetch(this.target(path, query), request));
-  }
-
-  private content(body: FormData | object | undefined, isMsgpack: boolean): Pick<RequestInit, 'headers' | 'body'> {
-    const { headers } = this;
-    if (body === undefined) return { headers };
-    if (body instanceof FormData) return { headers, body };
-    if (isMsgpack)
-      return { headers: { ...headers, 'content-type': MSGPACK_TYPE, accept: MSGPACK_TYPE }, body: packed(body) };
-    return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
   }
 
   /** The answer if it is a success; rejects with its error otherwise. */

@@ -20,6 +20,8 @@ const TUNING = {
   /** How often the collections that were written are looked at, whether they need more shards. */
   growthCheckMs: 5000,
   expiryLookMs: 1000,
+  /** How often old answers of keyed requests are forgotten. */
+  answersLookMs: 60_000,
   /** Maximum bytes of request bodies in memory, of all requests together. */
   heldBytesMax: 1024 * MIB,
   /**

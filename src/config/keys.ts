@@ -265,6 +265,12 @@ const SETTINGS = {
       300,
       'A request that is not answered after this long gets 503 `overloaded`.',
     ),
+    idempotencyMs: key(
+      'limits.idempotency_seconds',
+      seconds(60, 30 * 86_400),
+      86_400,
+      'How long the answer of a write with an `Idempotency-Key` is kept; a repetition gets it until then.',
+    ),
     drainTimeoutMs: key(
       'limits.drain_timeout_seconds',
       seconds(1, 3600),

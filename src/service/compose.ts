@@ -29,6 +29,7 @@ import type { ShadowCollections } from './collections/shadow-collections.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
+import { KeyedWrites } from './documents/keyed-writes.js';
 import { EventHub } from './events/event-hub.js';
 import { Fronts } from './fronts.js';
 import { FileIds } from './ingest/file-ids.js';
@@ -292,6 +293,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
   };
   const loggedSearch: LoggedSearchContext = { search, catalog, queryLog, metrics, searchesUnderWay, nowMs };
   const written = new WrittenDocuments();
+  const keyed = new KeyedWrites({ catalog, shards, nowMs, keptMs: limits.idempotencyMs });
   const growth = { chunksPerPartition, everyMs: config.tuning.growthCheckMs };
   const reindex: ReindexContext = {
     store,
@@ -321,6 +323,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       written,
       fileIds: new FileIds(),
       events,
+      keyed,
       metrics,
       log,
       nowMs,
@@ -333,10 +336,12 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       quarantine,
       metrics,
       events,
+      keyed,
       log,
       written,
       nowMs,
       expiryLookMs: config.tuning.expiryLookMs,
+      answersLookMs: config.tuning.answersLookMs,
       stringOperators: settings.stringOperators,
       metadataBytesMax,
     },

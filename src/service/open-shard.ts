@@ -93,6 +93,7 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
   await resumeJobs(reindex);
   watchGrowth(reindex);
   watchExpiries(documents, (ms, work) => reindex.jobs.every(ms, work));
+  reindex.jobs.every(documents.answersLookMs, () => void documents.keyed.forgetOld(documents.log));
 }
 
 /** Drops again what was dropped while the shard was not available. */

@@ -15,6 +15,8 @@ export interface Caller {
   readonly signal: AbortSignal;
   /** The same signal for work that only waits in a queue, without the cost of an `AbortSignal`. */
   readonly cancelSource: CancelSource;
+  /** A header of the request by its lower-case name; '' if absent. */
+  header(name: string): string;
   /** The trace context for calls to other services; undefined if the request is not traced. */
   readonly trace?: { readonly traceparent: string } | undefined;
 }

@@ -23,6 +23,7 @@ import {
   vectorKey,
 } from './keys.js';
 import { type JournalRecord, readRecords } from './journal.js';
+import { type KeptAnswer, keptAnswers } from './kept-answers.js';
 import { leavingIn } from './large-removal.js';
 import { Environment } from './lmdb.js';
 import {
@@ -48,6 +49,7 @@ export const SHARD_TABLES = [
   'expiries',
   'journal',
   'dropped',
+  'answers',
 ] as const;
 
 /** One snapshot of a shard's tables, with what the shard has of every collection. */
@@ -65,6 +67,11 @@ export class ShardTxn {
     let ordinals = this.leavingIn.get(id);
     if (!ordinals) this.leavingIn.set(id, (ordinals = leavingIn(this.tables.leaving, id)));
     return ordinals;
+  }
+
+  /** Up to `max` answers that are kept of the items of a keyed request from `from` on. */
+  keptAnswers(request: { log: CollectionId; key: string; from: number; max: number }): KeptAnswer[] {
+    return keptAnswers(this.tables.answers, request);
   }
 
   document(id: CollectionId, docid: string): DocumentRecord | undefined {

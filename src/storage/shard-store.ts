@@ -11,6 +11,7 @@ import { DamagedRecord } from './damage.js';
 import { ExpiryChanges } from './expiries.js';
 import { Journal, type JournalOptions, keyOfSequence, sequenceOf } from './journal.js';
 import { Environment } from './lmdb.js';
+import { type AnswerToKeep, forgetAnswers, keepAnswer } from './kept-answers.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
 import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './large-removal.js';
 import {
@@ -23,7 +24,7 @@ import {
   type DocumentRecord,
 } from './records.js';
 import { SHARD_TABLES, ShardTxn } from './shard-reader.js';
-import { ALL, type Table, type Tables } from './table.js';
+import { ALL, type Table, type Tables, take } from './table.js';
 
 const BLOCKS_PER_COMMIT = 32;
 const NO_JOURNAL: JournalOptions = { bytesMax: 0 };
@@ -144,6 +145,16 @@ export class ShardWriteTxn extends ShardTxn {
   /** Takes note of a command that this transaction has applied, if there is a journal. */
   note(pack: () => Buffer): void {
     if (this.isJournaled) this.commands.push(pack());
+  }
+
+  /** Keeps the answer of a keyed write, in the transaction of the write. */
+  keepAnswer(keep: AnswerToKeep, answer: object): void {
+    keepAnswer(this.tables.answers, keep, answer);
+  }
+
+  /** Forgets up to `max` kept answers from before second `sinceS`. Returns how many. */
+  forgetAnswers(sinceS: number, max: number): number {
+    return forgetAnswers(this.tables.answers, sinceS, max);
   }
 
   /** Writes a document. Its previous version, if any, must have been removed in the same transaction. */
@@ -267,12 +278,4 @@ function moveEntry(table: Table, from: Buffer, to: Buffer): void {
   if (!value) return;
   table.put(to, value);
   table.delete(from);
-}
-
-function take<T>(items: Generator<T>, max: number): T[] {
-  const taken: T[] = [];
-  for (const item of items) {
-    if (taken.push(item) === max) break;
-  }
-  return taken;
 }

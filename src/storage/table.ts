@@ -261,3 +261,10 @@ export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(
 export function removeAll(table: Table): void {
   for (const key of [...table.keys(ALL)]) table.delete(key);
 }
+
+/** The first `max` of the items, at least one of which is wanted; their cursor is closed then. */
+export function take<T>(items: Generator<T>, max: number): T[] {
+  const taken: T[] = [];
+  for (const item of items) if (taken.push(item) === max) break;
+  return taken;
+}

@@ -88,6 +88,9 @@ type Handlers = {
   [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'];
 };
 
+/** Kept answers that one commit forgets, which takes some milliseconds. */
+const ANSWERS_PER_COMMIT = 1024;
+
 const changesMemory = ({ op }: ShardCommand): boolean => traitsOf(op).changesMemory === true;
 const isWrite = (command: ShardCommand | undefined): command is WriteCommand =>
   command !== undefined && traitsOf(command.op).writesDocuments === true;
@@ -154,6 +157,8 @@ export class Commands {
     deleteDocuments: (request) => deleteDocuments(this.shard, request),
     exportDocuments: (request) => exportDocuments(this.shard, request),
     findExpired: (request) => findExpired(this.shard, request),
+    keptAnswers: (request) => this.shard.store.read((txn) => txn.keptAnswers(request)),
+    forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

@@ -6,6 +6,7 @@ import type { Result } from '../../api/errors.js';
 import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
+import type { AnswerToKeep, KeptAnswer } from '../../storage/kept-answers.js';
 import type { DocumentBatch, PackedDocuments } from '../../text/prepared-document.js';
 
 /** A dual write: a further collection that a document goes to, in the same transaction. */
@@ -83,8 +84,8 @@ export interface ShardCommands extends CatalogCommands {
    */
   prepare: { request: { collection: CollectionRef; textIndex: boolean; fields: boolean }; answer: boolean };
   /**
-   * Writes a document. `room`: number of chunks by which the collection may grow; a document that needs more fails with
-   * `chunk_limit_reached`.
+   * Writes a document. `chunksLeft`: number of chunks by which the collection may grow; a document that needs more fails
+   * with `chunk_limit_reached`. `keep`: the answer is kept, in the same transaction.
    */
   put: {
     request: {
@@ -93,6 +94,7 @@ export interface ShardCommands extends CatalogCommands {
       vectors: Float32Array;
       chunksLeft?: number;
       dualWrites?: DualWrite[];
+      keep?: AnswerToKeep;
     };
     answer: { chunks: number; version: number };
   };
@@ -156,6 +158,7 @@ export interface ShardCommands extends CatalogCommands {
       ifVersion?: number;
       nowS?: number;
       dualWrites?: CollectionRef[];
+      keep?: AnswerToKeep;
     };
     answer: { chunks: number };
   };
@@ -172,6 +175,7 @@ export interface ShardCommands extends CatalogCommands {
       ifVersion?: number;
       nowS?: number;
       dualWrites?: CollectionRef[];
+      keep?: AnswerToKeep;
     };
     answer: { chunks: number; version: number };
   };
@@ -218,6 +222,10 @@ export interface ShardCommands extends CatalogCommands {
     request: { nowS: number; after: CollectionId | null };
     answer: { found: { collection: CollectionId; docids: DocId[] }[]; after: CollectionId | null };
   };
+  /** Up to `max` answers that are kept of the items of a keyed request from `from` on. */
+  keptAnswers: { request: { log: CollectionId; key: string; from: number; max: number }; answer: KeptAnswer[] };
+  /** Forgets some of the answers that were kept before second `sinceS`, and answers how many. */
+  forgetAnswers: { request: { sinceS: number }; answer: number };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: ShardMemory };
@@ -336,6 +344,8 @@ const COMMANDS = {
   findDocuments: DOCUMENT_READ,
   deleteDocuments: { ...COPY, isOfClient: true },
   findExpired: { changesMemory: true },
+  keptAnswers: {},
+  forgetAnswers: { writes: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   counts: {},
   memory: { collection: ofId },

@@ -371,6 +371,9 @@ function checkVersion(stored: Pick<DocumentRecord, 'version'> | undefined, ifVer
 const unexpired = (record: DocumentRecord | undefined, nowS = 0): DocumentRecord | undefined =>
   record && isExpired(record, nowS) ? undefined : record;
 
+/** Whether a patch has found no document. */
+const isOfNothing = (answer: WriteAnswer): boolean => 'version' in answer && answer.version === 0;
+
 class WriteBatch {
   readonly rows: RowChanges;
 
@@ -388,6 +391,7 @@ class WriteBatch {
     try {
       const value = this.answer(txn, write);
       txn.note(() => packCommand(write, value));
+      if ('keep' in write && write.keep && !isOfNothing(value)) txn.keepAnswer(write.keep, value);
       return { value };
     } catch (error) {
       const clientError = clientErrorOf(error);

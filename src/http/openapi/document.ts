@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
 import { MSGPACK_TYPE } from '../../api/msgpack.js';
+import { IDEMPOTENCY_KEY_BYTES_MAX } from '../../api/limits.js';
 import { PATH_PARAMETERS } from '../../api/parameters.js';
 import type { Access, BodyKind, Content, ForeignError, RouteDefinition, Schema, Tag } from '../../api/route.js';
 import { assert } from '../../base/assert.js';
@@ -42,6 +43,17 @@ const OF_BODY: Readonly<Record<BodyKind, readonly ErrorCode[]>> = {
   any_archive: COMPRESSED,
 };
 
+const KEY_CODES: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused', 'idempotency_key_in_use'];
+/** The header of routes that take a key. */
+const KEY_PARAMETER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A name of the request that the client makes up, such as a UUID. A repetition with the same key is answered what the first request was answered, and writes nothing.',
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_BYTES_MAX },
+  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+} as const;
+
 /** The codes of a route by status, both in ascending order. */
 function codesByStatus(route: RouteDefinition): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
@@ -61,6 +73,7 @@ function codesOf(route: RouteDefinition): Set<ErrorCode> {
     ...(route.msgpack ? (['invalid_msgpack'] as const) : []),
     // A path with broken percent-encoding matches no route.
     ...(parameters.length > 0 ? (['not_found'] as const) : []),
+    ...(route.takesKey ? KEY_CODES : []),
     ...(route.isLimited ? (['tenant_rate_limited'] as const) : []),
     ...parameters.flatMap((name) => OF_PARAMETER[name] ?? []),
     ...(route.codes ?? []),
@@ -272,6 +285,7 @@ function operationObject(route: RouteDefinition): object {
   const parameters = [
     ...pathParameters(route.path),
     ...(route.query ?? []).map((parameter) => ({ in: 'query', ...parameter })),
+    ...(route.takesKey ? [KEY_PARAMETER] : []),
   ];
   const description = [route.description, scopeNote(route)].filter(Boolean).join('\n\n');
   return {

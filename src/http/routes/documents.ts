@@ -1,4 +1,7 @@
 // Ingest of single documents and batches. Runs on the main thread.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchItemResult, DOCUMENT_ROUTES } from '../../api/documents.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -7,6 +10,7 @@ import { expirySecond } from '../../api/numbers.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
 import { withErrorCode } from '../../service/use-case.js';
+import { keyOf, keyedRequest } from '../../service/documents/keyed-writes.js';
 import { type ItemResult, ingestBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
@@ -14,22 +18,38 @@ import type { Services } from '../../service/services.js';
 import { type Body, type Handler, type OwnHandlers, type Request, collectionOf } from '../route.js';
 import { recordHandlers } from './records.js';
 
+/** Bytes whose digest takes about a millisecond, after which other requests get the thread. */
+const DIGESTED_AT_ONCE = 512 * 1024;
+
 const postDocument =
   (context: Services['ingest']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
+    const keyed = keyOf(request) === undefined ? undefined : keyedRequest(request, 'POST', await contentOf(body));
     const startedAtMs = performance.now();
     const { docid, chunks, version, docid_taken, timing } = await withErrorCode('ingest_failed', () =>
-      ingestDocument(context, tenant, collection, body, request),
+      ingestDocument(context, tenant, collection, body, request, keyed),
     );
     return {
       status: 201,
       json: { tenant, collection, docid, chunks, version, docid_taken },
-      phases: { startedAtMs, timing },
+      ...(timing && { phases: { startedAtMs, timing } }),
     };
   };
+
+/** What tells one ingest from another: all of it, with a digest in place of its bytes. */
+async function contentOf(body: PrepareRequest['body']): Promise<unknown> {
+  const digest = createHash('sha256');
+  if ('path' in body) for await (const piece of createReadStream(body.path)) digest.update(piece as Buffer);
+  else
+    for (let at = 0; at < body.bytes.length; at += DIGESTED_AT_ONCE) {
+      digest.update(body.bytes.subarray(at, at + DIGESTED_AT_ONCE));
+      if (body.bytes.length > DIGESTED_AT_ONCE) await nextTurn();
+    }
+  return { ...body, bytes: digest.digest('hex'), path: '' };
+}
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
   const type = mediaTypeOf(body.contentType);

@@ -22,6 +22,7 @@ import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { UseCases } from '../use-case.js';
 import type { RecordsContext } from './documents.js';
+import { type KeyedRequest, type KeyedWrites, keptIn, keyedRequest } from './keyed-writes.js';
 
 export interface DocumentsContext extends RecordsContext {
   readonly catalog: Pick<Catalog, 'find' | 'get' | 'findById' | 'findByLog' | 'pageOfTenant'>;
@@ -30,28 +31,28 @@ export interface DocumentsContext extends RecordsContext {
   readonly written: Pick<WrittenDocuments, 'note'>;
   readonly metrics: Pick<Metrics, 'count'>;
   readonly events: Pick<EventHub, 'publish'>;
+  readonly keyed: KeyedWrites;
   readonly log: Pick<Log, 'warn'>;
   readonly nowMs: () => number;
   /** How often the shards are asked for documents that have expired. */
   readonly expiryLookMs: number;
+  /** How often answers of keyed requests are forgotten that are too old. */
+  readonly answersLookMs: number;
   /** Whether strings in filters may be operators, as in searches. */
   readonly stringOperators: boolean;
   readonly metadataBytesMax: number;
 }
 
 export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOCUMENT_ROUTES> => ({
-  deleteDocument: async ({ tenant, collection, docid, query }) => ({
-    tenant,
-    collection,
-    docid,
-    chunks_deleted: await deleteDocument(context, tenant, collection, docid, query.if_version),
-  }),
-  patchDocument: async ({ tenant, collection, docid, body }) => ({
-    tenant,
-    collection,
-    docid,
-    ...(await patchDocument(context, tenant, collection, docid, body)),
-  }),
+  deleteDocument: async ({ tenant, collection, docid, query }, caller) => {
+    const keyed = keyedRequest(caller, 'DELETE', docid, query);
+    const { chunks } = await deleteDocument(context, tenant, collection, docid, query.if_version, keyed);
+    return { tenant, collection, docid, chunks_deleted: chunks };
+  },
+  patchDocument: async ({ tenant, collection, docid, body }, caller) => {
+    const keyed = keyedRequest(caller, 'PATCH', docid, body);
+    return { tenant, collection, docid, ...(await patchDocument(context, tenant, collection, docid, body, keyed)) };
+  },
   deleteDocuments: ({ tenant, collection, body }, { signal }) =>
     changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
       deletePage(context, shard, docids, filter, now),
@@ -71,28 +72,32 @@ async function deleteDocument(
   name: CollectionName,
   docid: string,
   ifVersion: number | undefined,
-): Promise<number> {
+  keyed: KeyedRequest | undefined,
+): Promise<{ chunks: number }> {
   const { catalog, shards, written } = context;
   const collection = catalog.find(tenant, name);
   if (!collection && ifVersion) throw new AppError('version_conflict', undefined, { details: { version: 0 } });
-  if (!collection) return 0;
+  if (!collection) return { chunks: 0 };
   const id = asDocId(docid);
-  const { chunks } = await asOfNow(context, collection, (now) =>
-    shards.request(
-      shardOf(id, now, shards.size),
-      'deleteDocument',
-      {
-        collection: refOf(now),
-        docid: id,
-        ...(ifVersion !== undefined && { ifVersion }),
-        nowS: nowIn(context),
-        ...dualWritesOf(context, now),
-      },
-      { ended: () => written.note(now.id, [id]) },
-    ),
-  );
-  if (chunks > 0) tellDeleted(context, logIdOf(collection), { docids: [docid], chunks });
-  return chunks;
+  return context.keyed.once(tenant, name, keyed, async (keep) => {
+    const { chunks } = await asOfNow(context, collection, (now) =>
+      shards.request(
+        shardOf(id, now, shards.size),
+        'deleteDocument',
+        {
+          collection: refOf(now),
+          docid: id,
+          ...(ifVersion !== undefined && { ifVersion }),
+          nowS: nowIn(context),
+          ...dualWritesOf(context, now),
+          ...keptIn(keep, now),
+        },
+        { ended: () => written.note(now.id, [id]) },
+      ),
+    );
+    if (chunks > 0) tellDeleted(context, logIdOf(collection), { docids: [docid], chunks });
+    return { chunks };
+  });
 }
 
 /** Throws 404 `document_not_found`, and the errors of a change that the document cannot take. */
@@ -102,29 +107,33 @@ async function patchDocument(
   name: CollectionName,
   docid: string,
   body: PatchDocumentBody,
+  keyed: KeyedRequest | undefined,
 ): Promise<{ version: number; chunks: number }> {
   const { catalog, shards, events, written } = context;
   assertChange(body);
   const collection = catalog.get(tenant, name);
   const id = asDocId(docid);
-  const { version, chunks } = await asOfNow(context, collection, (now) =>
-    shards.request(
-      shardOf(id, now, shards.size),
-      'patchDocument',
-      {
-        collection: refOf(now),
-        docid: id,
-        change: changeOf(context, now, body),
-        ...(body.if_version != null && { ifVersion: body.if_version }),
-        nowS: nowIn(context),
-        ...dualWritesOf(context, now),
-      },
-      { ended: () => written.note(now.id, [id]) },
-    ),
-  );
-  if (version === 0) throw new AppError('document_not_found');
-  events.publish(logIdOf(collection), 'ingest', { documents: 1, chunks, docids: [docid] });
-  return { version, chunks };
+  return context.keyed.once(tenant, name, keyed, async (keep) => {
+    const { version, chunks } = await asOfNow(context, collection, (now) =>
+      shards.request(
+        shardOf(id, now, shards.size),
+        'patchDocument',
+        {
+          collection: refOf(now),
+          docid: id,
+          change: changeOf(context, now, body),
+          ...(body.if_version != null && { ifVersion: body.if_version }),
+          nowS: nowIn(context),
+          ...dualWritesOf(context, now),
+          ...keptIn(keep, now),
+        },
+        { ended: () => written.note(now.id, [id]) },
+      ),
+    );
+    if (version === 0) throw new AppError('document_not_found');
+    events.publish(logIdOf(collection), 'ingest', { documents: 1, chunks, docids: [docid] });
+    return { version, chunks };
+  });
 }
 
 /** The metadata travels as JSON text, because it may be nested deeper than structured cloning permits. */

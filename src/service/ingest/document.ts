@@ -21,6 +21,7 @@ import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { EventHub } from '../events/event-hub.js';
 import { findDocument } from '../documents/documents.js';
+import type { KeyedRequest, KeyedWrites, ToKeep } from '../documents/keyed-writes.js';
 import { type EmbedContext, type SpaceRows, otherRows, reusedVectors, textWanted, wantsTexts } from './embed.js';
 import type { FileIds } from './file-ids.js';
 import { type PutContext, type ReadyDocument, putDocument } from './put.js';
@@ -34,6 +35,7 @@ export interface IngestContext extends EmbedContext, PutContext {
   readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;
   readonly fileIds: FileIds;
   readonly events: Pick<EventHub, 'publish'>;
+  readonly keyed: KeyedWrites;
   readonly metrics: Pick<Metrics, 'ingested' | 'indexed' | 'reused' | 'inPhase'>;
   readonly limits: IngestLimits;
 }
@@ -59,19 +61,33 @@ export interface Asker {
   readonly trace?: { readonly traceparent: string } | undefined;
 }
 
+type Stored = Ingested & { timing?: IngestTiming };
+
 /**
  * Throws AppError if the body is invalid or the document cannot be stored now. A missing collection is created with the
  * default settings, but only once the document is ready to be stored. If the client disconnects before the embedding is
- * complete, nothing is stored.
+ * complete, nothing is stored. A repetition of a keyed request has no `timing`.
  */
 export async function ingestDocument(
   context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   body: PrepareRequest['body'],
-  asker: Asker = {},
-): Promise<Ingested & { timing: IngestTiming }> {
-  if (body.kind !== 'file' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
+  asker: Asker,
+  keyed: KeyedRequest | undefined,
+): Promise<Stored> {
+  return context.keyed.once(tenant, name, keyed, (keep) => ingestNew(context, tenant, name, body, asker, keep));
+}
+
+async function ingestNew(
+  context: IngestContext,
+  tenant: Tenant,
+  name: CollectionName,
+  body: PrepareRequest['body'],
+  asker: Asker,
+  keep: ToKeep | undefined,
+): Promise<Stored> {
+  if (body.kind !== 'file' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker, keep);
   const { docid, taken, release } = await context.fileIds.acquire({
     tenant,
     collection: context.catalog.nameOf(tenant, name),
@@ -79,8 +95,9 @@ export async function ingestDocument(
     find: (id) => findDocument(context, tenant, name, id),
   });
   try {
-    const ingested = await ingestNamed(context, tenant, name, { ...body, docid }, asker);
-    return { ...ingested, ...(taken !== undefined && { docid_taken: taken }) };
+    const more = taken === undefined ? {} : { docid_taken: taken };
+    const named = { ...body, docid };
+    return { ...(await ingestNamed(context, tenant, name, named, asker, keep && { ...keep, more })), ...more };
   } finally {
     release();
   }
@@ -92,7 +109,8 @@ async function ingestNamed(
   name: CollectionName,
   body: PrepareRequest['body'],
   asker: Asker,
-): Promise<Ingested & { timing: IngestTiming }> {
+  keep: ToKeep | undefined,
+): Promise<Stored> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
   const timing: IngestTiming = {};
@@ -101,12 +119,13 @@ async function ingestNamed(
     context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, asker.signal),
   );
   const { docid, chunks } = prepared;
+  const kept = keep && { ...keep, more: { docid, ...keep.more } };
   const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> =>
     timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
   const put = async (): Promise<{ version: number }> => {
     const collection = await collectionFor(context, planned);
-    return timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
+    return timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, keep: kept, ...ready }));
   };
   const { version } = await put().catch(async (error: unknown) => {
     const code = error instanceof AppError ? error.code : undefined;

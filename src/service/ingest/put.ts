@@ -13,6 +13,7 @@ import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
 import { asOfNow, collectionChanged } from '../collections/catalog-changes.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
+import { type ToKeep, keptIn } from '../documents/keyed-writes.js';
 import { countCollection } from '../collections/usage.js';
 import type { ChunkLedger } from '../tenants/limits.js';
 import type { WrittenDocuments } from '../reindex/written-documents.js';
@@ -64,6 +65,8 @@ function dualWritesOf(
 /** A document with its vectors, as `put` takes it. */
 export interface ReadyDocument extends SpaceRows {
   docid: DocId;
+  /** How its answer is kept, if the request has a key. */
+  keep?: ToKeep | undefined;
   chunks: number;
   document: Uint8Array;
 }
@@ -81,8 +84,9 @@ export const putDocument = (
 
 async function putNow(context: PutContext, collection: Collection, ready: ReadyDocument): Promise<ShardAnswer<'put'>> {
   const { shards, tenants, chunkLedger, written } = context;
-  const { docid, chunks, document } = ready;
-  const put = { collection: refOf(collection), document, vectors: rowsIn(ready, collection) };
+  const { docid, chunks, document, keep } = ready;
+  const rows = rowsIn(ready, collection);
+  const put = { collection: refOf(collection), document, vectors: rows, ...keptIn(keep, collection) };
   const shard = shardOf(docid, collection, shards.size);
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
   const send = (chunksLeft?: number): Promise<ShardAnswer<'put'>> =>

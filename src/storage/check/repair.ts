@@ -24,7 +24,7 @@ import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log.js';
 import { encodeMembers } from '../records.js';
 import { SHARD_TABLES } from '../shard-reader.js';
-import { ALL, type Table, type Tables, removeAll } from '../table.js';
+import { ALL, type Table, type Tables, isWhole, removeAll } from '../table.js';
 import {
   type CollectionNames,
   type Finding,
@@ -60,6 +60,7 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
     done.push(...removeStray(environment, tables, state, collection));
   }
   for (const { key, value } of [...tables.leaving.inspect(ALL)]) if (!value) tables.leaving.delete(key);
+  if (!isWhole(tables.answers)) removeAll(tables.answers);
   countAll(tables);
   indexExpiries(tables);
   // The log depends on a checkpoint, and all checkpoints have been removed.

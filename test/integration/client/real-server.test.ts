@@ -1,6 +1,8 @@
 // The client against the real server: every method whose endpoint exists, with answers of the declared types.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
 import { SheafClient, SheafConflict, SheafNotFound } from '../../../src/client/client.js';
 import { startTestServer } from '../../kit/server.js';
 
@@ -192,3 +194,39 @@ for (const encoding of ['json', 'msgpack'] as const)
       status: 422,
     });
   });
+
+test('a write whose answer is cut off is sent again with its key, and written once', async () => {
+  // Passes requests on, and closes the connection in place of every first answer to a key.
+  const seen = new Set<string>();
+  const proxy = createServer((request, response) => {
+    const key = request.headers['idempotency-key'] as string | undefined;
+    const { method = '', url = '', headers } = request;
+    const onward = forward(`${server.url}${url}`, { method, headers }, (answer) => {
+      if (key !== undefined && !seen.has(key)) {
+        seen.add(key);
+        answer.resume();
+        answer.on('end', () => request.socket.destroy());
+      } else answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+    });
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  after(() => proxy.close());
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const keyed = new SheafClient({ url, idempotent: true });
+  const { docid, version } = await keyed.ingestText('acme', 'once', { text: 'written once' });
+  assert.equal(version, 1);
+  const file = { name: 'a.txt', content: new Blob(['a file']) };
+  assert.equal((await keyed.ingestFile('acme', 'once', file)).version, 1);
+  assert.equal((await keyed.patchDocument('acme', 'once', docid, { metadata: { a: 1 } })).version, 2);
+  const named = new SheafClient({ url });
+  const idempotencyKey = 'a "name" of my own';
+  assert.equal((await named.deleteDocument('acme', 'once', docid, { idempotencyKey })).chunks_deleted, 1);
+  assert.equal((await named.deleteDocument('acme', 'once', docid, { idempotencyKey })).chunks_deleted, 1);
+  assert.equal(seen.size, 4);
+  const { documents } = await client.listDocuments('acme', 'once');
+  assert.deepEqual(
+    documents.map((document) => [document.docid, document.version]),
+    [['A_TXT', 1]],
+  );
+});
