@@ -295,6 +295,9 @@ async function filled(
 }
 
 const SAMPLE_MS = 50;
+const IDLE_CHECK_MS = 1000;
+/** How long searches are measured with nothing beside them. */
+const ALONE_MS = 5000;
 const DOCS = 'docs';
 
 /**
@@ -371,14 +374,20 @@ export async function exportLines({ tiny, number }: LoadOptions): Promise<void> 
     };
     for await (const result of client.ingestStream(TENANT, DOCS, documents()))
       if (!result.ok) throw new Error(result.error);
-    const table = [['', 'time', 'size', 'rate', 'memory', 'p99 of searches beside it']];
+    await untilServerIdle(server.url, IDLE_CHECK_MS);
+    const query = (of: Prng): Query => ({ q: words[of.int(words.length)] as string });
+    const alone = await withMemory(client, () => sleep(tiny ? 200 : ALONE_MS), query);
+    const table = [
+      ['', 'time', 'size', 'rate', 'memory', 'p99 of searches'],
+      ['nothing, searches alone', '', '', '', '', alone.p99],
+    ];
     for (const vectors of [false, true]) {
       let bytes = 0;
       const read = async (): Promise<void> => {
         for await (const piece of await client.archives.exportDocuments(TENANT, DOCS, { vectors }))
           bytes += piece.length;
       };
-      const out = await withMemory(client, read, (of) => ({ q: words[of.int(words.length)] as string }));
+      const out = await withMemory(client, read, query);
       table.push([
         vectors ? 'chunks with vectors' : 'texts',
         `${out.seconds.toFixed(1)} s`,
