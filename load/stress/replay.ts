@@ -1,6 +1,6 @@
 // Random commands on a shard that keeps a journal, and their replay on another one in batches of other sizes. Both shards
-// are closed and opened again at random moments. In the end both have the same documents, chunks, vectors, counts and
-// expiries, and the same rolling hash. One thread, without HTTP.
+// are closed and opened again at random moments. In the end both have the same documents, chunks, vectors, counts,
+// expiries and kept answers, and the same rolling hash. One thread, without HTTP.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CollectionRef } from '../../src/api/collections.js';
@@ -16,6 +16,7 @@ import { assertAt, replayCommands } from '../../src/engine/write/replay.js';
 import { copyShadow } from '../../src/engine/write/shadow-collection.js';
 import { applyWrites } from '../../src/engine/write/write.js';
 import type { JournalHead, JournalOptions } from '../../src/storage/journal.js';
+import type { AnswerToKeep } from '../../src/storage/kept-answers.js';
 import { ShardStore } from '../../src/storage/shard-store.js';
 import { packDocument } from '../../src/text/prepared-document.js';
 import { createKernel } from '../kit/kernel.js';
@@ -26,6 +27,9 @@ const DOCIDS = 300;
 const BATCH_MAX = 48;
 const REPLAYED_MAX = 200;
 const LARGE_DOCUMENT_CHUNKS = 2100;
+/** Idempotency keys, and how long answers are kept for them. */
+const KEYS = 2000;
+const KEPT_S = 200;
 const START_S = 1_700_000_000;
 
 export interface ReplayReport {
@@ -145,6 +149,13 @@ class Commands {
     };
   }
 
+  /** An answer to keep; some keys come again, and answers grow old. */
+  private keep({ id }: CollectionRef, nowS: number): AnswerToKeep {
+    const key = this.prng.int(KEYS).toString(16).padStart(32, '0');
+    const fingerprint = this.prng.int(1000).toString(16).padStart(32, 'f');
+    return { log: id, key, item: 0, fingerprint, nowS, sinceS: nowS - KEPT_S };
+  }
+
   private put(collection: CollectionRef): DocumentWrite {
     const { prng } = this;
     const count = prng.int(3000) === 0 ? LARGE_DOCUMENT_CHUNKS : prng.int(5) + 1;
@@ -174,6 +185,7 @@ class Commands {
       document,
       vectors,
       ...(prng.int(20) === 0 && { chunksLeft: prng.int(3) }),
+      ...(prng.int(10) === 0 && { keep: this.keep(collection, nowS) }),
       ...(dualWrites.length > 0 && { dualWrites }),
     };
   }
@@ -201,7 +213,7 @@ export function runReplay(folder: string, seed: number, commands: number): Repla
       );
       refused += results.filter((result) => 'error' in result).length;
       done += count;
-    } else if (step === 0 && prng.int(4) === 0) {
+    } else if (step === 0) {
       shard.drop(made.replaced().id);
       done++;
     } else if (step === 1) {
@@ -215,7 +227,7 @@ export function runReplay(folder: string, seed: number, commands: number): Repla
       done++;
     } else if (step === 3) {
       maintainSome(shard);
-    } else if (step === 4 && prng.int(4) === 0) {
+    } else if (step === 4) {
       source.reopen();
       restarts++;
     }
@@ -264,6 +276,10 @@ function contentsOf(store: ShardStore, refs: ReadonlyMap<CollectionId, Collectio
         `expiries of ${id}`,
         JSON.stringify(Array.from(txn.documentsExpiring(id), ({ docid, second }) => [docid, second])),
       );
+      for (let key = 0; key < KEYS; key++) {
+        const kept = txn.keptAnswers({ log: id, key: key.toString(16).padStart(32, '0'), from: 0, max: 1 });
+        if (kept.length > 0) contents.set(`${id} answers key ${key}`, JSON.stringify(kept));
+      }
       for (const record of txn.documents(id)) {
         const { ordinals, paths } = txn.members(id, record.docid);
         const hash = createHash('sha256').update(JSON.stringify([record, paths]));

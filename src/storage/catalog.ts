@@ -42,7 +42,7 @@ import {
   stageIn,
 } from './catalog-records.js';
 import { accessKeyKey, catalogKey, collectionPrefix, settingKey, tenantKey, tenantPrefix } from './keys.js';
-import type { Journal, JournalOptions } from './journal.js';
+import { type Journal, type JournalOptions, type JournalRecord, readRecords } from './journal.js';
 import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
@@ -277,6 +277,11 @@ export class CatalogStore {
   /** The journal of the catalog, if it keeps one. */
   get journal(): Journal | undefined {
     return this.env.journal;
+  }
+
+  /** The records of the journal from the one that begins with this command on. Throws DamagedRecord. */
+  records(first: number): JournalRecord[] {
+    return this.env.read(({ journal }) => [...readRecords(journal, first)]);
   }
 
   /** Runs the one transaction of a command, which is written to the journal in it. */

@@ -17,7 +17,7 @@ import { tempDirectory } from '../../kit/temp.js';
 
 for (const seed of [1, 2, 3])
   test(`random commands give the same shard when they are replayed in other batches: seed ${seed}`, () => {
-    const report = runReplay(tempDirectory(), seed, 3000);
+    const report = runReplay(tempDirectory(), seed, 5000);
     assert.deepEqual(report.differences, []);
     assert.ok(report.refused > 0 && report.drops > 0 && report.restarts > 0, JSON.stringify(report));
     assert.ok(report.head.sequence > 1000, JSON.stringify(report));

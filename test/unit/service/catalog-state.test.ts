@@ -20,7 +20,7 @@ import { KeyRing } from '../../../src/service/tenants/keys.js';
 import { type CatalogEvent, type CatalogOp, CatalogState } from '../../../src/service/collections/catalog-state.js';
 import type { CatalogCommands, NewShadow, StoredJob } from '../../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
-import { catalogHandlers } from '../../../src/storage/catalog-handlers.js';
+import { applyJournaled, catalogHandlers } from '../../../src/storage/catalog-handlers.js';
 import { collectionOf } from '../../kit/records.js';
 import { tempDirectory } from '../../kit/temp.js';
 
@@ -39,7 +39,7 @@ const newState = (): CatalogState => new CatalogState({ language: 'dutch', limit
 
 /** A store, commands for it by chance, and the events that they make. */
 class Commands {
-  private readonly store = CatalogStore.open(tempDirectory(), false);
+  readonly store = CatalogStore.open(tempDirectory(), false, { journal: { bytesMax: Infinity } });
   private readonly handlers = catalogHandlers(() => this.store);
   private made = 0;
   readonly digests: string[] = [];
@@ -203,6 +203,22 @@ function contentOf({ catalog, shadows, tenants }: CatalogState, digests: readonl
   };
 }
 
+/** All that a store has, and where its journal is. */
+function storedIn(store: CatalogStore): unknown {
+  const { hash, sequence } = store.journal?.head ?? {};
+  const stored = [store.all(), store.shadow.all(), store.jobs.all(), store.aliases.all(), store.tenants.all()];
+  return { hash, sequence, stored };
+}
+
+/** The same of another store, which the journal of `source` is replayed on. */
+function replayed(source: CatalogStore): unknown {
+  const copy = CatalogStore.open(tempDirectory(), false, { journal: { bytesMax: Infinity } });
+  for (const { commands } of source.records(1)) for (const command of commands) applyJournaled(copy, command);
+  const stored = storedIn(copy);
+  copy.close();
+  return stored;
+}
+
 test('the same events give the same state, which is that of the store: cloned, as JSON, and from a snapshot on', () => {
   const seen = new Map<string, number>();
   for (const seed of [1, 2, 3, 4, 5, 6]) {
@@ -231,6 +247,7 @@ test('the same events give the same state, which is that of the store: cloned, a
       // As when the owner of shard 0 has died and its successor has opened the store.
       if (step === 200) apply(commands.load());
     }
+    assert.deepEqual(replayed(commands.store), storedIn(commands.store), `seed ${seed}`);
     commands.close();
   }
   assert.equal(seen.size, 17, `not every event has come: ${[...seen.keys()].join()}`);
