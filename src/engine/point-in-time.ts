@@ -10,6 +10,7 @@ import { CatalogStore } from '../storage/catalog.js';
 import { applyJournaled } from '../storage/catalog-handlers.js';
 import { CATALOG_TABLES } from '../storage/catalog-records.js';
 import { CATALOG, CHECKPOINTS, type DataDirectory, openDataDirectory, shardNames } from '../storage/data-directory.js';
+import { DamagedRecord } from '../storage/damage.js';
 import { syncDirectory } from '../storage/disk.js';
 import { type JournalHead, type JournalRecord, readHead, readRecords } from '../storage/journal.js';
 import { Environment } from '../storage/lmdb.js';
@@ -62,6 +63,10 @@ export async function restoreAt({ base, journals, into, atMs }: PointInTime): Pr
     renameSync(made, into);
     syncDirectory(dirname(resolve(into)));
     return restored;
+  } catch (error) {
+    throw error instanceof DamagedRecord
+      ? new RestoreImpossible(`${error.message}: the copy or the journal is damaged; sheaf check examines both`)
+      : error;
   } finally {
     rmSync(made, { recursive: true, force: true });
     for (const directory of open) directory.release();

@@ -240,7 +240,7 @@ function* checkJournal(environment: string, { journal }: { journal: Table }): Ge
   if (damage !== undefined)
     yield {
       environment,
-      what: `the journal is damaged: ${damage} (the data is not affected; repair deletes the journal)`,
+      what: `the journal is damaged: ${damage.replace(/^journal: /, '')} (the data is not affected; repair deletes the journal)`,
     };
 }
 

@@ -4,6 +4,8 @@ import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Environment } from '../../../src/storage/lmdb.js';
+import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { contentsOf } from '../../kit/archives.js';
 import { type Ran, runInProcess } from '../../kit/cli.js';
 import { type TestServer, startTestServer } from '../../kit/server.js';
@@ -119,3 +121,36 @@ test('a journal that was switched off in between does not continue a copy', asyn
   const again = await restoreAt(Date.now(), join(folder, 'again'), { journal: other });
   assert.match(again.stderr, /do not belong together, because the journal was switched off/);
 });
+
+test('damage of a journal is found by a check and by a restore, and a repair deletes the journal and keeps the data', async () => {
+  const damaged = join(folder, 'damaged');
+  cpSync(data, damaged, { recursive: true });
+  assert.deepEqual((await runInProcess(['check', damaged])).code, 0);
+  for (const shard of [0, 1, 2]) cutCommand(join(damaged, `shard-${shard}`));
+  const checked = await runInProcess(['check', damaged]);
+  assert.match(
+    checked.stdout,
+    /shard-0: the journal is damaged: command \d+ is missing|the hash of command \d+ is another/,
+  );
+  assert.equal(checked.code, 1);
+  const restored = await restoreAt(Date.now(), join(folder, 'from-damaged'), { journal: damaged });
+  assert.deepEqual([restored.code, existsSync(join(folder, 'from-damaged'))], [2, false]);
+  assert.match(restored.stderr, /journal/);
+  const repaired = await runInProcess(['repair', damaged]);
+  assert.match(repaired.stdout, /shard-0: removed: the journal, which does not have what repair changes/);
+  assert.equal((await runInProcess(['check', damaged])).code, 0);
+  const server = await start(damaged);
+  assert.deepEqual(await seen(server), states.at(-1)?.state);
+  await server.stop();
+});
+
+/** Deletes the last record of a journal but one. */
+function cutCommand(path: string): void {
+  const env = Environment.open(path, SHARD_TABLES, false);
+  env.write(({ journal }) => {
+    const keys = [...journal.keys(Buffer.alloc(0))];
+    // The head is the last key.
+    journal.delete(keys.at(-3) as Buffer);
+  });
+  env.close();
+}
