@@ -177,3 +177,31 @@ test('requests that are wrong are refused', async () => {
     await refused(call('GET', `${BASE}/docs/documents:export?${query}`), 422, 'validation_error');
   await refused(call('GET', `${BASE}/none/documents:export`), 404, 'collection_not_found');
 });
+
+for (const strategy of ['sentence', 'paragraph'])
+  test(`no word of a text is lost or doubled by an export and another ingest, ${strategy}, seed ${SEED}`, async () => {
+    const prng = createPrng(SEED);
+    const server = await startTestServer();
+    for (const name of ['first', 'second'])
+      await server.call('POST', `${BASE}/${name}`, { chunking: { strategy, size: 120, overlap: 30 } });
+    const texts = new Map<string, string>();
+    for (let n = 0; n < 60; n++) {
+      const made = Array.from({ length: 1 + prng.int(12) }, () => `${sentence(prng, 2 + prng.int(30))}.`);
+      texts.set(`D${n}`, made.map((text) => text + pick(prng, [' ', '\n', '\n\n', '  ', ' 😀 '])).join(''));
+    }
+    const documents = Array.from(texts, ([docid, text]) => ({ docid, text }));
+    assert.equal((await server.call('POST', `${BASE}/first/documents:batch`, { documents })).json.succeeded, 60);
+    let from = 'first';
+    for (const name of ['second', undefined]) {
+      const lines = await exported(server, `${BASE}/${from}/documents:export`);
+      assert.equal(lines.length, 60);
+      for (const { docid, text = '' } of lines) assert.equal(wordsOf(text), wordsOf(texts.get(docid) ?? ''), docid);
+      if (name === undefined) return;
+      const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      const ingested = await server.call('POST', `${BASE}/${name}/documents:batch`, body, NDJSON);
+      assert.match(ingested.text, /"succeeded":60,"failed":0/);
+      from = name;
+    }
+  });
+
+const wordsOf = (text: string): string => text.split(/\s+/).join(' ').trim();

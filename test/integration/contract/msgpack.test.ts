@@ -221,6 +221,23 @@ test('what is refused in a batch and in an ingest', async () => {
   assert.deepEqual(server.faults, []);
 });
 
+test('a time at which a document expires comes as in JSON', async () => {
+  const expiring = { docid: 'EXPIRING', vector: vector(), expires_at: '2090-01-02T03:04:05.000Z' };
+  assert.equal((await sendPacked('/documents', expiring)).status, 201);
+  assert.equal((await sendPacked('/documents', { docid: 'PAST', vector: vector(), expires_at: 1 })).status, 201);
+  const batch = { documents: [{ docid: 'LATER', vector: vector(), expires_at: 3_787_000_000 }] };
+  assert.equal((await sendPacked('/documents:batch', batch)).value.succeeded, 1);
+  const expiryOf = async (docid: string): Promise<unknown> => {
+    const { status, json } = await server.call('GET', `${path}/documents/${docid}`);
+    return status === 200 ? json.expires_at : status;
+  };
+  assert.deepEqual(await Promise.all(['EXPIRING', 'PAST', 'LATER'].map(expiryOf)), [
+    '2090-01-02T03:04:05.000Z',
+    404,
+    new Date(3_787_000_000_000).toISOString(),
+  ]);
+});
+
 test('JSON is answered unless MessagePack is asked for and no less liked', async () => {
   const body = JSON.stringify({ v: Array.from(vector()) });
   const typeFor = async (accept: string): Promise<string> =>
