@@ -86,6 +86,8 @@ export const JSON_BODY_SHAPE = { bytesMax: 256 * 1024, namesMax: 1024, valuesMax
 export const SEARCH_BODY_SHAPE = { ...JSON_BODY_SHAPE, valuesMax: 12_288 } as const;
 /** Searches of one `search:batch`. */
 export const SEARCHES_MAX = 1000;
+/** Maximum number of collections of one search. */
+export const SEARCHED_COLLECTIONS_MAX = 16;
 /** Bytes that the vector of a search may add. */
 export const VECTOR_JSON_BYTES_MAX = 32 * DIM_MAX;
 /**

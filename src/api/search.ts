@@ -19,6 +19,7 @@ import {
   type LIKE_IDS_MAX,
   type QUERIES_MAX,
   type REACH_MAX,
+  SEARCHED_COLLECTIONS_MAX,
   SEARCHES_MAX,
 } from './limits.js';
 
@@ -295,6 +296,20 @@ export interface SearchBatchBody {
   searches: SearchBody[];
 }
 
+/** A search of several collections of a tenant. */
+export interface CollectionsSearchBody extends SearchBody {
+  /** Names or aliases of the collections. */
+  collections: string[] & tags.MinItems<1> & tags.MaxItems<typeof SEARCHED_COLLECTIONS_MAX>;
+  /**
+   * How the hits are merged. `score`: by their scores, which wants one vector space and mode `vector`, or `rerank`.
+   * `rank`: first the best hit of each collection, then the second of each, and so on. Default: `score` where it is
+   * possible, else `rank`.
+   */
+  merge?: MergeMethod | null;
+}
+
+export type MergeMethod = 'score' | 'rank';
+
 /** A search in the query string. */
 export interface SearchQuery {
   q: string;
@@ -403,6 +418,26 @@ export interface SearchAnswer {
   timing?: SearchTiming;
 }
 
+/** What a search of several collections did in one of them. */
+export interface CollectionSearched {
+  /** Its name, also if it was given by an alias. */
+  collection: string;
+  mode: SearchMode;
+  /** True if its hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
+  degraded?: true;
+  /** Id of the search in the query log of the collection; absent if it was not logged. */
+  query_id?: string;
+  timing: SearchTiming;
+}
+
+export interface CollectionsSearchAnswer {
+  /** Best first. Each hit names its collection, and has the score that it has in a search of that collection. */
+  matches: SearchHit[];
+  merge: MergeMethod;
+  /** In the order of the request. */
+  searches: CollectionSearched[];
+}
+
 /** The answer to a search of a batch, without the fields that all answers have. */
 export interface BatchSearchAnswer extends SearchAnswer {
   ok: true;
@@ -454,6 +489,7 @@ export interface FilteredBy {
 }
 
 export const checkSearchBody = typia.createValidateEquals<SearchBody>();
+export const checkCollectionsSearchBody = typia.createValidateEquals<CollectionsSearchBody>();
 export const checkSearchQuery = typia.createValidate<SearchQuery>();
 
 export const SEARCH_ANSWER: SearchAnswer = {
@@ -608,6 +644,37 @@ const BATCH_ANSWER: SearchBatchAnswer = {
   ],
 };
 
+const COLLECTIONS_REQUEST: CollectionsSearchBody = {
+  collections: ['docs', 'notes'],
+  q: 'submarine captain',
+  k: 5,
+  filters: { lang: 'en' },
+};
+const COLLECTIONS_REFINEMENTS = Object.fromEntries(
+  Object.entries(REFINEMENTS).map(([name, refinement]) => [
+    name.replace(/^SearchBody/, 'CollectionsSearchBody'),
+    refinement,
+  ]),
+);
+const COLLECTIONS_ANSWER: CollectionsSearchAnswer = {
+  matches: SEARCH_ANSWER.matches,
+  merge: 'score',
+  searches: [
+    {
+      collection: 'docs',
+      mode: 'vector',
+      query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+      timing: { embed_ms: 0.31, filter_ms: 0, hydrate_ms: 0.42, search_ms: 0.87 },
+    },
+    {
+      collection: 'notes',
+      mode: 'vector',
+      query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b3',
+      timing: { embed_ms: 0.3, filter_ms: 0, hydrate_ms: 0, search_ms: 0.42 },
+    },
+  ],
+};
+
 const ofCollection = {
   path: `${COLLECTION}/search`,
   access: 'tenant',
@@ -668,6 +735,28 @@ a batch is admitted if one request is, and the requests behind it wait until all
     },
     answer: json(typia.json.schema<SearchBatchAnswer>(), { answer: BATCH_ANSWER }),
     codes: [...CODES, ...RERANK_CODES],
+  }),
+  searchCollections: ownRoute({
+    path: '/v1/search/{tenant}',
+    access: 'tenant',
+    scope: 'search',
+    tag: 'Search',
+    method: 'POST',
+    msgpack: true,
+    summary: 'Search several collections of a tenant',
+    description: `Up to ${SEARCHED_COLLECTIONS_MAX} collections, each searched as by itself, and the hits merged by score or by rank. Each search is logged in its collection, and each counts as a request for the tenant's rate limit.
+\`like\`, \`sort\`, \`cursor\`, \`group_by\`, \`diversity\` and \`include_common\` are for one collection.`,
+    body: 'search',
+    request: {
+      required: true,
+      content: json(
+        typia.json.schema<CollectionsSearchBody>(),
+        { collections: COLLECTIONS_REQUEST },
+        COLLECTIONS_REFINEMENTS,
+      ),
+    },
+    answer: json(typia.json.schema<CollectionsSearchAnswer>(), { answer: COLLECTIONS_ANSWER }),
+    codes: [...CODES, ...RERANK_CODES, 'collection_not_found'],
   }),
   searchSharedByQuery: ownRoute({
     ...shared,

@@ -31,6 +31,7 @@ interface SearchFlags extends TargetFlags {
   phrase?: string;
   contains?: string;
   rerank?: string;
+  also?: string[];
   common?: true;
   ef?: number;
   exact?: true;
@@ -77,6 +78,7 @@ function addSearch({ program, env, output }: CommandLine): void {
     )
     .option('--contains <text>', 'only chunks that contain this text')
     .option('--rerank <instance>', 'rerank the hits with this configured reranker')
+    .option('--also <name>', 'also search this collection, and merge the hits; may be repeated', gathered)
     .option('--common', 'also search the common collection, if the server has one')
     .option(
       '--ef <n>',
@@ -106,6 +108,7 @@ function addSearch({ program, env, output }: CommandLine): void {
         "sheaf search 'what did we decide about backups' -c notes -k 3",
         'sheaf search nautilus --mode hybrid --filter lang=en --filter "year>=1870"',
         `sheaf search '"captain nemo" -whale natilus' --mode hybrid --fuzzy --syntax`,
+        'sheaf search nautilus -c notes --also books --also letters',
         "sheaf search nemo --json | jq -r '.matches[].id'",
       ),
     )
@@ -113,7 +116,7 @@ function addSearch({ program, env, output }: CommandLine): void {
       await search(
         targetOf(flags, env),
         query,
-        { body: bodyOf(flags), json: flags.json === true, style: styleOf(output.stdout, env) },
+        { body: bodyOf(flags), also: flags.also, json: flags.json === true, style: styleOf(output.stdout, env) },
         output,
       );
     });
@@ -274,6 +277,8 @@ function addEvaluation({ program, env, output }: CommandLine): void {
 
 interface SearchOptions {
   body: Omit<SearchBody, 'q'>;
+  /** Further collections. */
+  also?: readonly string[] | undefined;
   json: boolean;
   style?: Style;
 }
@@ -281,14 +286,18 @@ interface SearchOptions {
 async function search(
   target: Target,
   query: string,
-  { body, json, style = PLAIN }: SearchOptions,
+  { body, also, json, style = PLAIN }: SearchOptions,
   output: Output,
 ): Promise<void> {
   const { client, tenant, collection } = target;
   const { stdout, stderr } = output;
-  const answer = await client.search(tenant, collection, { q: query, ...body });
-  line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, style));
-  if (answer.degraded) line(stderr, 'Ranked by keywords only: the embedder does not answer.');
+  const asked = { q: query, ...body };
+  const answer = also
+    ? await client.searchCollections(tenant, { ...asked, collections: [collection, ...also] })
+    : await client.search(tenant, collection, asked);
+  const isDegraded = 'searches' in answer ? answer.searches.some(({ degraded }) => degraded) : answer.degraded;
+  line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, { style, names: !!also }));
+  if (isDegraded) line(stderr, 'Ranked by keywords only: the embedder does not answer.');
   if (!json && answer.matches.length === 0) await tellMissing(target, output);
 }
 
@@ -297,20 +306,26 @@ const SNIPPET_CHARACTERS_MAX = 220;
 const SNIPPET_LEAD = 60;
 
 /** Hits as text for a terminal: score, source path, chunk, and the best passage with its matches. */
-export function showHits(hits: readonly SearchHit[], query: string, style: Style = PLAIN): string {
+export function showHits(
+  hits: readonly SearchHit[],
+  query: string,
+  { style = PLAIN, names = false }: { style?: Style; names?: boolean } = {},
+): string {
   if (hits.length === 0) return 'No hits.';
-  return hits.map((hit, i) => showHit(hit, i + 1, query, style)).join('\n');
+  return hits
+    .map((hit, i) => showHit(hit, `${String(i + 1).padStart(2)}.${names ? ` ${hit.collection}` : ''}`, query, style))
+    .join('\n');
 }
 
 function showHit(
   { id, score, text, meta, highlight, explain, match_reason, context }: SearchHit,
-  rank: number,
+  label: string,
   query: string,
   style: Style,
 ): string {
   const separator = id.lastIndexOf('::');
   const path = typeof meta['path'] === 'string' ? meta['path'] : id.slice(0, separator);
-  const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
+  const head = `${label} ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
   const passage = context
     ? [oneLine(context.text)]
     : highlight

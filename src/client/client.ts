@@ -34,7 +34,15 @@ import type {
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { SearchAnswer, SearchBatchAnswer, SearchBody, SearchHit, SearchQuery } from '../api/search.js';
+import type {
+  SearchAnswer,
+  CollectionsSearchAnswer,
+  CollectionsSearchBody,
+  SearchBatchAnswer,
+  SearchBody,
+  SearchHit,
+  SearchQuery,
+} from '../api/search.js';
 import type { CountAnswer, CountBody } from '../api/count.js';
 import type { RecallAnswer, RecallBody } from '../api/recall.js';
 import type {
@@ -393,6 +401,15 @@ export class SheafClient {
     const { encoding } = this.transport;
     const body = { searches: searches.map((search) => searchBody(search, encoding)) };
     return this.transport.postEncoded(collectionPath(tenant, collection, 'search:batch'), body, call);
+  }
+
+  /** Searches several collections, named in the body, and merges their hits. */
+  searchCollections(
+    tenant: string,
+    body: SearchRequest & Pick<CollectionsSearchBody, 'collections' | 'merge'>,
+    call?: CallOptions,
+  ): Promise<Answered<CollectionsSearchAnswer>> {
+    return this.transport.postEncoded(['v1', 'search', tenant], searchBody(body, this.transport.encoding), call);
   }
 
   /** Searches by query string, so that an HTTP cache can store the answer. */

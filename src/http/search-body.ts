@@ -6,10 +6,11 @@ import { AppError, invalidField } from '../api/errors.js';
 import { DIM_MAX, JSON_BODY_SHAPE, SEARCHES_MAX, SEARCH_BODY_SHAPE, SEARCH_MSGPACK_SHAPE } from '../api/limits.js';
 import { MSGPACK_TYPE, readMsgpack } from '../api/msgpack.js';
 import { vectorOfBase64 } from '../api/numbers.js';
-import { checkSearchBody } from '../api/search.js';
+import { checkCollectionsSearchBody, checkSearchBody } from '../api/search.js';
 import { mediaTypeOf } from '../base/http-headers.js';
 import { JsonFloats, afterSpace } from '../base/json-floats.js';
 import { batchItems } from '../extract/batch-body.js';
+import type { CollectionsSearch } from '../service/query-log/collections-search.js';
 import { type SearchInput, settledInput } from '../service/search/input.js';
 import { fitting, parseJson, stringEnd } from './json-body.js';
 import type { Body } from './route.js';
@@ -41,6 +42,14 @@ export class SearchBodyReader {
   async input(body: Body): Promise<SearchInput> {
     const bytes = await body.bytes();
     return settled(isMsgpack(body) ? readPacked(bytes) : this.read(bytes));
+  }
+
+  /** The body of a search of several collections. Throws as `input` does. */
+  async collectionsSearch(body: Body): Promise<CollectionsSearch> {
+    const bytes = await body.bytes();
+    const { body: read, vector } = isMsgpack(body) ? readPacked(bytes) : this.read(bytes);
+    const { collections, merge, ...search } = fitting(checkCollectionsSearchBody(read), 'body');
+    return { collections, merge: merge ?? undefined, input: settledInput(search, 'body', vector) };
   }
 
   /**

@@ -136,10 +136,11 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     log,
     gathered: (change) => Atomics.add(cells, FRONT_CELLS.gathered, change),
   });
-  const current: Pick<typeof catalog, 'find' | 'findById' | 'findByLog' | 'pageOfTenant'> = {
+  const current: Pick<typeof catalog, 'find' | 'findById' | 'findByLog' | 'get' | 'pageOfTenant'> = {
     find: (tenant, name) => (state.refresh(), catalog.find(tenant, name)),
     findById: (id) => (state.refresh(), catalog.findById(id)),
     findByLog: (logId) => (state.refresh(), catalog.findByLog(logId)),
+    get: (tenant, name) => (state.refresh(), catalog.get(tenant, name)),
     pageOfTenant: (tenant, after, max) => (state.refresh(), catalog.pageOfTenant(tenant, after, max)),
   };
   const reads = new InlineReads({

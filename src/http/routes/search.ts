@@ -6,6 +6,7 @@ import { checkSearchQuery, type SEARCH_ROUTES, type SearchTiming } from '../../a
 import { inOrder } from '../../base/in-order.js';
 import { listHead, msgpackOfJson } from '../../base/json-msgpack.js';
 import { withErrorCode } from '../../service/use-case.js';
+import { searchCollections } from '../../service/query-log/collections-search.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
 import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { type SearchInput, settledInput } from '../../service/search/input.js';
@@ -14,7 +15,15 @@ import { accountOf } from '../../service/tenants/actor.js';
 import { prefersMsgpack } from '../content-negotiation.js';
 import { errorJson } from '../envelope.js';
 import { fitting } from '../json-body.js';
-import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, numbersIn } from '../route.js';
+import {
+  type Handler,
+  type OwnHandlers,
+  type Reply,
+  type Request,
+  collectionOf,
+  numbersIn,
+  tenantOf,
+} from '../route.js';
 import { SearchBodyReader } from '../search-body.js';
 
 /** The caller for the query log. */
@@ -125,6 +134,23 @@ function postSearchBatch(context: Services['search']): Handler {
   };
 }
 
+function postCollectionsSearch(context: Services['search']): Handler {
+  const bodies = new SearchBodyReader();
+  return async (request) => {
+    const tenant = tenantOf(request);
+    const search = await bodies.collectionsSearch(request.body);
+    request.charge(search.collections.length - 1);
+    const { merge, hits, searches } = await withErrorCode('search_failed', () =>
+      searchCollections(context, callerOf(request), request.actor, tenant, search),
+    );
+    const rest = searches.map(({ timing, ...fields }) => `{${fieldsJson(fields, timing)}}`);
+    return {
+      status: 200,
+      jsonParts: [`{"matches":[${hits.join(',')}],"merge":"${merge}","searches":[${rest.join(',')}]`],
+    };
+  };
+}
+
 async function* joinedResults(results: AsyncIterable<string>): AsyncGenerator<string> {
   let before = '{"results":[';
   for await (const result of results) {
@@ -195,6 +221,7 @@ export const searchHandlers = (context: Services['search']): OwnHandlers<typeof 
   searchByQuery: getSearch(context),
   search: postSearch(context),
   searchBatch: postSearchBatch(context),
+  searchCollections: postCollectionsSearch(context),
   searchSharedByQuery: getSharedSearch(context),
   searchShared: postSharedSearch(context),
 });

@@ -22,7 +22,7 @@ import type { LogBuffer } from './log-buffer.js';
 
 export interface LoggedSearchContext {
   readonly search: SearchContext;
-  readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
+  readonly catalog: Pick<Catalog, 'find' | 'findByLog' | 'get'>;
   readonly queryLog: Pick<LogBuffer, 'enabled' | 'append'>;
   readonly metrics: Pick<Metrics, 'searched'>;
   readonly searchesUnderWay: Pick<UnderWay, 'during'>;

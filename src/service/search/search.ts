@@ -73,6 +73,8 @@ export interface SearchResult {
   hits: string[];
   /** The chunk ids of the hits. */
   ids: string[];
+  /** The scores of the hits. */
+  scores: number[];
   /** The cursor of the next page, if there is one and the search has a cursor. */
   next?: string;
 }
@@ -141,7 +143,7 @@ async function searchAll(
   if (input.boost_by) input.nowMs = context.nowMs();
   if (input.cursor != null && first) Object.assign(input, placeOfCursor(first.id, input));
   const read = readQuestion(question);
-  if (!first) return { mode, timing: embedding, hits: [], ids: [] };
+  if (!first) return { mode, timing: embedding, hits: [], ids: [], scores: [] };
   const embedded =
     input.sort || input.like
       ? 'unwanted'
@@ -161,7 +163,13 @@ async function searchAll(
   const found = await Promise.all(searches);
   const timing = slowest(timings);
   const { hits, hasMore, last } = await pageOf(context, first.tenant, found, read, timing);
-  const result: SearchResult = { mode, timing, hits: hits.map(({ json }) => json), ids: hits.map(({ id }) => id) };
+  const result: SearchResult = {
+    mode,
+    timing,
+    hits: hits.map(({ json }) => json),
+    ids: hits.map(({ id }) => id),
+    scores: hits.map(({ score }) => score),
+  };
   const vectors = embedded instanceof Array ? embedded.map(({ vector }) => vector) : [embedded];
   if (vectors.includes('unavailable')) result.degraded = true;
   const next = input.cursor != null && hasMore && cursorAt(first.id, input, last);

@@ -170,7 +170,14 @@ const NOBODY: Actor = { name: 'anonymous', admin: false };
  * The operations that an actor with filters may use; others could reveal documents that the filters hide. Calls through
  * MCP are checked again by the operation they invoke.
  */
-const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery', 'mcp', 'whoami', 'countChunks']);
+const FILTERED_OPERATIONS: ReadonlySet<string> = new Set([
+  'search',
+  'searchByQuery',
+  'searchCollections',
+  'mcp',
+  'whoami',
+  'countChunks',
+]);
 
 export const allowEverybody: Authenticate = () => ANYBODY;
 

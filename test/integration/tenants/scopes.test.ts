@@ -34,6 +34,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   deleteDocument: 'ingest',
   search: 'search',
   searchBatch: 'search',
+  searchCollections: 'search',
   searchByQuery: 'search',
   searchShared: 'search',
   searchSharedByQuery: 'search',
