@@ -14,7 +14,7 @@ import type {
 import type { Health, MetricsAnswer } from '../api/health.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
-import type { SearchAnswer, SearchBody } from '../api/search.js';
+import type { CollectionsSearchAnswer, SearchAnswer, SearchBody } from '../api/search.js';
 import type { VectorSample } from '../api/recall.js';
 import type { TenantList, WhoAmI } from '../api/tenants.js';
 import type { TenantEmbedderInventory } from '../api/embedders.js';
@@ -132,6 +132,13 @@ export const ingestBatch = (at: At, documents: IngestBody[]) =>
 
 export const search = (at: At, body: SearchBody, signal?: AbortSignal): Promise<Told<SearchAnswer>> =>
   call<SearchAnswer>(pathOf(at, 'search'), { method: 'POST', body, signal });
+/** Searches the collection and others of its tenant. */
+export const searchCollections = (at: At, others: readonly string[], body: SearchBody, signal?: AbortSignal) =>
+  call<CollectionsSearchAnswer>(['v1', 'search', at.tenant], {
+    method: 'POST',
+    body: { ...body, collections: [at.collection, ...others] },
+    signal,
+  });
 export const sampleVectors = (at: At, sample: number, signal?: AbortSignal) =>
   call<VectorSample>(pathOf(at, 'vectors'), { query: { sample }, signal });
 

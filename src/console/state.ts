@@ -76,8 +76,8 @@ addEventListener('hashchange', () => (place.value = parsePlace(location.hash)));
 export const there = (change: Partial<Place>): string => hrefOf({ ...place.value, params: {}, ...change });
 
 /** A link to a chunk among its neighbours, with the words of a query marked. */
-export const chunkLink = (rid: string, q: string): string =>
-  there({ view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
+export const chunkLink = (rid: string, q: string, at: Partial<Pick<Place, 'tenant' | 'collection'>> = {}): string =>
+  there({ ...at, view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
 
 /** A link to the overview of a tenant. */
 export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });

@@ -5,8 +5,9 @@ import { queryHint } from '../collections/catalog.js';
 import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
 import { ErrorNote } from '../components.tsx';
 import { rankDiff, type Against } from './results.js';
-import { bodyOf, paramsOf, settingsOf, type Settings } from './settings.js';
-import { type At, type Told, search } from '../api.js';
+import { ask } from './ask.js';
+import { paramsOf, settingsOf, type Settings } from './settings.js';
+import type { At, Told } from '../api.js';
 import { go, place } from '../state.js';
 import { DiffSummary, HitList, Waterfall } from './hits.tsx';
 import { SettingsForm } from './settings-form.tsx';
@@ -95,7 +96,7 @@ async function bothOf(
   [a, b]: Sides,
   signal: AbortSignal,
 ): Promise<[Told<SearchAnswer>, Told<SearchAnswer>]> {
-  return [await search(at, bodyOf({ ...a, q }), signal), await search(at, bodyOf({ ...b, q }), signal)];
+  return [await ask(at, { ...a, q }, signal), await ask(at, { ...b, q }, signal)];
 }
 
 type Answers = readonly [SearchAnswer, SearchAnswer];

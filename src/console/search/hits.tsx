@@ -4,7 +4,7 @@ import type { Explanation, SearchHit, SearchTiming } from '../../api/search.js';
 import { docidOf } from '../address.js';
 import { Marked, Term } from '../components.tsx';
 import { fileNameBeside, inUnits, ms, ownFields, score, score as scoreWords, wordsIn, wordsToMark } from '../format.js';
-import { chunkLink } from '../state.js';
+import { chunkLink, place } from '../state.js';
 import { type Against, barsOf, moveOf, rankDiff } from './results.js';
 
 // The parts of a hit's score and its metadata, folded.
@@ -63,7 +63,7 @@ export function HitList({ hits, query, against }: HitListProps) {
   return (
     <ol class="hits">
       {hits.map((hit, i) => (
-        <Hit key={hit.id} hit={hit} rank={i + 1} query={query} against={against} />
+        <Hit key={`${hit.collection}/${hit.id}`} hit={hit} rank={i + 1} query={query} against={against} />
       ))}
     </ol>
   );
@@ -85,9 +85,16 @@ function Hit({
       <header>
         <span class="rank">{rank}</span>
         {against && <Moved id={hit.id} rank={rank} against={against} />}
-        <a data-entry href={chunkLink(hit.id, wordsToMark(query, hit.highlight))}>
+        <a
+          data-entry
+          href={chunkLink(hit.id, wordsToMark(query, hit.highlight), {
+            tenant: hit.tenant,
+            collection: hit.collection,
+          })}
+        >
           {hit.id}
         </a>
+        {hit.collection !== place.value.collection && <span class="chip">{hit.collection}</span>}
         <span class="faint">{fileNameBeside(docidOf(hit.id), hit.meta.filename)}</span>
         {hit.group !== undefined && <span class="chip">group {String(hit.group)}</span>}
         <span class="score">

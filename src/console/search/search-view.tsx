@@ -4,8 +4,9 @@ import { queryHint } from '../collections/catalog.js';
 import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
 import { ErrorNote } from '../components.tsx';
 import { counted, ms } from '../format.js';
-import { bodyOf, paramsOf, settingsOf, type Settings } from './settings.js';
-import { type At, type Told, search } from '../api.js';
+import { ask } from './ask.js';
+import { paramsOf, settingsOf, type Settings } from './settings.js';
+import type { At, Told } from '../api.js';
 import { go, place, there } from '../state.js';
 import { Suggestions } from '../demo/demo.tsx';
 import { HitList, Waterfall } from './hits.tsx';
@@ -20,7 +21,7 @@ export function SearchView(at: At) {
   const [form, setForm] = useDraft(key, asked);
   const run = (settings: Settings) => go({ view: 'search', params: paramsOf(settings) });
   const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) =>
-    asked.q.trim() || asked.further.trim() ? search(at, bodyOf(asked), signal) : undefined,
+    asked.q.trim() || asked.further.trim() ? ask(at, asked, signal) : undefined,
   );
   const submit = (event: Event) => {
     event.preventDefault();

@@ -152,6 +152,14 @@ export function SettingsForm({ settings, onChange }: SettingsFormProps) {
       <Groups settings={settings} onChange={onChange} />
       <EfSetting settings={settings} onChange={onChange} />
       <Reranking settings={settings} onChange={onChange} />
+      <Field label="Also search these collections" hint="Their hits are merged by score or by rank.">
+        <input
+          value={settings.also}
+          placeholder="names, with commas"
+          spellcheck={false}
+          onInput={({ currentTarget }) => onChange({ also: currentTarget.value })}
+        />
+      </Field>
       <Tick
         label="Also search the common collection"
         isOn={settings.common !== ''}

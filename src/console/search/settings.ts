@@ -112,6 +112,8 @@ export interface Settings {
   /** Key of a configured reranker, and the number of candidates it reads. */
   readonly reranker: string;
   readonly depth: string;
+  /** Further collections to search, with commas or spaces between. */
+  readonly also: string;
   /** '1' or '': whether to search the common collection too. */
   readonly common: string;
   /** '1' or '': forgive typing errors, complete the last word, read quotes, minus and OR. */
@@ -142,6 +144,7 @@ export const SETTINGS_DEFAULT: Settings = {
   exact: '',
   reranker: '',
   depth: '',
+  also: '',
   common: '',
   fuzzy: '',
   prefix: '',
@@ -168,6 +171,9 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
     entries.filter(([name, value]) => value !== SETTINGS_DEFAULT[name]).map(([name, value]) => [prefix + name, value]),
   );
 }
+
+/** The names of the further collections. */
+export const othersOf = ({ also }: Settings): string[] => also.split(/[\s,]+/).filter((name) => name !== '');
 
 /** Relevance and difference count alike. */
 const DIVERSITY_LAMBDA = 0.5;

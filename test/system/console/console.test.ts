@@ -96,6 +96,22 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   assertClean(page);
 });
 
+test('further collections: their hits are named, and lead to their chunks', { skip }, async (t) => {
+  const letter = { docid: 'letter', text: 'A letter about star light on a clear night.' };
+  await server.call('POST', '/v1/collections/default/letters/documents', letter);
+  const page = await openConsole(t, `${server.url}/ui#/default/demo/search`);
+  await page.fill('[data-query]', 'a letter about star light');
+  await page.fill('input[placeholder="names, with commas"]', 'letters');
+  await page.click('button[type=submit]', 'Search');
+  assert.match(await page.shows('.hits', 'letter::chunk_0'), /letters/);
+  assert.match(String(await page.evaluate('location.hash')), /also=letters/);
+  await inspect(page, 'search-also');
+  await page.click('.hits a', 'letter::chunk_0');
+  await page.shows('main', 'A letter about star light on a clear night.');
+  assert.match(String(await page.evaluate('location.hash')), /default\/letters\/documents/);
+  assertClean(page);
+});
+
 test('documents: dropped files with their progress, a broken one with what to do; others arrive as they are ingested', {
   skip,
 }, async (t) => {

@@ -9,6 +9,7 @@ import {
   SETTINGS_DEFAULT,
   bodyOf,
   filtersOf,
+  othersOf,
   paramsOf,
   parseRows,
   settingsOf,
@@ -142,6 +143,8 @@ test('settings come back out of an address, and become a body without what was n
     min_score: 0.2,
     ...told,
   });
+  assert.deepEqual(othersOf({ ...SETTINGS_DEFAULT, also: ' notes, letters  old,' }), ['notes', 'letters', 'old']);
+  assert.deepEqual(othersOf(SETTINGS_DEFAULT), []);
   assert.deepEqual(bodyOf({ ...SETTINGS_DEFAULT, further: '{"sort": {}}' }), { k: 10, ...told, sort: {} });
   for (const further of ['{', '[1]', '7', 'null'])
     assert.throws(() => bodyOf({ ...SETTINGS_DEFAULT, q: 'x', further }), /not a JSON object/);
