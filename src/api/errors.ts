@@ -94,6 +94,8 @@ export const ERROR_CODES = {
     409,
     'Aliases stand for the collection; `details.aliases` names them. Delete them or switch them to another collection first.',
   ),
+  judgement_set_not_found: entry(404, 'The collection has no such judgement set.'),
+  judgement_set_limit_reached: entry(429, 'The collection has reached its limit of judgement sets; delete one.'),
   tenant_not_found: entry(404, 'There is no such tenant.'),
   key_not_found: entry(404, 'The tenant has no such key.'),
   key_limit_reached: entry(409, 'The tenant has reached its limit of keys; revoke one.'),

@@ -86,6 +86,10 @@ export const JSON_BODY_SHAPE = { bytesMax: 256 * 1024, namesMax: 1024, valuesMax
 export const SEARCH_BODY_SHAPE = { ...JSON_BODY_SHAPE, valuesMax: 12_288 } as const;
 /** Searches of one `search:batch`. */
 export const SEARCHES_MAX = 1000;
+/** Maximum number of judgement sets of a collection, and of queries and judgements of a set. */
+export const JUDGEMENT_SETS_MAX = 32;
+export const JUDGED_QUERIES_MAX = 2000;
+export const JUDGEMENTS_MAX = 20_000;
 /** Maximum number of collections of one search. */
 export const SEARCHED_COLLECTIONS_MAX = 16;
 /** Bytes that the vector of a search may add. */

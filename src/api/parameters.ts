@@ -24,6 +24,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   name: { description: 'Slug of the collection.', schema: SLUG_TEXT, example: 'docs' },
   collection: { description: 'Slug of the collection.', schema: SLUG_TEXT, example: 'docs' },
   alias: { description: 'Alias of a collection, a slug.', schema: SLUG_TEXT, example: 'current' },
+  set: { description: 'Slug of the judgement set.', schema: SLUG_TEXT, example: 'support' },
   docid: { description: 'Document id, percent-encoded: a `/` in it is `%2F`.', schema: DOC_ID, example: 'nemo' },
   rid: { description: 'Chunk id, percent-encoded.', schema: ANY_ID, example: 'nemo::chunk_0' },
   query_id: { description: 'Id of a logged search.', schema: ANY_ID, example: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2' },

@@ -2,6 +2,7 @@
 // them best. It only searches, so it runs beside other work of a server; its searches are logged like all others.
 import { readFileSync } from 'node:fs';
 import { createPrng } from '../base/prng.js';
+import type { JudgedQuery as StoredQuery } from '../api/judgements.js';
 import type { SearchBody } from '../api/search.js';
 import { SheafError } from '../client/errors.js';
 import { type Grades, bootstrapInterval, meanOf, ndcgOf, recallOf, reciprocalRankOf } from '../ranking/evaluation.js';
@@ -10,9 +11,14 @@ import { UsageError } from './errors.js';
 import { type Output, count, line, table } from './output.js';
 import { startProgress } from './progress.js';
 
-export interface EvaluationOptions {
+export interface JudgedFiles {
   readonly queries: string;
   readonly judgements: string;
+}
+
+export interface EvaluationOptions {
+  /** Two files, or the name of a judgement set of the collection. */
+  readonly judged: JudgedFiles | string;
   /** Settings by name: the fields of a search body beside the text. */
   readonly settings: Readonly<Record<string, Setting>>;
   /** Hits of each search, and documents of which recall is the share. */
@@ -77,7 +83,7 @@ interface Fitted {
 
 /** Prints the figures. Throws UsageError for files and settings that cannot be used. */
 export async function evaluate(target: Target, options: EvaluationOptions, output: Output): Promise<void> {
-  const queries = readJudged(options);
+  const queries = await judgedQueries(target, options.judged);
   const settings = Object.entries(options.settings);
   const [train, test] = halvesOf(queries, options);
   const total = queries.length * settings.length + train.length * FITTED.length + 2 * test.length;
@@ -260,16 +266,29 @@ function shownFit({ setting, trainQueries, testQueries, train, test, unfitted, d
 // Files: queries as JSON lines {_id or id, text}, and judgements as tab-separated columns, with or without a header:
 // query, document, grade (BEIR), or query, 0, document, grade (TREC).
 
-function readJudged({ queries: queriesFile, judgements }: EvaluationOptions): JudgedQuery[] {
+async function judgedQueries(
+  { client, tenant, collection }: Target,
+  judged: JudgedFiles | string,
+): Promise<JudgedQuery[]> {
+  const { queries } =
+    typeof judged === 'string'
+      ? await client.getJudgements(tenant, collection, judged)
+      : { queries: readJudged(judged) };
+  return queries.map(({ text, judgements }) => ({ text, grades: new Map(Object.entries(judgements)) }));
+}
+
+/** The judged queries of two files. Throws UsageError for files that cannot be used. */
+export function readJudged({ queries: queriesFile, judgements }: JudgedFiles): StoredQuery[] {
   const grades = readJudgements(judgements);
-  const queries: JudgedQuery[] = [];
+  const queries: StoredQuery[] = [];
   for (const [n, text] of linesOf(queriesFile)) {
     const query = jsonOf(text) as { _id?: unknown; id?: unknown; text?: unknown } | undefined;
     const id = query?._id ?? query?.id;
     if (typeof query?.text !== 'string' || (typeof id !== 'string' && typeof id !== 'number'))
       throw new UsageError(`${queriesFile}, line ${n}: should be JSON with "_id" and "text".`);
     const judged = grades.get(String(id));
-    if (judged && query.text.trim() !== '') queries.push({ text: query.text, grades: judged });
+    if (judged && query.text.trim() !== '')
+      queries.push({ id: String(id), text: query.text, judgements: Object.fromEntries(judged) });
   }
   if (queries.length === 0)
     throw new UsageError(`No query of ${queriesFile} has a judgement in ${judgements}: compare the ids of both.`);

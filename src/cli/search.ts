@@ -1,4 +1,4 @@
-// `sheaf search`, `sheaf bench` and `sheaf eval`: the search commands, and hits as text.
+// `sheaf search`, `sheaf bench`, `sheaf eval` and `sheaf judgements`: the search commands, and hits as text.
 import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
 import { CONTEXT_MAX, EF_MAX, K_MAX, REACH_MAX, SEARCHES_MAX } from '../api/limits.js';
@@ -19,8 +19,16 @@ import {
   tellMissing,
   withTarget,
 } from './command-line.js';
-import { DEPTH_DEFAULT, SETTINGS_DEFAULT, evaluate, settingOf } from './evaluate.js';
-import { type Output, PLAIN, type Style, line, oneLine, styleOf } from './output.js';
+import {
+  DEPTH_DEFAULT,
+  type EvaluationOptions,
+  SETTINGS_DEFAULT,
+  evaluate,
+  readJudged,
+  settingOf,
+} from './evaluate.js';
+import { UsageError } from './errors.js';
+import { type Output, PLAIN, type Style, count, line, oneLine, styleOf, table } from './output.js';
 
 interface SearchFlags extends TargetFlags {
   k: number;
@@ -58,6 +66,7 @@ export function addSearchCommands(cli: CommandLine): void {
   addSearch(cli);
   addBench(cli);
   addEvaluation(cli);
+  addJudgements(cli);
 }
 
 function addSearch({ program, env, output }: CommandLine): void {
@@ -233,13 +242,76 @@ interface EvaluationFlags extends TargetFlags {
   fit?: true;
   seed: number;
   json?: true;
+  judgements?: string;
+}
+
+function judgedOf(queries?: string, judgements?: string, set?: string): EvaluationOptions['judged'] {
+  if (set !== undefined && queries === undefined) return set;
+  if (set !== undefined || queries === undefined || judgements === undefined)
+    throw new UsageError('Give the file of queries and that of judgements, or a stored set with --judgements.');
+  return { queries, judgements };
+}
+
+/** `sheaf judgements` */
+function addJudgements({ program, env, output: { stdout } }: CommandLine): void {
+  const judgements = program
+    .command('judgements')
+    .description('store, list, show and delete judgement sets, which sheaf eval takes by their names')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf judgements put support queries.jsonl qrels.tsv -c docs',
+        'sheaf judgements list -c docs',
+        'sheaf eval --judgements support -c docs',
+      ),
+    );
+  withTarget(judgements.command('list', { isDefault: true }))
+    .description('list the judgement sets of a collection')
+    .option('--json', 'print one set per line, as JSON')
+    .action(async (flags: TargetFlags & { json?: true }) => {
+      const { client, tenant, collection } = targetOf(flags, env);
+      const { sets } = await client.listJudgements(tenant, collection);
+      if (flags.json) for (const set of sets) line(stdout, JSON.stringify(set));
+      else if (sets.length === 0) line(stdout, `${tenant}/${collection} has no judgement sets.`);
+      else
+        line(
+          stdout,
+          table(
+            ['set', 'queries', 'judgements', 'stored'],
+            sets.map((set) => [set.set, String(set.query_count), String(set.judgement_count), set.updated_at]),
+          ),
+        );
+    });
+  withTarget(judgements.command('put').argument('<set>').argument('<queries>').argument('<judgements>'))
+    .description('store the judged queries of two files, as sheaf eval takes them, in place of the set of this name')
+    .action(async (set: string, queries: string, file: string, flags: TargetFlags) => {
+      const { client, tenant, collection } = targetOf(flags, env);
+      const judged = readJudged({ queries, judgements: file });
+      const stored = await client.putJudgements(tenant, collection, set, judged);
+      const [of, all] = [count(stored.query_count, 'query'), count(stored.judgement_count, 'judgement')];
+      line(stdout, `${tenant}/${collection} has ${set} now: ${of}, ${all}.`);
+    });
+  withTarget(judgements.command('get').argument('<set>'))
+    .description('print a judgement set as JSON')
+    .action(async (set: string, flags: TargetFlags) => {
+      const { client, tenant, collection } = targetOf(flags, env);
+      line(stdout, JSON.stringify(await client.getJudgements(tenant, collection, set), null, 2));
+    });
+  withTarget(judgements.command('delete').argument('<set>'))
+    .description('delete a judgement set')
+    .action(async (set: string, flags: TargetFlags) => {
+      const { client, tenant, collection } = targetOf(flags, env);
+      await client.deleteJudgements(tenant, collection, set);
+      line(stdout, `${set} is deleted.`);
+    });
 }
 
 function addEvaluation({ program, env, output }: CommandLine): void {
   withTarget(program.command('eval'))
     .description('measure the quality of searches by judged queries, for settings side by side')
-    .argument('<queries>', 'file of JSON lines with "_id" and "text"')
-    .argument('<judgements>', 'file of query, document id and grade, with tabs between; or in the form of TREC')
+    .argument('[queries]', 'file of JSON lines with "_id" and "text"')
+    .argument('[judgements]', 'file of query, document id and grade, with tabs between; or in the form of TREC')
+    .option('--judgements <set>', 'in place of the files: a judgement set of the collection')
     .option(
       '--setting <name=json>',
       'fields of a search to compare under a name; may be repeated; default: the modes vector, boost and hybrid',
@@ -255,15 +327,16 @@ function addEvaluation({ program, env, output }: CommandLine): void {
       examples(
         'sheaf eval queries.jsonl qrels.tsv -c docs',
         'sheaf eval queries.jsonl qrels.tsv -c docs --fit',
+        'sheaf eval --judgements support -c docs',
         `sheaf eval queries.jsonl qrels.tsv --setting 'plain={"mode":"vector"}' --setting 'reranked={"rerank":{"instance":"ce"}}'`,
       ),
     )
-    .action(async (queries: string, judgements: string, { setting, fit, json, ...flags }: EvaluationFlags) => {
+    .action(async (queries: string | undefined, file: string | undefined, given: EvaluationFlags) => {
+      const { setting, fit, json, judgements: set, ...flags } = given;
       const settings = setting ? Object.fromEntries(setting.map(settingOf)) : SETTINGS_DEFAULT;
       const { depth, connections, seed } = flags;
       const options = {
-        queries,
-        judgements,
+        judged: judgedOf(queries, file, set),
         settings,
         depth,
         connections,

@@ -2,6 +2,13 @@
 // SheafError (the server returned an error), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type { Alias, AliasList, DeletedAlias } from '../api/aliases.js';
 import type {
+  DeletedJudgementSet,
+  JudgedQuery,
+  JudgementSet,
+  JudgementSetList,
+  StoredJudgementSet,
+} from '../api/judgements.js';
+import type {
   CollectionDetail,
   CollectionList,
   CollectionSummary,
@@ -77,6 +84,7 @@ export type { DocumentRequest, Encoding, QueryRequest, SearchRequest } from './e
 export type { DocumentSource } from './ingest-stream.js';
 export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
 export type * from '../api/aliases.js';
+export type * from '../api/judgements.js';
 export type * from '../api/archives.js';
 export type * from '../api/choices.js';
 export type * from '../api/collections.js';
@@ -410,6 +418,35 @@ export class SheafClient {
     call?: CallOptions,
   ): Promise<Answered<CollectionsSearchAnswer>> {
     return this.transport.postEncoded(['v1', 'search', tenant], searchBody(body, this.transport.encoding), call);
+  }
+
+  /** Stores a set of judged queries, in place of the one of its name. */
+  putJudgements(
+    tenant: string,
+    collection: string,
+    set: string,
+    queries: readonly JudgedQuery[],
+    call?: CallOptions,
+  ): Promise<Answered<StoredJudgementSet>> {
+    const path = collectionPath(tenant, collection, 'judgements', set);
+    return this.transport.json({ method: 'PUT', path, body: { queries }, ...call });
+  }
+
+  getJudgements(tenant: string, collection: string, set: string, call?: CallOptions): Promise<Answered<JudgementSet>> {
+    return this.transport.get(collectionPath(tenant, collection, 'judgements', set), call);
+  }
+
+  listJudgements(tenant: string, collection: string, call?: CallOptions): Promise<Answered<JudgementSetList>> {
+    return this.transport.get(collectionPath(tenant, collection, 'judgements'), call);
+  }
+
+  deleteJudgements(
+    tenant: string,
+    collection: string,
+    set: string,
+    call?: CallOptions,
+  ): Promise<Answered<DeletedJudgementSet>> {
+    return this.transport.delete(collectionPath(tenant, collection, 'judgements', set), call);
   }
 
   /** Searches by query string, so that an HTTP cache can store the answer. */

@@ -1,4 +1,4 @@
-// Splits the body of a batch, `{"documents":[…]}` or `{"searches":[…]}`, in JSON or in MessagePack, into its items
+// Splits the body of a batch, such as `{"documents":[…]}`, in JSON or in MessagePack, into its items
 // without parsing them, and packs items into slices, so that each slice can be parsed by itself: JSON with one text per
 // line, MessagePack with one value behind the other. Only what surrounds the items is parsed here; errors within an item
 // show when that is parsed. Pure functions.
@@ -32,7 +32,7 @@ interface SplitBatch {
 /** What the body of a batch is to look like. */
 export interface BatchForm {
   /** The field that has the list of the items. */
-  readonly field: 'documents' | 'searches';
+  readonly field: 'documents' | 'searches' | 'queries';
   readonly itemsMax: number;
   readonly isMsgpack: boolean;
 }

@@ -8,6 +8,7 @@ import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { EVENT_ROUTES } from '../api/events.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
+import { JUDGEMENT_ROUTES } from '../api/judgements.js';
 import { QUERY_ROUTES } from '../api/queries.js';
 import { RECALL_ROUTES } from '../api/recall.js';
 import { REINDEX_ROUTES } from '../api/reindex.js';
@@ -37,6 +38,7 @@ const AREAS = [
   DOCUMENT_ROUTES,
   SEARCH_ROUTES,
   COUNT_ROUTES,
+  JUDGEMENT_ROUTES,
   RECALL_ROUTES,
   QUERY_ROUTES,
   REINDEX_ROUTES,

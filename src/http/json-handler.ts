@@ -33,7 +33,7 @@ export function jsonHandler(route: RouteDefinition, useCase: UseCase | undefined
 function idsIn(params: Request['params']): Record<string, unknown> {
   const ids: Record<string, unknown> = { ...params };
   if (params.tenant !== undefined) ids.tenant = asTenant(params.tenant);
-  for (const name of ['name', 'collection', 'alias'])
+  for (const name of ['name', 'collection', 'alias', 'set'])
     if (params[name] !== undefined) ids[name] = asCollectionName(params[name]);
   return ids;
 }

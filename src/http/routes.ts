@@ -7,6 +7,7 @@ import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { EVENT_ROUTES } from '../api/events.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
+import { JUDGEMENT_ROUTES } from '../api/judgements.js';
 import { QUERY_ROUTES } from '../api/queries.js';
 import { RECALL_ROUTES } from '../api/recall.js';
 import { REINDEX_ROUTES } from '../api/reindex.js';
@@ -15,6 +16,7 @@ import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
 import { collectionUseCases } from '../service/collections/collections.js';
 import { aliasUseCases } from '../service/collections/aliases.js';
+import { judgementUseCases } from '../service/collections/judgements.js';
 import { documentUseCases } from '../service/documents/changes.js';
 import { embedderUseCases } from '../service/embedding/embedders.js';
 import { healthUseCases } from '../service/health/health.js';
@@ -34,6 +36,7 @@ import { CONSOLE_ROUTES, consoleHandlers } from './routes/console.js';
 import { DOCS_ROUTES, docsHandlers } from './routes/docs.js';
 import { documentHandlers } from './routes/documents.js';
 import { eventHandlers } from './routes/events.js';
+import { judgementHandlers } from './routes/judgements.js';
 import { metricsHandlers } from './routes/health.js';
 import { MCP_ROUTES, mcpHandlers } from './routes/mcp.js';
 import { queryHandlers } from './routes/queries.js';
@@ -60,6 +63,7 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
     ...answered(DOCUMENT_ROUTES, documentUseCases(services.documents), documentHandlers(services)),
     ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),
     ...answered(COUNT_ROUTES, countUseCases(services.counts), {}),
+    ...answered(JUDGEMENT_ROUTES, judgementUseCases(services.collections), judgementHandlers(services.collections)),
     ...answered(RECALL_ROUTES, recallUseCases(services.recall), {}),
     ...answered(QUERY_ROUTES, queryUseCases(services.queries), queryHandlers(services.queries)),
     ...answered(REINDEX_ROUTES, reindexUseCases(services.reindex), {}),

@@ -4,6 +4,7 @@
 import type { Collection, CollectionRef, Space } from '../api/collections.js';
 import type { AliasRecord } from '../api/aliases.js';
 import type { CollectionId, CollectionName, Tenant } from '../api/ids.js';
+import type { JudgementSet, JudgementSetSummary } from '../api/judgements.js';
 import type { ReindexJob } from '../api/reindex.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
 
@@ -146,6 +147,12 @@ export interface CatalogCommands {
   putAlias: { request: { alias: AliasRecord }; answer: null };
   /** Fails with `alias_not_found`. */
   deleteAlias: { request: { tenant: Tenant; alias: CollectionName }; answer: null };
+  listJudgementSets: { request: { log: CollectionId }; answer: JudgementSetSummary[] };
+  /** Fails with `judgement_set_not_found`, as the deletion does. */
+  getJudgementSet: { request: { log: CollectionId; set: string }; answer: JudgementSet };
+  /** Creates or replaces a set. Fails with `collection_not_found` and `judgement_set_limit_reached`. */
+  putJudgementSet: { request: { collection: CollectionKey; set: JudgementSet }; answer: null };
+  deleteJudgementSet: { request: { log: CollectionId; set: string }; answer: null };
   loadTenants: { request: Record<never, never>; answer: StoredTenants };
   /** Creates a tenant with its first access key. Fails with `tenant_exists`. */
   createTenant: { request: { tenant: TenantRecord; key: KeyRecord }; answer: null };

@@ -16,6 +16,8 @@ const READS = {
   loadJobs: (store) => store.jobs.all(),
   loadAliases: (store) => store.aliases.all(),
   loadTenants: (store) => store.tenants.all(),
+  listJudgementSets: (store, { log }) => store.judgements.list(log),
+  getJudgementSet: (store, { log, set }) => store.judgements.get(log, set),
 } as const satisfies { [O in Op]?: Handler<O> };
 
 const CHANGES: { [O in Exclude<Op, keyof typeof READS>]: Handler<O> } = {
@@ -28,6 +30,8 @@ const CHANGES: { [O in Exclude<Op, keyof typeof READS>]: Handler<O> } = {
   replaceDataset: (store, { shadow, tenants, aliases }) => store.dataset.replace(shadow, tenants, aliases),
   createJob: (store, { shadow, ...change }) => store.jobs.create(change, shadow),
   saveJob: (store, change) => (store.jobs.save(change), null),
+  putJudgementSet: (store, { collection, set }) => (store.judgements.put(collection, set), null),
+  deleteJudgementSet: (store, { log, set }) => (store.judgements.delete(log, set), null),
   putAlias: (store, { alias }) => (store.aliases.put(alias), null),
   deleteAlias: (store, { tenant, alias }) => (store.aliases.delete(tenant, alias), null),
   createTenant: (store, { tenant, key }) => (store.tenants.create(tenant, key), null),
@@ -54,7 +58,10 @@ type Handlers = { [O in Op]: (request: { op: O } & CatalogCommands[O]['request']
 
 /** Handlers of all commands of the catalog; `catalog` opens the store on first use. */
 export function catalogHandlers(catalog: () => CatalogStore): Handlers {
-  const reads = Object.entries(READS).map(([op, handler]) => [op, () => handler(catalog())]);
+  const reads = Object.entries(READS).map(([op, handler]) => [
+    op,
+    (request: never) => (handler as Handler<Op>)(catalog(), request),
+  ]);
   const changes = Object.keys(CHANGES).map((op) => [op, (change: CatalogChange) => applyChange(catalog(), change)]);
   return Object.fromEntries([...reads, ...changes]) as Handlers;
 }

@@ -3,16 +3,18 @@
 // and decoding: any thread. Operations on tables: the owner of shard 0 only.
 import { Packr } from 'msgpackr';
 import typia from 'typia';
-import type {
-  CollectionKey,
-  NewShadow,
-  PackedRecords,
-  ShadowRecord,
-  StoredCollection,
-  StoredJob,
+import {
+  type CollectionKey,
+  type NewShadow,
+  type PackedRecords,
+  type ShadowRecord,
+  type StoredCollection,
+  type StoredJob,
+  logIdOf,
 } from './catalog-commands.js';
 import type { AliasRecord } from '../api/aliases.js';
 import { AppError } from '../api/errors.js';
+import type { JudgementSet } from '../api/judgements.js';
 import type { CollectionId } from '../api/ids.js';
 import type { KeyRecord, TenantRecord } from '../api/tenants.js';
 import { DamagedRecord } from './damage.js';
@@ -29,6 +31,7 @@ export const CATALOG_TABLES = [
   'jobs',
   'aliases',
   'journal',
+  'judgements',
 ] as const;
 export type CatalogTable = (typeof CATALOG_TABLES)[number];
 
@@ -51,10 +54,12 @@ const isJob = typia.createIs<Omit<StoredJob, 'log_id' | 'staged_id'> & { log_id:
 const isTenant = typia.createIs<Omit<TenantRecord, 'tenant'> & { tenant: string }>();
 const isKey = typia.createIs<Omit<KeyRecord, 'tenant'> & { tenant: string }>();
 
+const isJudgementSet = typia.createIs<JudgementSet>();
+
 const isAlias = typia.createIs<{ tenant: string; alias: string; collection: string }>();
 
 export const encodeCatalogRecord = (
-  record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord | AliasRecord,
+  record: StoredCollection | ShadowRecord | StoredJob | TenantRecord | KeyRecord | AliasRecord | JudgementSet,
 ): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
 
 /** A command of the catalog with its result, as the journal has them. */
@@ -78,6 +83,8 @@ export const decodeShadow = (bytes: Buffer): ShadowRecord =>
   decode(bytes, isShadow, 'staged collection') as ShadowRecord;
 export const decodeJob = (bytes: Buffer): StoredJob => decode(bytes, isJob, 'reindex job') as StoredJob;
 export const decodeAlias = (bytes: Buffer): AliasRecord => decode(bytes, isAlias, 'alias') as AliasRecord;
+export const decodeJudgementSet = (bytes: Buffer): JudgementSet =>
+  decode(bytes, isJudgementSet, 'judgement set') as JudgementSet;
 export const decodeTenant = (bytes: Buffer): TenantRecord => decode(bytes, isTenant, 'tenant') as TenantRecord;
 export const decodeKey = (bytes: Buffer): KeyRecord => decode(bytes, isKey, 'key') as KeyRecord;
 
@@ -126,6 +133,11 @@ export function present(collections: Table, { tenant, name, id }: CollectionKey)
   const collection = bytes && decodeCollection(bytes);
   if (collection?.id !== id) throw new AppError('collection_not_found');
   return collection;
+}
+
+/** Deletes the judgement sets of a collection that is deleted. */
+export function removeJudgements({ judgements }: CatalogTables, collection: StoredCollection): void {
+  for (const key of [...judgements.keys(collectionPrefix(logIdOf(collection)))]) judgements.delete(key);
 }
 
 /** Creates a shadow collection and gives it an id. */

@@ -18,7 +18,8 @@ import {
 import { AppError } from '../api/errors.js';
 import type { AliasRecord } from '../api/aliases.js';
 import type { CollectionId, CollectionName, Tenant } from '../api/ids.js';
-import { ALIASES_MAX } from '../api/limits.js';
+import type { JudgementSet, JudgementSetSummary } from '../api/judgements.js';
+import { ALIASES_MAX, JUDGEMENT_SETS_MAX } from '../api/limits.js';
 import { placementIn } from '../api/placement.js';
 import type { StoredTenants } from '../api/tenants.js';
 import type { StoreMeter } from '../base/meters.js';
@@ -32,16 +33,26 @@ import {
   decodeCollection as decode,
   decodeCollection,
   decodeCollections,
+  decodeJudgementSet,
   decodeJob,
   decodeShadow,
   encodeCatalogRecord as encode,
   nextId,
   present,
   putShadow,
+  removeJudgements,
   removeShadow,
   stageIn,
 } from './catalog-records.js';
-import { accessKeyKey, catalogKey, collectionPrefix, settingKey, tenantKey, tenantPrefix } from './keys.js';
+import {
+  accessKeyKey,
+  catalogKey,
+  collectionPrefix,
+  judgementsKey,
+  settingKey,
+  tenantKey,
+  tenantPrefix,
+} from './keys.js';
 import { type Journal, type JournalOptions, type JournalRecord, readRecords } from './journal.js';
 import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
@@ -122,6 +133,45 @@ class AliasStore {
   }
 }
 
+/**
+ * Judgement sets, by the log id of their collection, which stays when the collection is renamed or gets another vector
+ * space, and by name.
+ */
+class JudgementStore {
+  constructor(private readonly env: CatalogEnvironment) {}
+
+  list(log: CollectionId): JudgementSetSummary[] {
+    return this.env.read(({ judgements }) =>
+      Array.from(judgements.entries(collectionPrefix(log)), ({ value }) => summaryOf(decodeJudgementSet(value))),
+    );
+  }
+
+  get(log: CollectionId, set: string): JudgementSet {
+    const bytes = this.env.read(({ judgements }) => judgements.get(judgementsKey(log, set)));
+    if (!bytes) throw new AppError('judgement_set_not_found');
+    return decodeJudgementSet(bytes);
+  }
+
+  put(collection: CollectionKey, set: JudgementSet): void {
+    this.env.write(({ collections, judgements }) => {
+      const log = logIdOf(present(collections, collection));
+      const key = judgementsKey(log, set.set);
+      if (!judgements.has(key) && countOf(judgements.keys(collectionPrefix(log))) >= JUDGEMENT_SETS_MAX)
+        throw new AppError('judgement_set_limit_reached');
+      judgements.put(key, encode(set));
+    });
+  }
+
+  delete(log: CollectionId, set: string): void {
+    this.env.write(({ judgements }) => {
+      if (!judgements.has(judgementsKey(log, set))) throw new AppError('judgement_set_not_found');
+      judgements.delete(judgementsKey(log, set));
+    });
+  }
+}
+
+const summaryOf = ({ queries: _, ...summary }: JudgementSet): JudgementSetSummary => summary;
+
 /** The aliases of a collection. */
 function aliasesOf(
   { aliases }: CatalogTables,
@@ -156,7 +206,7 @@ class DatasetStore {
       const isWanted = new Set(wanted);
       const collections = shadow.filter(({ id }) => isWanted.has(id)).map(({ collection }) => collection);
       if (collections.length !== isWanted.size) throw new AppError('collection_changed');
-      for (const table of [tables.collections, tables.tenants, tables.keys]) removeAll(table);
+      for (const table of [tables.collections, tables.tenants, tables.keys, tables.judgements]) removeAll(table);
       for (const { id } of shadow) removeShadow(tables.staged, id);
       for (const collection of collections)
         tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
@@ -257,6 +307,7 @@ export class CatalogStore {
   readonly shadow: ShadowStore;
   readonly jobs: JobStore;
   readonly aliases: AliasStore;
+  readonly judgements: JudgementStore;
   /** Replacement of the whole catalog. */
   readonly dataset: DatasetStore;
 
@@ -265,6 +316,7 @@ export class CatalogStore {
     this.shadow = new ShadowStore(env);
     this.jobs = new JobStore(env);
     this.aliases = new AliasStore(env);
+    this.judgements = new JudgementStore(env);
     this.dataset = new DatasetStore(env);
   }
 
@@ -354,10 +406,11 @@ export class CatalogStore {
   delete(found: CollectionKey): void {
     this.env.write((tables) => {
       const { collections, staged: shadow } = tables;
-      present(collections, found);
+      const deleted = present(collections, found);
       const aliases = aliasesOf(tables, found).map(({ alias }) => alias);
       if (aliases.length > 0) throw new AppError('collection_has_aliases', undefined, { details: { aliases } });
       collections.delete(catalogKey(found.tenant, found.name));
+      removeJudgements(tables, deleted);
       for (const { id } of besides(shadow, new Set([found.id]))) removeShadow(shadow, id);
     });
   }

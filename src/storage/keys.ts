@@ -67,4 +67,6 @@ export const tenantKey = (tenant: Tenant): Buffer => Buffer.from(tenant);
 /** Prefix of everything that is keyed by a tenant and something else: its collections, its access keys. */
 export const tenantPrefix = (tenant: Tenant): Buffer => Buffer.from(`${tenant}\0`);
 export const accessKeyKey = (tenant: Tenant, keyId: string): Buffer => Buffer.from(`${tenant}\0${keyId}`);
+/** Prefix of a collection's judgement sets, and the name of a set. */
+export const judgementsKey = (log: CollectionId, set: string): Buffer => Buffer.concat([u32(log), Buffer.from(set)]);
 export const settingKey = (name: string): Buffer => Buffer.from(name);

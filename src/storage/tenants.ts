@@ -14,6 +14,7 @@ import {
   decodeKey,
   decodeTenant,
   encodeCatalogRecord,
+  removeJudgements,
   removeShadow,
 } from './catalog-records.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
@@ -69,6 +70,7 @@ export class TenantStore {
       for (const key of [...tables.keys.keys(tenantPrefix(tenant))]) tables.keys.delete(key);
       tables.tenants.delete(tenantKey(tenant));
       const collections = found.map(({ value }) => decodeCollection(value));
+      for (const collection of collections) removeJudgements(tables, collection);
       for (const { id } of besides(tables.staged, new Set(collections.map((collection) => collection.id))))
         removeShadow(tables.staged, id);
       return collections;

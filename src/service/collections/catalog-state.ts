@@ -22,8 +22,10 @@ import { type Catalog, MutableCatalog } from './catalog.js';
 import { MutableShadows, type Shadow, type ShadowCollections } from './shadow-collections.js';
 
 type LoadOp = 'loadCatalog' | 'loadAliases' | 'loadTenants' | 'loadShadows' | 'loadJobs';
-/** The commands that change the stored catalog. */
-export type CatalogOp = Exclude<keyof CatalogCommands, LoadOp>;
+/** Judgement sets are read from the store alone, so the state in memory does not have them. */
+type JudgementOp = 'listJudgementSets' | 'getJudgementSet' | 'putJudgementSet' | 'deleteJudgementSet';
+/** The commands that change what the catalog has in memory. */
+export type CatalogOp = Exclude<keyof CatalogCommands, LoadOp | JudgementOp>;
 
 /** Everything at once. `damaged`: keys of collections whose records are damaged, as tenant, zero byte and name. */
 interface LoadedCatalog extends StoredTenants {
