@@ -10,7 +10,6 @@ import { timeOf } from '../api/numbers.js';
 import { OperatorError } from '../base/operator-error.js';
 import type { SheafClient } from '../client/client.js';
 import { SheafUnreachable } from '../client/errors.js';
-import { restoreAt } from '../engine/point-in-time.js';
 import {
   type CommandLine,
   EXIT,
@@ -124,6 +123,8 @@ async function restorePoint(
       '--at wants the data directory with the journal, and the one to make: give --journal and --into.',
     );
   const startedAtMs = performance.now();
+  // Loaded only here: it needs the store's native library, which other commands do without.
+  const { restoreAt } = await import('../engine/point-in-time.js');
   try {
     const { commands, lastMs } = await restoreAt({ base, journals: journal, into, atMs });
     const last = lastMs === undefined ? '' : `, the last one of ${new Date(lastMs).toISOString()}`;
