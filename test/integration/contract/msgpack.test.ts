@@ -222,11 +222,15 @@ test('what is refused in a batch and in an ingest', async () => {
 });
 
 test('a time at which a document expires comes as in JSON', async () => {
-  const expiring = { docid: 'EXPIRING', vector: vector(), expires_at: '2090-01-02T03:04:05.000Z' };
+  const expiring = { docid: 'EXPIRING', vector: bytesOf(vector()), expires_at: '2090-01-02T03:04:05.000Z' };
   assert.equal((await sendPacked('/documents', expiring)).status, 201);
-  assert.equal((await sendPacked('/documents', { docid: 'PAST', vector: vector(), expires_at: 1 })).status, 201);
-  const batch = { documents: [{ docid: 'LATER', vector: vector(), expires_at: 3_787_000_000 }] };
-  assert.equal((await sendPacked('/documents:batch', batch)).value.succeeded, 1);
+  assert.equal(
+    (await sendPacked('/documents', { docid: 'PAST', vector: bytesOf(vector()), expires_at: 1 })).status,
+    201,
+  );
+  const batch = { documents: [{ docid: 'LATER', vector: bytesOf(vector()), expires_at: 3_787_000_000 }] };
+  const { value: stored } = await sendPacked('/documents:batch', batch);
+  assert.equal(stored.succeeded, 1, JSON.stringify(stored));
   const expiryOf = async (docid: string): Promise<unknown> => {
     const { status, json } = await server.call('GET', `${path}/documents/${docid}`);
     return status === 200 ? json.expires_at : status;
