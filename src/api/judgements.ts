@@ -98,7 +98,7 @@ export const JUDGEMENT_ROUTES = routes({
       content: json(typia.json.schema<JudgementSetBody>(), { set: { queries: QUERIES } }),
     },
     answer: json(typia.json.schema<StoredJudgementSet>(), { answer: { ...PLACE, ...SUMMARY } }),
-    codes: ['collection_not_found', 'judgement_set_limit_reached', 'storage_full'],
+    codes: ['collection_not_found', 'invalid_docid', 'judgement_set_limit_reached', 'storage_full'],
   }),
   deleteJudgementSet: jsonRoute({
     path: SET,

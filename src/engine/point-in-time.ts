@@ -9,7 +9,14 @@ import { OperatorError } from '../base/operator-error.js';
 import { CatalogStore } from '../storage/catalog.js';
 import { applyJournaled } from '../storage/catalog-handlers.js';
 import { CATALOG_TABLES } from '../storage/catalog-records.js';
-import { CATALOG, CHECKPOINTS, type DataDirectory, openDataDirectory, shardNames } from '../storage/data-directory.js';
+import {
+  CATALOG,
+  CHECKPOINTS,
+  type DataDirectory,
+  openDataDirectory,
+  shardNames,
+  shardPath,
+} from '../storage/data-directory.js';
 import { DamagedRecord } from '../storage/damage.js';
 import { syncDirectory } from '../storage/disk.js';
 import { type JournalHead, type JournalRecord, readHead, readRecords } from '../storage/journal.js';
@@ -102,7 +109,7 @@ function replayAll({ made, journals, shards, atMs }: Replay): RestoredPoint {
     restored.lastMs = Math.max(restored.lastMs ?? 0, recordMs);
   };
   replayCatalog(join(made, CATALOG), catalog, note);
-  all.forEach((each, number) => replayShard({ made, shards, number, groups }, each, note));
+  all.forEach((each, number) => replayShard({ made, number, groups }, each, note));
   return restored;
 }
 
@@ -221,7 +228,6 @@ function replayCatalog(path: string, span: Span, note: (record: JournalRecord) =
 
 interface Place {
   readonly made: string;
-  readonly shards: number;
   readonly number: number;
   readonly groups: readonly CollectionGroup[];
 }
@@ -230,7 +236,7 @@ function replayShard({ made, number, groups }: Place, span: Span, note: (record:
   let nowMs = 0;
   const { kernel, memories, arenaPagesMax } = createSharedShards(1, made, { idleSeconds: 0 });
   const arenas = new Arenas((memories[0] ?? []).map((memory) => new Kernel(kernel, memory, arenaPagesMax)));
-  const store = ShardStore.open(join(made, `shard-${number}`), false, { journal: { ...KEEP_ALL, nowMs: () => nowMs } });
+  const store = ShardStore.open(shardPath(made, number), false, { journal: { ...KEEP_ALL, nowMs: () => nowMs } });
   const shard = Shard.open(store, arenas, { collections: groups, isWhole: false });
   try {
     replaySpan(span, (record) => {

@@ -12,7 +12,7 @@ import { JsonFloats, afterSpace } from '../base/json-floats.js';
 import { batchItems } from '../extract/batch-body.js';
 import type { CollectionsSearch } from '../service/query-log/collections-search.js';
 import { type SearchInput, settledInput } from '../service/search/input.js';
-import { fitting, parseJson, stringEnd } from './json-body.js';
+import { fitting, parseJson, parsedInTurns, stringEnd } from './json-body.js';
 import type { Body } from './route.js';
 
 const QUOTE = 0x22;
@@ -28,9 +28,6 @@ interface SearchBodyText {
   body: unknown;
   vector?: Float32Array | undefined;
 }
-
-/** Searches of a batch that are parsed before other requests get the thread: about a millisecond. */
-const PARSED_AT_ONCE = 64;
 
 export class SearchBodyReader {
   private readonly floats = new JsonFloats(DIM_MAX);
@@ -60,12 +57,7 @@ export class SearchBodyReader {
     const packed = isMsgpack(body);
     const bytes = await body.bytes();
     const items = batchItems(bytes, { field: 'searches', itemsMax: SEARCHES_MAX, isMsgpack: packed });
-    const inputs: (SearchInput | AppError)[] = [];
-    for (const item of items as Buffer[]) {
-      if (inputs.length > 0 && inputs.length % PARSED_AT_ONCE === 0) await new Promise(setImmediate);
-      inputs.push(this.inputOf(item, packed));
-    }
-    return inputs;
+    return parsedInTurns(items as Buffer[], (item) => this.inputOf(item, packed));
   }
 
   private inputOf(item: Buffer, packed: boolean): SearchInput | AppError {

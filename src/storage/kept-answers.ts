@@ -5,7 +5,7 @@
 // when another vector space takes over. The owner writes and reads. Reads no clock.
 import type { CollectionId } from '../api/ids.js';
 import { KEPT_ANSWERS_MAX } from '../api/limits.js';
-import { collectionOfKey, collectionPrefix } from './keys.js';
+import { collectionOfKey, collectionPrefix, u32 } from './keys.js';
 import { decode, encode } from './records.js';
 import { ALL, type Table, take } from './table.js';
 
@@ -45,12 +45,6 @@ const BY_KEY = 2;
 const KEY_BYTES = 16;
 /** Answers that a write deletes because of their age, so that the rows of busy collections do not pile up. */
 const FORGOTTEN_AT_ONCE = 2;
-
-const u32 = (value: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-};
 
 const prefixOf = (log: CollectionId, kind: number, ...rest: readonly Buffer[]): Buffer =>
   Buffer.concat([collectionPrefix(log), Buffer.from([kind]), ...rest]);

@@ -12,7 +12,7 @@ const DOCID_PREFIX_BYTES = 440;
 const DOCID_KEY_BYTES = 500;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
 
-const u32 = (value: number): Buffer => {
+export const u32 = (value: number): Buffer => {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(value);
   return bytes;

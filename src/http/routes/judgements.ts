@@ -4,11 +4,8 @@ import { asCollectionName } from '../../api/ids.js';
 import { JSON_BODY_SHAPE, JUDGED_QUERIES_MAX } from '../../api/limits.js';
 import { batchItems } from '../../extract/batch-body.js';
 import { type JudgementsContext, putJudgementSet } from '../../service/collections/judgements.js';
-import { fitting, parseJson } from '../json-body.js';
+import { fitting, parseJson, parsedInTurns } from '../json-body.js';
 import { type OwnHandlers, collectionOf, param } from '../route.js';
-
-/** Queries that are parsed before other requests get the thread: about a millisecond. */
-const PARSED_AT_ONCE = 64;
 
 export const judgementHandlers = (context: JudgementsContext): OwnHandlers<typeof JUDGEMENT_ROUTES> => ({
   putJudgementSet: async (request) => {
@@ -19,12 +16,9 @@ export const judgementHandlers = (context: JudgementsContext): OwnHandlers<typeo
   },
 });
 
-async function readQueries(bytes: Buffer): Promise<JudgedQuery[]> {
+function readQueries(bytes: Buffer): Promise<JudgedQuery[]> {
   const items = batchItems(bytes, { field: 'queries', itemsMax: JUDGED_QUERIES_MAX, isMsgpack: false });
-  const queries: JudgedQuery[] = [];
-  for (const item of items as Buffer[]) {
-    if (queries.length > 0 && queries.length % PARSED_AT_ONCE === 0) await new Promise(setImmediate);
-    queries.push(fitting(checkJudgedQuery(parseJson(item, false, JSON_BODY_SHAPE)), 'body'));
-  }
-  return queries;
+  return parsedInTurns(items as Buffer[], (item) =>
+    fitting(checkJudgedQuery(parseJson(item, false, JSON_BODY_SHAPE)), 'body'),
+  );
 }

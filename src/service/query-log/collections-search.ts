@@ -3,10 +3,12 @@
 // and on the main thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError, invalidField } from '../../api/errors.js';
-import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { CollectionSearched, MergeMethod } from '../../api/search.js';
-import { compareUtf8 } from '../../base/bytes.js';
 import type { SearchInput } from '../search/input.js';
+import { searchMode } from '../search/query.js';
+import { mergeHits } from '../search/search.js';
+import type { FoundHit } from '../search/shards.js';
 import { type Actor, seesCollection } from '../tenants/actor.js';
 import { type LoggedResult, type LoggedSearchContext, type Searcher, loggedSearch } from './logged-search.js';
 
@@ -40,27 +42,23 @@ export async function searchCollections(
   { collections: names, merge: wanted, input }: CollectionsSearch,
 ): Promise<CollectionsResult> {
   checkFields(input);
-  const collections = names.map((name) => found(context, actor, tenant, name));
+  const collections = names.map((name) => collectionNamed(context, actor, tenant, name));
   const [twice] = names.filter((_, i) => collections.findIndex(({ id }) => id === collections[i]?.id) < i);
   if (twice !== undefined)
     throw invalidField(['body', 'collections'], 'A collection is named twice.', 'value_error', twice);
-  if (wanted === 'score' && !haveOneSpace(collections) && !input.rerank) throw differentSpaces(collections);
+  const merge = mergeFor(context, collections, wanted, input);
   const { k, offset } = input;
   const end = (offset ?? 0) + k;
   const results = await Promise.all(
     collections.map(({ name }) => loggedSearch(context, searcher, tenant, name, { ...input, k: end, offset: null })),
   );
-  const isComparable = isByScore(collections, results, input);
-  if (wanted === 'score' && !isComparable)
-    throw invalidField(
-      ['body', 'merge'],
-      'Scores of words count how rare they are in one collection. Merge by `rank`, search in mode `vector`, or rerank.',
-      'value_error',
-      wanted,
-    );
-  const merge = wanted ?? (isComparable ? 'score' : 'rank');
-  const hits = (merge === 'score' ? mergedByScore(results) : mergedByRank(results)).slice(offset ?? 0, end);
-  return { merge, hits, searches: results.map((result, i) => searched(collections[i] as Collection, result)) };
+  const found = results.map((result) => result.found);
+  const hits = (merge === 'score' ? mergeHits(found) : mergedByRank(found)).slice(offset ?? 0, end);
+  return {
+    merge,
+    hits: hits.map(({ json }) => json),
+    searches: results.map((result, i) => searched(collections[i] as Collection, result)),
+  };
 }
 
 function checkFields(input: SearchInput): void {
@@ -74,7 +72,7 @@ function checkFields(input: SearchInput): void {
     );
 }
 
-function found({ catalog }: LoggedSearchContext, actor: Actor, tenant: Tenant, name: string): Collection {
+function collectionNamed({ catalog }: LoggedSearchContext, actor: Actor, tenant: Tenant, name: string): Collection {
   if (!seesCollection(actor, name)) throw new AppError('auth_forbidden');
   try {
     return catalog.get(tenant, name as CollectionName);
@@ -84,8 +82,30 @@ function found({ catalog }: LoggedSearchContext, actor: Actor, tenant: Tenant, n
   }
 }
 
-const haveOneSpace = (collections: readonly Collection[]): boolean =>
-  new Set(collections.map(({ vector_space_key }) => vector_space_key)).size === 1;
+/**
+ * How the hits are merged: by score where scores of the collections mean the same, which are cosines of one space and
+ * scores of one reranker, else by rank. Decided before anything is searched, so that a refused search is not logged.
+ */
+function mergeFor(
+  { search }: LoggedSearchContext,
+  collections: readonly Collection[],
+  wanted: MergeMethod | undefined,
+  input: SearchInput,
+): MergeMethod {
+  if (input.rerank) return wanted ?? 'score';
+  const spaces = new Set(collections.map(({ vector_space_key }) => vector_space_key));
+  if (wanted === 'score' && spaces.size > 1) throw differentSpaces(collections);
+  const isByCosine =
+    !input.queries && collections.every((each) => searchMode(search.settings, input, each) === 'vector');
+  if (wanted === 'score' && !isByCosine)
+    throw invalidField(
+      ['body', 'merge'],
+      'Scores of words count how rare they are in one collection. Merge by `rank`, search in mode `vector`, or rerank.',
+      'value_error',
+      wanted,
+    );
+  return wanted ?? (isByCosine && spaces.size === 1 ? 'score' : 'rank');
+}
 
 function differentSpaces(collections: readonly Collection[]): AppError {
   const spaces = collections.map(({ name, vector_space_key }) => `${name} ${vector_space_key}`).join(', ');
@@ -97,44 +117,11 @@ function differentSpaces(collections: readonly Collection[]): AppError {
   );
 }
 
-/** Whether scores of the collections mean the same: cosines of one space, or scores of one reranker. */
-const isByScore = (
-  collections: readonly Collection[],
-  results: readonly LoggedResult[],
-  { rerank, queries }: SearchInput,
-): boolean =>
-  rerank != null ||
-  (haveOneSpace(collections) &&
-    queries == null &&
-    results.every(({ mode, degraded }) => mode === 'vector' && !degraded));
-
-interface PlacedHit {
-  readonly json: string;
-  readonly docid: string;
-  readonly score: number;
-  /** Position in the result of its collection. */
-  readonly rank: number;
-}
-
-const placed = (results: readonly LoggedResult[]): PlacedHit[] =>
-  results.flatMap(({ hits, ids, scores }) =>
-    hits.map((json, rank) => {
-      const id = ids[rank] as string;
-      return { json, docid: parseChunkId(id)?.docid ?? id, score: scores[rank] as number, rank };
-    }),
-  );
-
-/** By score, then by document id, then in the order of the collections, as in a search of one collection. */
-const mergedByScore = (results: readonly LoggedResult[]): string[] =>
-  placed(results)
-    .toSorted((a, b) => b.score - a.score || compareUtf8(a.docid, b.docid))
-    .map(({ json }) => json);
-
 /** By rank, then in the order of the collections. This is reciprocal rank fusion of lists without a common hit. */
-const mergedByRank = (results: readonly LoggedResult[]): string[] =>
-  placed(results)
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ json }) => json);
+function mergedByRank(found: readonly (readonly FoundHit[])[]): FoundHit[] {
+  const longest = Math.max(...found.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, rank) => found.flatMap((hits) => hits[rank] ?? [])).flat();
+}
 
 const searched = ({ name }: Collection, { mode, degraded, queryId, timing }: LoggedResult): CollectionSearched => ({
   collection: name,

@@ -42,7 +42,7 @@ export interface SearchContext extends PlanContext, ShardsContext, RerankContext
  * Merges the hits of all collections by score, keeping the order within each collection. Equal scores are ordered by
  * document id, then by the order of the collections.
  */
-function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
+export function mergeHits(found: readonly (readonly FoundHit[])[]): readonly FoundHit[] {
   const [first = [], ...others] = found;
   return others.reduce(mergeTwo, first);
 }
@@ -73,8 +73,8 @@ export interface SearchResult {
   hits: string[];
   /** The chunk ids of the hits. */
   ids: string[];
-  /** The scores of the hits. */
-  scores: number[];
+  /** The hits with their scores, best first. */
+  found: readonly FoundHit[];
   /** The cursor of the next page, if there is one and the search has a cursor. */
   next?: string;
 }
@@ -143,7 +143,7 @@ async function searchAll(
   if (input.boost_by) input.nowMs = context.nowMs();
   if (input.cursor != null && first) Object.assign(input, placeOfCursor(first.id, input));
   const read = readQuestion(question);
-  if (!first) return { mode, timing: embedding, hits: [], ids: [], scores: [] };
+  if (!first) return { mode, timing: embedding, hits: [], ids: [], found: [] };
   const embedded =
     input.sort || input.like
       ? 'unwanted'
@@ -168,7 +168,7 @@ async function searchAll(
     timing,
     hits: hits.map(({ json }) => json),
     ids: hits.map(({ id }) => id),
-    scores: hits.map(({ score }) => score),
+    found: hits,
   };
   const vectors = embedded instanceof Array ? embedded.map(({ vector }) => vector) : [embedded];
   if (vectors.includes('unavailable')) result.degraded = true;

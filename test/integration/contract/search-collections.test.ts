@@ -188,5 +188,9 @@ test('what cannot be merged or searched is refused with what to do', async () =>
   assert.match(JSON.stringify(spaces), /different vector spaces/);
   await refused(of({ collections: ['left', 'nothing'] }), 404, 'collection_not_found');
   await refused(of({ v: [1, 2], collections: ['left', 'right'] }), 422, 'dim_mismatch');
+  for (const name of ['one', 'two', 'left']) {
+    const { json } = await all.call('GET', `/v1/collections/acme/${name}/queries?limit=100`);
+    assert(!json.queries.some((entry: { k: number }) => entry.k === 3), 'a refused search is not logged');
+  }
   assert.deepEqual(server.faults, []);
 });
