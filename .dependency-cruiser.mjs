@@ -30,7 +30,7 @@ const SEES = {
   ],
   http: ['base', 'api', 'config', 'extract', 'observability', 'service'],
   client: ['base', 'api'],
-  console: ['base', 'api', 'client'],
+  console: ['base', 'api', 'ranking', 'client'],
 };
 /** Files of src/api that define no routes. */
 const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers|placement)\\.ts$';

@@ -14,6 +14,7 @@ const VIEWS = {
   documents: '#/default/docs/documents',
   search: '#/default/docs/search?q=what+survives+a+power+cut&mode=hybrid',
   compare: '#/default/docs/compare?q=what+survives+a+power+cut',
+  evaluation: '#/default/docs/evaluation',
   queries: '#/default/docs/queries',
   reindex: '#/default/docs/reindex',
   map: '#/default/docs/map',

@@ -19,14 +19,8 @@ import {
   tellMissing,
   withTarget,
 } from './command-line.js';
-import {
-  DEPTH_DEFAULT,
-  type EvaluationOptions,
-  SETTINGS_DEFAULT,
-  evaluate,
-  readJudged,
-  settingOf,
-} from './evaluate.js';
+import { type EvaluationOptions, evaluate, readJudged, settingOf } from './evaluate.js';
+import { DEPTH_DEFAULT, SEED_DEFAULT, SETTINGS_DEFAULT } from '../ranking/side-by-side.js';
 import { UsageError } from './errors.js';
 import { type Output, PLAIN, type Style, count, line, oneLine, styleOf, table } from './output.js';
 
@@ -320,7 +314,7 @@ function addEvaluation({ program, env, output }: CommandLine): void {
     .option('--fit', 'also choose the fusion weights on half of the queries and test them on the other half')
     .option('--depth <n>', 'hits per search', integerBetween(10, K_MAX), DEPTH_DEFAULT)
     .option('--connections <n>', 'concurrent searches', integerBetween(1, CONNECTIONS_MAX), 4)
-    .option('--seed <n>', 'seed of the halves and of the intervals', integerBetween(0, 2 ** 31 - 1), 1)
+    .option('--seed <n>', 'seed of the halves and of the intervals', integerBetween(0, 2 ** 31 - 1), SEED_DEFAULT)
     .option('--json', 'print the figures as JSON')
     .addHelpText(
       'after',

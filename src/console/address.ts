@@ -1,7 +1,7 @@
 // The place in the console, stored in the address fragment: `#/tenant/collection/view?name=value`. Every view can be
 // linked to, and the browser's history works. Pure.
 
-export const VIEWS = ['documents', 'search', 'compare', 'queries', 'reindex', 'map', 'settings'] as const;
+export const VIEWS = ['documents', 'search', 'compare', 'evaluation', 'queries', 'reindex', 'map', 'settings'] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Place {

@@ -12,6 +12,13 @@ import type {
   StoredDocument,
 } from '../api/documents.js';
 import type { Health, MetricsAnswer } from '../api/health.js';
+import type {
+  DeletedJudgementSet,
+  JudgementSet,
+  JudgementSetBody,
+  JudgementSetList,
+  StoredJudgementSet,
+} from '../api/judgements.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type { CollectionsSearchAnswer, SearchAnswer, SearchBody } from '../api/search.js';
@@ -139,6 +146,14 @@ export const searchCollections = (at: At, others: readonly string[], body: Searc
     body: { ...body, collections: [at.collection, ...others] },
     signal,
   });
+export const listJudgementSets = (at: At, signal?: AbortSignal) =>
+  call<JudgementSetList>(pathOf(at, 'judgements'), { signal });
+export const getJudgementSet = (at: At, set: string, signal?: AbortSignal) =>
+  call<JudgementSet>(pathOf(at, 'judgements', set), { signal });
+export const putJudgementSet = (at: At, set: string, body: JudgementSetBody) =>
+  call<StoredJudgementSet>(pathOf(at, 'judgements', set), { method: 'PUT', body });
+export const deleteJudgementSet = (at: At, set: string) =>
+  call<DeletedJudgementSet>(pathOf(at, 'judgements', set), { method: 'DELETE' });
 export const sampleVectors = (at: At, sample: number, signal?: AbortSignal) =>
   call<VectorSample>(pathOf(at, 'vectors'), { query: { sample }, signal });
 

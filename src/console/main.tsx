@@ -40,6 +40,9 @@ function later<P extends object>(fetchIt: () => Promise<ComponentType<P>>): Comp
 
 const SearchView = later<At>(() => import('./search/search-view.tsx').then(({ SearchView: view }) => view));
 const CompareView = later<At>(() => import('./search/compare-view.tsx').then(({ CompareView: view }) => view));
+const EvaluationView = later<At>(() =>
+  import('./evaluation/evaluation-view.tsx').then(({ EvaluationView: view }) => view),
+);
 const QueriesView = later<At>(() => import('./query-log.tsx').then(({ QueriesView: view }) => view));
 const ReindexView = later<At>(() => import('./reindex.tsx').then(({ ReindexView: view }) => view));
 const MapView = later<At>(() => import('./map/map-view.tsx').then(({ MapView: view }) => view));
@@ -52,6 +55,7 @@ const VIEWS = {
   documents: DocumentsView,
   search: SearchView,
   compare: CompareView,
+  evaluation: EvaluationView,
   queries: QueriesView,
   reindex: ReindexView,
   map: MapView,

@@ -162,6 +162,7 @@ const WORDS: Readonly<Record<View, string>> = {
   documents: 'Documents',
   search: 'Search',
   compare: 'Compare',
+  evaluation: 'Evaluation',
   queries: 'Query log',
   reindex: 'Reindex',
   map: 'Map',
