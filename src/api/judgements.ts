@@ -91,7 +91,7 @@ export const JUDGEMENT_ROUTES = routes({
     scope: 'manage',
     tag,
     summary: 'Store a judgement set',
-    description: `Creates the set, or replaces all of it: at most ${JUDGED_QUERIES_MAX} queries and ${JUDGEMENTS_MAX} judgements. It belongs to the collection, whatever its name and vector space, and goes with it. Archives do not have it.`,
+    description: `Creates the set, or replaces all of it: at most ${JUDGED_QUERIES_MAX} queries and ${JUDGEMENTS_MAX} judgements. It belongs to the collection, whatever its name and vector space, and goes with it. Archives have it.`,
     body: 'batch',
     request: {
       required: true,

@@ -144,7 +144,7 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
 export async function writeCollection(
   writer: ArchiveWriter,
   snapshot: DatasetSnapshot,
-  { collection, logId }: ArchivedSource,
+  { collection, logId, judgementSets }: ArchivedSource,
   folder: string,
   createdAt: string,
 ): Promise<EntryRecord> {
@@ -161,6 +161,7 @@ export async function writeCollection(
     counts,
     entries,
     ...(leftOut > 0 && { queries_left_out: leftOut }),
+    ...(judgementSets.length > 0 && { judgement_sets: judgementSets }),
   };
   return writer.addJson(`${folder}${MANIFEST}`, manifest);
 }

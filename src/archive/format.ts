@@ -2,6 +2,7 @@
 // docs/reference/archive-format.md describes the format. Pure functions.
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
+import type { JudgementSet } from '../api/judgements.js';
 import type { Collection } from '../api/collections.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../api/common.js';
 import { AppError } from '../api/errors.js';
@@ -90,6 +91,8 @@ export interface CollectionManifest extends Heading {
   counts: ArchiveCounts;
   /** The number of logged searches that were left out because their records were damaged; absent if there are none. */
   queries_left_out?: Count;
+  /** Absent if the collection has none, and in archives from before they were archived. */
+  judgement_sets?: JudgementSet[];
   /** All other entries of the folder, in their order. */
   entries: EntryRecord[];
 }

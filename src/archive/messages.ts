@@ -5,6 +5,7 @@ import type { AliasRecord } from '../api/aliases.js';
 import type { ArchivedSettings, ArchiveCounts, LeftOut, LinesWish, CollectionPlace } from '../api/archives.js';
 import type { WireError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
+import type { JudgementSet } from '../api/judgements.js';
 import type { DocumentBatch } from '../text/prepared-document.js';
 import type { Collection } from '../api/collections.js';
 import type { StoredTenants } from '../api/tenants.js';
@@ -14,6 +15,7 @@ export interface ArchivedSource {
   collection: Collection;
   /** The id under which the collection's query log is kept. */
   logId: CollectionId;
+  judgementSets: JudgementSet[];
 }
 
 /**
@@ -60,6 +62,7 @@ export type ArchiveTask = WriteTask | ReadTask;
 export interface VerifiedCollection {
   settings: ArchivedSettings;
   counts: ArchiveCounts;
+  judgementSets: JudgementSet[];
 }
 
 export interface VerifiedArchive {

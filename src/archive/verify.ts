@@ -185,9 +185,10 @@ function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPl
 }
 
 const shownOf = (manifests: readonly CollectionManifest[]): Pick<VerifiedArchive, 'collections'> => ({
-  collections: manifests.map(({ collection, counts: { documents, chunks, queries } }) => ({
+  collections: manifests.map(({ collection, counts: { documents, chunks, queries }, judgement_sets: sets = [] }) => ({
     settings: settingsOf(collection),
     counts: { documents, chunks, queries },
+    judgementSets: sets,
   })),
 });
 

@@ -147,6 +147,11 @@ export interface CatalogCommands {
   putAlias: { request: { alias: AliasRecord }; answer: null };
   /** Fails with `alias_not_found`. */
   deleteAlias: { request: { tenant: Tenant; alias: CollectionName }; answer: null };
+  /** All judgement sets of the collections with these log ids; without `logs`, of all collections. */
+  loadJudgementSets: {
+    request: { logs?: CollectionId[] };
+    answer: { log: CollectionId; set: JudgementSet }[];
+  };
   listJudgementSets: { request: { log: CollectionId }; answer: JudgementSetSummary[] };
   /** Fails with `judgement_set_not_found`, as the deletion does. */
   getJudgementSet: { request: { log: CollectionId; set: string }; answer: JudgementSet };

@@ -16,6 +16,7 @@ const READS = {
   loadJobs: (store) => store.jobs.all(),
   loadAliases: (store) => store.aliases.all(),
   loadTenants: (store) => store.tenants.all(),
+  loadJudgementSets: (store, { logs }) => store.judgements.all(logs),
   listJudgementSets: (store, { log }) => store.judgements.list(log),
   getJudgementSet: (store, { log, set }) => store.judgements.get(log, set),
 } as const satisfies { [O in Op]?: Handler<O> };

@@ -47,6 +47,7 @@ import {
 import {
   accessKeyKey,
   catalogKey,
+  collectionOfKey,
   collectionPrefix,
   judgementsKey,
   settingKey,
@@ -139,6 +140,19 @@ class AliasStore {
  */
 class JudgementStore {
   constructor(private readonly env: CatalogEnvironment) {}
+
+  /** The sets of the collections with these log ids; without them, of all collections. */
+  all(logs?: readonly CollectionId[]): { log: CollectionId; set: JudgementSet }[] {
+    const ranges = logs?.map(collectionPrefix) ?? [ALL];
+    return this.env.read(({ judgements }) =>
+      ranges.flatMap((range) =>
+        Array.from(judgements.entries(range), ({ key, value }) => ({
+          log: collectionOfKey(key),
+          set: decodeJudgementSet(value),
+        })),
+      ),
+    );
+  }
 
   list(log: CollectionId): JudgementSetSummary[] {
     return this.env.read(({ judgements }) =>

@@ -367,6 +367,7 @@ const COMMANDS = {
   loadAliases: OPENING,
   putAlias: CATALOG_WRITE,
   deleteAlias: CATALOG_WRITE,
+  loadJudgementSets: {},
   listJudgementSets: {},
   getJudgementSet: {},
   putJudgementSet: CATALOG_WRITE,

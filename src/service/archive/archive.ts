@@ -38,7 +38,7 @@ export async function archiveCollection(
     context,
     () => named().id,
     signal,
-    async () => ({ createdAtMs: context.store.nowMs(), sources: [sourceOf(named())], dataset: null }),
+    async () => ({ createdAtMs: context.store.nowMs(), sources: await sourcesOf(context, [named()]), dataset: null }),
   );
 }
 
@@ -59,7 +59,12 @@ export async function exportCollection(
     context,
     () => named().id,
     signal,
-    async () => ({ createdAtMs: context.store.nowMs(), sources: [sourceOf(named())], dataset: null, lines }),
+    async () => ({
+      createdAtMs: context.store.nowMs(),
+      sources: await sourcesOf(context, [named()]),
+      dataset: null,
+      lines,
+    }),
   );
   return bytes;
 }
@@ -75,7 +80,7 @@ export async function archiveDataset(context: ArchiveContext, signal: AbortSigna
       const tenants = await shards.request(0, 'loadTenants', {});
       return {
         createdAtMs: context.store.nowMs(),
-        sources: [...catalog.all()].map(sourceOf),
+        sources: await sourcesOf(context, [...catalog.all()]),
         dataset: { tenants, aliases: catalog.allAliases(), leftOut: [...catalog.damagedKeys].map(leftOut) },
       };
     },
@@ -87,7 +92,16 @@ function leftOut(key: string): LeftOut {
   return { tenant: tenant as Tenant, name, reason: 'its record in the catalog is damaged' };
 }
 
-const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logId: logIdOf(collection) });
+async function sourcesOf({ store }: ArchiveContext, collections: readonly Collection[]): Promise<ArchivedSource[]> {
+  const logs = collections.length === 1 ? { logs: collections.map(logIdOf) } : {};
+  const sources = collections.map(
+    (collection): ArchivedSource => ({ collection, logId: logIdOf(collection), judgementSets: [] }),
+  );
+  const byLog = new Map(sources.map((source) => [source.logId, source]));
+  for (const { log, set } of await store.shards.request(0, 'loadJudgementSets', logs))
+    byLog.get(log)?.judgementSets.push(set);
+  return sources;
+}
 
 /**
  * Starts an archive process. `wanted` returns what the gate has to be held for. The collection can be replaced or

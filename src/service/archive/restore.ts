@@ -4,6 +4,7 @@
 // the main thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
 import type { Collection, Space, SynonymRule } from '../../api/collections.js';
+import type { JudgementSet } from '../../api/judgements.js';
 import { checkSynonyms } from '../../text/synonyms.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
@@ -24,6 +25,7 @@ import {
 } from '../collections/catalog-changes.js';
 import { goesWith } from '../collections/catalog-state.js';
 import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
+import { judgementSetOf } from '../collections/judgements.js';
 import { chunkingOf, displayName, spreadFor } from '../collections/settings.js';
 import type { ArchiveContext } from './archive.js';
 import { fillShadow, holdQueries, indexShadow, releaseQueries } from './fill.js';
@@ -39,7 +41,7 @@ async function restoredCollection(
   { collections }: ArchiveContext,
   tenant: Tenant,
   name: CollectionName,
-  { settings, counts }: VerifiedCollection,
+  { settings, counts, judgementSets }: VerifiedCollection,
 ): Promise<Planned> {
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
   const { priority_key, search_mode, language, precision, synonyms, ttl } = settings;
@@ -51,7 +53,7 @@ async function restoredCollection(
     priority_key: nonEmpty(priority_key),
     ...(synonyms && { synonyms: checkedSynonyms(synonyms) }),
   }));
-  return {
+  const collection = {
     ...checked,
     // The vector space is described by this server's configuration, not by the archive.
     ...(await spaceHere(collections, tenant, settings)),
@@ -66,6 +68,7 @@ async function restoredCollection(
     generation: 1,
     spread: spreadFor(counts.chunks, collections.defaults),
   };
+  return { collection, judgementSets: checkedSettings(() => judgementSets.map(checkedJudgements)) };
 }
 
 function checkedSettings<T>(make: () => T): T {
@@ -76,6 +79,18 @@ function checkedSettings<T>(make: () => T): T {
       throw new ArchiveError('settings_invalid', `The settings of the collection are invalid: ${error.message}`);
     throw error;
   }
+}
+
+const checkedJudgements = ({ set, queries, updated_at: updatedAt }: JudgementSet): JudgementSet =>
+  judgementSetOf(asCollectionName(set), queries, timeOf(updatedAt));
+
+/** Adds the sets to the collection, in place of those of the same names. */
+async function storeJudgements(
+  { store }: ArchiveContext,
+  { tenant, name, id }: Collection,
+  sets: readonly JudgementSet[],
+): Promise<void> {
+  for (const set of sets) await store.shards.request(0, 'putJudgementSet', { collection: { tenant, name, id }, set });
 }
 
 function checkedSynonyms(rules: SynonymRule[]): SynonymRule[] {
@@ -126,7 +141,11 @@ function found(choose: () => Space): Space | undefined {
   }
 }
 
-type Planned = Omit<Collection, 'id'>;
+/** What is to be restored. */
+interface Planned {
+  readonly collection: Omit<Collection, 'id'>;
+  readonly judgementSets: readonly JudgementSet[];
+}
 
 export interface RestoreWish {
   tenant: Tenant;
@@ -223,7 +242,7 @@ interface Restore extends RestoreWish {
 async function restore(
   context: ArchiveContext,
   opened: OpenedArchive,
-  { tenant, planned, live, signal }: Restore,
+  { tenant, planned: { collection: planned, judgementSets }, live, signal }: Restore,
 ): Promise<void> {
   const { store } = context;
   // The query log of the replaced collection is kept, and the logged searches of the archive are added to it.
@@ -234,6 +253,7 @@ async function restore(
     else checkRoom(context, tenant);
     await switchCollection(store, shadow.id, { expect: live?.id ?? null });
   });
+  await storeJudgements(context, shadow, judgementSets);
   if (live) await store.lifecycle.endJobs(logIdOf(live));
   // Held searches are released only now: before the switch, the log still belongs to the replaced collection.
   await releaseQueries(context, shadow.id);
@@ -244,7 +264,7 @@ async function stageFrom(
   context: ArchiveContext,
   opened: OpenedArchive,
   place: number,
-  planned: Planned,
+  planned: Planned['collection'],
   replaces: CollectionId | null,
   signal: AbortSignal,
 ): Promise<Collection> {
@@ -324,7 +344,7 @@ async function restoreAll(
 ): Promise<void> {
   const shadow: Collection[] = [];
   await orGivenUp(context, shadow, async () => {
-    for (const [place, collection] of planned.entries())
+    for (const [place, { collection }] of planned.entries())
       shadow.push(await stageFrom(context, opened, place, collection, null, signal));
     for (const collection of shadow) await indexShadow(context, collection, signal);
     await replaceAll(
@@ -333,6 +353,8 @@ async function restoreAll(
       opened.archive,
     );
   });
+  for (const [place, { judgementSets }] of planned.entries())
+    await storeJudgements(context, shadow[place] as Collection, judgementSets);
   // Held searches are released only now: before the switch, the same ids can belong to searches of the old data.
   for (const { id } of shadow) await releaseQueries(context, id);
 }

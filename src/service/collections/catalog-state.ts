@@ -23,7 +23,12 @@ import { MutableShadows, type Shadow, type ShadowCollections } from './shadow-co
 
 type LoadOp = 'loadCatalog' | 'loadAliases' | 'loadTenants' | 'loadShadows' | 'loadJobs';
 /** Judgement sets are read from the store alone, so the state in memory does not have them. */
-type JudgementOp = 'listJudgementSets' | 'getJudgementSet' | 'putJudgementSet' | 'deleteJudgementSet';
+type JudgementOp =
+  | 'loadJudgementSets'
+  | 'listJudgementSets'
+  | 'getJudgementSet'
+  | 'putJudgementSet'
+  | 'deleteJudgementSet';
 /** The commands that change what the catalog has in memory. */
 export type CatalogOp = Exclude<keyof CatalogCommands, LoadOp | JudgementOp>;
 

@@ -1,5 +1,5 @@
 // Use cases of judgement sets, which the catalog stores for evaluations of searches. Runs on the main thread.
-import type { JUDGEMENT_ROUTES, JudgedQuery, StoredJudgementSet } from '../../api/judgements.js';
+import type { JUDGEMENT_ROUTES, JudgedQuery, JudgementSet, StoredJudgementSet } from '../../api/judgements.js';
 import { invalidField } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId } from '../../api/ids.js';
 import { JUDGEMENTS_MAX } from '../../api/limits.js';
@@ -27,7 +27,7 @@ export const judgementUseCases = ({ store }: JudgementsContext): UseCases<typeof
   };
 };
 
-/** Stores a set in place of the one of its name. Throws 422 for queries with the same id and for too many judgements. */
+/** Stores a set in place of the one of its name. Throws as `judgementSetOf` does. */
 export async function putJudgementSet(
   { store }: JudgementsContext,
   tenant: Tenant,
@@ -36,6 +36,15 @@ export async function putJudgementSet(
   queries: JudgedQuery[],
 ): Promise<StoredJudgementSet> {
   const { id } = store.catalog.get(tenant, name);
+  const stored = judgementSetOf(set, queries, new Date(store.nowMs()).toISOString());
+  const collection = { tenant, name: store.catalog.nameOf(tenant, name), id };
+  await store.shards.request(0, 'putJudgementSet', { collection, set: stored });
+  const { queries: _, ...summary } = stored;
+  return { tenant, collection: name, ...summary };
+}
+
+/** A set as it is stored. Throws 422 for queries with the same id and for too many judgements. */
+export function judgementSetOf(set: string, queries: JudgedQuery[], updatedAt: string): JudgementSet {
   const ids = new Set<string>();
   let judged = 0;
   for (const [n, query] of queries.entries()) {
@@ -47,9 +56,5 @@ export async function putJudgementSet(
   }
   if (judged > JUDGEMENTS_MAX)
     throw invalidField(['body', 'queries'], `A set has at most ${JUDGEMENTS_MAX} judgements.`, 'too_long');
-  const updatedAt = new Date(store.nowMs()).toISOString();
-  const summary = { set, updated_at: updatedAt, query_count: queries.length, judgement_count: judged };
-  const collection = { tenant, name: store.catalog.nameOf(tenant, name), id };
-  await store.shards.request(0, 'putJudgementSet', { collection, set: { ...summary, queries } });
-  return { tenant, collection: name, ...summary };
+  return { set, updated_at: updatedAt, query_count: queries.length, judgement_count: judged, queries };
 }

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { JUDGED_QUERIES_MAX, JUDGEMENTS_MAX, JUDGEMENT_SETS_MAX } from '../../../src/api/limits.js';
+import { download, upload } from '../../kit/archives.js';
 import { runInProcess } from '../../kit/cli.js';
 import { jobUntil, status } from '../../kit/reindex.js';
 import { type Answer, type TestServer, refused, startTestServer } from '../../kit/server.js';
@@ -86,6 +87,29 @@ for (const fronts of ['0', '2'])
     assert.deepEqual(server.faults, []);
     await server.stop();
   });
+
+test('archives have the sets of their collections', async () => {
+  const server = await startTestServer();
+  await fill(server);
+  await put(server, 'docs', 'support', QUERIES);
+  await put(server, 'others', 'few', QUERIES.slice(1));
+  const setsOf = async (name: string): Promise<string[]> =>
+    (await server.call('GET', at(name))).json.sets.map(({ set, query_count: count }: any) => `${set} ${count}`);
+  const one = (await download(server, '/v1/collections/acme/docs/archive')).bytes;
+  const all = (await download(server, '/v1/admin/archive')).bytes;
+  await upload(server, 'POST', '/v1/collections/acme/copy/archive', one);
+  assert.deepEqual(await setsOf('copy'), ['support 2']);
+  assert.deepEqual(told(await server.call('GET', at('copy', 'support'))), { ...SUMMARY, queries: QUERIES });
+  await put(server, 'copy', 'support', QUERIES.slice(1));
+  await put(server, 'copy', 'later', QUERIES);
+  await upload(server, 'PUT', '/v1/collections/acme/copy/archive', one);
+  assert.deepEqual(await setsOf('copy'), ['later 2', 'support 2']);
+  await put(server, 'docs', 'later', QUERIES);
+  await upload(server, 'PUT', '/v1/admin/archive', all);
+  assert.deepEqual(await setsOf('docs'), ['support 2']);
+  assert.deepEqual(await setsOf('others'), ['few 1']);
+  assert.deepEqual(server.faults, []);
+});
 
 test('what is wrong or too much is refused, and changes nothing', async () => {
   const server = await startTestServer();
