@@ -14,6 +14,7 @@ const SEES = {
   config: ['base', 'api', 'embedding', 'ranking'],
   pool: ['base', 'api', 'extract', 'embedding', 'archive', 'storage', 'engine'],
   observability: ['base', 'api', 'config', 'pool'],
+  cluster: ['base', 'api', 'config', 'pool', 'storage', 'engine'],
   service: [
     'base',
     'api',
@@ -27,6 +28,7 @@ const SEES = {
     'config',
     'pool',
     'observability',
+    'cluster',
   ],
   http: ['base', 'api', 'config', 'extract', 'observability', 'service'],
   client: ['base', 'api'],
@@ -63,6 +65,7 @@ const LIBRARIES = {
   commander: '^src/cli/',
   'cli-progress': '^src/cli/',
   picomatch: '^src/cli/files\\.ts$',
+  '@nats-io': '^src/cluster/nats\\.ts$',
   jose: '^src/(config|service/tenants)/auth\\.ts$',
   yaml: '^src/config/',
   yazl: '^src/archive/writer\\.ts$',

@@ -133,6 +133,17 @@ export const ERROR_CODES = {
   chunk_limit_reached: entry(429, 'The collection has reached its limit of chunks.'),
   overloaded: entry(503, 'The server is overloaded; try again after `Retry-After` seconds.', true),
   shard_unavailable: entry(503, 'A shard is being rebuilt; try again after `Retry-After` seconds.', true),
+  log_unavailable: entry(
+    503,
+    'The command log of the cluster does not answer. Whether the write is made is not known: send it again with the same `Idempotency-Key`.',
+    true,
+  ),
+  cluster_fenced: entry(
+    503,
+    'This node takes no writes, because the command log contradicts its data; `details.reason` says how. Reads go on.',
+    true,
+  ),
+  not_in_cluster: entry(409, 'A cluster does not do this yet; a single machine does.'),
   shutting_down: entry(503, 'The server is shutting down.', true),
   not_ready: entry(503, 'Storage or embedders are not ready yet.', true),
   storage_full: entry(503, 'The disk is full; reads still work.', true),

@@ -17,7 +17,8 @@ export type Check = 'ok' | 'unavailable';
 
 export interface Readiness {
   version: string;
-  checks: { storage: Check; embeddings: Check; shards: Check };
+  /** `log`: on a node of a cluster, whether it has caught up with the command log. */
+  checks: { storage: Check; embeddings: Check; shards: Check; log?: Check };
 }
 
 /** Counters and latencies. Latencies cover the latest searches and ingests, and are absent if there were none. */

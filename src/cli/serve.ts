@@ -8,6 +8,7 @@ import { OperatorError } from '../base/operator-error.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
+import { joinCluster } from '../cluster/node.js';
 import { readConfig } from '../config/load.js';
 import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
@@ -42,7 +43,14 @@ export interface RunningServer extends Service {
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
-  const service = createService(config, log, directory.path, directory.shards);
+  const node =
+    config.cluster.servers.length > 0
+      ? await joinCluster(config, directory, log).catch((error: unknown) => {
+          directory.release();
+          throw error;
+        })
+      : undefined;
+  const service = createService(config, log, directory.path, directory.shards, node);
   const temporary = join(directory.path, TEMPORARY);
   emptyTemporaryDirectory(temporary);
   const listener = hasFronts(config, log)
@@ -51,7 +59,9 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   registerRequests(service.parts.metrics.registry, listener);
   const close = async (): Promise<void> => {
     await listener.close();
-    await closeService(service).finally(() => directory.release());
+    await closeService(service)
+      .then(() => node?.stream.close())
+      .finally(() => directory.release());
   };
   const port = await listener.listen(config.host, config.port).catch(async (error: unknown) => {
     await close();

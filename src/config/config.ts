@@ -4,10 +4,12 @@ import { fusionSettings } from '../ranking/scores.js';
 import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
 import { MODEL_KEY, readEmbedders, readRerankers } from './embedders.js';
 import type { Settings } from './keys.js';
-import { MIB } from './kinds.js';
+import { ConfigError, MIB } from './kinds.js';
 import { type Scale, scaleOf } from './scale.js';
 import type { TlsFiles } from './tls.js';
 
+/** The journal of a node, if no size is set. */
+const NODE_JOURNAL_BYTES = 1024 * MIB;
 /** Share of the largest file that may be text, if that exceeds the limit in TUNING. */
 const TEXT_SHARE = 1 / 2;
 
@@ -77,8 +79,15 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
   const { shardsCopied, batchesRestored, archiveProcesses } = scale;
   // Without keys, tenants need not be protected from each other.
   const isUncapped = auth.mode === 'none' && !given.has('limits.tenant.max_in_flight');
+  const isNode = settings.cluster.servers.length > 0;
+  if (isNode && settings.cluster.monitors.length === 0)
+    throw new ConfigError(
+      'cluster.monitors should name the monitoring endpoints of all NATS servers, such as http://10.0.0.1:8222 ("http: 8222" in their configuration)',
+    );
   return {
     ...settings,
+    // A node keeps what it has applied, because the stream keeps it for a while only.
+    journalBytesMax: settings.journalBytesMax || (isNode ? NODE_JOURNAL_BYTES : 0),
     tls: tls.certFile + tls.keyFile === '' ? undefined : tls,
     checkpointMs: checkpoints.enabled ? checkpoints.intervalMs : 0,
     tenantLimits: { ...tenantLimits, inFlightMax: isUncapped ? 0 : tenantLimits.inFlightMax },

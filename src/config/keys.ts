@@ -28,6 +28,7 @@ import {
   number,
   seconds,
   secret,
+  slug,
   text,
 } from './kinds.js';
 import { LOG_STORES_MAX } from '../base/meters.js';
@@ -125,6 +126,46 @@ const SETTINGS = {
       integer(0, 1_000_000_000),
       200_000,
       'A collection with more chunks than this in each of its shards is spread over twice as many, in the background; 0 disables that.',
+    ),
+  },
+  cluster: {
+    servers: key(
+      'cluster.nats',
+      addresses(
+        'a list of NATS servers, such as nats://10.0.0.1:4222',
+        /^(nats:\/\/|tls:\/\/)?[\w.-]+(:\d{1,5})?$/,
+        (server) => server,
+      ),
+      [],
+      'Servers of NATS JetStream, which makes this server a node of a [cluster](cluster.md). All nodes have the same ones.',
+      'none: a single machine',
+    ),
+    monitors: key(
+      'cluster.monitors',
+      addresses(
+        'a list of addresses, such as http://10.0.0.1:8222',
+        /^https?:\/\/[^/?#@]+$/,
+        (url) => new URL(url).origin,
+      ),
+      [],
+      'The monitoring endpoints of all NATS servers, whose versions and settings are checked at the start.',
+      'none',
+    ),
+    name: key('cluster.name', slug, 'main', 'Name of the cluster, which its stream is named by.'),
+    replicas: key('cluster.replicas', integer(1, 5), 3, 'Number of NATS servers that keep a copy of the command log.'),
+    logBytesMax: key(
+      'cluster.log_mb',
+      mebibytes(64, 1024 * 1024),
+      4096,
+      'Size of the command log in the stream. Writes are refused while it is full; what all nodes have applied is deleted.',
+    ),
+    credentials: key('cluster.credentials', text, '', 'File with the credentials for the NATS servers.', 'none'),
+    ca: key(
+      'cluster.tls_ca',
+      text,
+      '',
+      'PEM file of the authority that has signed the certificates of the NATS servers.',
+      'that of the system',
     ),
   },
   journalBytesMax: key(

@@ -43,6 +43,10 @@ const isListOf = (value: unknown, fits: (item: unknown) => boolean): boolean =>
 
 export const text: Kind<string> = { ...fitting('text (in YAML: in quotes)', isText), isText: true };
 export const filledText: Kind<string> = { ...text, ...fitting(text.wanted, isFilled) };
+export const slug: Kind<string> = {
+  ...text,
+  ...fitting('a name of letters, digits, - and _', (value) => isText(value) && /^[\w-]{1,64}$/.test(value)),
+};
 export const secret: Kind<string> = { ...text, isSecret: true };
 export const flag: Kind<boolean> = fitting('true or false', (value) => typeof value === 'boolean');
 export const texts: Kind<string[]> = fitting('a list of texts', (value) => isListOf(value, isFilled));

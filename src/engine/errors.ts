@@ -13,6 +13,11 @@ export function clientErrorOf(error: unknown): AppError | undefined {
   return error instanceof ArenaFull ? new AppError('storage_full', 'The memory of a shard is full.') : undefined;
 }
 
+const OF_MACHINE: ReadonlySet<string> = new Set(['storage_full', 'storage_failed', 'collection_damaged']);
+
+/** Whether the error says what this machine lacks, and another one may have. */
+export const isOfMachine = ({ code }: { readonly code: string }): boolean => OF_MACHINE.has(code);
+
 /**
  * The result of a failed command, as data. Damage is attributed to the collection of the record, or to the collection
  * `asked` for. A failed assertion is thrown again and ends the worker; anything else fails only this command, as an

@@ -14,8 +14,11 @@ import {
   type ShardWorkerStart,
   type SharedShards,
   collectionIn,
+  isOfCatalog,
   traitsOf,
 } from '../engine/write/commands.js';
+import type { LogBatch, LogTarget } from '../engine/write/log-message.js';
+import type { LogResults } from '../engine/write/logged.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
 import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue, type RequestQueueOptions } from './request-queue.js';
@@ -44,6 +47,9 @@ const WRITES: RequestQueueOptions<ShardCommand> = {
   costOf: costOfWrite,
 };
 
+/** Messages of a command log are synced on other machines, so several are under way. */
+const LOGGED_WRITES: RequestQueueOptions<ShardCommand> = { ...WRITES, messagesInFlightMax: 16 };
+
 /** Number of chunks that one step of a copy writes; changing a page of documents takes about as long. */
 const COPY_COST = 64;
 
@@ -52,6 +58,22 @@ function costOfWrite(command: ShardCommand): number {
   if (command.op === 'copyShadow' || command.op === 'deleteDocuments' || command.op === 'patchDocuments')
     return COPY_COST;
   return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
+}
+
+/**
+ * The command log of a cluster: what changes a shard or the catalog goes into the log first, and every node applies it
+ * from there.
+ */
+export interface CommandLog {
+  /**
+   * Appends commands. `settled` is called with their results, synchronously and in the order of the log, once this node
+   * has applied them. Rejects with AppError if they may not be in the log.
+   */
+  append(
+    target: LogTarget,
+    commands: readonly ShardCommand[],
+    settled: (results: Result<Answer>[]) => void,
+  ): Promise<void>;
 }
 
 interface ShardPoolOptions {
@@ -67,6 +89,8 @@ interface ShardPoolOptions {
   /** The collection that has taken over the name of this one, which is still kept; undefined if none has. */
   successorOf: (collection: CollectionId) => CollectionId | undefined;
   quarantine: Quarantine;
+  /** Absent on a single machine. */
+  commandLog?: CommandLog | undefined;
   metrics?: PoolMetrics;
 }
 
@@ -89,6 +113,9 @@ interface OwnedShard {
   readonly writes: ShardQueue;
   readonly worker: WorkerPool;
 }
+
+const targetOf = (shard: number, { request }: PendingRequest<ShardCommand, Answer>): LogTarget =>
+  isOfCatalog(request.op) ? 'catalog' : shard;
 
 const isOpen = ({ state }: OwnedShard): boolean => state === 'open' || state === 'ready';
 
@@ -202,13 +229,20 @@ export class ShardPool {
 
   private create(shard: number, starts: SharedArrayBuffer): OwnedShard {
     const { shared, log, metrics } = this.options;
-    const queue = (options: RequestQueueOptions<ShardCommand>, name: string): ShardQueue =>
-      new RequestQueue({ ...options, metrics: metrics?.queue('shard', name) }, (batch) => this.send(shard, batch));
+    const { commandLog } = this.options;
+    const queue = (
+      options: RequestQueueOptions<ShardCommand>,
+      name: string,
+      send: (batch: PendingRequest<ShardCommand, Answer>[]) => Promise<void>,
+    ): ShardQueue => new RequestQueue({ ...options, metrics: metrics?.queue('shard', name) }, send);
+    const toOwner = (batch: PendingRequest<ShardCommand, Answer>[]): Promise<void> => this.send(shard, batch);
     const owned: OwnedShard = {
       state: 'down',
       generation: 0,
-      reads: queue(READS, 'reads'),
-      writes: queue(WRITES, 'writes'),
+      reads: queue(READS, 'reads', toOwner),
+      writes: commandLog
+        ? queue(LOGGED_WRITES, 'writes', (batch) => this.log(commandLog, shard, batch))
+        : queue(WRITES, 'writes', toOwner),
       worker: new WorkerPool({
         program: new URL('../../workers/shard/worker.js', import.meta.url),
         name: 'a shard worker',
@@ -238,6 +272,40 @@ export class ShardPool {
       return;
     }
     settleAll(batch, results, this.options.log);
+  }
+
+  /** Sends writes by the command log, in messages for the shard and for the catalog. */
+  private async log(
+    commandLog: CommandLog,
+    shard: number,
+    batch: PendingRequest<ShardCommand, Answer>[],
+  ): Promise<void> {
+    const messages: Promise<void>[] = [];
+    for (let from = 0; from < batch.length; ) {
+      const target = targetOf(shard, batch[from] as PendingRequest<ShardCommand, Answer>);
+      let end = from + 1;
+      while (end < batch.length && targetOf(shard, batch[end] as PendingRequest<ShardCommand, Answer>) === target)
+        end++;
+      const some = batch.slice(from, end);
+      const commands = some.map(({ request }) => request);
+      messages.push(
+        commandLog
+          .append(target, commands, (results) => settleAll(some, results, this.options.log))
+          .catch((error: unknown) => some.forEach(({ reject }) => reject(error))),
+      );
+      from = end;
+    }
+    await Promise.all(messages);
+  }
+
+  /**
+   * Applies messages of the command log. Rejects with 503 `shard_unavailable` if the shard is not open, or its worker has
+   * died meanwhile: the same messages are then applied again, and what has been applied already is left out.
+   */
+  async apply(batch: LogBatch): Promise<LogResults> {
+    const owned = this.shards[batch.target === 'catalog' ? 0 : batch.target] as OwnedShard;
+    if (this.closing || !isOpen(owned)) throw shardUnavailable();
+    return (await owned.worker.run(batch, { name: 'apply' })) as LogResults;
   }
 
   /** Opens the shard with its new worker. */

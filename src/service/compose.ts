@@ -6,6 +6,8 @@ import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.
 import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
 import { SharedMeters } from '../base/meters.js';
+import { ReplicatedLog, type ReplicatedLogOptions } from '../cluster/command-log.js';
+import type { ClusterNode } from '../cluster/node.js';
 import type { Config } from '../config/config.js';
 import { readEmbedderFile } from '../embedding/builtin/table.js';
 import { createSharedShards } from '../engine/memory/shared-memory.js';
@@ -26,6 +28,7 @@ import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js
 import { CatalogState } from './collections/catalog-state.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { ShadowCollections } from './collections/shadow-collections.js';
+import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -58,6 +61,8 @@ interface Parts {
   readonly tenants: TenantRegistry;
   readonly quarantine: Quarantine;
   readonly shards: ShardPool;
+  /** Absent on a single machine. */
+  readonly commandLog: ReplicatedLog | undefined;
   readonly searches: SearchPool;
   /** The worker threads that run embedders and rerankers. */
   readonly embed: EmbedPool;
@@ -83,25 +88,34 @@ export interface Service {
   readonly services: Services;
 }
 
-/** `path` is the data directory, which has `shardCount` shards. */
-export function createService(config: Config, log: Log, path: string, shardCount: number): Service {
-  const parts = createParts(config, log, path, shardCount, {
+/** `path` is the data directory, which has `shardCount` shards. `node`: absent on a single machine. */
+export function createService(
+  config: Config,
+  log: Log,
+  path: string,
+  shardCount: number,
+  node?: ClusterNode | undefined,
+): Service {
+  const parts = createParts(config, log, path, shardCount, node, {
     openShard: (shard) => openShard(startup, shard),
     afterOpening: (shard) => afterOpening(startup, shard),
+    changed: (commands, results) => applyRemoteChanges(startup.store, commands, results),
     compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
   });
   const services = createServices(parts, config, log);
   const { collections, reindex, archive } = services;
   const { store } = collections;
   const { documents } = services;
-  const startup: StartupContext = { store, collections, documents, reindex, archive, orphans: new Set() };
+  const { commandLog } = parts;
+  const startup: StartupContext = { store, collections, documents, reindex, archive, commandLog, orphans: new Set() };
   return { parts, services };
 }
 
 /** Closes all pools and jobs. Call it when no request is under way. */
 export async function closeService({ parts }: Service): Promise<void> {
-  const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs } = parts;
+  const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog } = parts;
   await jobs.close();
+  commandLog?.close();
   recallSampler.close();
   embedders.close();
   await archives.close();
@@ -111,12 +125,19 @@ export async function closeService({ parts }: Service): Promise<void> {
 }
 
 /** Callbacks from long-lived objects to use cases, which are created after them. */
-interface UseCases extends Pick<RecallSamplerOptions, 'compare'> {
+interface UseCases extends Pick<RecallSamplerOptions, 'compare'>, Pick<ReplicatedLogOptions, 'changed'> {
   openShard(shard: number): Promise<void>;
   afterOpening(shard: number): Promise<void>;
 }
 
-function createParts(config: Config, log: Log, path: string, shardCount: number, useCases: UseCases): Parts {
+function createParts(
+  config: Config,
+  log: Log,
+  path: string,
+  shardCount: number,
+  node: ClusterNode | undefined,
+  useCases: UseCases,
+): Parts {
   const state = createCatalogState(config, path);
   const { catalog, shadows, tenants } = state;
   const metrics = new Metrics(config.metrics.tenantLabels);
@@ -125,8 +146,10 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
   spreadOverNodes(shared.memories.flat(), shared.arenaPagesMax * PAGE_BYTES, log);
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };
-  const shards = new ShardPool({
+  const commandLog = node && createCommandLog(node, shardCount, log, useCases.changed, (batch) => shards.apply(batch));
+  const shards: ShardPool = new ShardPool({
     ...pool,
+    commandLog,
     open: useCases.openShard,
     opened: useCases.afterOpening,
     tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
@@ -144,6 +167,7 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     tenants,
     quarantine,
     shards,
+    commandLog,
     searches: new SearchPool({
       ...pool,
       threads: config.threads.search,
@@ -168,6 +192,16 @@ function createParts(config: Config, log: Log, path: string, shardCount: number,
     fronts,
     shared,
   };
+}
+
+function createCommandLog(
+  { id, stream }: ClusterNode,
+  shards: number,
+  log: Log,
+  changed: ReplicatedLogOptions['changed'],
+  apply: ReplicatedLogOptions['apply'],
+): ReplicatedLog {
+  return new ReplicatedLog({ stream, node: id, shards, apply, changed, log });
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -305,6 +339,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
     written,
     searchesUnderWay,
     growth,
+    isInCluster: parts.commandLog !== undefined,
   };
   return {
     search: loggedSearch,
@@ -359,7 +394,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
     },
     tenants: { tenants, store },
     events: { catalog, events },
-    health: { catalog, quarantine, embedders, shards },
+    health: { catalog, quarantine, embedders, shards, commandLog: parts.commandLog },
     metrics: {
       metrics,
       catalog,

@@ -4,6 +4,7 @@ import type { Collection, CollectionGroup } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
 import type { ShadowRecord, StoredJob } from '../storage/catalog-commands.js';
 import { decodeCollections } from '../storage/catalog-records.js';
+import type { ReplicatedLog } from '../cluster/command-log.js';
 import type { ArchiveContext } from './archive/archive.js';
 import { releaseHeld } from './archive/fill.js';
 import { type CatalogContext, changeCatalog } from './collections/catalog-changes.js';
@@ -20,6 +21,8 @@ export interface StartupContext {
   readonly documents: DocumentsContext;
   readonly reindex: ReindexContext;
   readonly archive: ArchiveContext;
+  /** Absent on a single machine. */
+  readonly commandLog: Pick<ReplicatedLog, 'opened' | 'isLeader'> | undefined;
   /** Shadow collections without an owner, to be removed from the store. */
   readonly orphans: Set<CollectionId>;
 }
@@ -41,12 +44,14 @@ function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {
 
 export async function openShard(context: StartupContext, shard: number): Promise<void> {
   const { catalog, shadows, shards } = context.store;
+  const { commandLog } = context;
   if (shard === 0) await loadCatalog(context);
   await catalog.whenLoaded;
   const besides = Array.from(shadows.all(), ({ collection }) => collection);
   await shards.request(shard, 'open', {
     collections: groupsOf([...catalog.all(), ...besides]),
-    isWhole: catalog.isWhole,
+    // The catalog of a node may be behind its shards; collections leave them by commands of the log.
+    isWhole: catalog.isWhole && !commandLog,
   });
 }
 
@@ -82,7 +87,12 @@ function orphansAmong(records: readonly ShadowRecord[], jobs: readonly StoredJob
 
 /** Runs once a shard accepts all commands. */
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
-  const { store, collections, documents, archive, reindex, orphans } = context;
+  const { store, collections, documents, archive, reindex, commandLog, orphans } = context;
+  if (commandLog) {
+    commandLog.opened(shard, await store.shards.request(shard, 'logPosition', {}));
+    // Another node may be building them.
+    orphans.clear();
+  }
   await dropAgain(store, shard);
   if (shard === 0) {
     await removeOrphans(store, orphans);
@@ -91,9 +101,13 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
   }
   if (store.shards.openCount < store.shards.size || reindex.jobs.hasResumed) return;
   await resumeJobs(reindex);
-  watchGrowth(reindex);
-  watchExpiries(documents, (ms, work) => reindex.jobs.every(ms, work));
-  reindex.jobs.every(documents.answersLookMs, () => void documents.keyed.forgetOld(documents.log));
+  // Of the nodes of a cluster, one does this for all.
+  const every = (ms: number, work: () => void): void =>
+    reindex.jobs.every(ms, () => (!commandLog || commandLog.isLeader) && work());
+  // Documents that other nodes write meanwhile would be missing in the new shards.
+  if (!commandLog) watchGrowth(reindex);
+  watchExpiries(documents, every);
+  every(documents.answersLookMs, () => void documents.keyed.forgetOld(documents.log));
 }
 
 /** Drops again what was dropped while the shard was not available. */

@@ -1,6 +1,6 @@
 // The environment of the catalog and its journal. Used by the owner of shard 0 only.
 import { type CatalogTable, packChange } from './catalog-records.js';
-import { Journal, type JournalOptions } from './journal.js';
+import { Journal, type JournalOptions, type LogPosition } from './journal.js';
 import type { Environment } from './lmdb.js';
 import type { Tables } from './table.js';
 
@@ -27,8 +27,20 @@ export class CatalogEnvironment {
       const result = work(tables);
       return { result, head: journal.append(tables.journal, [packChange(command, result)]) };
     });
-    journal.head = head;
+    journal.committed(head);
     return result;
+  }
+
+  /** Takes note that everything up to this position of the command log has been applied. */
+  advance(position: LogPosition): void {
+    const { journal } = this;
+    if (!journal) return;
+    journal.applying = position;
+    try {
+      journal.committed(this.env.write((tables) => journal.append(tables.journal, [])));
+    } finally {
+      journal.applying = undefined;
+    }
   }
 
   journaled<T>(command: object, work: () => T): T {

@@ -54,7 +54,7 @@ import {
   tenantKey,
   tenantPrefix,
 } from './keys.js';
-import { type Journal, type JournalOptions, type JournalRecord, readRecords } from './journal.js';
+import { type Journal, type JournalOptions, type JournalRecord, type LogPosition, readRecords } from './journal.js';
 import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
@@ -353,6 +353,11 @@ export class CatalogStore {
   /** Runs the one transaction of a command, which is written to the journal in it. */
   journaled<T>(command: object, work: () => T): T {
     return this.env.journaled(command, work);
+  }
+
+  /** Takes note that everything up to this position of the command log has been applied. */
+  advance(position: LogPosition): void {
+    this.env.advance(position);
   }
 
   all(): StoredCollection[] {

@@ -33,6 +33,20 @@ export interface JournalRecord {
   readonly before: string;
 }
 
+/** A command in the command log of a cluster. */
+export interface LogPosition {
+  /** The id of the stream. */
+  readonly stream: string;
+  /** The sequence of the message. */
+  readonly sequence: number;
+  /** Commands of the message up to and with this one. */
+  readonly done: number;
+}
+
+/** Whether a command at this position has been applied by whoever has applied everything up to `applied`. */
+export const isAppliedAt = ({ sequence, done }: LogPosition, applied: LogPosition | undefined): boolean =>
+  applied !== undefined && (sequence < applied.sequence || (sequence === applied.sequence && done <= applied.done));
+
 /** An environment with a journal. */
 interface JournaledEnvironment {
   read<T>(work: (tables: { journal: Table }) => T): T;
@@ -48,6 +62,8 @@ export interface JournalOptions {
 
 /** It sorts after every sequence, since sequences begin with zero bytes. */
 const HEAD_KEY = Buffer.from('head');
+/** It sorts after the head. */
+const POSITION_KEY = Buffer.from('position');
 const SEQUENCE_BYTES = 8;
 /** Commands of one commit that fill more than this are written as several records. */
 const RECORD_BYTES = 1024 * 1024;
@@ -68,9 +84,14 @@ export const rolledHash = (hash: string, command: Uint8Array): string =>
 
 /** The journal of one environment. */
 export class Journal {
+  /** The position of the command that is being applied, which is written in its transaction. */
+  applying: LogPosition | undefined;
+
   private constructor(
     /** The head after the last commit. */
     public head: JournalHead,
+    /** How far the environment has applied the command log of a cluster; undefined if it never has. */
+    public applied: LogPosition | undefined,
     private readonly bytesMax: number,
     private readonly nowMs: () => number,
   ) {}
@@ -85,14 +106,16 @@ export class Journal {
       if (found) env.write(({ journal }) => removeAll(journal));
       return undefined;
     }
-    return new Journal(typeof found === 'object' ? found : begin(env), bytesMax, nowMs);
+    const head = typeof found === 'object' ? found : begin(env);
+    return new Journal(head, readPosition(env), bytesMax, nowMs);
   }
 
   /**
-   * Appends the commands of a transaction, within it, and deletes the oldest records that are over the size. Returns the
-   * head to set after the commit.
+   * Appends the commands of a transaction and its position, within it, and deletes the oldest records that are over the
+   * size. Returns the head to give to `committed` after the commit.
    */
   append(table: Table, commands: readonly Buffer[]): JournalHead {
+    if (this.applying) table.put(POSITION_KEY, encodePosition(this.applying));
     if (commands.length === 0) return this.head;
     let head = { ...this.head, atMs: Math.max(this.head.atMs, this.nowMs()) };
     for (const some of slicesOf(commands)) {
@@ -109,6 +132,22 @@ export class Journal {
     table.put(HEAD_KEY, encodeHead(head));
     return head;
   }
+
+  /** Takes note that the transaction of `append` is committed. */
+  committed(head: JournalHead): void {
+    this.head = head;
+    if (this.applying) this.applied = this.applying;
+  }
+}
+
+const encodePosition = ({ stream, sequence, done }: LogPosition): Buffer => encode([stream, sequence, done]);
+
+/** How far an environment has applied the command log of a cluster. */
+export function readPosition(env: Pick<JournaledEnvironment, 'read'>): LogPosition | undefined {
+  const bytes = env.read(({ journal }) => journal.get(POSITION_KEY));
+  if (!bytes) return undefined;
+  const [stream, sequence, done] = decode(bytes, ['string', 'number', 'number'], 'journal') as [string, number, number];
+  return { stream, sequence, done };
 }
 
 function* slicesOf(commands: readonly Buffer[]): Generator<Buffer[]> {

@@ -9,7 +9,7 @@ import { ChangeLog, type SegmentChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { ExpiryChanges } from './expiries.js';
-import { Journal, type JournalOptions, keyOfSequence, sequenceOf } from './journal.js';
+import { Journal, type JournalOptions, type LogPosition, keyOfSequence, sequenceOf } from './journal.js';
 import { Environment } from './lmdb.js';
 import { type AnswerToKeep, forgetAnswers, keepAnswer } from './kept-answers.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
@@ -93,8 +93,20 @@ export class ShardStore {
       };
     });
     this.changes.state = changed;
-    if (this.journal && head) this.journal.head = head;
+    if (head) this.journal?.committed(head);
     return result;
+  }
+
+  /** Takes note that everything up to this position of the command log has been applied. */
+  advance(position: LogPosition): void {
+    const { journal } = this;
+    if (!journal) return;
+    journal.applying = position;
+    try {
+      this.write(() => undefined);
+    } finally {
+      journal.applying = undefined;
+    }
   }
 
   /**

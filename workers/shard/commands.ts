@@ -33,6 +33,8 @@ import {
   collectionIn,
   traitsOf,
 } from '../../src/engine/write/commands.js';
+import { type LogBatch } from '../../src/engine/write/log-message.js';
+import { type LogApplier, type LogResults, applyLogged, loggedCommands } from '../../src/engine/write/logged.js';
 import { deleteDocuments, findDocuments, findExpired, patchDocuments } from '../../src/engine/write/bulk.js';
 import { copyShadow, exportDocuments, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import { catalogHandlers } from '../../src/storage/catalog-handlers.js';
@@ -112,6 +114,37 @@ export class Commands {
     return this.runNow(commands);
   }
 
+  /** Applies messages of a cluster's command log, once the segments they need are loaded. */
+  async apply(batch: LogBatch): Promise<LogResults> {
+    const commands = loggedCommands(batch);
+    const all = commands.flat().map(({ command }) => command);
+    await this.owner?.whenReady(refsOf(all.filter(needsSegment)), all.some(changesMemory));
+    const results = applyLogged(this.applierOf(batch), batch, commands);
+    this.owner?.wake();
+    return results;
+  }
+
+  private applierOf({ target }: LogBatch): LogApplier {
+    const run = (command: ShardCommand): Result<Answer> => this.attempt(command as Exclude<ShardCommand, WriteCommand>);
+    if (target === 'catalog') {
+      const catalog = this.openedCatalog();
+      return { journal: catalog.journal, shard: undefined, run, advance: (position) => catalog.advance(position) };
+    }
+    const { shard } = this;
+    const { store } = shard;
+    return { journal: store.journal, shard, run, advance: (position) => store.advance(position) };
+  }
+
+  private logPosition(): ShardCommands['logPosition']['answer'] {
+    const { journal } = this.shard.store;
+    const catalog = this.start.shard === 0 ? this.openedCatalog().journal : undefined;
+    return {
+      shard: journal?.applied ?? null,
+      catalog: catalog?.applied ?? null,
+      isEmpty: [journal, catalog].every((each) => (each?.head.sequence ?? 0) === 0),
+    };
+  }
+
   private runNow(commands: readonly ShardCommand[]): Result<Answer>[] {
     const results: Result<Answer>[] = [];
     for (let at = 0; at < commands.length; ) {
@@ -160,6 +193,7 @@ export class Commands {
     keptAnswers: (request) => this.shard.store.read((txn) => txn.keptAnswers(request)),
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
+    logPosition: () => this.logPosition(),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),
     indexing: (request) => indexing(this.shard, request),

@@ -6,6 +6,8 @@ import { workerData } from 'node:worker_threads';
 import type { Result } from '../../src/api/errors.js';
 import { endThread, noteForLog, noteReady, takesOver, yieldToSearches } from '../../src/base/thread.js';
 import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
+import type { LogBatch } from '../../src/engine/write/log-message.js';
+import type { LogResults } from '../../src/engine/write/logged.js';
 import { Commands } from './commands.js';
 
 yieldToSearches();
@@ -17,6 +19,15 @@ noteReady();
 export async function run(batch: readonly ShardCommand[]): Promise<Result<ShardAnswer<ShardOp>>[]> {
   try {
     return await commands.run(batch);
+  } catch (error) {
+    return endThread(error);
+  }
+}
+
+/** Applies messages of a cluster's command log. A failed assertion ends this thread. */
+export async function apply(batch: LogBatch): Promise<LogResults> {
+  try {
+    return await commands.apply(batch);
   } catch (error) {
     return endThread(error);
   }

@@ -7,6 +7,7 @@ import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { AnswerToKeep, KeptAnswer } from '../../storage/kept-answers.js';
+import type { LogPosition } from '../../storage/journal.js';
 import type { DocumentBatch, PackedDocuments } from '../../text/prepared-document.js';
 
 /** A dual write: a further collection that a document goes to, in the same transaction. */
@@ -227,6 +228,14 @@ export interface ShardCommands extends CatalogCommands {
   /** Forgets some of the answers that were kept before second `sinceS`, and answers how many. */
   forgetAnswers: { request: { sinceS: number }; answer: number };
   dropCollection: { request: { collection: CollectionId }; answer: null };
+  /**
+   * How far the shard and, at the owner of shard 0, the catalog have applied the command log of a cluster; null if they
+   * never have. `isEmpty`: nothing has ever been journaled.
+   */
+  logPosition: {
+    request: Record<never, never>;
+    answer: { shard: LogPosition | null; catalog: LogPosition | null; isEmpty: boolean };
+  };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: ShardMemory };
   searchEf: { request: { collection: CollectionId; k: number; chunks: number }; answer: SearchEf };
@@ -328,38 +337,8 @@ const CLIENT_WRITE = { ...DOCUMENT_WRITE, isOfClient: true } as const;
 const DOCUMENT_READ = { collection: ofId, isGuarded: true } as const;
 const VECTOR_READ = { collection: ofRef, isGuarded: true } as const;
 
-const COMMANDS = {
-  open: OPENING,
-  prepare: PREPARATION,
-  put: CLIENT_WRITE,
-  putMany: CLIENT_WRITE,
-  putShadow: DOCUMENT_WRITE,
-  copyShadow: COPY,
-  findTextless: DOCUMENT_READ,
-  listMissing: DOCUMENT_READ,
-  exportDocuments: VECTOR_READ,
-  deleteDocument: CLIENT_WRITE,
-  patchDocument: CLIENT_WRITE,
-  patchDocuments: { ...COPY, isOfClient: true },
-  findDocuments: DOCUMENT_READ,
-  deleteDocuments: { ...COPY, isOfClient: true },
-  findExpired: { changesMemory: true },
-  keptAnswers: {},
-  forgetAnswers: { writes: true },
-  dropCollection: { collection: ofId, writes: true, changesMemory: true },
-  counts: {},
-  memory: { collection: ofId },
-  searchEf: { collection: ofId },
-  indexing: PREPARATION,
-  totals: {},
-  listDocuments: DOCUMENT_READ,
-  getDocument: DOCUMENT_READ,
-  listChunks: DOCUMENT_READ,
-  getChunk: DOCUMENT_READ,
-  listOrdinals: DOCUMENT_READ,
-  textVectors: VECTOR_READ,
-  sampleVectors: VECTOR_READ,
-  getContent: DOCUMENT_READ,
+/** The commands that the owner of shard 0 takes for the catalog. */
+const CATALOG = {
   loadCatalog: OPENING,
   createCollection: CATALOG_WRITE,
   updateCollection: COLLECTION_WRITE,
@@ -386,6 +365,42 @@ const COMMANDS = {
   loadJobs: OPENING,
   createJob: CATALOG_WRITE,
   saveJob: CATALOG_WRITE,
+} as const satisfies { [O in keyof CatalogCommands]: CommandTraits & Aim<O> };
+
+const COMMANDS = {
+  open: OPENING,
+  prepare: PREPARATION,
+  put: CLIENT_WRITE,
+  putMany: CLIENT_WRITE,
+  putShadow: DOCUMENT_WRITE,
+  copyShadow: COPY,
+  findTextless: DOCUMENT_READ,
+  listMissing: DOCUMENT_READ,
+  exportDocuments: VECTOR_READ,
+  deleteDocument: CLIENT_WRITE,
+  patchDocument: CLIENT_WRITE,
+  patchDocuments: { ...COPY, isOfClient: true },
+  findDocuments: DOCUMENT_READ,
+  deleteDocuments: { ...COPY, isOfClient: true },
+  findExpired: { changesMemory: true },
+  keptAnswers: {},
+  forgetAnswers: { writes: true },
+  dropCollection: { collection: ofId, writes: true, changesMemory: true },
+  logPosition: {},
+  counts: {},
+  memory: { collection: ofId },
+  searchEf: { collection: ofId },
+  indexing: PREPARATION,
+  totals: {},
+  listDocuments: DOCUMENT_READ,
+  getDocument: DOCUMENT_READ,
+  listChunks: DOCUMENT_READ,
+  getChunk: DOCUMENT_READ,
+  listOrdinals: DOCUMENT_READ,
+  textVectors: VECTOR_READ,
+  sampleVectors: VECTOR_READ,
+  getContent: DOCUMENT_READ,
+  ...CATALOG,
 } as const satisfies { [O in ShardOp]: CommandTraits & Aim<O> };
 
 type OpWith<Trait extends string> = {
@@ -396,6 +411,8 @@ type OpWith<Trait extends string> = {
 export type WriteCommand = { [O in OpWith<'writesDocuments'>]: ShardRequest<O> }[OpWith<'writesDocuments'>];
 /** Any command that needs its segments in memory before it runs. */
 export type SegmentCommand = { [O in OpWith<'needsSegments'>]: ShardRequest<O> }[OpWith<'needsSegments'>];
+
+export const isOfCatalog = (op: ShardOp): boolean => op in CATALOG;
 
 export const traitsOf = (op: ShardOp): CommandTraits => COMMANDS[op] as CommandTraits;
 

@@ -13,7 +13,7 @@ import type { DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
 import type { ShardWriteTxn } from '../../storage/shard-store.js';
 import { type PreparedDocument, unpackDocument } from '../../text/prepared-document.js';
-import { clientErrorOf } from '../errors.js';
+import { clientErrorOf, isOfMachine } from '../errors.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
 import type { Segment } from '../segments/segment.js';
@@ -338,10 +338,15 @@ interface Target {
 
 /**
  * Applies `writes` in order. A write that fails with a client error does not affect the others. Throws if the commit
- * fails, and then none is applied.
+ * fails, and then none is applied. Writes of a command log, which other machines apply as well, are not refused for what
+ * only this machine lacks, such as memory: then none is applied, and the error is thrown.
  */
-export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Result<WriteAnswer>[] {
-  const batch = new WriteBatch(shard);
+export function applyWrites(
+  shard: Shard,
+  writes: readonly DocumentWrite[],
+  { isLogged = false }: { isLogged?: boolean } = {},
+): Result<WriteAnswer>[] {
+  const batch = new WriteBatch(shard, isLogged);
   try {
     const results = shard.store.write((txn) => batch.applyAll(txn, writes));
     batch.rows.publish();
@@ -377,7 +382,10 @@ const isOfNothing = (answer: WriteAnswer): boolean => 'version' in answer && ans
 class WriteBatch {
   readonly rows: RowChanges;
 
-  constructor(private readonly shard: Shard) {
+  constructor(
+    private readonly shard: Shard,
+    private readonly isLogged: boolean,
+  ) {
     this.rows = new RowChanges(shard);
   }
 
@@ -395,7 +403,7 @@ class WriteBatch {
       return { value };
     } catch (error) {
       const clientError = clientErrorOf(error);
-      if (!clientError) throw error;
+      if (!clientError || (this.isLogged && isOfMachine(clientError))) throw error;
       return { error: clientError.toWire() };
     }
   }

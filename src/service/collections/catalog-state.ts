@@ -40,6 +40,28 @@ interface LoadedCatalog extends StoredTenants {
   shadows: ShadowRecord[];
 }
 
+const CATALOG_OPS: Readonly<Record<CatalogOp, true>> = {
+  createCollection: true,
+  updateCollection: true,
+  deleteCollection: true,
+  putAlias: true,
+  deleteAlias: true,
+  createTenant: true,
+  updateTenant: true,
+  deleteTenant: true,
+  createKey: true,
+  revokeKey: true,
+  createShadow: true,
+  dropShadow: true,
+  switchCollection: true,
+  replaceDataset: true,
+  createJob: true,
+  saveJob: true,
+};
+
+/** Whether the command changes what the catalog has in memory. */
+export const isCatalogOp = (op: string): op is CatalogOp => Object.hasOwn(CATALOG_OPS, op);
+
 interface CatalogEvents extends Pick<CatalogCommands, CatalogOp> {
   load: { request: Record<never, never>; answer: LoadedCatalog };
 }

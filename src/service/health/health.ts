@@ -3,6 +3,7 @@
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';
+import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { Quarantine } from '../../pool/quarantine.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import type { Catalog } from '../collections/catalog.js';
@@ -14,6 +15,8 @@ export interface HealthContext {
   readonly quarantine: Pick<Quarantine, 'size'>;
   readonly embedders: Pick<Embedders, 'usable' | 'states'>;
   readonly shards: Pick<ShardPool, 'readyCount' | 'size'>;
+  /** Absent on a single machine. */
+  readonly commandLog?: Pick<ReplicatedLog, 'isReady' | 'fenced' | 'stalls'> | undefined;
 }
 
 type Checks = Readiness['checks'];
@@ -33,7 +36,9 @@ export const liveness: UseCases<typeof HEALTH_ROUTES>['liveness'] = () => ({ sta
  * damaged.
  */
 function health(context: HealthContext): 'ready' | 'degraded' {
-  const isWhole = context.quarantine.size === 0 && context.catalog.isWhole;
+  const { commandLog } = context;
+  const takesWrites = !commandLog || (commandLog.fenced === undefined && commandLog.stalls().length === 0);
+  const isWhole = context.quarantine.size === 0 && context.catalog.isWhole && takesWrites;
   const isFine = isReady(context) && isWhole && context.embedders.states().every(({ state }) => state === 'usable');
   return isFine ? 'ready' : 'degraded';
 }
@@ -55,11 +60,12 @@ export function isReady(context: HealthContext): boolean {
 
 const areFine = (found: Checks): boolean => Object.values(found).every((check) => check === 'ok');
 
-function checks({ catalog, shards, embedders }: HealthContext): Checks {
+function checks({ catalog, shards, embedders, commandLog }: HealthContext): Checks {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
   return {
     storage: told(catalog.loaded),
     embeddings: told(embedders.usable),
     shards: told(shards.readyCount === shards.size),
+    ...(commandLog && { log: told(commandLog.isReady) }),
   };
 }

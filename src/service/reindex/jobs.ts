@@ -23,6 +23,8 @@ export interface ReindexContext {
   readonly written: WrittenDocuments;
   readonly searchesUnderWay: { readonly count: number };
   readonly growth: Growth;
+  /** Whether other nodes write to the collections too, which the jobs of this one do not hear of. */
+  readonly isInCluster: boolean;
   /** The number of shards that are copied at a time, so that one page is embedded while others are read and written. */
   readonly shardsCopied: number;
 }

@@ -57,7 +57,7 @@ function listed(jobs: readonly StoredJob[]): ReindexJobList {
 }
 
 /**
- * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 for fields that do not go
+ * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict` and `not_in_cluster`, 422 for fields that do not go
  * together, and 503 `embedder_unavailable`.
  */
 export async function startReindex(
@@ -68,6 +68,7 @@ export async function startReindex(
 ): Promise<StoredJob> {
   const { store, jobs } = context;
   const live = store.catalog.get(tenant, name);
+  if (context.isInCluster) throw new AppError('not_in_cluster');
   const space = targetOf(context, live, wish);
   return jobs.acquire(logIdOf(live), async () => {
     if (space !== live) await checkCopyable(context, live, space);

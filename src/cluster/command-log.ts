@@ -1,0 +1,441 @@
+// The command log of a node: what changes a shard or the catalog is appended to a stream, and applied from there in the
+// order of the stream, by this node as by all others. A write is answered when this node has applied it. Runs on the main
+// thread.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, type Result } from '../api/errors.js';
+import type { Log } from '../base/log.js';
+import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/commands.js';
+import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
+import type { LogHead, LogResults } from '../engine/write/logged.js';
+import type { CommandLog } from '../pool/shard-pool.js';
+import type { LogPosition } from '../storage/journal.js';
+import type { LogStream, StreamMessage } from './log-stream.js';
+
+type Results = Result<ShardAnswer<ShardOp>>[];
+
+/** Why a node takes no writes any more. Reads go on. */
+export type FenceReason =
+  /** Messages that were acknowledged are missing in the stream. */
+  | 'hole'
+  /** The stream ends before a message that was applied. */
+  | 'regress'
+  /** There is another stream of the same name. */
+  | 'recreated'
+  /** Messages that this node has not applied were deleted. */
+  | 'trimmed'
+  /** Another node has other results of the same messages. */
+  | 'diverged';
+
+export interface ReplicatedLogOptions {
+  readonly stream: LogStream;
+  /** The id of this node. */
+  readonly node: string;
+  readonly shards: number;
+  /** Applies messages; rejects with 503 while the shard is not open. */
+  readonly apply: (batch: LogBatch) => Promise<LogResults>;
+  /** Called with the commands of another node that have changed the catalog, and their results. */
+  readonly changed: (commands: readonly ShardCommand[], results: Results) => void;
+  readonly log: Log;
+}
+
+/** A node as the others hear of it. */
+export interface NodeState {
+  readonly node: string;
+  /** The last message that it has received, and the last one up to which it has applied everything. */
+  readonly received: number;
+  readonly applied: number;
+  readonly fenced: FenceReason | null;
+  /** When it was heard of last, in milliseconds since 1970. */
+  readonly heardAtMs: number;
+}
+
+interface Lane {
+  readonly target: LogTarget;
+  readonly waiting: StreamMessage[];
+  isRunning: boolean;
+  /** Everything up to here that concerns the target has been committed. */
+  committed: number;
+  stalled: string | undefined;
+  /** The latest states, by the sequence of their last message. */
+  readonly heads: Map<number, string>;
+}
+
+interface Pending {
+  readonly settled: (results: Results) => void;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What a node tells the others every second. */
+interface Told {
+  readonly node: string;
+  readonly received: number;
+  readonly applied: number;
+  readonly fenced: FenceReason | null;
+  readonly heads: Readonly<Record<string, LogHead[]>>;
+}
+
+/** An election of NATS takes up to ten seconds. */
+const APPEND_MS = 15_000;
+const PUBLISH_MS = 2000;
+const AGAIN_MS = 50;
+const LOOK_MS = 250;
+const GUARD_MS = 1000;
+/**
+ * Looks that find a hole, or a stream that is too short, before it is believed: another replica may answer next. A server
+ * that is cut off from the others does not know the latest messages, for as long as it takes it for the leader.
+ */
+const DOUBTS_MAX = { hole: 3, regress: 8 } as const;
+/** Messages and bytes that one batch of a target has. */
+const BATCH_MESSAGES = 64;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** Bytes that wait in this process; more are read from the stream when these are applied. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const HEADS_KEPT = 64;
+const HEADS_TOLD = 4;
+/** A target without messages writes its position when it is this many messages behind. */
+const BEHIND_MAX = 1000;
+const LEAD = 'lead';
+const LEAD_MS = 10_000;
+const LEAD_AGAIN_MS = 3000;
+
+export class ReplicatedLog implements CommandLog {
+  private readonly lanes: readonly Lane[];
+  private readonly pending = new Map<string, Pending>();
+  private readonly nodes = new Map<string, NodeState>();
+  /** Ids of messages begin with it, so they differ from those of an earlier run. */
+  private readonly session = randomUUID();
+  private appended = 0;
+  private readonly positions = new Map<number, { shard: number; catalog: number }>();
+  private hasStarted = false;
+  private isFilling = false;
+  private isClosed = false;
+  private waitingBytes = 0;
+  private readonly doubts = { hole: 0, regress: 0 };
+  private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private startedAtMs = Infinity;
+  /** The last message that was received. */
+  received = 0;
+  fenced: FenceReason | undefined;
+
+  constructor(private readonly options: ReplicatedLogOptions) {
+    const targets: LogTarget[] = ['catalog', ...Array.from({ length: options.shards }, (_, shard) => shard)];
+    this.lanes = targets.map((target) => ({
+      target,
+      waiting: [],
+      isRunning: false,
+      committed: 0,
+      stalled: undefined,
+      heads: new Map(),
+    }));
+  }
+
+  /** Everything up to this message has been applied on this node. */
+  get applied(): number {
+    return Math.min(...this.lanes.map(({ waiting: [first] }) => (first ? first.sequence - 1 : this.received)));
+  }
+
+  /** Whether this node does what one node does for all: sweeps, growth, jobs. */
+  get isLeader(): boolean {
+    const { leader } = this;
+    return leader?.node === this.options.node && performance.now() - leader.heardAtMs < LEAD_MS;
+  }
+
+  /** The nodes that have been heard of, this one among them. */
+  allNodes(): NodeState[] {
+    return [...this.nodes.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
+  }
+
+  leaderNode(): string | undefined {
+    return this.leader && performance.now() - this.leader.heardAtMs < LEAD_MS ? this.leader.node : undefined;
+  }
+
+  /** Targets that this machine cannot apply the next message of, with the reasons. */
+  stalls(): { target: LogTarget; reason: string }[] {
+    return this.lanes.flatMap(({ target, stalled }) => (stalled === undefined ? [] : [{ target, reason: stalled }]));
+  }
+
+  /** Whether the node has caught up with the stream as it last heard of it. */
+  get isReady(): boolean {
+    return this.hasStarted && this.hasCaughtUp;
+  }
+
+  private hasCaughtUp = false;
+
+  /** Takes the positions of a shard that is open; reading begins when all are known. */
+  opened(shard: number, { shard: own, catalog }: { shard: LogPosition | null; catalog: LogPosition | null }): void {
+    const { id } = this.options.stream;
+    for (const position of [own, catalog]) if (position && position.stream !== id) return this.fence('recreated');
+    this.positions.set(shard, { shard: own?.sequence ?? 0, catalog: catalog?.sequence ?? 0 });
+    if (this.positions.size === this.options.shards && !this.hasStarted) this.start();
+  }
+
+  private start(): void {
+    this.hasStarted = true;
+    this.startedAtMs = performance.now();
+    for (const lane of this.lanes) {
+      const found = this.positions.get(lane.target === 'catalog' ? 0 : lane.target);
+      lane.committed = (lane.target === 'catalog' ? found?.catalog : found?.shard) ?? 0;
+    }
+    // The last message of a position may have been applied in part.
+    this.received = Math.max(0, Math.min(...this.lanes.map(({ committed }) => committed)) - 1);
+    const { stream } = this.options;
+    stream.onStored((message) => this.heard(message));
+    stream.onTold((told) => this.compare(told as Told));
+    this.every(LOOK_MS, () => void this.fill());
+    this.every(GUARD_MS, () => void this.guard());
+    this.every(LEAD_AGAIN_MS, () => void this.lead());
+    void this.fill();
+  }
+
+  private every(ms: number, work: () => void): void {
+    this.timers.push(setInterval(work, ms).unref());
+  }
+
+  /** Stops reading and rejects what waits. The stream stays open for the caller to close. */
+  close(): void {
+    this.isClosed = true;
+    for (const timer of this.timers) clearInterval(timer);
+    this.rejectAll(new AppError('shutting_down', undefined, { retryAfterS: 1 }));
+  }
+
+  async append(
+    target: LogTarget,
+    commands: readonly ShardCommand[],
+    settled: (results: Results) => void,
+  ): Promise<void> {
+    if (this.fenced) throw fencedError(this.fenced);
+    const { stream } = this.options;
+    const payload = packMessage(commands);
+    if (payload.length > stream.payloadBytesMax - 1024)
+      throw new AppError(
+        'request_too_large',
+        `The documents of this write have ${payload.length} bytes with their vectors, and the command log of the cluster takes ${stream.payloadBytesMax}.`,
+      );
+    const id = `${this.session}.${++this.appended}`;
+    await new Promise<void>((resolve, reject) => {
+      this.pending.set(id, { settled, resolve, reject });
+      void this.publish(String(target), payload, id);
+    });
+  }
+
+  /** Publishes until the stream has the message, with the same id, so that it is there once. */
+  private async publish(target: string, payload: Uint8Array, id: string): Promise<void> {
+    const untilMs = performance.now() + APPEND_MS;
+    while (this.pending.has(id)) {
+      try {
+        const sequence = await this.options.stream.publish(target, payload, id, PUBLISH_MS);
+        // A sequence that was applied already, with another message, means that the stream has lost messages.
+        if (sequence <= this.applied && this.pending.has(id)) this.fence('regress');
+        return;
+      } catch (error) {
+        if (performance.now() > untilMs) return this.giveUp(id, error as Error);
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  private giveUp(id: string, error: Error): void {
+    const waiting = this.pending.get(id);
+    this.pending.delete(id);
+    this.options.log.warn({ reason: error.message }, 'the command log did not acknowledge a write in time');
+    waiting?.reject(new AppError('log_unavailable', undefined, { retryAfterS: 1 }));
+  }
+
+  private heard(message: StreamMessage): void {
+    if (message.sequence === this.received + 1 && !this.isFilling && this.waitingBytes < WAITING_BYTES_MAX)
+      this.deliver(message);
+    else if (message.sequence > this.received) void this.fill();
+  }
+
+  /** Reads what has been missed, until there is no more. */
+  private async fill(): Promise<void> {
+    if (this.isFilling || this.fenced || this.isClosed) return;
+    this.isFilling = true;
+    try {
+      for (let before = -1; before < this.received && this.waitingBytes < WAITING_BYTES_MAX; ) {
+        before = this.received;
+        for await (const message of this.options.stream.read(this.received + 1)) {
+          if (message.sequence <= this.received) continue;
+          if (message.sequence !== this.received + 1) return this.doubt('hole');
+          this.deliver(message);
+        }
+      }
+      this.doubts.hole = 0;
+      if (!this.hasCaughtUp && this.waitingBytes < WAITING_BYTES_MAX) await this.checkCaughtUp();
+    } catch {
+      // The stream does not answer now, or has nothing more.
+      if (!this.hasCaughtUp) await this.checkCaughtUp();
+    } finally {
+      this.isFilling = false;
+    }
+  }
+
+  private async checkCaughtUp(): Promise<void> {
+    const state = await this.options.stream.state().catch(() => undefined);
+    if (state && this.received >= state.last && this.applied >= state.last) this.hasCaughtUp = true;
+  }
+
+  private deliver(message: StreamMessage): void {
+    this.received = message.sequence;
+    if (message.target === LEAD) return this.led(message);
+    const lane = this.lanes.find(({ target }) => String(target) === message.target);
+    if (!lane) return this.options.log.error({ target: message.target }, 'a message of the command log has no target');
+    lane.waiting.push(message);
+    this.waitingBytes += message.payload.length;
+    if (!lane.isRunning) void this.run(lane);
+  }
+
+  /** Applies what waits for a target, in order, until nothing is left. */
+  private async run(lane: Lane): Promise<void> {
+    lane.isRunning = true;
+    while (lane.waiting.length > 0 && !this.isClosed && this.fenced !== 'diverged') {
+      const messages = batchOf(lane.waiting);
+      let applied: LogResults;
+      try {
+        applied = await this.options.apply({
+          target: lane.target,
+          stream: this.options.stream.id,
+          messages: messages.map(({ sequence, payload, id }) => ({
+            sequence,
+            payload,
+            isAwaited: lane.target === 'catalog' || this.pending.has(id),
+          })),
+          through: (messages.at(-1) as StreamMessage).sequence,
+        });
+      } catch (error) {
+        this.stall(lane, (error as Error).message);
+        await sleep(LOOK_MS);
+        continue;
+      }
+      applied.results.forEach((results, i) => this.settle(lane, messages[i] as StreamMessage, results));
+      for (const { sequence, hash } of applied.heads) keepHead(lane.heads, sequence, hash);
+      if (applied.stalled) {
+        this.stall(lane, applied.stalled.message);
+        await sleep(LOOK_MS);
+      } else lane.stalled = undefined;
+    }
+    lane.isRunning = false;
+  }
+
+  private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {
+    lane.waiting.shift();
+    lane.committed = sequence;
+    this.waitingBytes -= payload.length;
+    const own = this.pending.get(id);
+    this.pending.delete(id);
+    if (own) {
+      own.settled(results);
+      own.resolve();
+    } else if (lane.target === 'catalog') {
+      this.options.changed(unpackMessage(payload), results);
+    }
+  }
+
+  private stall(lane: Lane, reason: string): void {
+    if (lane.stalled !== reason)
+      this.options.log.warn({ target: lane.target, reason }, 'a message of the command log cannot be applied now');
+    lane.stalled = reason;
+  }
+
+  private async guard(): Promise<void> {
+    this.tell();
+    await this.advanceIdle();
+    const state = await this.options.stream.state().catch(() => undefined);
+    if (!state || this.isClosed) return;
+    if (state.id !== this.options.stream.id) this.fence('recreated');
+    else if (state.first > this.received + 1) this.fence('trimmed');
+    else if (state.last < this.applied) this.doubt('regress');
+    else this.doubts.regress = 0;
+  }
+
+  private doubt(reason: 'hole' | 'regress'): void {
+    if (++this.doubts[reason] > DOUBTS_MAX[reason]) this.fence(reason);
+  }
+
+  private fence(reason: FenceReason): void {
+    if (this.fenced) return;
+    this.fenced = reason;
+    this.options.log.error({ reason }, `the node takes no writes any more: ${FENCED[reason]}`);
+    this.rejectAll(fencedError(reason));
+  }
+
+  private rejectAll(error: Error): void {
+    for (const { reject } of this.pending.values()) reject(error);
+    this.pending.clear();
+  }
+
+  /** Targets without messages write down how far they are, so that the stream need not keep more for them. */
+  private async advanceIdle(): Promise<void> {
+    for (const lane of this.lanes) {
+      const through = this.received;
+      if (lane.isRunning || lane.waiting.length > 0 || through - lane.committed < BEHIND_MAX) continue;
+      const { target } = lane;
+      const done = await this.options
+        .apply({ target, stream: this.options.stream.id, messages: [], through })
+        .catch(() => undefined);
+      if (done && lane.committed < through) lane.committed = through;
+    }
+  }
+
+  private tell(): void {
+    const { node, stream } = this.options;
+    const heads: Record<string, LogHead[]> = {};
+    for (const lane of this.lanes)
+      if (lane.heads.size > 0)
+        heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
+    const { received, applied, fenced = null } = this;
+    stream.tell({ node, received, applied, fenced, heads } satisfies Told);
+  }
+
+  /** Compares the states of another node with those of this one. */
+  private compare({ node, received, applied, fenced, heads }: Told): void {
+    this.nodes.set(node, { node, received, applied, fenced, heardAtMs: Date.now() });
+    if (node === this.options.node) return;
+    for (const lane of this.lanes)
+      for (const { sequence, hash } of heads[lane.target] ?? []) {
+        const own = lane.heads.get(sequence);
+        if (own !== undefined && own !== hash) this.fence('diverged');
+      }
+  }
+
+  private led({ sequence, payload }: StreamMessage): void {
+    this.leader = { node: Buffer.from(payload).toString(), sequence, heardAtMs: performance.now() };
+  }
+
+  /** Renews the lead of this node, or takes it over from one that has not been heard of for ten seconds. */
+  private async lead(): Promise<void> {
+    const { leader } = this;
+    const { node, stream } = this.options;
+    const nowMs = performance.now();
+    const isFree = nowMs - (leader?.heardAtMs ?? this.startedAtMs) > LEAD_MS;
+    if (this.fenced || !this.hasCaughtUp || !(leader?.node === node || isFree)) return;
+    const last = leader?.sequence ?? (await stream.lastOf(LEAD).catch(() => 0));
+    // If another node was faster, its message is heard of soon.
+    await stream.publishAfter(LEAD, Buffer.from(node), last, PUBLISH_MS).catch(() => undefined);
+  }
+}
+
+const FENCED: Readonly<Record<FenceReason, string>> = {
+  hole: 'the stream lacks messages in its middle',
+  regress: 'the stream ends before messages that were applied',
+  recreated: 'the stream is another one than that which the data was written by',
+  trimmed: 'messages that it has not applied are not in the stream any more',
+  diverged: 'another node has other results of the same messages',
+};
+
+const fencedError = (reason: FenceReason): AppError =>
+  new AppError('cluster_fenced', undefined, { details: { reason }, retryAfterS: 5 });
+
+function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
+  let bytes = 0;
+  const end = waiting.findIndex(({ payload }, i) => i === BATCH_MESSAGES || (bytes += payload.length) > BATCH_BYTES);
+  return waiting.slice(0, end < 0 ? BATCH_MESSAGES : Math.max(1, end));
+}
+
+function keepHead(heads: Map<number, string>, sequence: number, hash: string): void {
+  heads.set(sequence, hash);
+  if (heads.size > HEADS_KEPT) heads.delete(heads.keys().next().value as number);
+}

@@ -1,0 +1,320 @@
+// The command log as a JetStream stream of NATS: the connection, the stream with the settings that it must have, and the
+// checks of both. The only file that imports the NATS client.
+//
+// Messages are read without consumers, because an ordered consumer stays silent when the server that hosts it dies: the
+// stream republishes each message as soon as it is stored, and what a node has missed it gets by sequence.
+import { readFileSync } from 'node:fs';
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  type Republish,
+  type StreamConfig,
+  type StreamInfo,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticator } from '@nats-io/transport-node';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../base/operator-error.js';
+import type { Log } from '../base/log.js';
+import type { LogStream, StreamMessage, StreamState } from './log-stream.js';
+
+export interface NatsOptions {
+  /** Addresses of the servers. */
+  readonly servers: readonly string[];
+  /** Addresses of the monitoring endpoints of all servers. */
+  readonly monitors: readonly string[];
+  /** The name of the cluster, which the stream is named by. */
+  readonly cluster: string;
+  /** Copies of the stream. */
+  readonly replicas: number;
+  /** Size of the stream at which writes are refused. */
+  readonly logBytesMax: number;
+  /** Files; '' for none. */
+  readonly credentials: string;
+  readonly ca: string;
+  /** The number of shards, which all nodes have in common. */
+  readonly shards: number;
+}
+
+/** A server or a stream is not what the cluster needs. The message says what to change. */
+class ClusterSetupError extends OperatorError {
+  override readonly name = 'ClusterSetupError';
+}
+
+const VERSION_MIN = '2.15.2';
+/** A document with many chunks is one message. */
+const PAYLOAD_BYTES_MIN = 8 * 1024 * 1024;
+const CONNECT_MS = 5000;
+/** Messages that one request gets. */
+const BATCH_MESSAGES = 512;
+const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_MS = 5000;
+/** How long the stream remembers the ids of messages. */
+const DUPLICATES_NS = 120 * 1e9;
+const LAYOUT = '1';
+
+const streamName = (cluster: string): string => `SHEAF_${cluster}`;
+const subjectsOf = (cluster: string): string => `sheaf.${cluster}.log`;
+const copiesOf = (cluster: string): string => `sheaf.${cluster}.stored`;
+const headsOf = (cluster: string): string => `sheaf.${cluster}.heads`;
+
+/**
+ * Connects, checks all servers, and creates the stream if there is none. Throws ClusterSetupError for servers and streams
+ * that cannot be used, and for servers that do not answer within five seconds.
+ */
+export async function openNats(options: NatsOptions, origin: string, log: Log): Promise<NatsStream> {
+  for (const monitor of options.monitors) await checkServer(monitor);
+  const connection = await connect(connectionOf(options)).catch((error: unknown) => {
+    throw new ClusterSetupError(
+      `the NATS servers ${options.servers.join(', ')} do not answer (${(error as Error).message}): start them, or correct cluster.nats`,
+    );
+  });
+  try {
+    const manager = await jetstreamManager(connection, { checkAPI: false });
+    const stream = await settledStream(manager, options, origin);
+    return new NatsStream(connection, manager, options.cluster, stream, log);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function connectionOf({ servers, credentials, ca }: NatsOptions): ConnectionOptions {
+  return {
+    servers: [...servers],
+    name: 'sheaf',
+    timeout: CONNECT_MS,
+    // A server that has gone is tried again for ever.
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    ignoreClusterUpdates: true,
+    ...(credentials !== '' && { authenticator: credsAuthenticator(readFileSync(credentials)) }),
+    ...(ca !== '' && { tls: { caFile: ca } }),
+  };
+}
+
+/** What of `/varz` matters. */
+interface ServerState {
+  server_name?: string;
+  version?: string;
+  max_payload?: number;
+  jetstream?: { config?: { sync_always?: boolean } };
+}
+
+async function checkServer(monitor: string): Promise<void> {
+  const url = new URL('/varz', monitor);
+  let state: ServerState;
+  try {
+    state = (await (await fetch(url, { signal: AbortSignal.timeout(CONNECT_MS) })).json()) as ServerState;
+  } catch {
+    // A server that is down now is checked when a node starts the next time.
+    return;
+  }
+  const { server_name: name = monitor, version = '0', max_payload: payload = 0, jetstream } = state;
+  if (isOlder(version, VERSION_MIN))
+    throw new ClusterSetupError(
+      `the NATS server ${name} has version ${version}: a cluster needs ${VERSION_MIN} or later, since earlier ones lose acknowledged messages`,
+    );
+  if (jetstream?.config?.sync_always !== true)
+    throw new ClusterSetupError(
+      `the NATS server ${name} does not sync each message to disk: set "sync_interval: always" in its block "jetstream", since otherwise a power cut loses acknowledged messages`,
+    );
+  if (payload < PAYLOAD_BYTES_MIN)
+    throw new ClusterSetupError(
+      `the NATS server ${name} takes messages of ${payload} bytes: set "max_payload: 8MB", since a document is one message`,
+    );
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split(/[.-]/).map(Number)) as [number[], number[]];
+  for (const [i, part] of b.entries()) {
+    const own = a[i] ?? 0;
+    if (own !== part) return !(own > part);
+  }
+  return false;
+}
+
+interface SettledStream {
+  readonly name: string;
+  /** Made when the stream was created. */
+  readonly id: string;
+}
+
+async function settledStream(
+  manager: JetStreamManager,
+  { cluster, replicas, logBytesMax, shards }: NatsOptions,
+  origin: string,
+): Promise<SettledStream> {
+  const name = streamName(cluster);
+  const wanted: Partial<StreamConfig> & { name: string; republish: Republish } = {
+    name,
+    subjects: [`${subjectsOf(cluster)}.>`],
+    num_replicas: replicas,
+    storage: 'file',
+    retention: 'limits',
+    discard: 'new',
+    deny_delete: true,
+    max_bytes: logBytesMax,
+    duplicate_window: DUPLICATES_NS,
+    allow_direct: true,
+    republish: { src: `${subjectsOf(cluster)}.>`, dest: `${copiesOf(cluster)}.>` },
+    metadata: { sheaf_layout: LAYOUT, sheaf_shards: String(shards), sheaf_origin: origin, sheaf_id: newId() },
+  };
+  const info = await foundOrCreated(manager, wanted);
+  const { config } = info;
+  const metadata = config.metadata ?? {};
+  const problems = [
+    config.num_replicas < replicas &&
+      `it has ${config.num_replicas} replicas instead of ${replicas} (cluster.replicas)`,
+    config.storage !== 'file' && 'it is not stored in files',
+    config.discard !== 'new' && 'it discards old messages when it is full, instead of refusing new ones',
+    !config.deny_delete && 'its messages can be deleted',
+    !config.allow_direct && 'its messages cannot be read from every replica',
+    config.republish?.dest !== wanted.republish.dest && 'it does not republish its messages',
+    metadata.sheaf_layout !== LAYOUT && 'it is not a command log of this release',
+  ].filter((problem) => problem !== false);
+  if (problems.length > 0)
+    throw new ClusterSetupError(`the stream ${name} cannot be the command log: ${problems.join(', ')}`);
+  if (metadata.sheaf_shards !== String(shards))
+    throw new ClusterSetupError(
+      `the cluster has ${metadata.sheaf_shards} shards, and this data directory has ${shards}: set storage.partitions to ${metadata.sheaf_shards} and begin with an empty data directory, or with a copy of another node's`,
+    );
+  if (origin !== '' && metadata.sheaf_origin !== origin)
+    throw new ClusterSetupError(
+      'the data directory has data that the cluster does not begin with: begin with an empty one, or with a copy of the data directory of another node',
+    );
+  return { name, id: metadata.sheaf_id ?? '' };
+}
+
+const SETTLE_TRIES = 20;
+const SETTLE_MS = 500;
+
+/** JetStream takes some seconds to elect a leader when its servers start. Another node may create the stream first. */
+async function foundOrCreated(
+  manager: JetStreamManager,
+  wanted: Partial<StreamConfig> & { name: string },
+): Promise<StreamInfo> {
+  let problem = '';
+  for (let tries = 0; tries < SETTLE_TRIES; tries++) {
+    try {
+      return await manager.streams.info(wanted.name);
+    } catch {
+      await manager.streams.add(wanted).catch((error: unknown) => (problem = (error as Error).message));
+    }
+    if (problem !== '') await sleep(SETTLE_MS);
+  }
+  throw new ClusterSetupError(
+    `the stream ${wanted.name} cannot be created (${problem}): JetStream needs ${wanted.num_replicas} servers that know each other, with room for cluster.log_mb on each disk ("max_file")`,
+  );
+}
+
+const newId = (): string => crypto.randomUUID();
+
+/** The stream of a cluster. */
+export class NatsStream implements LogStream {
+  readonly id: string;
+  private readonly client: JetStreamClient;
+
+  constructor(
+    private readonly connection: NatsConnection,
+    private readonly manager: JetStreamManager,
+    private readonly cluster: string,
+    private readonly stream: SettledStream,
+    private readonly log: Log,
+  ) {
+    this.id = stream.id;
+    this.client = jetstream(connection);
+    void this.watch();
+  }
+
+  get payloadBytesMax(): number {
+    return this.connection.info?.max_payload ?? PAYLOAD_BYTES_MIN;
+  }
+
+  async publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number> {
+    const { seq } = await this.client.publish(`${subjectsOf(this.cluster)}.${target}`, payload, {
+      msgID: id,
+      timeout: timeoutMs,
+      retries: 0,
+      expect: { streamName: this.stream.name },
+    });
+    return seq;
+  }
+
+  async publishAfter(target: string, payload: Uint8Array, last: number, timeoutMs: number): Promise<number> {
+    const { seq } = await this.client.publish(`${subjectsOf(this.cluster)}.${target}`, payload, {
+      timeout: timeoutMs,
+      retries: 0,
+      expect: { streamName: this.stream.name, lastSubjectSequence: last },
+    });
+    return seq;
+  }
+
+  async lastOf(target: string): Promise<number> {
+    const subject = `${subjectsOf(this.cluster)}.${target}`;
+    const found = await this.manager.direct.getMessage(this.stream.name, { last_by_subj: subject });
+    return found?.seq ?? 0;
+  }
+
+  onStored(take: (message: StreamMessage) => void): void {
+    const prefix = `${copiesOf(this.cluster)}.`;
+    this.connection.subscribe(`${prefix}>`, {
+      callback: (error, { subject, data, headers }) => {
+        if (error || !headers) return;
+        take({
+          sequence: Number(headers.get('Nats-Sequence')),
+          target: subject.slice(prefix.length),
+          payload: data,
+          id: headers.get('Nats-Msg-Id'),
+        });
+      },
+    });
+  }
+
+  async *read(from: number): AsyncGenerator<StreamMessage> {
+    const prefix = `${subjectsOf(this.cluster)}.`;
+    const found = await this.manager.direct.getBatch(this.stream.name, {
+      seq: from,
+      batch: BATCH_MESSAGES,
+      max_bytes: BATCH_BYTES,
+    });
+    const timer = setTimeout(() => found.stop(new Error('the batch does not end')), BATCH_MS);
+    try {
+      for await (const { seq, subject, data, header } of found)
+        yield { sequence: seq, target: subject.slice(prefix.length), payload: data, id: header.get('Nats-Msg-Id') };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async state(): Promise<StreamState> {
+    const { state, config } = await this.manager.streams.info(this.stream.name);
+    return { id: config.metadata?.sheaf_id ?? '', first: state.first_seq, last: state.last_seq };
+  }
+
+  async trim(before: number): Promise<void> {
+    await this.manager.streams.purge(this.stream.name, { seq: before });
+  }
+
+  tell(what: object): void {
+    this.connection.publish(headsOf(this.cluster), JSON.stringify(what));
+  }
+
+  onTold(take: (what: unknown) => void): void {
+    this.connection.subscribe(headsOf(this.cluster), {
+      callback: (error, message) => void (error || take(message.json())),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  private async watch(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === 'disconnect') this.log.warn({}, 'the connection to the NATS server is lost; writes wait');
+      if (type === 'reconnect') this.log.info({}, 'connected to a NATS server again');
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// A node's part in a cluster: its id, which stays with its data directory, and its connection to the stream. Runs on the
+// main thread.
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/config.js';
+import { CATALOG_TABLES } from '../storage/catalog-records.js';
+import { CATALOG, type DataDirectory } from '../storage/data-directory.js';
+import { Journal, readPosition } from '../storage/journal.js';
+import { Environment } from '../storage/lmdb.js';
+import { ALL } from '../storage/table.js';
+import type { LogStream } from './log-stream.js';
+import { openNats } from './nats.js';
+
+export interface ClusterNode {
+  readonly id: string;
+  readonly name: string;
+  readonly stream: LogStream;
+}
+
+/** The data directory holds the id of the node, by which others know it whatever its address is. */
+const ID_FILE = 'node-id';
+
+/** Joins the cluster of the configuration. Throws ClusterSetupError if that is not possible. */
+export async function joinCluster(
+  { cluster, journalBytesMax }: Pick<Config, 'cluster' | 'journalBytesMax'>,
+  { path, shards }: Pick<DataDirectory, 'path' | 'shards'>,
+  log: Log,
+): Promise<ClusterNode> {
+  const { name } = cluster;
+  const stream = await openNats({ ...cluster, cluster: name, shards }, originOf(path, journalBytesMax), log);
+  const id = nodeId(path);
+  log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
+  return { id, name, stream };
+}
+
+function nodeId(path: string): string {
+  const file = join(path, ID_FILE);
+  if (!existsSync(file)) writeFileSync(file, `${randomUUID()}\n`);
+  return readFileSync(file, 'utf8').trim();
+}
+
+/**
+ * What the data directory begins with, so that nodes that begin with different data do not share a stream: `empty`, or
+ * the id of its journal, which copies have in common. '' for a directory that has applied the log already.
+ */
+function originOf(path: string, journalBytesMax: number): string {
+  const catalog = join(path, CATALOG);
+  if (!existsSync(join(catalog, 'data.mdb'))) return 'empty';
+  const env = Environment.open(catalog, CATALOG_TABLES, false);
+  try {
+    if (readPosition(env)) return '';
+    const isEmpty = env.read(({ collections, tenants }) =>
+      [collections, tenants].every((table) => table.keys(ALL).next().done),
+    );
+    return isEmpty ? 'empty' : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '');
+  } finally {
+    env.close();
+  }
+}

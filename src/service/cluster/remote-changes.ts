@@ -1,0 +1,46 @@
+// Changes of the catalog that other nodes of a cluster have made: they are applied to the catalog in memory as one's own
+// are, and what has left the catalog is forgotten here too. The shards are told by commands of their own. Runs on the
+// main thread.
+import type { Result } from '../../api/errors.js';
+import type { ShardAnswer, ShardCommand, ShardOp } from '../../engine/write/commands.js';
+import { type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import type { CatalogContext } from '../collections/catalog-changes.js';
+import { type Applied, type CatalogEvent, isCatalogOp } from '../collections/catalog-state.js';
+
+/** Applies the commands that were not refused, in order. */
+export function applyRemoteChanges(
+  context: CatalogContext,
+  commands: readonly ShardCommand[],
+  results: readonly Result<ShardAnswer<ShardOp>>[],
+): void {
+  commands.forEach((command, i) => {
+    const result = results[i];
+    if (!result || !('value' in result) || !isCatalogOp(command.op)) return;
+    const { op, ...request } = command;
+    const event = { op, request, answer: result.value } as unknown as CatalogEvent;
+    const left = leavingBy(context, event);
+    forget(context, left, context.state.apply(event));
+  });
+}
+
+/** The collections that a change removes. */
+function leavingBy({ catalog }: CatalogContext, event: CatalogEvent): StoredCollection[] {
+  if (event.op === 'deleteTenant') return event.answer;
+  if (event.op === 'replaceDataset') return event.answer.gone;
+  const found = event.op === 'deleteCollection' && catalog.findById(event.request.collection.id);
+  return found ? [found] : [];
+}
+
+function forget({ catalog, shadows, lifecycle }: CatalogContext, left: StoredCollection[], { gone }: Applied): void {
+  for (const collection of left) {
+    lifecycle.logAbandoned(logIdOf(collection));
+    lifecycle.collectionDeleted(collection);
+    lifecycle.idDropped(collection.id);
+  }
+  for (const { id, collection } of gone) {
+    const logId = logIdOf(collection);
+    const isKept = [...shadows.all()].some((other) => logIdOf(other.collection) === logId);
+    if (!isKept && !catalog.findByLog(logId)) lifecycle.logAbandoned(logId);
+    lifecycle.idDropped(id);
+  }
+}

@@ -1,0 +1,217 @@
+// Nodes of a cluster as processes, with three real NATS servers: every node takes writes, all nodes have the same
+// documents and give the same answers, and nothing that was acknowledged is lost when servers and nodes are killed.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { createPrng } from '../../../src/base/prng.js';
+import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
+import { spawnServe } from '../../kit/process.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
+
+const DOCUMENTS = '/v1/collections/acme/docs/documents';
+
+interface Answer {
+  readonly status: number;
+  readonly json: any;
+}
+
+async function ask(
+  { url }: Pick<Node, 'url'>,
+  method: string,
+  path: string,
+  body?: object,
+  headers = {},
+): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: await response.json() };
+}
+
+/** All documents of a node with their versions, in order. */
+async function documentsOf(node: Node, collection = 'docs'): Promise<string[]> {
+  const found: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { json } = await ask(
+      node,
+      'GET',
+      `/v1/collections/acme/${collection}/documents?limit=500${cursor && `&cursor=${cursor}`}`,
+    );
+    found.push(...json.documents.map(({ docid, version, ingested_at: at }: any) => `${docid} ${version} ${at}`));
+    if (!json.next_cursor) return found;
+    cursor = encodeURIComponent(json.next_cursor);
+  }
+}
+
+/** Waits until the nodes have applied the same messages, and compares all they have. */
+async function areEqual(nodes: readonly Node[], collection = 'docs'): Promise<string[]> {
+  const [first, ...others] = nodes as [Node, ...Node[]];
+  await until(async () => {
+    const lists = await Promise.all(nodes.map((node) => documentsOf(node, collection)));
+    return lists.every((list) => list.join() === lists[0]?.join());
+  }, 'the nodes do not come to have the same documents');
+  const search = { q: 'the whale of document 7', k: 20, exact: true };
+  const hits = async (node: Node, mode: string): Promise<object[]> =>
+    (
+      await ask(node, 'POST', `/v1/collections/acme/${collection}/search`, {
+        ...search,
+        mode,
+        ...(mode === 'hybrid' && { exact: undefined }),
+      })
+    ).json.matches;
+  for (const mode of ['vector', 'hybrid'])
+    for (const other of others) assert.deepEqual(await hits(other, mode), await hits(first, mode));
+  return documentsOf(first, collection);
+}
+
+/** Writes with keys until it is told to stop, and keeps what was acknowledged. */
+function startWriters(
+  nodes: () => readonly Node[],
+  writers: number,
+): { acknowledged: Map<string, number>; stop: () => Promise<void> } {
+  const acknowledged = new Map<string, number>();
+  let isStopped = false as boolean;
+  const work = async (writer: number): Promise<void> => {
+    const prng = createPrng(writer);
+    for (let i = 0; !isStopped; i++) {
+      const docid = `${writer}-${i}`;
+      const body = { docid, text: `The whale of document ${prng.int(1000)}.` };
+      for (;;) {
+        const all = nodes();
+        const node = all[prng.int(all.length)] as Node;
+        const answer = await ask(node, 'POST', DOCUMENTS, body, { 'idempotency-key': docid }).catch(() => undefined);
+        if (answer?.status === 200 || answer?.status === 201) {
+          acknowledged.set(docid, answer.json.version);
+          break;
+        }
+        assert(answer === undefined || answer.status === 503 || answer.status === 409, JSON.stringify(answer));
+        await sleep(50);
+      }
+    }
+  };
+  const ended = Promise.all(Array.from({ length: writers }, (_, writer) => work(writer)));
+  return { acknowledged, stop: async () => ((isStopped = true), void (await ended)) };
+}
+
+const hasAll = (documents: readonly string[], acknowledged: ReadonlyMap<string, number>): void => {
+  const versions = new Map(documents.map((line) => [line.split(' ')[0] as string, Number(line.split(' ')[1])]));
+  for (const [docid, version] of acknowledged) assert.equal(versions.get(docid), version, `document ${docid}`);
+};
+
+test('every node takes writes, and all have the same collections, documents, keys and answers', { skip }, async () => {
+  const nats = await startNats();
+  const nodes = [await startNode(nats), await startNode(nats), await startNode(nats)] as const;
+  const [a, b, c] = nodes;
+  for (let i = 0; i < 60; i++) {
+    const { status, json } = await ask(nodes[i % 3] as Node, 'POST', DOCUMENTS, {
+      docid: `d${i}`,
+      text: `The whale of document ${i}.`,
+      metadata: { half: i % 2 },
+    });
+    assert.equal(status, 201, JSON.stringify(json));
+  }
+  assert.equal((await areEqual(nodes)).length, 60);
+  assert.equal((await ask(b, 'PATCH', `${DOCUMENTS}/d7`, { metadata: { half: 9 } })).status, 200);
+  assert.equal((await ask(c, 'DELETE', `${DOCUMENTS}/d8`)).status, 200);
+  assert.equal(
+    (await ask(a, 'POST', '/v1/collections/acme/docs/documents:delete', { filters: { half: 1 } })).status,
+    200,
+  );
+  assert.equal((await areEqual(nodes)).length, 30);
+  const key = { 'idempotency-key': 'once' };
+  const first = await ask(a, 'POST', DOCUMENTS, { docid: 'kept', text: 'Written once.' }, key);
+  await areEqual(nodes);
+  const again = await ask(b, 'POST', DOCUMENTS, { docid: 'kept', text: 'Written once.' }, key);
+  assert.deepEqual([again.json.docid, again.json.version], [first.json.docid, first.json.version]);
+  assert.equal((await ask(b, 'POST', '/v1/collections/acme/docs/move', { new_name: 'papers' })).status, 200);
+  await until(async () => (await ask(c, 'GET', '/v1/collections/acme/papers/detail')).status === 200);
+  assert.equal((await areEqual(nodes, 'papers')).length, 31);
+  assert.equal((await ask(c, 'DELETE', '/v1/collections/acme/papers')).status, 200);
+  await until(async () => (await ask(a, 'GET', '/v1/collections/acme')).json.count === 0);
+  assert.equal((await ask(a, 'POST', '/v1/collections/acme/docs/reindex', { compact: true })).status, 404);
+  await ask(a, 'POST', DOCUMENTS, { text: 'A text.' });
+  assert.equal(
+    (await ask(a, 'POST', '/v1/collections/acme/docs/reindex', { compact: true })).json.code,
+    'not_in_cluster',
+  );
+});
+
+test('killed leaders and nodes lose nothing that was acknowledged', { skip, timeout: 300_000 }, async () => {
+  const nats = await startNats();
+  let nodes: Node[] = [await startNode(nats), await startNode(nats)];
+  const alive = new Set(nodes);
+  const { acknowledged, stop } = startWriters(() => [...alive], 8);
+  let searches = 0;
+  let failed = 0;
+  let isSearching = true as boolean;
+  const searching = (async () => {
+    while (isSearching) {
+      const { status } = await ask(nodes[0] as Node, 'POST', '/v1/collections/acme/docs/search', {
+        q: 'whale',
+        k: 5,
+      }).catch(() => ({ status: 0 }));
+      searches++;
+      if (status !== 200 && status !== 404) failed++;
+      await sleep(20);
+    }
+  })();
+  const moreAcknowledged = async (): Promise<void> => {
+    const before = acknowledged.size;
+    await until(() => acknowledged.size > before + 20, 'nothing is acknowledged any more');
+  };
+  await moreAcknowledged();
+  const leader = await nats.leader();
+  await leader.kill();
+  await moreAcknowledged();
+  await leader.start();
+  // The second node dies amid its writes and comes back.
+  const [, second] = nodes as [Node, Node];
+  alive.delete(second);
+  second.child.kill('SIGKILL');
+  await second.ended;
+  await moreAcknowledged();
+  const back = await restartNode(nats, second);
+  nodes = [nodes[0] as Node, back];
+  alive.add(back);
+  await moreAcknowledged();
+  // All servers of the log die at once.
+  await Promise.all(nats.servers.map((server) => server.kill()));
+  await sleep(500);
+  await Promise.all(nats.servers.map((server) => server.start()));
+  await moreAcknowledged();
+  await stop();
+  isSearching = false;
+  await searching;
+  hasAll(await areEqual(nodes), acknowledged);
+  assert.equal(failed, 0, `${failed} of ${searches} searches failed`);
+  const late = await startNode(nats);
+  hasAll(await areEqual([...nodes, late]), acknowledged);
+});
+
+test('a cluster that cannot be kept refuses to start, and says what to change', { skip }, async () => {
+  const outputOf = async (env: Record<string, string>): Promise<string> => {
+    const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...env });
+    assert.equal(await server.ended, 1);
+    return server.output();
+  };
+  const careless = await startNats({ sync: '' });
+  assert.match(await outputOf(careless.env), /does not sync each message to disk: set "sync_interval: always"/);
+  const { SHEAF_CLUSTER__MONITORS: _, ...unmonitored } = careless.env as Record<string, string>;
+  assert.match(await outputOf(unmonitored), /cluster\.monitors should name the monitoring endpoints/);
+  const nats = await startNats();
+  const node = await startNode(nats);
+  assert.match(
+    await outputOf({ ...nats.env, SHEAF_STORAGE__PARTITIONS: '3' }),
+    /the cluster has 2 shards, and this data directory has 3/,
+  );
+  const single = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_STORAGE__PARTITIONS: '2' };
+  const alone = await startNode({ ...nats, env: {} }, single);
+  await ask(alone, 'POST', DOCUMENTS, { text: 'Data of a single machine.' });
+  alone.child.kill('SIGTERM');
+  await alone.ended;
+  assert.match(await outputOf({ ...single, ...nats.env }), /has data that the cluster does not begin with/);
+  assert.equal((await ask(node, 'GET', '/health/ready')).json.checks.log, 'ok');
+});

@@ -1,0 +1,229 @@
+// The command log of a node over a stream that loses notices, forgets acknowledgements, delays and stops, in virtual
+// order by a seed: every append is applied once, on all nodes in the same order; a stream that contradicts itself fences
+// the node.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Result } from '../../../src/api/errors.js';
+import { type Prng, createPrng } from '../../../src/base/prng.js';
+import { ReplicatedLog } from '../../../src/cluster/command-log.js';
+import type { LogStream, StreamMessage, StreamState } from '../../../src/cluster/log-stream.js';
+import type { ShardCommand } from '../../../src/engine/write/commands.js';
+import { type LogBatch, unpackMessage } from '../../../src/engine/write/log-message.js';
+import type { LogHead, LogResults } from '../../../src/engine/write/logged.js';
+import { SILENT } from '../../kit/log.js';
+import { until } from '../../kit/until.js';
+
+// The timers of a node do not keep a process alive; a server does.
+const alive = setInterval(() => undefined, 1000);
+after(() => clearInterval(alive));
+
+/** A stream in memory that several nodes share. */
+class FakeStream {
+  messages: StreamMessage[] = [];
+  first = 1;
+  id = 'stream-1';
+  isDown = false;
+  private readonly listeners: ((message: StreamMessage) => void)[] = [];
+  private readonly told: ((what: unknown) => void)[] = [];
+
+  constructor(private readonly prng: Prng) {}
+
+  private chance(share: number): boolean {
+    return this.prng.next() < share;
+  }
+
+  /** The stream as one node sees it. */
+  view(): LogStream {
+    const stream = this;
+    return {
+      id: stream.id,
+      payloadBytesMax: 1024 * 1024,
+      async publish(target, payload, id) {
+        await sleep(stream.prng.int(3));
+        if (stream.isDown || stream.chance(0.1)) throw new Error('no responders');
+        const sequence = stream.store(target, payload, id);
+        if (stream.chance(0.1)) throw new Error('the acknowledgement is lost');
+        return sequence;
+      },
+      async publishAfter(target, payload, last) {
+        if (stream.isDown || stream.lastOf(target) !== last) throw new Error('wrong last sequence');
+        return stream.store(target, payload, '');
+      },
+      lastOf: async (target) => stream.lastOf(target),
+      onStored: (take) => void stream.listeners.push(take),
+      async *read(from) {
+        if (stream.isDown) throw new Error('no responders');
+        await sleep(stream.prng.int(2));
+        yield* stream.messages.filter(({ sequence }) => sequence >= from).slice(0, 1 + stream.prng.int(20));
+      },
+      state: async (): Promise<StreamState> => {
+        if (stream.isDown) throw new Error('no responders');
+        return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0 };
+      },
+      trim: async () => undefined,
+      tell: (what) => stream.told.forEach((take) => take(structuredClone(what))),
+      onTold: (take) => void stream.told.push(take),
+      close: async () => undefined,
+    };
+  }
+
+  private store(target: string, payload: Uint8Array, id: string): number {
+    const known = id === '' ? undefined : this.messages.find((message) => message.id === id);
+    if (known) return known.sequence;
+    const message = { sequence: (this.messages.at(-1)?.sequence ?? 0) + 1, target, payload, id };
+    this.messages.push(message);
+    for (const take of this.listeners) if (!this.chance(0.3)) setTimeout(() => take(message), this.prng.int(4));
+    return message.sequence;
+  }
+
+  private lastOf(target: string): number {
+    return this.messages.findLast((message) => message.target === target)?.sequence ?? 0;
+  }
+}
+
+/** A node whose shards write down what they are asked to apply. */
+class FakeNode {
+  readonly applied = new Map<string, string[]>();
+  readonly changes: string[] = [];
+  readonly log: ReplicatedLog;
+  hash = (target: string): string => (this.applied.get(target) ?? []).join('|');
+
+  constructor(
+    readonly name: string,
+    stream: FakeStream,
+    private readonly prng: Prng,
+  ) {
+    this.log = new ReplicatedLog({
+      stream: stream.view(),
+      node: name,
+      shards: 2,
+      apply: (batch) => this.apply(batch),
+      changed: (commands) => this.changes.push(...commands.map(nameOf)),
+      log: SILENT,
+    });
+    for (const shard of [0, 1]) this.log.opened(shard, { shard: null, catalog: null });
+  }
+
+  private async apply(batch: LogBatch): Promise<LogResults> {
+    await sleep(this.prng.int(3));
+    if (this.prng.next() < 0.1) throw new Error('the shard has no owner now');
+    const target = String(batch.target);
+    const own = this.applied.get(target) ?? [];
+    this.applied.set(target, own);
+    const heads: LogHead[] = [];
+    const results = batch.messages.map(({ sequence, payload }): Result<never>[] => {
+      const names = unpackMessage(payload).map(nameOf);
+      own.push(...names);
+      heads.push({ sequence, hash: this.hash(target) });
+      return names.map((name) => ({ value: name as never }));
+    });
+    return { results, heads };
+  }
+}
+
+const nameOf = (command: ShardCommand): string => (command as unknown as { name: string }).name;
+const command = (name: string): ShardCommand => ({ op: 'counts', name }) as unknown as ShardCommand;
+
+for (const seed of [1, 2, 3, 4, 5, 6])
+  test(`every append is applied once and in one order on all nodes, seed ${seed}`, async () => {
+    const prng = createPrng(seed);
+    const stream = new FakeStream(prng);
+    const nodes = ['a', 'b', 'c'].map((name) => new FakeNode(name, stream, prng));
+    const answers = new Map<string, string>();
+    const appends = Array.from({ length: 120 }, async (_, i) => {
+      await sleep(prng.int(200));
+      const node = nodes[i % 3] as FakeNode;
+      const target = ([0, 1, 'catalog'] as const)[prng.int(3)] as 0 | 1 | 'catalog';
+      const names = Array.from({ length: 1 + prng.int(3) }, (__, n) => `${i}.${n}`);
+      await node.log.append(target, names.map(command), (results) =>
+        answers.set(String(i), results.map((result) => ('value' in result ? result.value : 'refused')).join()),
+      );
+      assert.equal(answers.get(String(i)), names.join(), 'the results are those of the own commands');
+    });
+    const outage = sleep(60).then(async () => {
+      stream.isDown = true;
+      await sleep(150);
+      stream.isDown = false;
+    });
+    await Promise.all([...appends, outage]);
+    const last = stream.messages.at(-1)?.sequence ?? 0;
+    await until(() => nodes.every(({ log }) => log.applied >= last), 'a node does not catch up');
+    const [first, ...others] = nodes as [FakeNode, ...FakeNode[]];
+    for (const target of ['0', '1', 'catalog']) {
+      const order = first.applied.get(target) ?? [];
+      assert.equal(new Set(order).size, order.length, 'nothing is applied twice');
+      for (const other of others) assert.deepEqual(other.applied.get(target) ?? [], order);
+    }
+    const all = [...first.applied.values()].flat();
+    assert.equal(answers.size, 120);
+    assert.equal(all.length, [...answers.values()].join().split(',').length, 'nothing is left out');
+    for (const node of nodes) {
+      assert.equal(node.log.fenced, undefined);
+      const foreign = (first.applied.get('catalog') ?? []).filter(
+        (name) => Number(name.split('.')[0]) % 3 !== nodes.indexOf(node),
+      );
+      assert.deepEqual(node.changes, foreign, 'changes of the catalog by others, in order');
+      node.log.close();
+    }
+  });
+
+const started = async (seed: number): Promise<{ stream: FakeStream; node: FakeNode }> => {
+  const prng = createPrng(seed);
+  const stream = new FakeStream(prng);
+  const node = new FakeNode('a', stream, prng);
+  for (let i = 0; i < 20; i++) await node.log.append(0, [command(`${i}`)], () => undefined);
+  return { stream, node };
+};
+
+for (const [reason, harm] of [
+  ['recreated', (stream: FakeStream) => (stream.id = 'stream-2')],
+  ['regress', (stream: FakeStream) => stream.messages.splice(15)],
+  ['trimmed', (stream: FakeStream) => ((stream.first = 30), (stream.messages = []))],
+  [
+    'hole',
+    (stream: FakeStream) => stream.messages.push({ ...(stream.messages.at(-1) as StreamMessage), sequence: 22 }),
+  ],
+] as const)
+  test(`a stream that contradicts the node fences it: ${reason}`, async () => {
+    const { stream, node } = await started(7);
+    harm(stream);
+    await until(() => node.log.fenced === reason, `the node is not fenced: ${node.log.fenced}`);
+    await assert.rejects(
+      node.log.append(0, [command('late')], () => undefined),
+      { code: 'cluster_fenced' },
+    );
+    node.log.close();
+  });
+
+test('another node with other results of the same messages fences the node', async () => {
+  const { stream, node } = await started(8);
+  const other = new FakeNode('b', stream, createPrng(9));
+  const { hash } = other;
+  other.hash = (target) => `${hash(target)}, and something else`;
+  await until(() => node.log.fenced === 'diverged', 'the node is not fenced');
+  node.log.close();
+  other.log.close();
+});
+
+test('a log that does not answer refuses a write after a while, and says that its outcome is not known', async () => {
+  const { stream, node } = await started(10);
+  stream.isDown = true;
+  await assert.rejects(
+    node.log.append(0, [command('lost')], () => undefined),
+    { code: 'log_unavailable' },
+  );
+  node.log.close();
+});
+
+test('one node leads, and another takes over when it is not heard of', { timeout: 60_000 }, async () => {
+  const prng = createPrng(11);
+  const stream = new FakeStream(prng);
+  const nodes = ['a', 'b'].map((name) => new FakeNode(name, stream, prng));
+  const leaders = (): FakeNode[] => nodes.filter(({ log }) => log.isLeader);
+  await until(() => leaders().length === 1, 'nobody leads');
+  const [first] = leaders() as [FakeNode];
+  first.log.close();
+  await until(() => leaders().some((node) => node !== first), 'nobody takes over');
+  for (const { log } of nodes) log.close();
+});
