@@ -46,7 +46,8 @@ export interface ReplayReport {
   readonly differences: string[];
 }
 
-class Site {
+/** A shard that can be closed and opened again. */
+export class Site {
   shard: Shard;
 
   constructor(
@@ -70,7 +71,7 @@ class Site {
 }
 
 /** Makes random commands. The state of the shard is not looked at, so some of them are refused. */
-class Commands {
+export class RandomCommands {
   private readonly refs: CollectionRef[] = [];
   /** Every collection there has been. */
   readonly all = new Map<CollectionId, CollectionRef>();
@@ -194,7 +195,7 @@ class Commands {
 /** Runs `commands` random commands and their replay, in two new folders inside `folder`. */
 export function runReplay(folder: string, seed: number, commands: number): ReplayReport {
   const prng = createPrng(seed);
-  const made = new Commands(prng);
+  const made = new RandomCommands(prng);
   let nowMs = START_S * 1000;
   const source = new Site(
     join(folder, 'source'),
@@ -257,7 +258,7 @@ export function runReplay(folder: string, seed: number, commands: number): Repla
   return { commands: done, refused, records, restarts, drops: made.drops, bytes: head.bytes, head, differences };
 }
 
-function differencesOf(a: ShardStore, b: ShardStore, refs: ReadonlyMap<CollectionId, CollectionRef>): string[] {
+export function differencesOf(a: ShardStore, b: ShardStore, refs: ReadonlyMap<CollectionId, CollectionRef>): string[] {
   const [one, other] = [contentsOf(a, refs), contentsOf(b, refs)];
   return [...new Set([...one.keys(), ...other.keys()])]
     .filter((key) => one.get(key) !== other.get(key))

@@ -138,6 +138,11 @@ export const ERROR_CODES = {
     'The command log of the cluster does not answer. Whether the write is made is not known: send it again with the same `Idempotency-Key`.',
     true,
   ),
+  node_behind: entry(
+    503,
+    'This node has not applied yet what the token in `X-Consistency` tells of; try again, or another node.',
+    true,
+  ),
   cluster_fenced: entry(
     503,
     'This node takes no writes, because the command log contradicts its data; `details.reason` says how. Reads go on.',

@@ -8,7 +8,7 @@ import { OperatorError } from '../base/operator-error.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
-import { joinCluster } from '../cluster/node.js';
+import { type ClusterNode, joinCluster } from '../cluster/node.js';
 import { readConfig } from '../config/load.js';
 import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
@@ -54,8 +54,8 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   const temporary = join(directory.path, TEMPORARY);
   emptyTemporaryDirectory(temporary);
   const listener = hasFronts(config, log)
-    ? createFronts(config, service, log, directory.path)
-    : await createOwnServer(config, service, log, temporary);
+    ? createFronts(config, service, log, directory.path, node)
+    : await createOwnServer(config, service, log, temporary, node);
   registerRequests(service.parts.metrics.registry, listener);
   const close = async (): Promise<void> => {
     await listener.close();
@@ -97,7 +97,13 @@ function hasFronts({ frontThreads }: Config, log: Log): boolean {
   return frontThreads > 0 && canPassSockets;
 }
 
-function createFronts(config: Config, { parts, services }: Service, log: Log, dataDir: string): HttpListener {
+function createFronts(
+  config: Config,
+  { parts, services }: Service,
+  log: Log,
+  dataDir: string,
+  node: ClusterNode | undefined,
+): HttpListener {
   const routes = createRoutes(services, routeOptions(config));
   const failed = (error: unknown, requestId: string): void =>
     log.error({ requestId, error: internalErrorOf(error) }, 'a request failed');
@@ -114,7 +120,8 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
       log,
       adminKey: adminKeyOf(config.auth, dataDir),
       temporaryDirectoryOf: (front) => join(dataDir, TEMPORARY, `front-${front}`),
-      startOf: (front) => ({ shared: { limits, stripe: front } }) satisfies ServerShare,
+      startOf: (front) =>
+        ({ shared: { limits, stripe: front }, progress: node?.progress.shared }) satisfies ServerShare,
       exited: (front) => releaseStripe(limits, front),
     },
     (peer) => serveForwarded(routes, peer, failed),
@@ -136,7 +143,13 @@ function createFronts(config: Config, { parts, services }: Service, log: Log, da
 }
 
 /** The main thread serves HTTP, and search workers run all searches. */
-async function createOwnServer(config: Config, service: Service, log: Log, temporary: string): Promise<HttpListener> {
+async function createOwnServer(
+  config: Config,
+  service: Service,
+  log: Log,
+  temporary: string,
+  node: ClusterNode | undefined,
+): Promise<HttpListener> {
   const uws = await loadUws();
   const { parts, services } = service;
   const tracer = config.tracing.enabled
@@ -153,6 +166,7 @@ async function createOwnServer(config: Config, service: Service, log: Log, tempo
       log,
       temporaryDirectory: temporary,
       shared: { limits: createSharedLimits(1), stripe: 0 },
+      progress: node?.progress.shared,
     }),
   );
   return {

@@ -8,6 +8,7 @@ import type {
   JudgementSetList,
   StoredJudgementSet,
 } from '../api/judgements.js';
+import type { ClusterState } from '../api/cluster.js';
 import type {
   CollectionDetail,
   CollectionList,
@@ -590,6 +591,11 @@ class AdminCalls {
 
   listTenants(call?: CallOptions): Promise<Answered<TenantList>> {
     return this.transport.get(adminPath('tenants'), call);
+  }
+
+  /** The nodes of the cluster, as the one that answers sees them. */
+  cluster(call?: CallOptions): Promise<Answered<ClusterState>> {
+    return this.transport.get(adminPath('cluster'), call);
   }
 
   /** Creates a tenant. The answer has its first key, which is returned only this once. */

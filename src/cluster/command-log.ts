@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result } from '../api/errors.js';
 import type { Log } from '../base/log.js';
+import type { LogProgress } from '../base/log-progress.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/commands.js';
 import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
 import type { LogHead, LogResults } from '../engine/write/logged.js';
@@ -29,6 +30,8 @@ export type FenceReason =
 
 export interface ReplicatedLogOptions {
   readonly stream: LogStream;
+  /** Where other threads see how far the node is. */
+  readonly progress: LogProgress;
   /** The id of this node. */
   readonly node: string;
   readonly shards: number;
@@ -45,6 +48,8 @@ export interface NodeState {
   /** The last message that it has received, and the last one up to which it has applied everything. */
   readonly received: number;
   readonly applied: number;
+  /** The last message that it would begin with after a restart. */
+  readonly committed: number;
   readonly fenced: FenceReason | null;
   /** When it was heard of last, in milliseconds since 1970. */
   readonly heardAtMs: number;
@@ -72,6 +77,7 @@ interface Told {
   readonly node: string;
   readonly received: number;
   readonly applied: number;
+  readonly committed: number;
   readonly fenced: FenceReason | null;
   readonly heads: Readonly<Record<string, LogHead[]>>;
 }
@@ -81,6 +87,7 @@ const APPEND_MS = 15_000;
 const PUBLISH_MS = 2000;
 const AGAIN_MS = 50;
 const LOOK_MS = 250;
+const REST_MS = 2;
 const GUARD_MS = 1000;
 /**
  * Looks that find a hole, or a stream that is too short, before it is believed: another replica may answer next. A server
@@ -92,6 +99,9 @@ const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Bytes that wait in this process; more are read from the stream when these are applied. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const TRIM_MS = 60_000;
+/** A node that is not heard of for a day is not waited for. */
+const GONE_MS = 24 * 3600 * 1000;
 const HEADS_KEPT = 64;
 const HEADS_TOLD = 4;
 /** A target without messages writes its position when it is this many messages behind. */
@@ -112,6 +122,8 @@ export class ReplicatedLog implements CommandLog {
   private isFilling = false;
   private isClosed = false;
   private waitingBytes = 0;
+  /** Whether messages stay in the stream for now. */
+  private isResting = false;
   private readonly doubts = { hole: 0, regress: 0 };
   private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -145,6 +157,8 @@ export class ReplicatedLog implements CommandLog {
 
   /** The nodes that have been heard of, this one among them. */
   allNodes(): NodeState[] {
+    const sinceMs = Date.now() - GONE_MS;
+    for (const { node, heardAtMs } of this.nodes.values()) if (heardAtMs < sinceMs) this.nodes.delete(node);
     return [...this.nodes.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
   }
 
@@ -187,6 +201,7 @@ export class ReplicatedLog implements CommandLog {
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
     this.every(LEAD_AGAIN_MS, () => void this.lead());
+    this.every(TRIM_MS, () => void this.trim().catch(() => undefined));
     void this.fill();
   }
 
@@ -245,6 +260,7 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private heard(message: StreamMessage): void {
+    if (this.isResting) return;
     if (message.sequence === this.received + 1 && !this.isFilling && this.waitingBytes < WAITING_BYTES_MAX)
       this.deliver(message);
     else if (message.sequence > this.received) void this.fill();
@@ -252,13 +268,14 @@ export class ReplicatedLog implements CommandLog {
 
   /** Reads what has been missed, until there is no more. */
   private async fill(): Promise<void> {
-    if (this.isFilling || this.fenced || this.isClosed) return;
+    if (this.isFilling || this.isResting || this.fenced || this.isClosed) return;
     this.isFilling = true;
     try {
       for (let before = -1; before < this.received && this.waitingBytes < WAITING_BYTES_MAX; ) {
         before = this.received;
         for await (const message of this.options.stream.read(this.received + 1)) {
           if (message.sequence <= this.received) continue;
+          if (this.isResting) return;
           if (message.sequence !== this.received + 1) return this.doubt('hole');
           this.deliver(message);
         }
@@ -273,6 +290,22 @@ export class ReplicatedLog implements CommandLog {
     }
   }
 
+  /**
+   * Runs `work` while nothing of the log is applied on this node, when all that it has received is: the data is then as
+   * of one moment of the log.
+   */
+  async atRest<T>(work: () => Promise<T>): Promise<T> {
+    while (this.isResting) await sleep(REST_MS);
+    this.isResting = true;
+    try {
+      while (this.lanes.some(({ isRunning, waiting }) => isRunning || waiting.length > 0)) await sleep(REST_MS);
+      return await work();
+    } finally {
+      this.isResting = false;
+      void this.fill();
+    }
+  }
+
   private async checkCaughtUp(): Promise<void> {
     const state = await this.options.stream.state().catch(() => undefined);
     if (state && this.received >= state.last && this.applied >= state.last) this.hasCaughtUp = true;
@@ -280,12 +313,20 @@ export class ReplicatedLog implements CommandLog {
 
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
-    if (message.target === LEAD) return this.led(message);
+    if (message.target === LEAD) {
+      this.led(message);
+      return this.note();
+    }
     const lane = this.lanes.find(({ target }) => String(target) === message.target);
     if (!lane) return this.options.log.error({ target: message.target }, 'a message of the command log has no target');
     lane.waiting.push(message);
     this.waitingBytes += message.payload.length;
+    this.note();
     if (!lane.isRunning) void this.run(lane);
+  }
+
+  private note(): void {
+    this.options.progress.note(this.received, this.applied);
   }
 
   /** Applies what waits for a target, in order, until nothing is left. */
@@ -324,6 +365,7 @@ export class ReplicatedLog implements CommandLog {
     lane.waiting.shift();
     lane.committed = sequence;
     this.waitingBytes -= payload.length;
+    this.note();
     const own = this.pending.get(id);
     this.pending.delete(id);
     if (own) {
@@ -380,6 +422,19 @@ export class ReplicatedLog implements CommandLog {
     }
   }
 
+  /**
+   * Deletes messages that every node has applied, once the stream is half full. Nodes that were not heard of for a day do
+   * not count; they begin with a copy of another one.
+   */
+  private async trim(): Promise<void> {
+    const { stream } = this.options;
+    if (!this.isLeader || performance.now() - this.startedAtMs < TRIM_MS) return;
+    const { first, bytes } = await stream.state();
+    if (bytes < stream.bytesMax / 2) return;
+    const before = Math.min(...this.allNodes().map(({ committed }) => committed));
+    if (before > first) await stream.trim(before);
+  }
+
   private tell(): void {
     const { node, stream } = this.options;
     const heads: Record<string, LogHead[]> = {};
@@ -387,12 +442,13 @@ export class ReplicatedLog implements CommandLog {
       if (lane.heads.size > 0)
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, fenced = null } = this;
-    stream.tell({ node, received, applied, fenced, heads } satisfies Told);
+    const committed = Math.min(...this.lanes.map((lane) => lane.committed));
+    stream.tell({ node, received, applied, committed, fenced, heads } satisfies Told);
   }
 
   /** Compares the states of another node with those of this one. */
-  private compare({ node, received, applied, fenced, heads }: Told): void {
-    this.nodes.set(node, { node, received, applied, fenced, heardAtMs: Date.now() });
+  private compare({ node, received, applied, committed, fenced, heads }: Told): void {
+    this.nodes.set(node, { node, received, applied, committed, fenced, heardAtMs: Date.now() });
     if (node === this.options.node) return;
     for (const lane of this.lanes)
       for (const { sequence, hash } of heads[lane.target] ?? []) {

@@ -17,12 +17,15 @@ export interface StreamState {
   readonly first: number;
   /** The sequence of the last message. */
   readonly last: number;
+  readonly bytes: number;
 }
 
 export interface LogStream {
   /** Made when the stream was created, so another stream of the same name has another id. */
   readonly id: string;
   readonly payloadBytesMax: number;
+  /** Bytes of the stream at which it refuses messages. */
+  readonly bytesMax: number;
   /**
    * Appends a message, and resolves to its sequence once a majority of the servers has synced it. The same id is appended
    * once within two minutes. Rejects if that is not known in time.

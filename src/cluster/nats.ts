@@ -137,6 +137,7 @@ function isOlder(version: string, than: string): boolean {
 
 interface SettledStream {
   readonly name: string;
+  readonly bytesMax: number;
   /** Made when the stream was created. */
   readonly id: string;
 }
@@ -184,7 +185,7 @@ async function settledStream(
     throw new ClusterSetupError(
       'the data directory has data that the cluster does not begin with: begin with an empty one, or with a copy of the data directory of another node',
     );
-  return { name, id: metadata.sheaf_id ?? '' };
+  return { name, id: metadata.sheaf_id ?? '', bytesMax: config.max_bytes };
 }
 
 const SETTLE_TRIES = 20;
@@ -226,6 +227,10 @@ export class NatsStream implements LogStream {
     this.id = stream.id;
     this.client = jetstream(connection);
     void this.watch();
+  }
+
+  get bytesMax(): number {
+    return this.stream.bytesMax;
   }
 
   get payloadBytesMax(): number {
@@ -290,7 +295,7 @@ export class NatsStream implements LogStream {
 
   async state(): Promise<StreamState> {
     const { state, config } = await this.manager.streams.info(this.stream.name);
-    return { id: config.metadata?.sheaf_id ?? '', first: state.first_seq, last: state.last_seq };
+    return { id: config.metadata?.sheaf_id ?? '', first: state.first_seq, last: state.last_seq, bytes: state.bytes };
   }
 
   async trim(before: number): Promise<void> {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LogProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
 import { CATALOG_TABLES } from '../storage/catalog-records.js';
@@ -17,6 +18,7 @@ export interface ClusterNode {
   readonly id: string;
   readonly name: string;
   readonly stream: LogStream;
+  readonly progress: LogProgress;
 }
 
 /** The data directory holds the id of the node, by which others know it whatever its address is. */
@@ -32,7 +34,7 @@ export async function joinCluster(
   const stream = await openNats({ ...cluster, cluster: name, shards }, originOf(path, journalBytesMax), log);
   const id = nodeId(path);
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  return { id, name, stream };
+  return { id, name, stream, progress: LogProgress.of(stream.id) };
 }
 
 function nodeId(path: string): string {

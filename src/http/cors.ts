@@ -8,10 +8,10 @@ const ANY_ORIGIN = '*';
 
 /** Headers of requests that pages may send beside the few that are always allowed. */
 const REQUEST_HEADERS =
-  'Authorization, Content-Type, X-API-Key, X-Request-ID, Last-Event-ID, If-None-Match, Idempotency-Key, Traceparent, Mcp-Session-Id, Mcp-Protocol-Version';
+  'Authorization, Content-Type, X-API-Key, X-Request-ID, Last-Event-ID, If-None-Match, Idempotency-Key, X-Consistency, Traceparent, Mcp-Session-Id, Mcp-Protocol-Version';
 /** Headers of answers that pages may read beside the few that are always exposed. */
 const EXPOSED_HEADERS =
-  'X-Request-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, Content-Disposition, Mcp-Session-Id';
+  'X-Request-ID, X-Consistency, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, Content-Disposition, Mcp-Session-Id';
 /** How long a browser may remember what a preflight has answered; browsers cap it at two hours or less. */
 const REMEMBERED_S = 7200;
 

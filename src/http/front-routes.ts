@@ -3,6 +3,7 @@
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { ALIAS_ROUTES } from '../api/aliases.js';
+import { CLUSTER_ROUTES } from '../api/cluster.js';
 import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
@@ -30,6 +31,7 @@ import { searchHandlers } from './routes/search.js';
 const AREAS = [
   HEALTH_ROUTES,
   METRICS_ROUTES,
+  CLUSTER_ROUTES,
   TENANT_ROUTES,
   EMBEDDER_ROUTES,
   COLLECTION_ROUTES,

@@ -4,6 +4,7 @@ import type { Permit } from '../service/tenants/actor.js';
 import type { Authenticate } from '../service/tenants/auth.js';
 import type { AdmissionMemory } from './admission.js';
 import type { BodyLimits } from './body.js';
+import type { Consistency } from './consistency.js';
 import type { Cors } from './cors.js';
 import type { Actor, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
@@ -39,6 +40,8 @@ export interface HttpServerOptions {
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
+  /** How far the node has applied the command log. Absent on a single machine. */
+  readonly consistency?: Consistency | undefined;
   /** Where the threads count together, and the index of this one. Absent: this thread counts alone. */
   /** Called with the number of requests in progress whenever it changes. */
   readonly counted?: ((underWay: number) => void) | undefined;

@@ -13,6 +13,7 @@ import { type IncomingBody, openBody } from './body.js';
 import { prefersMsgpack } from './content-negotiation.js';
 import type { Announced } from './connection-policy.js';
 import type { Closing } from './envelope.js';
+import type { Consistency } from './consistency.js';
 import type { HttpServerOptions } from './options.js';
 import { type Actor, type Body, type Reply, type Request, type Route, checkParameters } from './route.js';
 import type { Router } from './router.js';
@@ -211,8 +212,9 @@ export class RequestContext implements Request {
 
   /** Headers to add to every reply of this request. */
   get headers(): Readonly<Record<string, string>> | undefined {
-    if (this.corsHeaders === undefined) return this.permit?.headers;
-    return { ...this.corsHeaders, ...this.permit?.headers };
+    const { consistency } = this.serverContext.options;
+    if (this.corsHeaders === undefined && consistency === undefined) return this.permit?.headers;
+    return { ...this.corsHeaders, ...consistency?.headers, ...this.permit?.headers };
   }
 
   header(name: string): string {
@@ -261,6 +263,9 @@ export class RequestContext implements Request {
     if (actor instanceof Promise) await this.identify(actor);
     else this.actor = actor;
     this.admit();
+    const { consistency } = options;
+    const token = consistency && this.head.header('x-consistency');
+    if (token && !consistency.isReached(token)) await this.untilReached(consistency, token);
     if (this.head.queryText !== '') checkParameters(route, this.query);
     const body = this.open();
     body.checkLength();
@@ -290,6 +295,13 @@ export class RequestContext implements Request {
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;
+    if (this.aborted) throw abandoned();
+  }
+
+  /** Waits for what another answer has told of. The body is opened before, as for `identify`. */
+  private async untilReached(consistency: Consistency, token: string): Promise<void> {
+    this.open();
+    await consistency.reached(token);
     if (this.aborted) throw abandoned();
   }
 

@@ -2,6 +2,7 @@
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { ALIAS_ROUTES } from '../api/aliases.js';
+import { CLUSTER_ROUTES } from '../api/cluster.js';
 import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
@@ -14,6 +15,7 @@ import { REINDEX_ROUTES } from '../api/reindex.js';
 import type { RouteDefinition } from '../api/route.js';
 import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
+import { clusterUseCases } from '../service/cluster/cluster.js';
 import { collectionUseCases } from '../service/collections/collections.js';
 import { aliasUseCases } from '../service/collections/aliases.js';
 import { judgementUseCases } from '../service/collections/judgements.js';
@@ -55,6 +57,7 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
   const own = [
     ...answered(HEALTH_ROUTES, healthUseCases(services.health), {}),
     ...answered(METRICS_ROUTES, metricsUseCases(services.metrics), metricsHandlers(services.metrics)),
+    ...answered(CLUSTER_ROUTES, clusterUseCases(services.cluster), {}),
     ...answered(TENANT_ROUTES, tenantUseCases(services.tenants), {}),
     ...answered(EMBEDDER_ROUTES, embedderUseCases(services.embedders), {}),
     ...answered(COLLECTION_ROUTES, collectionUseCases(services.collections), collectionHandlers(services.documents)),

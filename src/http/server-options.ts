@@ -2,6 +2,7 @@
 // Front threads, and the main thread where it serves HTTP itself.
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
 import { sharedNowMs } from '../base/clock.js';
+import type { SharedProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Tracer } from '../base/trace.js';
@@ -12,6 +13,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
 import { TenantLimiter } from '../service/tenants/limits.js';
 import type { TenantRegistry } from '../service/tenants/registry.js';
+import { Consistency } from './consistency.js';
 import { Cors } from './cors.js';
 import type { HttpServerOptions } from './options.js';
 import type { Route } from './route.js';
@@ -30,6 +32,7 @@ interface ServerParts {
   /** Where large form files go. */
   readonly temporaryDirectory: string;
   readonly shared: ServerShare['shared'];
+  readonly progress: ServerShare['progress'];
   /** Called with the number of requests in progress whenever it changes. */
   readonly counted?: (underWay: number) => void;
 }
@@ -37,10 +40,12 @@ interface ServerParts {
 /** The counts for limits that hold over all servers, and the index of this one. */
 export interface ServerShare {
   readonly shared: { readonly limits: SharedLimits; readonly stripe: number };
+  /** Absent on a single machine. */
+  readonly progress?: SharedProgress | undefined;
 }
 
 export function serverOptions(parts: ServerParts): HttpServerOptions {
-  const { config, routes, metrics, tracer, log, temporaryDirectory, shared, counted } = parts;
+  const { config, routes, metrics, tracer, log, temporaryDirectory, shared, progress, counted } = parts;
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return {
@@ -48,6 +53,7 @@ export function serverOptions(parts: ServerParts): HttpServerOptions {
     ...createAccess(parts),
     cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
     shared,
+    consistency: progress && new Consistency(progress),
     counted,
     limits: {
       ...limits,

@@ -102,7 +102,7 @@ export function createService(
     changed: (commands, results) => applyRemoteChanges(startup.store, commands, results),
     compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
   });
-  const services = createServices(parts, config, log);
+  const services = createServices(parts, config, log, node);
   const { collections, reindex, archive } = services;
   const { store } = collections;
   const { documents } = services;
@@ -195,13 +195,13 @@ function createParts(
 }
 
 function createCommandLog(
-  { id, stream }: ClusterNode,
+  { id, stream, progress }: ClusterNode,
   shards: number,
   log: Log,
   changed: ReplicatedLogOptions['changed'],
   apply: ReplicatedLogOptions['apply'],
 ): ReplicatedLog {
-  return new ReplicatedLog({ stream, node: id, shards, apply, changed, log });
+  return new ReplicatedLog({ stream, progress, node: id, shards, apply, changed, log });
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -299,7 +299,7 @@ function createQueryLog(
   return queryLog;
 }
 
-function createServices(parts: Parts, config: Config, log: Log): Services {
+function createServices(parts: Parts, config: Config, log: Log, node: ClusterNode | undefined): Services {
   const { chunking, limits, search: settings, common } = config;
   const { shardsCopied, batchesRestored } = config.scale;
   const { state, catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
@@ -381,8 +381,10 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       metadataBytesMax,
     },
     collections,
+    cluster: { node, commandLog: parts.commandLog },
     reindex,
     archive: {
+      commandLog: parts.commandLog,
       archives: parts.archives,
       store,
       collections,
@@ -410,6 +412,7 @@ function createServices(parts: Parts, config: Config, log: Log): Services {
       searchesUnderWay,
       poolMetrics: parts.poolMetrics,
       fronts: parts.fronts,
+      commandLog: parts.commandLog,
       sharedMeters: SharedMeters.over(shared.meters),
       memories: shared.memories,
       nowMs,

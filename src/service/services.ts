@@ -1,5 +1,6 @@
 // The contexts of the use cases, by feature. Types only.
 import type { ArchiveContext } from './archive/archive.js';
+import type { ClusterContext } from './cluster/cluster.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { DocumentsContext } from './documents/changes.js';
 import type { Embedders } from './embedding/embedders.js';
@@ -22,6 +23,7 @@ export interface Services {
   readonly ingest: IngestContext;
   readonly documents: DocumentsContext;
   readonly collections: CollectionsContext;
+  readonly cluster: ClusterContext;
   readonly reindex: ReindexContext;
   readonly archive: ArchiveContext;
   readonly tenants: TenantsContext;

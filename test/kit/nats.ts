@@ -84,7 +84,7 @@ export async function startNats({ sync = ', sync_interval: always' } = {}): Prom
     env: {
       SHEAF_CLUSTER__NATS: list(all.map(({ client }) => `127.0.0.1:${client}`)),
       SHEAF_CLUSTER__MONITORS: list(servers.map(({ monitor }) => monitor)),
-      SHEAF_CLUSTER__LOG_MB: '1024',
+      SHEAF_CLUSTER__LOG_MB: '256',
     },
     async leader() {
       const name = await leaderName(servers);

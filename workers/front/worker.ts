@@ -55,6 +55,7 @@ const http = createHttpServer(
     log,
     temporaryDirectory: start.temporaryDirectory,
     shared: start.shared,
+    progress: start.progress,
     counted: (underWay) => Atomics.store(cells, FRONT_CELLS.requests, underWay),
   }),
 );

@@ -6,6 +6,7 @@ import type { LeftOut, LinesWish } from '../../api/archives.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
+import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { ArchivePool, BegunArchive } from '../../pool/archive-pool.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
 import type { CollectionsContext } from '../collections/collections.js';
@@ -14,6 +15,8 @@ import type { TenantRegistry } from '../tenants/registry.js';
 
 export interface ArchiveContext {
   readonly archives: ArchivePool;
+  /** Absent on a single machine. */
+  readonly commandLog: Pick<ReplicatedLog, 'atRest'> | undefined;
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
@@ -127,10 +130,13 @@ async function write(
     const held = wanted();
     const isTaken = await shards.gate.exclusive(held, async () => {
       await logged();
-      const moment = await momentNow();
-      if (wanted() !== held) return false;
-      await take(moment);
-      return true;
+      const taken = async (): Promise<boolean> => {
+        const moment = await momentNow();
+        if (wanted() !== held) return false;
+        await take(moment);
+        return true;
+      };
+      return context.commandLog ? context.commandLog.atRest(taken) : taken();
     });
     if (!isTaken) await hold(take);
   };

@@ -25,6 +25,7 @@ import type { Quarantine } from '../../pool/quarantine.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { logName, shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
+import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';
@@ -39,6 +40,8 @@ export interface MetricsContext {
   readonly metrics: Metrics;
   readonly catalog: Pick<Catalog, 'size'>;
   readonly shadows: Pick<ShadowCollections, 'all'>;
+  /** Absent on a single machine. */
+  readonly commandLog: Pick<ReplicatedLog, 'received' | 'applied' | 'isLeader' | 'fenced' | 'stalls'> | undefined;
   readonly shards: Pick<ShardPool, 'requestAll' | 'size' | 'openCount'>;
   /** The latest answer of each shard. */
   readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
@@ -150,6 +153,32 @@ function registerState(registry: Registry, context: MetricsContext): void {
     'Collections with damaged records, which are not served.',
     () => quarantine.size,
   );
+  const { commandLog } = context;
+  if (commandLog) {
+    registry.gauge(
+      'sheaf_cluster_received_messages',
+      'Sequence of the last message of the command log that this node has received.',
+      () => commandLog.received,
+    );
+    registry.gauge(
+      'sheaf_cluster_applied_messages',
+      'Sequence of the message of the command log up to which this node has applied all.',
+      () => commandLog.applied,
+    );
+    registry.gauge('sheaf_cluster_leader', 'Whether this node does the work that one does for all.', () =>
+      Number(commandLog.isLeader),
+    );
+    registry.gauge(
+      'sheaf_cluster_fenced',
+      'Whether this node takes no writes, because the command log contradicts its data.',
+      () => Number(commandLog.fenced !== undefined),
+    );
+    registry.gauge(
+      'sheaf_cluster_stalled_targets',
+      'Shards, and the catalog, that cannot apply their next message on this machine.',
+      () => commandLog.stalls().length,
+    );
+  }
   registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
   registry.gauge('sheaf_shards_open', 'Shards that are open.', () => shards.openCount);
   registry.gauge('sheaf_searches_under_way', 'Searches in progress.', () => searchesUnderWay.count);

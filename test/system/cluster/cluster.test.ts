@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { createPrng } from '../../../src/base/prng.js';
 import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
@@ -14,6 +16,8 @@ const DOCUMENTS = '/v1/collections/acme/docs/documents';
 interface Answer {
   readonly status: number;
   readonly json: any;
+  /** What the answer may be read after, on any node. */
+  readonly token: string;
 }
 
 async function ask(
@@ -28,7 +32,11 @@ async function ask(
     headers: { 'content-type': 'application/json', ...headers },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return { status: response.status, json: await response.json() };
+  return {
+    status: response.status,
+    json: await response.json(),
+    token: response.headers.get('x-consistency') ?? '',
+  };
 }
 
 /** All documents of a node with their versions, in order. */
@@ -137,6 +145,94 @@ test('every node takes writes, and all have the same collections, documents, key
     (await ask(a, 'POST', '/v1/collections/acme/docs/reindex', { compact: true })).json.code,
     'not_in_cluster',
   );
+});
+
+for (const threads of ['0', '2'])
+  test(`a read with the token of a write sees it on every node, ${threads} front threads`, { skip }, async () => {
+    const nats = await startNats();
+    const nodes = [
+      await startNode(nats, { SHEAF_SERVER__THREADS: threads }),
+      await startNode(nats, { SHEAF_SERVER__THREADS: threads }),
+    ];
+    for (let i = 0; i < 100; i++) {
+      const [writer, reader] = i % 2 === 0 ? nodes : [...nodes].reverse();
+      const docid = `d${i}`;
+      const { token } = await ask(writer as Node, 'POST', DOCUMENTS, { docid, text: `The whale of document ${i}.` });
+      const after = { 'x-consistency': token };
+      assert.equal((await ask(reader as Node, 'GET', `${DOCUMENTS}/${docid}`, undefined, after)).status, 200);
+      const search = { q: 'whale', k: 200, mode: 'vector' };
+      const { json } = await ask(reader as Node, 'POST', '/v1/collections/acme/docs/search', search, after);
+      assert.equal(json.matches.length, i + 1);
+    }
+    const [node] = nodes as [Node];
+    const { token } = await ask(node, 'GET', '/health');
+    const [stream, sequence] = token.split(':') as [string, string];
+    const ahead = { 'x-consistency': `${stream}:${Number(sequence) + 1000}` };
+    assert.equal((await ask(node, 'GET', `${DOCUMENTS}/d1`, undefined, ahead)).json.code, 'node_behind');
+    for (const bad of ['7', 'other:7', `${stream}:x`])
+      assert.equal((await ask(node, 'GET', `${DOCUMENTS}/d1`, undefined, { 'x-consistency': bad })).status, 422);
+    await until(async () => {
+      const { json } = await ask(node, 'GET', '/v1/admin/cluster');
+      return json.nodes.length === 2 && json.leader !== null;
+    }, 'the nodes do not hear of each other');
+    const { json } = await ask(node, 'GET', '/v1/admin/cluster');
+    assert.equal(json.cluster, 'main');
+    assert(json.nodes.every(({ lag, fenced }: any) => lag < 10 && fenced === null));
+    assert(json.nodes.some(({ node: id }: any) => id === json.leader));
+  });
+
+test('an archive of a node is of one moment of the log', { skip }, async () => {
+  const nats = await startNats();
+  const nodes = [await startNode(nats), await startNode(nats)] as const;
+  await ask(nodes[0], 'POST', '/v1/collections/acme/docs', { partitions: 2 });
+  let isOver = false as boolean;
+  let written = 0;
+  const writing = (async () => {
+    for (; !isOver; written++)
+      await ask(nodes[0], 'POST', DOCUMENTS, { docid: `d${written}`, text: `Document ${written}.` });
+  })();
+  await until(() => written > 20);
+  for (let round = 0; round < 5; round++) {
+    const response = await fetch(`${nodes[1].url}/v1/collections/acme/docs/archive`);
+    const form = new FormData();
+    form.append('file', new Blob([await response.arrayBuffer()]), 'archive.zip');
+    const restored = await fetch(`${nodes[0].url}/v1/collections/acme/copy${round}/archive`, {
+      method: 'POST',
+      body: form,
+    });
+    assert.equal(restored.status, 200, await restored.text());
+    const numbers = (await documentsOf(nodes[0], `copy${round}`)).map((line) => Number(line.slice(1).split(' ')[0]));
+    // Each document was written after the one before it was acknowledged, so none of them may be missing.
+    assert.deepEqual(
+      numbers.sort((a, b) => a - b),
+      Array.from({ length: numbers.length }, (_, i) => i),
+    );
+  }
+  isOver = true;
+  await writing;
+  await areEqual(nodes, 'copy4');
+});
+
+test('another stream of the same name fences the nodes: reads go on, writes say why', { skip }, async () => {
+  const nats = await startNats();
+  const node = await startNode(nats);
+  await ask(node, 'POST', DOCUMENTS, { docid: 'd1', text: 'The whale of document 1.' });
+  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) });
+  const manager = await jetstreamManager(connection);
+  const { config } = await manager.streams.info('SHEAF_main');
+  await manager.streams.delete('SHEAF_main');
+  await manager.streams.add({ ...config, metadata: { ...config.metadata, sheaf_id: 'another' } });
+  await connection.close();
+  await until(async () => (await ask(node, 'GET', '/v1/admin/cluster')).json.nodes[0]?.fenced === 'recreated');
+  const refused = await ask(node, 'POST', DOCUMENTS, { docid: 'd2', text: 'The whale of document 2.' });
+  assert.deepEqual(
+    [refused.status, refused.json.code, refused.json.details],
+    [503, 'cluster_fenced', { reason: 'recreated' }],
+  );
+  assert.equal((await ask(node, 'GET', `${DOCUMENTS}/d1`)).status, 200);
+  assert.equal((await ask(node, 'GET', '/health')).json.status, 'degraded');
+  const metrics = await (await fetch(`${node.url}/metrics`)).text();
+  assert.match(metrics, /^sheaf_cluster_fenced 1$/m);
 });
 
 test('killed leaders and nodes lose nothing that was acknowledged', { skip, timeout: 300_000 }, async () => {

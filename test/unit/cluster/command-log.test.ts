@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Result } from '../../../src/api/errors.js';
 import { type Prng, createPrng } from '../../../src/base/prng.js';
+import { LogProgress } from '../../../src/base/log-progress.js';
 import { ReplicatedLog } from '../../../src/cluster/command-log.js';
 import type { LogStream, StreamMessage, StreamState } from '../../../src/cluster/log-stream.js';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';
@@ -39,6 +40,7 @@ class FakeStream {
     return {
       id: stream.id,
       payloadBytesMax: 1024 * 1024,
+      bytesMax: 1024 * 1024,
       async publish(target, payload, id) {
         await sleep(stream.prng.int(3));
         if (stream.isDown || stream.chance(0.1)) throw new Error('no responders');
@@ -59,7 +61,7 @@ class FakeStream {
       },
       state: async (): Promise<StreamState> => {
         if (stream.isDown) throw new Error('no responders');
-        return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0 };
+        return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0, bytes: 0 };
       },
       trim: async () => undefined,
       tell: (what) => stream.told.forEach((take) => take(structuredClone(what))),
@@ -96,6 +98,7 @@ class FakeNode {
   ) {
     this.log = new ReplicatedLog({
       stream: stream.view(),
+      progress: LogProgress.of('stream-1'),
       node: name,
       shards: 2,
       apply: (batch) => this.apply(batch),

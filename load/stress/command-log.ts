@@ -1,0 +1,143 @@
+// Random messages of a command log, applied to several shards in batches of other sizes. Some shards end in the middle of
+// a message, and get messages again that they have applied already. In the end all have the same documents, chunks,
+// vectors, counts, expiries, kept answers and rolling hash, and have told the same states on the way. One thread, without
+// HTTP.
+import { join } from 'node:path';
+import type { Result } from '../../src/api/errors.js';
+import type { CollectionId } from '../../src/api/ids.js';
+import { createPrng, type Prng } from '../../src/base/prng.js';
+import { maintainSome } from '../../src/engine/maintenance.js';
+import { deleteDocuments, patchDocuments } from '../../src/engine/write/bulk.js';
+import type { ShardAnswer, ShardCommand, ShardOp } from '../../src/engine/write/commands.js';
+import { type LogBatch, packMessage } from '../../src/engine/write/log-message.js';
+import { type LogApplier, applyLogged, loggedCommands } from '../../src/engine/write/logged.js';
+import { copyShadow } from '../../src/engine/write/shadow-collection.js';
+import { resultOf } from '../../src/engine/errors.js';
+import { RandomCommands, Site, differencesOf } from './replay.js';
+
+const STREAM = 'stream';
+const COMMANDS_MAX = 6;
+const BATCH_MAX = 80;
+/** Messages that a shard gets again after its end. */
+const AGAIN_MAX = 30;
+
+export interface CommandLogReport {
+  readonly messages: number;
+  readonly commands: number;
+  readonly refused: number;
+  /** How often a shard ended in the middle of a message. */
+  readonly cuts: number;
+  /** States that several shards have told. */
+  readonly compared: number;
+  /** What differs between the shards. */
+  readonly differences: string[];
+}
+
+/** Applies `messages` random messages to three shards, in new folders inside `folder`. */
+export function runCommandLog(folder: string, seed: number, messages: number): CommandLogReport {
+  const prng = createPrng(seed);
+  const made = new RandomCommands(prng);
+  const log = Array.from({ length: messages }, () =>
+    Array.from({ length: 1 + prng.int(COMMANDS_MAX) }, () => commandOf(made, prng)),
+  );
+  const payloads = log.map(packMessage);
+  const replicas = ['a', 'b', 'c'].map(
+    (name) => new Replica(new Site(join(folder, name), { bytesMax: Infinity }, made.all), payloads, prng),
+  );
+  const differences: string[] = [];
+  const [first, ...others] = replicas as [Replica, ...Replica[]];
+  first.applyAll({ isCut: false });
+  let compared = 0;
+  for (const other of others) {
+    other.applyAll({ isCut: true });
+    for (const [sequence, hash] of other.heads)
+      if (first.heads.has(sequence)) {
+        compared++;
+        if (first.heads.get(sequence) !== hash) differences.push(`the states after message ${sequence} differ`);
+      }
+    const [one, two] = [first, other].map(({ site }) => site.shard.store.journal?.head);
+    if (one?.hash !== two?.hash || one?.sequence !== two?.sequence) differences.push('the journals differ');
+    differences.push(...differencesOf(first.site.shard.store, other.site.shard.store, made.all));
+  }
+  for (const { site } of replicas) site.shard.close();
+  const cuts = replicas.reduce((sum, replica) => sum + replica.cuts, 0);
+  return { messages, commands: log.flat().length, refused: first.refused, cuts, compared, differences };
+}
+
+function commandOf(made: RandomCommands, prng: Prng): ShardCommand {
+  const step = prng.int(60);
+  const ref = made.collection();
+  if (step === 0) return { op: 'dropCollection', collection: made.replaced().id as CollectionId };
+  if (step === 1) {
+    const to = made.besides(ref);
+    if (to) return { op: 'copyShadow', collection: to, source: ref, after: undefined };
+  }
+  const aim = { collection: ref, docids: made.docids(20), filter: made.filter(), nowS: made.nowS() };
+  if (step === 2) return { op: 'deleteDocuments', ...aim };
+  if (step === 3) return { op: 'patchDocuments', ...aim, change: made.change() };
+  return made.write() as ShardCommand;
+}
+
+/** One of the shards that apply the log. */
+class Replica {
+  readonly heads = new Map<number, string>();
+  refused = 0;
+  cuts = 0;
+
+  constructor(
+    readonly site: Site,
+    private readonly payloads: readonly Buffer[],
+    private readonly prng: Prng,
+  ) {}
+
+  applyAll({ isCut }: { isCut: boolean }): void {
+    const { prng, payloads } = this;
+    for (let from = 0; from < payloads.length; ) {
+      const end = Math.min(payloads.length, from + 1 + prng.int(BATCH_MAX));
+      const batch = this.batchOf(from, end);
+      const commands = loggedCommands(batch);
+      if (isCut && prng.int(3) === 0) {
+        // The process ends after some of the commands, and the messages come again.
+        const cutAt = prng.int(commands.length);
+        const last = commands[cutAt] as (typeof commands)[number];
+        const begun = { ...batch, messages: batch.messages.slice(0, cutAt + 1) };
+        applyLogged(this.applier, begun, [...commands.slice(0, cutAt), last.slice(0, prng.int(last.length + 1))]);
+        this.site.reopen();
+        this.cuts++;
+        from = Math.max(0, from + cutAt - prng.int(AGAIN_MAX));
+        continue;
+      }
+      const { results, heads } = applyLogged(this.applier, batch, commands);
+      for (const { sequence, hash } of heads) this.heads.set(sequence, hash);
+      this.refused += results.flat().filter((result) => 'error' in result).length;
+      if (prng.int(4) === 0) maintainSome(this.site.shard);
+      from = end;
+    }
+  }
+
+  private batchOf(from: number, end: number): LogBatch {
+    const messages = this.payloads
+      .slice(from, end)
+      .map((payload, i) => ({ sequence: from + i + 1, payload, isAwaited: true }));
+    return { target: 0, stream: STREAM, messages, through: end };
+  }
+
+  private get applier(): LogApplier {
+    const { shard } = this.site;
+    const { store } = shard;
+    return { journal: store.journal, shard, run: (command) => this.run(command), advance: (at) => store.advance(at) };
+  }
+
+  private run(command: ShardCommand): Result<ShardAnswer<ShardOp>> {
+    const { shard } = this.site;
+    try {
+      if (command.op === 'dropCollection') return { value: (shard.drop(command.collection), null) };
+      if (command.op === 'copyShadow') return { value: copyShadow(shard, command) };
+      if (command.op === 'deleteDocuments') return { value: deleteDocuments(shard, command) };
+      if (command.op === 'patchDocuments') return { value: patchDocuments(shard, command) };
+      throw new Error(`${command.op} is not among the random commands`);
+    } catch (error) {
+      return resultOf(error);
+    }
+  }
+}
