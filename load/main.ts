@@ -377,6 +377,26 @@ const VERBS: Readonly<Record<string, Verb>> = {
       },
     },
   },
+  cluster: {
+    about: 'nodes and NATS servers on this machine',
+    kinds: {
+      puts: {
+        about: 'acknowledged writes beside the stream by itself and beside one machine',
+        options: { '--nodes <n>': '(1)', ...SECONDS },
+        run: async (options) => (await import('./cluster.js')).puts(options),
+      },
+      searches: {
+        about: 'CPU time of a search on one machine and on a node',
+        options: { ...ROWS, ...SECONDS },
+        run: async (options) => (await import('./cluster.js')).searches(options),
+      },
+      deaths: {
+        about: 'what is lost, and for how long nothing answers, while processes are killed',
+        options: SECONDS,
+        run: async (options) => (await import('./cluster.js')).deaths(options),
+      },
+    },
+  },
   soak: {
     about: 'random work against checkers; exit code 1 on a violation',
     kinds: {

@@ -42,7 +42,8 @@ export function runCommandLog(folder: string, seed: number, messages: number): C
   );
   const payloads = log.map(packMessage);
   const replicas = ['a', 'b', 'c'].map(
-    (name) => new Replica(new Site(join(folder, name), { bytesMax: Infinity }, made.all), payloads, prng),
+    (name) =>
+      new Replica(new Site(join(folder, name), { bytesMax: Infinity, isOfNode: true }, made.all), payloads, prng),
   );
   const differences: string[] = [];
   const [first, ...others] = replicas as [Replica, ...Replica[]];

@@ -2,7 +2,7 @@
 import typia from 'typia';
 import { jsonRoute, routes } from './route.js';
 
-export interface ClusterNodeState {
+interface ClusterNodeState {
   /** The id of the node, which stays with its data directory. */
   node: string;
   /** The last message of the command log that it has received, and the last one up to which it has applied all. */

@@ -123,7 +123,7 @@ export class ReplicatedLog implements CommandLog {
   private isClosed = false;
   private waitingBytes = 0;
   /** Whether messages stay in the stream for now. */
-  private isResting = false;
+  private isResting = false as boolean;
   private readonly doubts = { hole: 0, regress: 0 };
   private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -266,16 +266,18 @@ export class ReplicatedLog implements CommandLog {
     else if (message.sequence > this.received) void this.fill();
   }
 
+  private readonly mayNotDeliver = (): boolean => this.isResting || this.isClosed || this.fenced !== undefined;
+
   /** Reads what has been missed, until there is no more. */
   private async fill(): Promise<void> {
-    if (this.isFilling || this.isResting || this.fenced || this.isClosed) return;
+    if (this.isFilling || this.mayNotDeliver()) return;
     this.isFilling = true;
     try {
       for (let before = -1; before < this.received && this.waitingBytes < WAITING_BYTES_MAX; ) {
         before = this.received;
         for await (const message of this.options.stream.read(this.received + 1)) {
           if (message.sequence <= this.received) continue;
-          if (this.isResting) return;
+          if (this.mayNotDeliver()) return;
           if (message.sequence !== this.received + 1) return this.doubt('hole');
           this.deliver(message);
         }

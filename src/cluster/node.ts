@@ -1,7 +1,7 @@
 // A node's part in a cluster: its id, which stays with its data directory, and its connection to the stream. Runs on the
 // main thread.
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
@@ -37,10 +37,16 @@ export async function joinCluster(
   return { id, name, stream, progress: LogProgress.of(stream.id) };
 }
 
+/** The id is bound to the folder, so a copy of the directory is another node. */
 function nodeId(path: string): string {
   const file = join(path, ID_FILE);
-  if (!existsSync(file)) writeFileSync(file, `${randomUUID()}\n`);
-  return readFileSync(file, 'utf8').trim();
+  const { dev, ino } = statSync(path);
+  const folder = `${dev}-${ino}`;
+  const [id = '', own] = existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ') : [];
+  if (own === folder) return id;
+  const made = randomUUID();
+  writeFileSync(file, `${made} ${folder}\n`);
+  return made;
 }
 
 /**

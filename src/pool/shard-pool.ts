@@ -47,8 +47,11 @@ const WRITES: RequestQueueOptions<ShardCommand> = {
   costOf: costOfWrite,
 };
 
-/** Messages of a command log are synced on other machines, so several are under way. */
-const LOGGED_WRITES: RequestQueueOptions<ShardCommand> = { ...WRITES, messagesInFlightMax: 16 };
+/**
+ * One message of the command log is synced while another one is applied. With more under way, messages are smaller, and
+ * every one of them is synced by itself: 16 made a third fewer writes a second than 2 (`load cluster puts`).
+ */
+const LOGGED_WRITES: RequestQueueOptions<ShardCommand> = { ...WRITES, messagesInFlightMax: 2 };
 
 /** Number of chunks that one step of a copy writes; changing a page of documents takes about as long. */
 const COPY_COST = 64;

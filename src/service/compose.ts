@@ -142,7 +142,7 @@ function createParts(
   const { catalog, shadows, tenants } = state;
   const metrics = new Metrics(config.metrics.tenantLabels);
   const poolMetrics = new PoolMetrics();
-  const shared = createSharedShards(shardCount, path, config);
+  const shared = createSharedShards(shardCount, path, { ...config, isOfNode: node !== undefined });
   spreadOverNodes(shared.memories.flat(), shared.arenaPagesMax * PAGE_BYTES, log);
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };

@@ -56,6 +56,8 @@ interface JournaledEnvironment {
 export interface JournalOptions {
   /** Bytes of records to keep; the last record is always kept. 0: no journal. */
   readonly bytesMax: number;
+  /** Whether the environment applies the command log of a cluster; if not, its position in it is forgotten. */
+  readonly isOfNode?: boolean;
   /** The clock that records take their times from. */
   readonly nowMs?: () => number;
 }
@@ -100,14 +102,19 @@ export class Journal {
    * Opens the journal of an environment, and begins one if there is none or its head is damaged. Without a size, deletes
    * what is there and returns undefined, because what changes from now on is not in the journal.
    */
-  static open(env: JournaledEnvironment, { bytesMax, nowMs = Date.now }: JournalOptions): Journal | undefined {
+  static open(
+    env: JournaledEnvironment,
+    { bytesMax, isOfNode = false, nowMs = Date.now }: JournalOptions,
+  ): Journal | undefined {
     const found = readHead(env);
     if (bytesMax === 0) {
       if (found) env.write(({ journal }) => removeAll(journal));
       return undefined;
     }
     const head = typeof found === 'object' ? found : begin(env);
-    return new Journal(head, readPosition(env), bytesMax, nowMs);
+    const position = readPosition(env);
+    if (position && !isOfNode) env.write(({ journal }) => journal.delete(POSITION_KEY));
+    return new Journal(head, isOfNode ? position : undefined, bytesMax, nowMs);
   }
 
   /**

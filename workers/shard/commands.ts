@@ -55,6 +55,7 @@ function openOwner(
     readGates,
     checkpointMs,
     journalBytesMax,
+    isOfNode,
     idleSeconds,
   }: ShardWorkerStart,
   takeOver: boolean,
@@ -68,7 +69,11 @@ function openOwner(
     number,
     arenas: new Arenas(arenas.map((memory) => new Kernel(kernel, memory, arenaPagesMax))),
     openStore: () =>
-      ShardStore.open(shardPath(directory, number), takeOver, { meter, gate, journal: { bytesMax: journalBytesMax } }),
+      ShardStore.open(shardPath(directory, number), takeOver, {
+        meter,
+        gate,
+        journal: { bytesMax: journalBytesMax, isOfNode },
+      }),
     collections,
     isWhole,
     files: new CheckpointFiles(checkpointPath(directory, number)),
@@ -80,9 +85,15 @@ function openOwner(
 }
 
 /** Opens the catalog; only for the owner of shard 0. */
-function openCatalog({ directory, meters, journalBytesMax }: ShardWorkerStart, takeOver: boolean): CatalogStore {
+function openCatalog(
+  { directory, meters, journalBytesMax, isOfNode }: ShardWorkerStart,
+  takeOver: boolean,
+): CatalogStore {
   const meter = SharedMeters.over(meters).store(CATALOG);
-  return CatalogStore.open(join(directory, 'catalog'), takeOver, { meter, journal: { bytesMax: journalBytesMax } });
+  return CatalogStore.open(join(directory, 'catalog'), takeOver, {
+    meter,
+    journal: { bytesMax: journalBytesMax, isOfNode },
+  });
 }
 
 type Answer = ShardAnswer<ShardOp>;

@@ -16,6 +16,8 @@ export interface SharedOptions {
   checkpointMs?: number;
   /** Bytes of the journal of each store; 0 for no journal. */
   journalBytesMax?: number;
+  /** Whether this server is a node of a cluster. */
+  isOfNode?: boolean;
   /** The maximum size of an arena, in pages of 64 KiB. */
   arenaPagesMax?: number;
 }
@@ -24,7 +26,13 @@ export interface SharedOptions {
 export function createSharedShards(
   shards: number,
   directory: string,
-  { idleSeconds, checkpointMs = 0, journalBytesMax = 0, arenaPagesMax = SHARD_PAGES_MAX }: SharedOptions,
+  {
+    idleSeconds,
+    checkpointMs = 0,
+    journalBytesMax = 0,
+    isOfNode = false,
+    arenaPagesMax = SHARD_PAGES_MAX,
+  }: SharedOptions,
 ): SharedShards {
   const createMemory = (_: unknown, arena: number): WebAssembly.Memory =>
     createArenaMemory(arena === 0 ? Math.min(SHARD_PAGES_INITIAL, arenaPagesMax) : 1, arenaPagesMax);
@@ -38,6 +46,7 @@ export function createSharedShards(
     idleSeconds,
     checkpointMs,
     journalBytesMax,
+    isOfNode,
   };
 }
 

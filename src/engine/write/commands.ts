@@ -447,6 +447,8 @@ export interface SharedShards {
   checkpointMs: number;
   /** Bytes of the journal that each shard and the catalog keep; 0: no journal. */
   journalBytesMax: number;
+  /** Whether this server is a node of a cluster. */
+  isOfNode: boolean;
 }
 
 /** Start message of a shard worker. `starts` counts, for each shard, the workers that have owned it in this process. */

@@ -44,6 +44,7 @@ class Site {
       idleSeconds: 0,
       checkpointMs: 0,
       journalBytesMax: 0,
+      isOfNode: false,
       ...sharedByStores(1),
     };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });

@@ -1,0 +1,267 @@
+// A cluster on one machine: three NATS servers and three nodes, with one disk and the cores of this machine for all. How
+// long writes take beside the log's own, what goes on while a process is killed, and what a search costs.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jetstream } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { SheafClient } from '../src/client/client.js';
+import { createPrng } from '../src/base/prng.js';
+import { closedLoopInThread, jsonPost, latenciesOf } from './kit/closed-loop.js';
+import { type LoadOptions, printTable, whole } from './kit/command.js';
+import { createVectorCollection, fillCollection } from './kit/fill.js';
+import { type Nats, findNats, startNats } from './kit/nats.js';
+import { type LoadServer, startServer, withFolder } from './kit/server.js';
+import { cpuMs } from './kit/server-usage.js';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const TENANT = 'load';
+const NAME = 'docs';
+const DIM = 384;
+
+async function startNode(nats: Nats, folder: string, name: string, settings = {}): Promise<LoadServer> {
+  const own = join(folder, name);
+  mkdirSync(own, { recursive: true });
+  return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', ...nats.env, ...settings });
+}
+
+/** Runs `work` with three NATS servers in a folder of their own; false where there is no NATS server. */
+async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Promise<void> {
+  if (findNats() === undefined) {
+    console.log('nats-server is absent: node scripts/nats-server.mjs builds it');
+    return;
+  }
+  await withFolder(async (folder) => {
+    const nats = await startNats(join(folder, 'nats'), { logMb: 1024 });
+    try {
+      await work(nats, folder);
+    } finally {
+      await Promise.all(nats.servers.map((server) => server.kill()));
+    }
+  });
+}
+
+interface Measured {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly perSecond: number;
+}
+
+/** Repeats `once` for so long, with so many at a time. */
+async function measured(inFlight: number, seconds: number, once: (i: number) => Promise<void>): Promise<Measured> {
+  const latencies: number[] = [];
+  const startedAtMs = performance.now();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (performance.now() - startedAtMs < seconds * 1000) {
+      const atMs = performance.now();
+      await once(next++);
+      latencies.push(performance.now() - atMs);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, work));
+  const tookMs = performance.now() - startedAtMs;
+  const { p50Ms, p99Ms } = latenciesOf(latencies);
+  return { p50Ms, p99Ms, perSecond: (latencies.length * 1000) / tookMs };
+}
+
+/**
+ * Puts of one vector of 384 dimensions to a node of a cluster, and messages of the same size to the stream by itself, in
+ * turns, with 1, 32 and 256 under way.
+ */
+export async function puts({ tiny, number }: LoadOptions): Promise<void> {
+  const seconds = number('seconds', tiny ? 1 : 5);
+  const nodes = number('nodes', 1);
+  await withNats(async (nats, folder) => {
+    const servers: LoadServer[] = [];
+    for (let i = 0; i < nodes; i++) servers.push(await startNode(nats, folder, `d${i}`));
+    const alone = await startServer(join(folder, 'nats'), { SHEAF_STORAGE__PARTITIONS: '2' });
+    const [first] = servers as [LoadServer];
+    for (const { url } of [first, alone]) await createVectorCollection(new SheafClient({ url }), TENANT, NAME);
+    const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
+    const client = jetstream(connection);
+    const prng = createPrng(1);
+    const vector = Array.from({ length: DIM }, () => Math.round(prng.normal() * 1e4) / 1e4);
+    const payload = new Uint8Array(DIM * 4 + 300);
+    const rows = [['in flight', 'way', 'p50 ms', 'p99 ms', 'writes/s', 'p50 of the log', 'rate of the log']];
+    const putTo =
+      ({ url }: LoadServer) =>
+      async (i: number): Promise<void> => {
+        const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/documents`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ docid: `d${i}`, vector }),
+        });
+        if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`);
+        await response.arrayBuffer();
+      };
+    for (const inFlight of [1, 32, 256]) {
+      const log = await measured(
+        inFlight,
+        seconds,
+        async () => void (await client.publish('sheaf.main.log.bench', payload, { timeout: 20_000 })),
+      );
+      const put = await measured(inFlight, seconds, putTo(first));
+      const single = await measured(inFlight, seconds, putTo(alone));
+      for (const [name, found] of [
+        ['the log by itself', log],
+        [`put, ${nodes} nodes`, put],
+        ['put, one machine', single],
+      ] as const)
+        rows.push([
+          String(inFlight),
+          name,
+          found.p50Ms.toFixed(2),
+          found.p99Ms.toFixed(2),
+          whole(found.perSecond),
+          (found.p50Ms / log.p50Ms).toFixed(2),
+          (found.perSecond / log.perSecond).toFixed(2),
+        ]);
+    }
+    printTable(`Acknowledged puts of a vector of ${DIM} dimensions; 3 NATS servers with one disk`, rows);
+    await connection.close();
+    for (const server of [...servers, alone]) await server.kill();
+  });
+}
+
+/** Puts and searches at a fixed pace while a node, the leader of the log, and all servers of the log are killed. */
+export async function deaths({ tiny, number }: LoadOptions): Promise<void> {
+  const seconds = number('seconds', tiny ? 3 : 15);
+  await withNats(async (nats, folder) => {
+    const servers = [await startNode(nats, folder, 'd0'), await startNode(nats, folder, 'd1')];
+    const [first, second] = servers as [LoadServer, LoadServer];
+    await createVectorCollection(new SheafClient({ url: first.url }), TENANT, NAME);
+    const prng = createPrng(2);
+    const vectorOf = (): number[] => Array.from({ length: DIM }, () => prng.normal());
+    const rows = [
+      ['killed', 'acknowledged', 'lost', 'longest pause of writes', 'searches', 'failed', 'longest pause of searches'],
+    ];
+    let written = 0;
+    const acknowledged: string[] = [];
+    const during = async (name: string, kill: () => Promise<void>): Promise<void> => {
+      const startedAtMs = performance.now();
+      const isOver = (): boolean => performance.now() - startedAtMs > seconds * 1000;
+      const [ackedAt, searchedAt]: number[][] = [[], []];
+      let failed = 0;
+      const before = acknowledged.length;
+      const write = async (): Promise<void> => {
+        while (!isOver()) {
+          const docid = `d${written++}`;
+          const response = await fetch(`${first.url}/v1/collections/${TENANT}/${NAME}/documents`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', 'idempotency-key': docid },
+            body: JSON.stringify({ docid, vector: vectorOf() }),
+          }).catch(() => undefined);
+          if (response?.status === 201) {
+            acknowledged.push(docid);
+            ackedAt?.push(performance.now());
+          } else await sleep(20);
+        }
+      };
+      const search = async (): Promise<void> => {
+        for (let turn = 0; !isOver(); turn++) {
+          // A client of two nodes asks the other one when one does not answer.
+          const nodes = turn % 2 === 0 ? [first, second] : [second, first];
+          let isAnswered = false;
+          for (const { url } of nodes) {
+            const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/search`, {
+              method: 'POST',
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify({ v: vectorOf(), k: 10 }),
+            }).catch(() => undefined);
+            if (response?.status === 200) {
+              isAnswered = true;
+              break;
+            }
+          }
+          if (isAnswered) searchedAt?.push(performance.now());
+          else failed++;
+          await sleep(5);
+        }
+      };
+      const work = [write(), write(), write(), write(), search(), search()];
+      await sleep(seconds * 200);
+      await kill();
+      await Promise.all(work);
+      const lost = await missing(first.url, acknowledged);
+      rows.push([
+        name,
+        whole(acknowledged.length - before),
+        String(lost),
+        pause(ackedAt as number[]),
+        whole((searchedAt as number[]).length),
+        String(failed),
+        pause(searchedAt as number[]),
+      ]);
+    };
+    await during('nothing', async () => undefined);
+    await during('a data node', () => second.kill());
+    servers[1] = await startNode(nats, folder, 'd1');
+    const leader = await nats.leader();
+    await during('the leader of the log', () => leader.kill());
+    await leader.start();
+    await during('all servers of the log, for 1 s', async () => {
+      await Promise.all(nats.servers.map((server) => server.kill()));
+      await sleep(1000);
+      await Promise.all(nats.servers.map((server) => server.start()));
+    });
+    printTable(`Puts by 4 and searches by 2 clients for ${seconds} s, 2 nodes, 3 NATS servers`, rows);
+    for (const server of servers) await server.kill();
+  });
+}
+
+/** The number of documents that are not there. */
+async function missing(url: string, docids: readonly string[]): Promise<number> {
+  let lost = 0;
+  for (const docid of docids) {
+    const { status } = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/documents/${docid}`);
+    if (status !== 200) lost++;
+  }
+  return lost;
+}
+
+function pause(atMs: readonly number[]): string {
+  let longest = 0;
+  for (let i = 1; i < atMs.length; i++) longest = Math.max(longest, (atMs[i] as number) - (atMs[i - 1] as number));
+  return `${(longest / 1000).toFixed(2)} s`;
+}
+
+/** CPU time of a search by vector on one machine and on a node of a cluster, in turns, without writes. */
+export async function searches({ tiny, number }: LoadOptions): Promise<void> {
+  const seconds = number('seconds', tiny ? 1 : 8);
+  const rows = number('rows', tiny ? 500 : 20_000);
+  await withNats(async (nats, folder) => {
+    const alone = await startServer(join(folder, 'nats'), { SHEAF_STORAGE__PARTITIONS: '2' });
+    const node = await startNode(nats, folder, 'd0');
+    const ways = [
+      ['one machine', alone],
+      ['node of a cluster', node],
+    ] as const;
+    for (const [, { url }] of ways) {
+      await createVectorCollection(new SheafClient({ url }), TENANT, NAME);
+      await fillCollection({ url, tenant: TENANT, name: NAME, rows });
+    }
+    const prng = createPrng(3);
+    const requests = Array.from({ length: 64 }, () =>
+      jsonPost(`/v1/collections/${TENANT}/${NAME}/search`, {
+        v: Array.from({ length: DIM }, () => prng.normal()),
+        k: 10,
+      }),
+    );
+    const table = [['server', 'round', 'searches/s', 'p99 ms', 'CPU a search, µs']];
+    for (const round of [1, 2, 3])
+      for (const [name, { url, pid }] of ways) {
+        const before = cpuMs(pid)?.all ?? NaN;
+        const result = await closedLoopInThread({ url, connections: 4, seconds, requests });
+        const spent = (cpuMs(pid)?.all ?? NaN) - before;
+        table.push([
+          name,
+          String(round),
+          whole(result.requestsPerSecond),
+          result.p99Ms.toFixed(2),
+          whole((spent * 1000) / result.requests),
+        ]);
+      }
+    printTable(`Searches by vector over ${whole(rows)} × ${DIM}, 4 connections`, table);
+    for (const [, server] of ways) await server.kill();
+  });
+}

@@ -1,0 +1,164 @@
+// Three NATS servers on this machine, for measurements, tests and `npm run cluster`. `findNats` builds none;
+// `node scripts/nats-server.mjs` does.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dieTogether, freePort } from './server.js';
+
+/** The path of a server that is late enough; undefined if there is none. */
+export function findNats(): string | undefined {
+  const script = `console.log((await import('./scripts/nats-server.mjs')).natsServer() ?? '')`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+  const path = stdout.toString().trim();
+  return path === '' ? undefined : path;
+}
+
+interface Ports {
+  readonly client: number;
+  readonly monitor: number;
+  readonly route: number;
+}
+
+interface NatsServer {
+  readonly name: string;
+  /** The address of its monitoring endpoint. */
+  readonly monitor: string;
+  readonly port: number;
+  /** Where it keeps its streams. */
+  readonly store: string;
+  /** Starts the server, also again after its end, and waits until it answers. */
+  start(): Promise<void>;
+  /** Resolves when the process has ended. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+export interface Nats {
+  readonly servers: readonly NatsServer[];
+  /** The settings by which a node finds the servers. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The server that leads the stream of the cluster. */
+  leader(): Promise<NatsServer>;
+}
+
+export interface NatsOptions {
+  /** A setting of the block `jetstream`, with a comma before it. */
+  readonly sync?: string;
+  readonly logMb?: number;
+}
+
+const config = (name: string, { client, monitor, route }: Ports, all: readonly Ports[], store: string, sync: string) =>
+  `server_name: ${name}
+listen: 127.0.0.1:${client}
+http: 127.0.0.1:${monitor}
+max_payload: 8MB
+jetstream { store_dir: "${store}", max_mem: 64M, max_file: 8G${sync} }
+cluster {
+  name: sheaf, listen: 127.0.0.1:${route}, no_advertise: true
+  routes: [ ${all.map((other) => `"nats://127.0.0.1:${other.route}"`).join(', ')} ]
+}
+`;
+
+/** Starts three servers that keep their streams below `folder`. They end with this process. */
+export async function startNats(
+  folder: string,
+  { sync = ', sync_interval: always', logMb = 256 }: NatsOptions = {},
+): Promise<Nats> {
+  const program = findNats();
+  if (program === undefined) throw new Error('nats-server is absent: node scripts/nats-server.mjs builds it');
+  const all: Ports[] = [];
+  for (let i = 0; i < 3; i++)
+    all.push({ client: await freePort(), monitor: await freePort(), route: await freePort() });
+  const servers = all.map((own, i) => serverOf(program, join(folder, `n${i + 1}`), `n${i + 1}`, own, all, sync));
+  await Promise.all(servers.map((each) => each.start()));
+  return {
+    servers,
+    env: {
+      SHEAF_CLUSTER__NATS: JSON.stringify(all.map(({ client }) => `127.0.0.1:${client}`)),
+      SHEAF_CLUSTER__MONITORS: JSON.stringify(servers.map(({ monitor }) => monitor)),
+      SHEAF_CLUSTER__LOG_MB: String(logMb),
+    },
+    async leader() {
+      const name = await leaderName(servers);
+      return servers.find((each) => each.name === name) as NatsServer;
+    },
+  };
+}
+
+const WAIT_MS = 60_000;
+const LOOK_MS = 50;
+
+async function until(isSo: () => Promise<boolean>, otherwise: () => string): Promise<void> {
+  const endMs = performance.now() + WAIT_MS;
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error(otherwise());
+    await sleep(LOOK_MS);
+  }
+}
+
+function serverOf(
+  program: string,
+  folder: string,
+  name: string,
+  ports: Ports,
+  all: readonly Ports[],
+  sync: string,
+): NatsServer {
+  const store = join(folder, 'store');
+  mkdirSync(store, { recursive: true });
+  writeFileSync(join(folder, 'nats.conf'), config(name, ports, all, store, sync));
+  const monitor = `http://127.0.0.1:${ports.monitor}`;
+  let child: ChildProcess | undefined;
+  return {
+    name,
+    monitor,
+    port: ports.client,
+    store,
+    async start() {
+      const log = openSync(join(folder, 'log'), 'a');
+      child = spawn(program, ['-c', join(folder, 'nats.conf')], { stdio: ['ignore', log, log] });
+      dieTogether(child);
+      const isHealthy = (): Promise<boolean> =>
+        fetch(`${monitor}/healthz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await until(
+        isHealthy,
+        () => `${name} does not answer: ${readFileSync(join(folder, 'log'), 'utf8').slice(-2000)}`,
+      );
+    },
+    async kill(signal = 'SIGKILL') {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+    },
+    signal: (signal) => void child?.kill(signal),
+  };
+}
+
+/** What `/jsz` tells of the streams. */
+interface Jsz {
+  account_details?: { stream_detail?: { name: string; cluster?: { leader?: string } }[] }[];
+}
+
+async function leaderName(servers: readonly NatsServer[]): Promise<string> {
+  let name: string | undefined;
+  await until(
+    async () => {
+      for (const { monitor } of servers) {
+        const answer = await fetch(`${monitor}/jsz?streams=true`).catch(() => undefined);
+        const jsz = (await answer?.json()) as Jsz | undefined;
+        const streams = jsz?.account_details?.[0]?.stream_detail;
+        name = streams?.find((each) => each.name.startsWith('SHEAF_'))?.cluster?.leader;
+        if (name) return true;
+      }
+      return false;
+    },
+    () => 'no server leads the stream',
+  );
+  return name as string;
+}
