@@ -7,7 +7,7 @@ import { AppError } from '../../api/errors.js';
 import { parseChunkId } from '../../api/ids.js';
 import type { Schemas } from '../../api/route.js';
 import { K_DEFAULT } from '../../api/limits.js';
-import type { SearchAnswer, SearchHit } from '../../api/search.js';
+import type { CollectionsSearchAnswer, SearchAnswer, SearchHit } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { fitting } from '../json-body.js';
 import { shortened } from '../openapi/schemas.js';
@@ -37,6 +37,18 @@ interface SearchArguments extends Place {
    * such as {"$gte": 2020}.
    */
   filters?: Record<string, unknown>;
+  /** Further collections to search. Their hits come in one list with those of `collection`. */
+  also?: (string & tags.MinLength<1>)[] & tags.MaxItems<15>;
+  /** Number of hits to skip, to see those after an earlier answer. */
+  offset?: number & tags.Type<'uint32'> & tags.Maximum<1000>;
+  /** `docid` or a metadata field: one hit of each document, or of each value of the field. */
+  group_by?: string & tags.MinLength<1>;
+  /** Number of neighbouring chunks to join to each hit, before and after it. */
+  context?: number & tags.Type<'uint32'> & tags.Maximum<3>;
+  /** Also finds words with a typing error. For modes boost and hybrid. */
+  fuzzy?: boolean;
+  /** Returns only hits that are at least this relevant, from 0 to 1. */
+  min_relevance?: number & tags.Minimum<0> & tags.Maximum<1>;
 }
 
 interface ReadArguments extends Place {
@@ -196,27 +208,35 @@ function schemaOf(name: string): Tool['inputSchema'] {
 
 async function searched(
   calls: RouteCalls,
-  { query, tenant, collection, k = K_DEFAULT, mode, filters }: SearchArguments,
+  { query, tenant: named, collection, k = K_DEFAULT, also = [], ...fields }: SearchArguments,
 ): Promise<ToolAnswer> {
-  const params = { tenant: calls.tenantOf(tenant), name: collection };
-  const { matches } = await calls.json<SearchAnswer>('search', { params, body: { q: query, k, mode, filters } });
-  if (matches.length === 0) await calls.checkExists(params.tenant, collection);
+  const tenant = calls.tenantOf(named);
+  const body = { ...fields, q: query, k };
+  const { matches } =
+    also.length === 0
+      ? await calls.json<SearchAnswer>('search', { params: { tenant, name: collection }, body })
+      : await calls.json<CollectionsSearchAnswer>('searchCollections', {
+          params: { tenant },
+          body: { ...body, collections: [collection, ...also] },
+        });
+  if (matches.length === 0) await calls.checkExists(tenant, collection);
   const text = matches.length === 0 ? 'No hits.' : matches.map(hitText).join('\n\n');
   return {
     text,
     structured: {
-      matches: matches.map(({ id, score, text: found, meta }) => ({
+      matches: matches.map(({ id, collection: place, score, text: found, context, meta }) => ({
         chunk_id: id,
+        ...(also.length > 0 && { collection: place }),
         score,
-        text: found,
+        text: context?.text ?? found,
         metadata: meta,
       })),
     },
   };
 }
 
-const hitText = ({ id, score, text = '(a vector without text)', meta }: SearchHit, i: number): string =>
-  `${i + 1}. [${id}] score ${score.toFixed(3)}, metadata ${JSON.stringify(meta)}\n${text}`;
+const hitText = ({ id, score, text, context, meta }: SearchHit, i: number): string =>
+  `${i + 1}. [${id}] score ${score.toFixed(3)}, metadata ${JSON.stringify(meta)}\n${context?.text ?? text ?? '(a vector without text)'}`;
 
 async function listed(calls: RouteCalls, { tenant }: ListArguments): Promise<ToolAnswer> {
   const params = { tenant: calls.tenantOf(tenant) };

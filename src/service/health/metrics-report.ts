@@ -146,6 +146,33 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
   registry.gauge('sheaf_chunks', 'Chunks.', () => inventory().chunks);
 }
 
+/** On a single machine all of them are 0. */
+function registerCluster(registry: Registry, { commandLog }: MetricsContext): void {
+  registry.gauge(
+    'sheaf_cluster_received_messages',
+    'Sequence of the last message of the command log that this node has received.',
+    () => commandLog?.received ?? 0,
+  );
+  registry.gauge(
+    'sheaf_cluster_applied_messages',
+    'Sequence of the message of the command log up to which this node has applied all.',
+    () => commandLog?.applied ?? 0,
+  );
+  registry.gauge('sheaf_cluster_leader', 'Whether this node does the work that one does for all.', () =>
+    Number(commandLog?.isLeader ?? false),
+  );
+  registry.gauge(
+    'sheaf_cluster_fenced',
+    'Whether this node takes no writes, because the command log contradicts its data.',
+    () => Number(commandLog?.fenced !== undefined),
+  );
+  registry.gauge(
+    'sheaf_cluster_stalled_targets',
+    'Shards, and the catalog, that cannot apply their next message on this machine.',
+    () => commandLog?.stalls().length ?? 0,
+  );
+}
+
 function registerState(registry: Registry, context: MetricsContext): void {
   const { quarantine, queryLog, searchesUnderWay, shards } = context;
   registry.gauge(
@@ -153,32 +180,7 @@ function registerState(registry: Registry, context: MetricsContext): void {
     'Collections with damaged records, which are not served.',
     () => quarantine.size,
   );
-  const { commandLog } = context;
-  if (commandLog) {
-    registry.gauge(
-      'sheaf_cluster_received_messages',
-      'Sequence of the last message of the command log that this node has received.',
-      () => commandLog.received,
-    );
-    registry.gauge(
-      'sheaf_cluster_applied_messages',
-      'Sequence of the message of the command log up to which this node has applied all.',
-      () => commandLog.applied,
-    );
-    registry.gauge('sheaf_cluster_leader', 'Whether this node does the work that one does for all.', () =>
-      Number(commandLog.isLeader),
-    );
-    registry.gauge(
-      'sheaf_cluster_fenced',
-      'Whether this node takes no writes, because the command log contradicts its data.',
-      () => Number(commandLog.fenced !== undefined),
-    );
-    registry.gauge(
-      'sheaf_cluster_stalled_targets',
-      'Shards, and the catalog, that cannot apply their next message on this machine.',
-      () => commandLog.stalls().length,
-    );
-  }
+  registerCluster(registry, context);
   registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
   registry.gauge('sheaf_shards_open', 'Shards that are open.', () => shards.openCount);
   registry.gauge('sheaf_searches_under_way', 'Searches in progress.', () => searchesUnderWay.count);

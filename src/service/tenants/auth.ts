@@ -173,6 +173,7 @@ const NOBODY: Actor = { name: 'anonymous', admin: false };
 const FILTERED_OPERATIONS: ReadonlySet<string> = new Set([
   'search',
   'searchByQuery',
+  'searchBatch',
   'searchCollections',
   'mcp',
   'whoami',

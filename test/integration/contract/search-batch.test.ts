@@ -60,6 +60,38 @@ test('results are in order and are those of the searches alone', async () => {
   }
 });
 
+for (const fronts of ['0', '2'])
+  test(`a key with filters gets its own documents alone, ${fronts} front threads`, async () => {
+    const filtered = await startTestServer({
+      SHEAF_AUTH__MODE: 'static',
+      SHEAF_AUTH__ADMIN_KEY: 'root',
+      SHEAF_AUTH__KEYS: '[{name: odd, tenant: acme, key: odd, filters: {half: 1}}]',
+      SHEAF_SERVER__THREADS: fronts,
+    });
+    await filtered.call('POST', path, { embedder_type: 'identity', embedder_config: { dim: DIM } }, as('root'));
+    await filtered.call('POST', `${path}/documents:batch`, { documents }, as('root'));
+    const searches = [
+      { v: vector(), k: 40 },
+      { v: vector(), k: 40, filters: { half: 0 } },
+      { like: { docids: ['D0'] }, k: 40 },
+      { sort: { field: 'half' }, k: 40 },
+    ];
+    const { status, json } = await filtered.call('POST', `${path}/search:batch`, { searches }, as('odd'));
+    assert.equal(status, 200, JSON.stringify(json));
+    const [all, none, like, sorted] = json.results as Record<string, any>[];
+    for (const answer of [all, sorted]) {
+      assert.equal(answer?.matches.length, 20);
+      assert(answer?.matches.every(({ meta }: any) => meta.half === 1));
+    }
+    assert.deepEqual(none?.matches, []);
+    assert(
+      (like?.matches ?? []).every(({ meta }: any) => meta.half === 1),
+      'an example that the key does not see gives nothing',
+    );
+    const alone = await filtered.call('POST', `${path}/search`, searches[2], as('odd'));
+    assert.equal(like?.code, alone.json.code);
+  });
+
 test('texts and filters, in a collection of texts', async () => {
   const [found, hybrid, none] = await batch(
     [{ q: 'submarine captain' }, { q: 'Nautilus', mode: 'hybrid' }, { q: 'captain', filters: { lang: 'en' } }],

@@ -63,6 +63,38 @@ async function call(client: Client, name: string, input: Record<string, unknown>
 const post = (headers: Record<string, string>, body: unknown = { jsonrpc: '2.0', id: 1, method: 'tools/list' }) =>
   server.call('POST', '/mcp', body, { accept: 'application/json, text/event-stream', ...headers });
 
+test('an agent searches several collections, groups, skips, joins neighbours and forgives typing errors', async () => {
+  const own = await startTestServer();
+  const texts = { nemo: 'Captain Nemo commands the Nautilus.', long: LONG };
+  for (const [docid, text] of Object.entries(texts))
+    await own.call('POST', '/v1/collections/default/docs/documents', { docid, text });
+  await own.call('POST', '/v1/collections/default/more/documents', { docid: 'ahab', text: 'Captain Ahab hunts.' });
+  const client = await connect(own);
+  const found = async (more: object, query = 'captain'): Promise<Answer> =>
+    call(client, 'search', { collection: 'docs', query, ...more });
+  const both = await found({ also: ['more'], k: 10, mode: 'vector' });
+  assert.deepEqual(new Set(both.structured.matches.map((hit: any) => hit.collection)), new Set(['docs', 'more']));
+  const grouped = await found({ group_by: 'docid', k: 10 }, 'the sea');
+  const ids = grouped.structured.matches.map((hit: any) => hit.chunk_id.split('::')[0]);
+  assert.equal(new Set(ids).size, ids.length);
+  const [first] = (await found({ k: 1 }, 'the sea')).structured.matches;
+  const [second] = (await found({ k: 1, offset: 1 }, 'the sea')).structured.matches;
+  assert.notEqual(first.chunk_id, second.chunk_id);
+  const [joined] = (await found({ k: 1, context: 1 }, 'the sea')).structured.matches;
+  assert(joined.text.length > first.text.length);
+  const typo = { mode: 'hybrid', fuzzy: true, k: 1 };
+  assert.equal((await found(typo, 'Nautlius')).structured.matches[0].chunk_id.split('::')[0], 'nemo');
+  assert.deepEqual((await found({ min_relevance: 1 }, 'nothing of this')).structured.matches, []);
+  for (const bad of [
+    { also: [''] },
+    { context: 9 },
+    { offset: -1 },
+    { also: ['docs'] },
+    { fuzzy: true, mode: 'vector' },
+  ])
+    assert.equal((await found(bad)).isError, true, JSON.stringify(bad));
+});
+
 test('an agent learns what there is, and finds, reads and stores', async () => {
   const client = await connect(server, 'all');
   assert.deepEqual(
