@@ -436,6 +436,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).replay(options),
       },
+      cluster: {
+        about: 'nodes and NATS servers that are killed and stopped at random under writes and reads',
+        options: { ...MINUTES, ...SEED },
+        isSeeded: true,
+        run: async (options) => (await import('./soak.js')).cluster(options),
+      },
       requests: {
         about: "random requests from the server's own OpenAPI document",
         options: { '--requests <n>': 'in all (100,000)', ...SEED, '--connections <n>': '(8)', ...URL },

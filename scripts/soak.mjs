@@ -3,6 +3,7 @@
 //   torture       a server killed at random, in every other round with power cuts
 //   operations    random operations of every kind, answers checked against a model
 //   replay        random commands of a shard, and the replay of its journal
+//   cluster       nodes and NATS servers that are killed and stopped
 //   stress        readers beside a writer on one shard's memory, threads killed
 //   requests      random requests from the server's own OpenAPI document
 //   tests         test/soak, with the same seed: schemathesis among them, where Python is
@@ -74,6 +75,7 @@ async function round(number, first) {
     // Zero minutes mean one seed, which takes 20 seconds.
     () => soak('stress', '--minutes', '0'),
     () => soak('replay', '--commands', '20000'),
+    () => soak('cluster', '--minutes', '1'),
     () => soak('requests', '--requests', '3000'),
     () => run(['scripts/test.mjs', '--tier', 'soak'], { SOAK_SEED: String(number) }),
   ];

@@ -28,7 +28,7 @@ interface NatsServer {
   readonly port: number;
   /** Where it keeps its streams. */
   readonly store: string;
-  /** Starts the server, also again after its end, and waits until it answers. */
+  /** Starts the server unless it runs, and waits until it answers. */
   start(): Promise<void>;
   /** Resolves when the process has ended. */
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -111,12 +111,14 @@ function serverOf(
   writeFileSync(join(folder, 'nats.conf'), config(name, ports, all, store, sync));
   const monitor = `http://127.0.0.1:${ports.monitor}`;
   let child: ChildProcess | undefined;
+  const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   return {
     name,
     monitor,
     port: ports.client,
     store,
     async start() {
+      if (isAlive()) return;
       const log = openSync(join(folder, 'log'), 'a');
       child = spawn(program, ['-c', join(folder, 'nats.conf')], { stdio: ['ignore', log, log] });
       dieTogether(child);
@@ -131,9 +133,9 @@ function serverOf(
       );
     },
     async kill(signal = 'SIGKILL') {
-      if (!child || child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill(signal);
+      if (!isAlive()) return;
+      const ended = once(child as ChildProcess, 'exit');
+      child?.kill(signal);
       await ended;
     },
     signal: (signal) => void child?.kill(signal),

@@ -1,0 +1,255 @@
+// A cluster on one machine under random faults: processes are killed, stopped for a while and started again, one after
+// the other and together, while clients write and read by every node. A model of what was acknowledged is compared all
+// the time, and at the end on all nodes.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import { type Nats, startNats } from '../kit/nats.js';
+import { type LoadServer, startServer } from '../kit/server.js';
+
+const NODES = 3;
+const WRITERS = 6;
+const DOCIDS = 60;
+const DOCUMENTS = '/v1/collections/load/docs/documents';
+const FAULT_MS_MAX = 2500;
+const STOP_MS_MAX = 4000;
+
+export interface ChaosReport {
+  readonly faults: Readonly<Record<string, number>>;
+  readonly acknowledged: number;
+  /** Writes whose outcome the client does not know. */
+  readonly unknown: number;
+  readonly reads: number;
+  /** What must not happen. */
+  readonly violations: string[];
+}
+
+/** What a client knows of a document. */
+interface Known {
+  /** The version that was acknowledged last; 0 for none. */
+  version: number;
+  /** Writes whose outcome is not known, and that may still be made. */
+  open: number;
+  /** The token of the last answer that told of it. */
+  token: string;
+  isBusy: boolean;
+}
+
+interface NodeProcess {
+  readonly name: string;
+  server: LoadServer | undefined;
+  /** Changes when the process is killed, so that a request that was under way may fail. */
+  isStopped: boolean;
+}
+
+/** Runs for `minutes` in new folders inside `folder`. */
+export async function runChaos(folder: string, seed: number, minutes: number): Promise<ChaosReport> {
+  const prng = createPrng(seed);
+  const nats = await startNats(join(folder, 'nats'));
+  const start = async (name: string): Promise<LoadServer> => {
+    const own = join(folder, name);
+    mkdirSync(own, { recursive: true });
+    return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SERVER__THREADS: '0', ...nats.env });
+  };
+  const nodes: NodeProcess[] = [];
+  for (let i = 0; i < NODES; i++) nodes.push({ name: `d${i}`, server: await start(`d${i}`), isStopped: false });
+  const cluster = new Chaos(prng, nats, nodes, start);
+  const violations = await cluster.run(minutes * 60_000);
+  for (const { server } of nodes) await server?.kill();
+  await Promise.all(nats.servers.map((server) => server.kill()));
+  const { faults, acknowledged, unknown, reads } = cluster;
+  return { faults: Object.fromEntries(faults), acknowledged, unknown, reads, violations };
+}
+
+class Chaos {
+  readonly faults = new Map<string, number>();
+  acknowledged = 0;
+  unknown = 0;
+  reads = 0;
+  private readonly violations: string[] = [];
+  private readonly known = new Map<string, Known>();
+  private isOver = false;
+
+  constructor(
+    private readonly prng: Prng,
+    private readonly nats: Nats,
+    private readonly nodes: readonly NodeProcess[],
+    private readonly start: (name: string) => Promise<LoadServer>,
+  ) {}
+
+  async run(ms: number): Promise<string[]> {
+    const work = Array.from({ length: WRITERS }, (_, writer) => this.write(createPrng(1000 + writer)));
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs && this.violations.length === 0) {
+      await sleep(this.prng.int(FAULT_MS_MAX));
+      await this.fault();
+    }
+    for (const node of this.nodes) node.server ??= await this.start(node.name);
+    for (const server of this.nats.servers) await server.start();
+    this.isOver = true;
+    await Promise.all(work);
+    await this.compareAll();
+    return this.violations;
+  }
+
+  private async fault(): Promise<void> {
+    const { prng, nats, nodes } = this;
+    const node = nodes[prng.int(nodes.length)] as NodeProcess;
+    const server = nats.servers[prng.int(nats.servers.length)] as Nats['servers'][number];
+    const pauseMs = prng.int(STOP_MS_MAX);
+    const kinds: Readonly<Record<string, () => Promise<void>>> = {
+      'a node is killed': async () => {
+        await node.server?.kill();
+        node.server = undefined;
+        await sleep(pauseMs);
+        node.server = await this.start(node.name);
+      },
+      'a node is stopped for a while': async () => {
+        process.kill(node.server?.pid as number, 'SIGSTOP');
+        await sleep(pauseMs);
+        process.kill(node.server?.pid as number, 'SIGCONT');
+      },
+      'a server of the log is killed': async () => {
+        await server.kill();
+        await sleep(pauseMs);
+        await server.start();
+      },
+      'a server of the log is stopped for a while': async () => {
+        server.signal('SIGSTOP');
+        await sleep(pauseMs);
+        server.signal('SIGCONT');
+      },
+      'the leader of the log is killed': async () => {
+        const leader = await nats.leader();
+        await leader.kill();
+        await sleep(pauseMs);
+        await leader.start();
+      },
+      'all servers of the log are killed': async () => {
+        await Promise.all(nats.servers.map((each) => each.kill()));
+        await sleep(pauseMs / 4);
+        await Promise.all(nats.servers.map((each) => each.start()));
+      },
+      'everything is killed': async () => {
+        await Promise.all([...nats.servers.map((each) => each.kill()), ...nodes.map((each) => each.server?.kill())]);
+        for (const each of nodes) each.server = undefined;
+        await Promise.all(nats.servers.map((each) => each.start()));
+        await Promise.all(nodes.map(async (each) => (each.server = await this.start(each.name))));
+      },
+    };
+    const names = Object.keys(kinds);
+    const name = names[prng.int(names.length)] as string;
+    this.faults.set(name, (this.faults.get(name) ?? 0) + 1);
+    await kinds[name]?.();
+  }
+
+  /** Writes documents that no other client writes at the time, and reads them on other nodes. */
+  private async write(prng: Prng): Promise<void> {
+    while (!this.isOver && this.violations.length === 0) {
+      const docid = `d${prng.int(DOCIDS)}`;
+      const known = this.known.get(docid) ?? { version: 0, open: 0, token: '', isBusy: false };
+      this.known.set(docid, known);
+      if (known.isBusy) {
+        await sleep(5);
+        continue;
+      }
+      known.isBusy = true;
+      await (prng.int(3) === 0 ? this.read(docid, known, prng) : this.put(docid, known, prng));
+      known.isBusy = false;
+    }
+  }
+
+  private async put(docid: string, known: Known, prng: Prng): Promise<void> {
+    const answer = await this.ask(prng, 'POST', DOCUMENTS, { docid, text: `Text ${prng.int(1e6)} of ${docid}.` });
+    const { status, version } = answer;
+    if (status !== 201 && status !== 200) {
+      // A refusal before the write is told from an unknown outcome by no client, so it counts as unknown.
+      known.open++;
+      this.unknown++;
+      return;
+    }
+    this.acknowledged++;
+    const [least, most] = [known.version + 1, known.version + known.open + 1];
+    if (version < least || version > most)
+      this.violations.push(`${docid} was acknowledged as version ${version} in place of ${least} to ${most}`);
+    // Those that have not been made by now may still be made later, by a node that was stopped meanwhile.
+    known.open -= version - least;
+    Object.assign(known, { version, token: answer.token });
+  }
+
+  private async read(docid: string, known: Known, prng: Prng): Promise<void> {
+    if (known.token === '') return;
+    const { status, version } = await this.ask(prng, 'GET', `${DOCUMENTS}/${docid}`, undefined, known.token);
+    if (status === 0 || status === 503) return;
+    this.reads++;
+    if (status !== 200)
+      this.violations.push(`${docid} has version ${known.version}, and a read was answered ${status}`);
+    else if (version < known.version)
+      this.violations.push(`${docid} has version ${known.version}, and a read with its token showed ${version}`);
+  }
+
+  private async ask(
+    prng: Prng,
+    method: string,
+    path: string,
+    body?: object,
+    token = '',
+  ): Promise<{ status: number; version: number; token: string }> {
+    const node = this.nodes[prng.int(this.nodes.length)];
+    const failed = { status: 0, version: 0, token: '' };
+    if (!node?.server) return await sleep(20), failed;
+    try {
+      const response = await fetch(`${node.server.url}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', ...(token !== '' && { 'x-consistency': token }) },
+        signal: AbortSignal.timeout(30_000),
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const json = (await response.json()) as { version?: number };
+      if (response.status === 503) await sleep(20);
+      return {
+        status: response.status,
+        version: json.version ?? 0,
+        token: response.headers.get('x-consistency') ?? '',
+      };
+    } catch {
+      await sleep(20);
+      return failed;
+    }
+  }
+
+  /** All nodes come to have the same documents, with what was acknowledged, and none is fenced. */
+  private async compareAll(): Promise<void> {
+    const lists: string[] = [];
+    for (let tries = 0; tries < 200; tries++) {
+      lists.splice(0);
+      for (const { server } of this.nodes) lists.push(await documentsOf(server as LoadServer));
+      if (lists.every((list) => list === lists[0])) break;
+      await sleep(100);
+    }
+    if (lists.some((list) => list !== lists[0])) this.violations.push('the nodes have different documents');
+    const versions = new Map((lists[0] ?? '').split('\n').map((line) => line.split(' ') as [string, string]));
+    for (const [docid, { version, open }] of this.known) {
+      const found = Number(versions.get(docid) ?? 0);
+      if (found < version || found > version + open)
+        this.violations.push(`${docid} has version ${found} in place of ${version} to ${version + open}`);
+    }
+    for (const { name, server } of this.nodes) {
+      const state = (await (await fetch(`${server?.url}/v1/admin/cluster`)).json()) as {
+        nodes: { fenced: string | null }[];
+      };
+      for (const { fenced } of state.nodes)
+        if (fenced !== null) this.violations.push(`${name} tells of a fence: ${fenced}`);
+    }
+  }
+}
+
+/** All documents of a node as lines of id, version and time. */
+async function documentsOf({ url }: LoadServer): Promise<string> {
+  const response = await fetch(`${url}${DOCUMENTS}?limit=500`);
+  const { documents = [] } = (await response.json()) as {
+    documents?: { docid: string; version: number; ingested_at: string }[];
+  };
+  return documents.map(({ docid, version, ingested_at: at }) => `${docid} ${version} ${at}`).join('\n');
+}
