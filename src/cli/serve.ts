@@ -167,6 +167,7 @@ async function createOwnServer(
       temporaryDirectory: temporary,
       shared: { limits: createSharedLimits(1), stripe: 0 },
       progress: node?.progress.shared,
+      barrier: () => parts.commandLog?.barrier() ?? Promise.reject(new Error('there is no command log')),
     }),
   );
   return {

@@ -107,6 +107,7 @@ const HEADS_TOLD = 4;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
 const LEAD = 'lead';
+const BARRIER = 'barrier';
 const LEAD_MS = 10_000;
 const LEAD_AGAIN_MS = 3000;
 
@@ -236,6 +237,21 @@ export class ReplicatedLog implements CommandLog {
     });
   }
 
+  /**
+   * Appends a message that changes nothing, and resolves to its sequence: a read that waits until this node has applied it
+   * shows everything that was acknowledged before. Rejects with 503 `log_unavailable`.
+   */
+  async barrier(): Promise<number> {
+    if (this.fenced) throw fencedError(this.fenced);
+    const { stream } = this.options;
+    const id = `${this.session}.${++this.appended}`;
+    try {
+      return await retried(() => stream.publish(BARRIER, new Uint8Array(), id, PUBLISH_MS));
+    } catch {
+      throw new AppError('log_unavailable', undefined, { retryAfterS: 1 });
+    }
+  }
+
   /** Publishes until the stream has the message, with the same id, so that it is there once. */
   private async publish(target: string, payload: Uint8Array, id: string): Promise<void> {
     const untilMs = performance.now() + APPEND_MS;
@@ -315,10 +331,8 @@ export class ReplicatedLog implements CommandLog {
 
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
-    if (message.target === LEAD) {
-      this.led(message);
-      return this.note();
-    }
+    if (message.target === LEAD) this.led(message);
+    if (message.target === LEAD || message.target === BARRIER) return this.note();
     const lane = this.lanes.find(({ target }) => String(target) === message.target);
     if (!lane) return this.options.log.error({ target: message.target }, 'a message of the command log has no target');
     lane.waiting.push(message);
@@ -473,6 +487,18 @@ export class ReplicatedLog implements CommandLog {
     const last = leader?.sequence ?? (await stream.lastOf(LEAD).catch(() => 0));
     // If another node was faster, its message is heard of soon.
     await stream.publishAfter(LEAD, Buffer.from(node), last, PUBLISH_MS).catch(() => undefined);
+  }
+}
+
+/** Tries for as long as an election may take. */
+async function retried<T>(work: () => Promise<T>): Promise<T> {
+  for (const untilMs = performance.now() + APPEND_MS; ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+      await sleep(AGAIN_MS);
+    }
   }
 }
 

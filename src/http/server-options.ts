@@ -33,6 +33,8 @@ interface ServerParts {
   readonly temporaryDirectory: string;
   readonly shared: ServerShare['shared'];
   readonly progress: ServerShare['progress'];
+  /** Appends a barrier to the command log, and resolves to its sequence. */
+  readonly barrier: () => Promise<number>;
   /** Called with the number of requests in progress whenever it changes. */
   readonly counted?: (underWay: number) => void;
 }
@@ -45,7 +47,7 @@ export interface ServerShare {
 }
 
 export function serverOptions(parts: ServerParts): HttpServerOptions {
-  const { config, routes, metrics, tracer, log, temporaryDirectory, shared, progress, counted } = parts;
+  const { config, routes, metrics, tracer, log, temporaryDirectory, shared, progress, barrier, counted } = parts;
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return {
@@ -53,7 +55,7 @@ export function serverOptions(parts: ServerParts): HttpServerOptions {
     ...createAccess(parts),
     cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
     shared,
-    consistency: progress && new Consistency(progress),
+    consistency: progress && new Consistency(progress, barrier),
     counted,
     limits: {
       ...limits,

@@ -95,6 +95,8 @@ export interface FrontCalls {
   /** A port to a log worker. */
   'log.connect': undefined;
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
+  /** Appends a barrier to the command log of the cluster, and answers its sequence. */
+  'log.barrier': undefined;
 }
 
 interface FrontServicesOptions {

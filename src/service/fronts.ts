@@ -6,6 +6,7 @@ import { Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
+import type { ReplicatedLog } from '../cluster/command-log.js';
 import type { SharedShards, ShardCommands } from '../engine/write/commands.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
@@ -40,6 +41,8 @@ export interface FrontsContext {
   readonly embed: Pick<EmbedPool, 'rerank'>;
   readonly logs: Pick<LogPool, 'connect'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
+  /** Absent on a single machine. */
+  readonly commandLog: Pick<ReplicatedLog, 'barrier'> | undefined;
   readonly poolMetrics: PoolMetrics;
   readonly log: Log;
 }
@@ -121,7 +124,7 @@ function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state
 }
 
 function handlersOf(context: FrontsContext, front: number): Readonly<Record<string, RpcHandler>> {
-  const { searches, shards, textVector, embed, logs, state, recallSampler } = context;
+  const { searches, shards, textVector, embed, logs, state, recallSampler, commandLog } = context;
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
@@ -136,6 +139,7 @@ function handlersOf(context: FrontsContext, front: number): Readonly<Record<stri
       const collection = state.catalog.findById(id);
       if (collection) recallSampler.offer(collection, sampled);
     },
+    'log.barrier': () => commandLog?.barrier(),
   };
   return handlers;
 }

@@ -56,6 +56,7 @@ const http = createHttpServer(
     temporaryDirectory: start.temporaryDirectory,
     shared: start.shared,
     progress: start.progress,
+    barrier: () => peer.call('log.barrier', undefined) as Promise<number>,
     counted: (underWay) => Atomics.store(cells, FRONT_CELLS.requests, underWay),
   }),
 );

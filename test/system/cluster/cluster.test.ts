@@ -164,6 +164,12 @@ for (const threads of ['0', '2'])
       const { json } = await ask(reader as Node, 'POST', '/v1/collections/acme/docs/search', search, after);
       assert.equal(json.matches.length, i + 1);
     }
+    for (let i = 0; i < 20; i++) {
+      const [writer, reader] = (i % 2 === 0 ? nodes : [...nodes].reverse()) as [Node, Node];
+      await ask(writer, 'POST', DOCUMENTS, { docid: `s${i}`, text: `The whale of document ${i}.` });
+      const read = await ask(reader, 'GET', `${DOCUMENTS}/s${i}`, undefined, { 'x-consistency': 'strong' });
+      assert.equal(read.status, 200);
+    }
     const [node] = nodes as [Node];
     const { token } = await ask(node, 'GET', '/health');
     const [stream, sequence] = token.split(':') as [string, string];
