@@ -18,7 +18,7 @@ const STOP_MS_MAX = 4000;
 export interface ChaosReport {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
-  /** Writes whose outcome the client does not know. */
+  /** Writes that may have been made or not, as far as their client knows. */
   readonly unknown: number;
   readonly reads: number;
   /** What must not happen. */
@@ -29,7 +29,7 @@ export interface ChaosReport {
 interface Known {
   /** The version that was acknowledged last; 0 for none. */
   version: number;
-  /** Writes whose outcome is not known, and that may still be made. */
+  /** Writes without an answer, which may have been made, or may still be. */
   open: number;
   /** The token of the last answer that told of it. */
   token: string;
@@ -164,7 +164,7 @@ class Chaos {
     const answer = await this.ask(prng, 'POST', DOCUMENTS, { docid, text: `Text ${prng.int(1e6)} of ${docid}.` });
     const { status, version } = answer;
     if (status !== 201 && status !== 200) {
-      // A refusal before the write is told from an unknown outcome by no client, so it counts as unknown.
+      // No client can tell a write that was refused from one that was made without an answer.
       known.open++;
       this.unknown++;
       return;

@@ -81,7 +81,7 @@ for (const fronts of ['0', '2'])
     const [all, none, like, sorted] = json.results as Record<string, any>[];
     for (const answer of [all, sorted]) {
       assert.equal(answer?.matches.length, 20);
-      assert(answer?.matches.every(({ meta }: any) => meta.half === 1));
+      assert(answer.matches.every(({ meta }: any) => meta.half === 1));
     }
     assert.deepEqual(none?.matches, []);
     assert(
