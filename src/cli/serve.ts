@@ -8,7 +8,7 @@ import { OperatorError } from '../base/operator-error.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
-import { type ClusterNode, joinCluster } from '../cluster/node.js';
+import type { ClusterNode } from '../cluster/node.js';
 import { readConfig } from '../config/load.js';
 import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
@@ -23,7 +23,7 @@ import { createLogger } from '../observability/log.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { adminKeyOf } from '../service/tenants/keys.js';
-import { openDataDirectory } from '../storage/data-directory.js';
+import { type DataDirectory, openDataDirectory } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
 
@@ -43,13 +43,10 @@ export interface RunningServer extends Service {
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
-  const node =
-    config.cluster.servers.length > 0
-      ? await joinCluster(config, directory, log).catch((error: unknown) => {
-          directory.release();
-          throw error;
-        })
-      : undefined;
+  const node = await nodeOf(config, directory, log).catch((error: unknown) => {
+    directory.release();
+    throw error;
+  });
   const service = createService(config, log, directory.path, directory.shards, node);
   const temporary = join(directory.path, TEMPORARY);
   emptyTemporaryDirectory(temporary);
@@ -74,6 +71,13 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     await close();
   };
   return { port, dataDir: directory.path, ...service, stop };
+}
+
+/** Joins the cluster of the configuration; undefined on a single machine. What that takes is loaded only then. */
+async function nodeOf(config: Config, directory: DataDirectory, log: Log): Promise<ClusterNode | undefined> {
+  if (config.cluster.servers.length === 0) return undefined;
+  const { joinCluster } = await import('../cluster/node.js');
+  return joinCluster(config, directory, log);
 }
 
 /** What serves HTTP: the front threads, or the main thread itself. */

@@ -265,6 +265,8 @@ export async function resumeJobs(context: ReindexContext): Promise<void> {
         log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),
       ),
   );
+  // A job of the single machine that the data comes from would run on every node.
+  if (context.isInCluster) return;
   for (const job of jobs.all().filter(({ status }) => isLive(status))) {
     await resumeJob(context, job).catch((error: unknown) =>
       log.error({ reason: String(error), job: job.job_id }, 'a reindex job could not be resumed'),
