@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
 import { dashboardQueries, DEPLOY, metricsIn, PROMTOOL } from '../../kit/prometheus.js';
 import { MAIN } from '../../kit/process.js';
+import { findNats } from '../../../load/kit/nats.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
@@ -139,6 +140,31 @@ test('the compose file mounts files that there are, and gives the server time to
     (parse(read('prometheus/prometheus.yml')) as Record<string, any>).scrape_configs[0].authorization.credentials_file,
     `/run/secrets/${Object.keys(secrets)[0]}`,
   );
+});
+
+test('the files for a cluster have three of each, with the settings that nodes ask for', {
+  skip: findNats() === undefined && 'nats-server is absent: node scripts/nats-server.mjs builds it',
+}, () => {
+  const { services, volumes } = parse(read('cluster/compose.yaml'), { merge: true }) as Record<string, any>;
+  const names = Object.keys(services as object);
+  assert.deepEqual(names, ['nats-1', 'nats-2', 'nats-3', 'node-1', 'node-2', 'node-3']);
+  assert.deepEqual(Object.keys(volumes as object), names);
+  assert.ok(existsSync(join(DEPLOY, 'cluster', services['node-1'].build.context, services['node-1'].build.dockerfile)));
+  const keys = new Set(CONFIG_KEYS.map(({ path }) => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`));
+  for (const name of names.slice(3))
+    for (const variable of Object.keys(services[name].environment as object)) assert.ok(keys.has(variable), variable);
+  for (const name of names.slice(0, 3)) {
+    const environment = services[name].environment as Record<string, string>;
+    assert.equal(environment.NATS_NAME, name);
+    const checked = spawnSync(findNats() as string, ['-t', '-c', join(DEPLOY, 'cluster/nats.conf')], {
+      encoding: 'utf8',
+      env: { ...environment, NATS_STORE: tempDirectory() },
+    });
+    assert.equal(checked.status, 0, checked.stderr);
+  }
+  const text = read('cluster/nats.conf');
+  for (const setting of [/^ {2}sync_interval: always$/m, /^max_payload: 8MB$/m, /^http: /m])
+    assert.match(text, setting);
 });
 
 test('systemd takes the unit, and finds little that it could do to the rest of the machine', {
