@@ -40,6 +40,8 @@ export interface ReplicatedLogOptions {
   /** Called with the commands of another node that have changed the catalog, and their results. */
   readonly changed: (commands: readonly ShardCommand[], results: Results) => void;
   readonly log: Log;
+  /** How often the leader looks whether messages can be deleted; a minute by default. */
+  readonly trimMs?: number;
 }
 
 /** A node as the others hear of it. */
@@ -150,6 +152,11 @@ export class ReplicatedLog implements CommandLog {
     return Math.min(...this.lanes.map(({ waiting: [first] }) => (first ? first.sequence - 1 : this.received)));
   }
 
+  /** The last message that this node would begin with after a restart. */
+  private get committed(): number {
+    return Math.min(...this.lanes.map(({ committed }) => committed));
+  }
+
   /** Whether this node does what one node does for all: sweeps, growth, jobs. */
   get isLeader(): boolean {
     const { leader } = this;
@@ -179,6 +186,10 @@ export class ReplicatedLog implements CommandLog {
 
   private hasCaughtUp = false;
 
+  private get trimMs(): number {
+    return this.options.trimMs ?? TRIM_MS;
+  }
+
   /** Takes the positions of a shard that is open; reading begins when all are known. */
   opened(shard: number, { shard: own, catalog }: { shard: LogPosition | null; catalog: LogPosition | null }): void {
     const { id } = this.options.stream;
@@ -202,7 +213,7 @@ export class ReplicatedLog implements CommandLog {
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
     this.every(LEAD_AGAIN_MS, () => void this.lead());
-    this.every(TRIM_MS, () => void this.trim().catch(() => undefined));
+    this.every(this.trimMs, () => void this.trim().catch(() => undefined));
     void this.fill();
   }
 
@@ -276,7 +287,7 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private heard(message: StreamMessage): void {
-    if (this.isResting) return;
+    if (this.mayNotDeliver()) return;
     if (message.sequence === this.received + 1 && !this.isFilling && this.waitingBytes < WAITING_BYTES_MAX)
       this.deliver(message);
     else if (message.sequence > this.received) void this.fill();
@@ -298,7 +309,6 @@ export class ReplicatedLog implements CommandLog {
           this.deliver(message);
         }
       }
-      this.doubts.hole = 0;
       if (!this.hasCaughtUp && this.waitingBytes < WAITING_BYTES_MAX) await this.checkCaughtUp();
     } catch {
       // The stream does not answer now, or has nothing more.
@@ -310,13 +320,16 @@ export class ReplicatedLog implements CommandLog {
 
   /**
    * Runs `work` while nothing of the log is applied on this node, when all that it has received is: the data is then as
-   * of one moment of the log.
+   * of one moment of the log. Rejects with 503 `shard_unavailable` if a shard cannot apply what it has received.
    */
   async atRest<T>(work: () => Promise<T>): Promise<T> {
     while (this.isResting) await sleep(REST_MS);
     this.isResting = true;
     try {
-      while (this.lanes.some(({ isRunning, waiting }) => isRunning || waiting.length > 0)) await sleep(REST_MS);
+      while (this.lanes.some(({ isRunning, waiting }) => isRunning || waiting.length > 0)) {
+        if (this.stalls().length > 0) throw new AppError('shard_unavailable', undefined, { retryAfterS: 5 });
+        await sleep(REST_MS);
+      }
       return await work();
     } finally {
       this.isResting = false;
@@ -331,6 +344,7 @@ export class ReplicatedLog implements CommandLog {
 
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
+    this.doubts.hole = 0;
     if (message.target === LEAD) this.led(message);
     if (message.target === LEAD || message.target === BARRIER) return this.note();
     const lane = this.lanes.find(({ target }) => String(target) === message.target);
@@ -444,10 +458,10 @@ export class ReplicatedLog implements CommandLog {
    */
   private async trim(): Promise<void> {
     const { stream } = this.options;
-    if (!this.isLeader || performance.now() - this.startedAtMs < TRIM_MS) return;
+    if (!this.isLeader || performance.now() - this.startedAtMs < this.trimMs) return;
     const { first, bytes } = await stream.state();
     if (bytes < stream.bytesMax / 2) return;
-    const before = Math.min(...this.allNodes().map(({ committed }) => committed));
+    const before = Math.min(this.committed, ...this.allNodes().map(({ committed }) => committed));
     if (before > first) await stream.trim(before);
   }
 
@@ -458,8 +472,7 @@ export class ReplicatedLog implements CommandLog {
       if (lane.heads.size > 0)
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, fenced = null } = this;
-    const committed = Math.min(...this.lanes.map((lane) => lane.committed));
-    stream.tell({ node, received, applied, committed, fenced, heads } satisfies Told);
+    stream.tell({ node, received, applied, committed: this.committed, fenced, heads } satisfies Told);
   }
 
   /** Compares the states of another node with those of this one. */

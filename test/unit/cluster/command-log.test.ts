@@ -25,6 +25,8 @@ class FakeStream {
   first = 1;
   id = 'stream-1';
   isDown = false;
+  bytes = 0;
+  trimmedTo = 0;
   private readonly listeners: ((message: StreamMessage) => void)[] = [];
   private readonly told: ((what: unknown) => void)[] = [];
 
@@ -61,9 +63,9 @@ class FakeStream {
       },
       state: async (): Promise<StreamState> => {
         if (stream.isDown) throw new Error('no responders');
-        return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0, bytes: 0 };
+        return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0, bytes: stream.bytes };
       },
-      trim: async () => undefined,
+      trim: async (before) => void (stream.trimmedTo = before),
       tell: (what) => stream.told.forEach((take) => take(structuredClone(what))),
       onTold: (take) => void stream.told.push(take),
       close: async () => undefined,
@@ -95,8 +97,10 @@ class FakeNode {
     readonly name: string,
     stream: FakeStream,
     private readonly prng: Prng,
+    trimMs = 60_000,
   ) {
     this.log = new ReplicatedLog({
+      trimMs,
       stream: stream.view(),
       progress: LogProgress.of('stream-1'),
       node: name,
@@ -217,6 +221,23 @@ test('a log that does not answer refuses a write after a while, and says that it
     { code: 'log_unavailable' },
   );
   node.log.close();
+});
+
+test('what all nodes have applied is deleted once the stream is half full, and nothing else', async () => {
+  const prng = createPrng(12);
+  const stream = new FakeStream(prng);
+  const nodes = ['a', 'b'].map((name) => new FakeNode(name, stream, prng, 100));
+  const [node] = nodes as [FakeNode];
+  for (let i = 0; i < 30; i++)
+    for (const target of [0, 1, 'catalog'] as const) await node.log.append(target, [command(`${i}`)], () => undefined);
+  await until(() => nodes.some(({ log }) => log.isLeader), 'nobody leads');
+  await sleep(1500);
+  assert.equal(stream.trimmedTo, 0, 'the stream is empty enough');
+  stream.bytes = 600 * 1024;
+  await until(() => stream.trimmedTo > 0, 'nothing is deleted');
+  // The last message of each target is the one that a node begins with after a restart.
+  assert.ok(stream.trimmedTo <= 88, String(stream.trimmedTo));
+  for (const { log } of nodes) log.close();
 });
 
 test('one node leads, and another takes over when it is not heard of', { timeout: 60_000 }, async () => {
