@@ -430,6 +430,7 @@ export const DOCUMENT_ROUTES = routes({
   patchDocuments: jsonRoute({
     ...write,
     method: 'POST',
+    takesKey: true,
     path: `${OF_COLLECTION}/documents:patch`,
     isLong: true,
     summary: 'Change the metadata of many documents, by id or by metadata filter',
@@ -451,6 +452,7 @@ export const DOCUMENT_ROUTES = routes({
   deleteDocuments: jsonRoute({
     ...write,
     method: 'POST',
+    takesKey: true,
     path: `${OF_COLLECTION}/documents:delete`,
     isLong: true,
     summary: 'Delete documents by id or by metadata filter',
@@ -498,12 +500,14 @@ export const DOCUMENT_ROUTES = routes({
   ingestBatch: ownRoute({
     ...write,
     method: 'POST',
+    takesKey: true,
     path: `${OF_COLLECTION}/documents:batch`,
     msgpack: true,
     keeps400: true,
     summary: 'Ingest many texts or vectors',
     description: `Answers 201 even if items fail. Each item has its own result, in order, with \`code\` and \`error\` if it failed. Items with the same document id are applied in order.
-As \`application/x-ndjson\`, with one item per line, the number of items is unlimited. Results come back one per line while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.`,
+As \`application/x-ndjson\`, with one item per line, the number of items is unlimited. Results come back one per line while the body is still being sent, and a last line has \`count\`, \`succeeded\` and \`failed\`.
+With an \`Idempotency-Key\`, items that have been stored at their place in the batch are not stored again, and have the results that they had.`,
     body: 'lines',
     request: {
       required: true,

@@ -270,11 +270,16 @@ export class SheafClient {
   ): Promise<Answered<BatchAnswer>> {
     const { encoding } = this.transport;
     const body = { documents: documents.map((document) => documentBody(document, encoding)) };
-    return this.transport.postEncoded(collectionPath(tenant, collection, 'documents:batch'), body, call);
+    return this.transport.postEncoded(
+      collectionPath(tenant, collection, 'documents:batch'),
+      body,
+      this.transport.keyed(call),
+    );
   }
 
   /**
-   * Ingests any number of documents as the source yields them; results arrive meanwhile. Sent once, without retries.
+   * Ingests any number of documents as the source yields them; results arrive meanwhile. Sent once, without
+   * retries; with an `idempotencyKey` the same documents may be sent again in the same order.
    */
   ingestStream(
     tenant: string,
@@ -337,7 +342,7 @@ export class SheafClient {
     body: PatchDocumentsBody,
     call?: CallOptions,
   ): Promise<Answered<ChangedDocuments>> {
-    return this.transport.post(collectionPath(tenant, collection, 'documents:patch'), body, call);
+    return this.transport.post(collectionPath(tenant, collection, 'documents:patch'), body, this.transport.keyed(call));
   }
 
   /** Deletes the documents of a list, or those that match metadata filters; with `dry_run` it only counts them. */
@@ -347,7 +352,11 @@ export class SheafClient {
     body: DeleteDocumentsBody,
     call?: CallOptions,
   ): Promise<Answered<ChangedDocuments>> {
-    return this.transport.post(collectionPath(tenant, collection, 'documents:delete'), body, call);
+    return this.transport.post(
+      collectionPath(tenant, collection, 'documents:delete'),
+      body,
+      this.transport.keyed(call),
+    );
   }
 
   /** The chunks of a document, in document order. */

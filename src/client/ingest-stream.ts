@@ -88,6 +88,7 @@ export async function* ingestStream(
       contentType: 'application/x-ndjson',
       body: source.stream(),
       signal,
+      ...(call.idempotencyKey !== undefined && { idempotencyKey: call.idempotencyKey }),
     });
     for await (const line of linesOf(response, idle)) {
       const result = JSON.parse(line) as BatchItemResult | BatchSummary;

@@ -155,6 +155,7 @@ interface StreamedExchange {
   contentType: string;
   body: ReadableStream<Uint8Array>;
   signal: AbortSignal;
+  idempotencyKey?: string;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -307,11 +308,11 @@ export class Transport {
   }
 
   /** Sends a stream and returns a successful answer whose body is still to be read. */
-  stream({ path, contentType, body, signal }: StreamedExchange): Promise<Response> {
+  stream({ path, contentType, body, signal, idempotencyKey }: StreamedExchange): Promise<Response> {
     // `duplex` permits the answer to begin before the request ends; the type declarations of fetch lack it.
     const request: RequestInit & { duplex: 'half' } = {
       method: 'POST',
-      headers: { ...this.headers, 'content-type': contentType },
+      headers: { ...this.headers, 'content-type': contentType, ...keyHeader(idempotencyKey) },
       body,
       signal,
       duplex: 'half',

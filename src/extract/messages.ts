@@ -86,10 +86,21 @@ export interface PrepareLinesRequest extends Omit<PrepareRequest, 'body'> {
   spread: number;
   /** Whether a malformed line fails only its item, or rejects the batch with `invalid_json`. */
   malformed: 'item' | 'batch';
+  /**
+   * For a batch with an idempotency key: the fingerprints of the items that have been stored before, by their index in
+   * the slice.
+   */
+  kept?: ReadonlyMap<number, string>;
 }
 
-/** The result of preparing an item. */
-export type PreparedItem = { docid: DocId; chunks: number } | { docid?: DocId; error: WireError };
+/**
+ * The result of preparing an item. In a batch with an idempotency key it has a digest of the item; `isKept`: the item has
+ * been stored before.
+ */
+export type PreparedItem =
+  | { docid: DocId; chunks: number; fingerprint?: string }
+  | { docid?: DocId; error: WireError }
+  | { isKept: true };
 
 /** Documents of a slice for one shard, in order; the number of chunks is bounded. */
 export interface PreparedGroup extends PackedDocuments {

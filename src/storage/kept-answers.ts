@@ -3,6 +3,8 @@
 // was answered. Rows are found by collection, key and item, and forgotten in the order of their times: those that are
 // too old, and the oldest of a collection that has too many of them. Collections are named by their log id, which stays
 // when another vector space takes over. The owner writes and reads. Reads no clock.
+import { createHash } from 'node:crypto';
+import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import { KEPT_ANSWERS_MAX } from '../api/limits.js';
 import { collectionOfKey, collectionPrefix, u32 } from './keys.js';
@@ -11,6 +13,10 @@ import { ALL, type Table, take } from './table.js';
 
 /** The item of a request that is not a batch. Those of a batch have numbers from 1 on. */
 export const WHOLE_REQUEST = 0;
+
+/** 128 bits of SHA-256 of a key or of a request, as hexadecimal digits. */
+export const fingerprintOf = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 32);
 
 /** What a write says for its answer to be kept. */
 export interface AnswerToKeep {
@@ -81,6 +87,19 @@ export function keptAnswers(
     found.push(decoded(entry.key, entry.value));
   }
   return found;
+}
+
+/**
+ * The answer that an item of a request has been given before; undefined if it is too old. Throws 422
+ * `idempotency_key_reused` if the item was another one.
+ */
+export function keptAnswer(table: Table, place: AnswerToKeep): object | undefined {
+  const key = keyOf(place);
+  const value = table.get(key);
+  const kept = value && decoded(key, value);
+  if (!kept || kept.keptS < place.sinceS) return undefined;
+  if (kept.fingerprint !== place.fingerprint) throw new AppError('idempotency_key_reused');
+  return JSON.parse(kept.json) as object;
 }
 
 /** Keeps an answer in place of the one that the item had, and forgets the oldest ones if there are too many. */

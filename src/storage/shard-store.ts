@@ -11,7 +11,7 @@ import { DamagedRecord } from './damage.js';
 import { ExpiryChanges } from './expiries.js';
 import { Journal, type JournalOptions, type LogPosition, keyOfSequence, sequenceOf } from './journal.js';
 import { Environment } from './lmdb.js';
-import { type AnswerToKeep, forgetAnswers, keepAnswer } from './kept-answers.js';
+import { type AnswerToKeep, forgetAnswers, keepAnswer, keptAnswer } from './kept-answers.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
 import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './large-removal.js';
 import {
@@ -157,6 +157,11 @@ export class ShardWriteTxn extends ShardTxn {
   /** Takes note of a command that this transaction has applied, if there is a journal. */
   note(pack: () => Buffer): void {
     if (this.isJournaled) this.commands.push(pack());
+  }
+
+  /** The answer that a keyed write has been given before. Throws 422 `idempotency_key_reused`. */
+  keptAnswer(keep: AnswerToKeep): object | undefined {
+    return keptAnswer(this.tables.answers, keep);
   }
 
   /** Keeps the answer of a keyed write, in the transaction of the write. */

@@ -33,6 +33,7 @@ import type {
   PreparedLines,
   SplitBatchRequest,
 } from '../../src/extract/messages.js';
+import { fingerprintOf } from '../../src/storage/kept-answers.js';
 import { priorityOf } from '../../src/ranking/scores.js';
 import { DIGEST_BYTES, textDigest } from '../../src/text/chunking.js';
 import { type PreparedChunk, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
@@ -203,10 +204,14 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const groups = new GroupBuilder(request.space.dim, request.spread);
   const internalErrors: string[] = [];
   const items = itemsOf(request).map((item, place): PreparedItem => {
+    const fingerprint = request.kept && fingerprintOf(item ?? '');
+    const kept = request.kept?.get(place);
+    if (kept !== undefined)
+      return kept === fingerprint ? { isKept: true } : { error: new AppError('idempotency_key_reused').toWire() };
     const prepared = prepareItem(item, request, internalErrors);
     if ('error' in prepared) return prepared;
     groups.add(slotOf(prepared.docid, request.spread), place, prepared);
-    return { docid: prepared.docid, chunks: prepared.chunks };
+    return { docid: prepared.docid, chunks: prepared.chunks, ...(fingerprint !== undefined && { fingerprint }) };
   });
   return { items, groups: groups.finish(), internalErrors };
 }

@@ -202,6 +202,7 @@ export class Commands {
     exportDocuments: (request) => exportDocuments(this.shard, request),
     findExpired: (request) => findExpired(this.shard, request),
     keptAnswers: (request) => this.shard.store.read((txn) => txn.keptAnswers(request)),
+    keepAnswer: ({ keep, answer }) => (this.shard.store.write((txn) => txn.keepAnswer(keep, answer)), null),
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     logPosition: () => this.logPosition(),

@@ -3,6 +3,7 @@
 import type { CollectionRef } from '../../api/collections.js';
 import type { Result } from '../../api/errors.js';
 import { DamagedRecord } from '../../storage/damage.js';
+import type { AnswerToKeep } from '../../storage/kept-answers.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 import { resultOf } from '../errors.js';
 import type { Shard } from '../shard.js';
@@ -50,7 +51,7 @@ export function resultsOf(
   });
 }
 
-function puts({ collection, dualWrites, ...packed }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
+function puts({ collection, dualWrites, keep, ...packed }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
   const rows = rowsOf(packed);
   return documentsOf(packed).map((document, i) => {
     const span = rows[i] as Span;
@@ -67,6 +68,7 @@ function puts({ collection, dualWrites, ...packed }: ShardRequest<'putMany'>): S
       document,
       vectors: rowsIn(packed.vectors, collection, span),
       ...(own && { dualWrites: own }),
+      ...(keep && { keep: keep[i] as AnswerToKeep }),
     };
   });
 }

@@ -86,7 +86,8 @@ export interface ShardCommands extends CatalogCommands {
   prepare: { request: { collection: CollectionRef; textIndex: boolean; fields: boolean }; answer: boolean };
   /**
    * Writes a document. `chunksLeft`: number of chunks by which the collection may grow; a document that needs more fails
-   * with `chunk_limit_reached`. `keep`: the answer is kept, in the same transaction.
+   * with `chunk_limit_reached`. `keep`: the answer is kept, in the same transaction; a request that has one already is
+   * given that, and writes nothing, or fails with `idempotency_key_reused`.
    */
   put: {
     request: {
@@ -97,12 +98,12 @@ export interface ShardCommands extends CatalogCommands {
       dualWrites?: DualWrite[];
       keep?: AnswerToKeep;
     };
-    answer: { chunks: number; version: number };
+    answer: { chunks: number; version: number; docid?: DocId };
   };
-  /** Several puts in order, in one commit. Each has its own result. */
+  /** Several puts in order, in one commit. Each has its own result. `keep`: as in a put, for each of them. */
   putMany: {
-    request: { collection: CollectionRef; dualWrites?: DualWrite[] } & PackedDocuments;
-    answer: Result<{ chunks: number; version: number }>[];
+    request: { collection: CollectionRef; dualWrites?: DualWrite[]; keep?: AnswerToKeep[] } & PackedDocuments;
+    answer: Result<{ chunks: number; version: number; docid?: DocId }>[];
   };
   /**
    * Writes documents to a shadow collection, with their versions in the source. A document that the shadow collection
@@ -225,6 +226,8 @@ export interface ShardCommands extends CatalogCommands {
   };
   /** Up to `max` answers that are kept of the items of a keyed request from `from` on. */
   keptAnswers: { request: { log: CollectionId; key: string; from: number; max: number }; answer: KeptAnswer[] };
+  /** Keeps an answer by itself, of a request that was several commits. */
+  keepAnswer: { request: { keep: AnswerToKeep; answer: object }; answer: null };
   /** Forgets some of the answers that were kept before second `sinceS`, and answers how many. */
   forgetAnswers: { request: { sinceS: number }; answer: number };
   dropCollection: { request: { collection: CollectionId }; answer: null };
@@ -384,6 +387,7 @@ const COMMANDS = {
   deleteDocuments: { ...COPY, isOfClient: true },
   findExpired: { changesMemory: true },
   keptAnswers: {},
+  keepAnswer: { writes: true },
   forgetAnswers: { writes: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   logPosition: {},

@@ -397,9 +397,12 @@ class WriteBatch {
 
   private apply(txn: ShardWriteTxn, write: DocumentWrite): Result<WriteAnswer> {
     try {
+      const keep = 'keep' in write ? write.keep : undefined;
+      const kept = keep && txn.keptAnswer(keep);
+      if (kept) return { value: kept as WriteAnswer };
       const value = this.answer(txn, write);
       txn.note(() => packCommand(write, value));
-      if ('keep' in write && write.keep && !isOfNothing(value)) txn.keepAnswer(write.keep, value);
+      if (keep && !isOfNothing(value)) txn.keepAnswer(keep, value);
       return { value };
     } catch (error) {
       const clientError = clientErrorOf(error);

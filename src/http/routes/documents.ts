@@ -100,9 +100,10 @@ const postBatch =
   (context: Services['ingest']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
+    const key = keyOf(request);
     const type = mediaTypeOf(request.body.contentType);
     if (type === NDJSON) {
-      const items = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
+      const items = await ingestLines(context, tenant, collection, request.body.stream(), request.signal, key);
       return { status: 201, contentType: NDJSON, stream: resultLines(request, items) };
     }
     const isMsgpack = type === MSGPACK_TYPE;
@@ -110,7 +111,7 @@ const postBatch =
       throw new AppError('unsupported_media_type', `A batch should be application/json, ${MSGPACK_TYPE} or ${NDJSON}.`);
     const bytes = await request.body.bytes();
     const slices = await withErrorCode('ingest_failed', () =>
-      ingestBatch(context, tenant, collection, { bytes, isMsgpack }, request.signal),
+      ingestBatch(context, tenant, collection, { bytes, isMsgpack }, request.signal, key),
     );
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
   };

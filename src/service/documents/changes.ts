@@ -1,7 +1,13 @@
 // Use cases that delete stored documents or change their metadata: one, those of a list, those that match metadata
 // filters, or those that have expired. For many, every shard walks its documents page by page, and each page is one
 // commit, so other writes and reads wait for a page at most. Runs on the main thread.
-import type { ChangedDocuments, DOCUMENT_ROUTES, DeleteDocumentsBody, PatchDocumentBody } from '../../api/documents.js';
+import type {
+  ChangedDocuments,
+  DOCUMENT_ROUTES,
+  DeleteDocumentsBody,
+  PatchDocumentBody,
+  PatchDocumentsBody,
+} from '../../api/documents.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, abandoned, invalidField } from '../../api/errors.js';
 import { type Filter, isAlwaysTrue, parseFilter } from '../../api/filter.js';
@@ -20,9 +26,9 @@ import { asOfNow, collectionChanged } from '../collections/catalog-changes.js';
 import type { WrittenDocuments } from '../reindex/written-documents.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { UseCases } from '../use-case.js';
+import type { Caller, UseCases } from '../use-case.js';
 import type { RecordsContext } from './documents.js';
-import { type KeyedRequest, type KeyedWrites, keptIn, keyedRequest } from './keyed-writes.js';
+import { type KeyedRequest, type KeyedWrites, type ToKeep, keptIn, keyedRequest } from './keyed-writes.js';
 
 export interface DocumentsContext extends RecordsContext {
   readonly catalog: Pick<Catalog, 'find' | 'get' | 'findById' | 'findByLog' | 'pageOfTenant'>;
@@ -53,13 +59,14 @@ export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOC
     const keyed = keyedRequest(caller, 'PATCH', docid, body);
     return { tenant, collection, docid, ...(await patchDocument(context, tenant, collection, docid, body, keyed)) };
   },
-  deleteDocuments: ({ tenant, collection, body }, { signal }) =>
-    changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
+  deleteDocuments: ({ tenant, collection, body }, caller) =>
+    changeDocuments(context, tenant, collection, body, caller, (shard, docids, filter, now) =>
       deletePage(context, shard, docids, filter, now),
     ),
-  patchDocuments: async ({ tenant, collection, body: { metadata, replace, expires_at, ...body } }, { signal }) => {
+  patchDocuments: async ({ tenant, collection, body }, caller) => {
+    const { metadata, replace, expires_at } = body;
     assertChange({ metadata, replace, expires_at });
-    return changeDocuments(context, tenant, collection, body, signal, (shard, docids, filter, now) =>
+    return changeDocuments(context, tenant, collection, body, caller, (shard, docids, filter, now) =>
       patchPage(context, shard, docids, filter, now, changeOf(context, now, { metadata, replace, expires_at })),
     );
   },
@@ -228,20 +235,41 @@ async function changeDocuments(
   context: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
-  { dry_run: isDryRun, ...body }: DeleteDocumentsBody,
-  signal: AbortSignal,
+  body: DeleteDocumentsBody | PatchDocumentsBody,
+  caller: Caller,
   change: ChangePage,
 ): Promise<ChangedDocuments> {
+  const { dry_run: isDryRun } = body;
   const wanted = wantedOf(body, context.stringOperators);
   const collection = context.catalog.find(tenant, name);
-  const total = { documents: 0, chunks: 0 };
-  if (collection)
-    await eachPage(context, collection, wanted, signal, async (shard, page, now) => {
+  const keyed = isDryRun ? undefined : keyedRequest(caller, 'metadata' in body ? 'PATCH' : 'DELETE', body);
+  const total = await context.keyed.once(tenant, name, keyed, async (keep) => {
+    const changed: Changed = { documents: 0, chunks: 0 };
+    if (!collection) return changed;
+    await eachPage(context, collection, wanted, caller.signal, async (shard, page, now) => {
       const done = isDryRun ? page : await change(shard, page.docids, wanted.filter, now);
-      total.documents += done.docids.length;
-      total.chunks += done.chunks;
+      changed.documents += done.docids.length;
+      changed.chunks += done.chunks;
     });
+    if (keep) await keepAnswer(context, collection, keep, changed);
+    return changed;
+  });
   return { tenant, collection: name, ...total, dry_run: isDryRun === true };
+}
+
+type Changed = Pick<ChangedDocuments, 'documents' | 'chunks'>;
+
+/** Keeps the answer of a change that was several commits, once all of them are made. */
+async function keepAnswer(
+  { catalog, shards }: DocumentsContext,
+  collection: Collection,
+  keep: ToKeep,
+  answer: Changed,
+): Promise<void> {
+  const now = catalog.findByLog(logIdOf(collection));
+  const [shard] = now ? shardsOf(now, shards.size) : [];
+  if (now && shard !== undefined)
+    await shards.request(shard, 'keepAnswer', { keep: { ...keep, log: logIdOf(now) }, answer });
 }
 
 type Page = Pick<ShardAnswer<'findDocuments'>, 'docids' | 'chunks'>;

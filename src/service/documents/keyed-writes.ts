@@ -3,7 +3,6 @@
 // transaction of the write (storage/kept-answers), so it is there exactly if the write is, on whichever connection,
 // after a restart and after a crash. Every write passes the main thread, so two requests with one key cannot look for
 // the answer at the same time. Runs on the main thread.
-import { createHash } from 'node:crypto';
 import type { Collection } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
@@ -12,7 +11,7 @@ import { shardsOf } from '../../api/placement.js';
 import type { Log } from '../../base/log.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
-import { type AnswerToKeep, type KeptAnswer, WHOLE_REQUEST } from '../../storage/kept-answers.js';
+import { type AnswerToKeep, type KeptAnswer, WHOLE_REQUEST, fingerprintOf } from '../../storage/kept-answers.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { Caller } from '../use-case.js';
 
@@ -41,15 +40,22 @@ export function keyedRequest(caller: Pick<Caller, 'header'>, ...asked: readonly 
   return key === undefined ? undefined : { key, fingerprint: fingerprintOf(JSON.stringify(asked)) };
 }
 
-/** 128 bits of SHA-256, as hexadecimal digits. */
-const fingerprintOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
-
 /** What a write says for its answer to be kept, but for the collection that takes it. */
 export type ToKeep = Omit<AnswerToKeep, 'log'>;
 
 /** The field of a command by which the owner keeps the answer of a write to the collection. */
 export const keptIn = (keep: ToKeep | undefined, collection: Collection): { keep?: AnswerToKeep } =>
   keep ? { keep: { ...keep, log: logIdOf(collection) } } : {};
+
+/** A batch with a key: each of its items has an answer of its own, and one that was stored is not stored again. */
+export interface KeyedItems {
+  /** The answers that are kept of `count` items from number `from` on, by number. */
+  kept(from: number, count: number): Promise<Map<number, KeptAnswer>>;
+  /** What the write of an item says for its answer to be kept. */
+  keep(item: number, fingerprint: string): ToKeep;
+  /** Ends the request: others may come with the key. */
+  release(): void;
+}
 
 interface KeyedContext {
   readonly catalog: Pick<Catalog, 'find' | 'nameOf'>;
@@ -77,25 +83,47 @@ export class KeyedWrites {
     write: (keep: ToKeep | undefined) => Promise<T>,
   ): Promise<T> {
     if (!request) return write(undefined);
-    return this.alone(tenant, name, request.key, async () => {
-      const { nowS, sinceS } = this.times();
+    const release = this.acquire(tenant, name, request.key);
+    try {
+      const times = this.times();
       const [kept] = await this.kept(tenant, name, { key: request.key, from: WHOLE_REQUEST, max: 1 });
       if (kept && (kept.item !== WHOLE_REQUEST || kept.fingerprint !== request.fingerprint))
         throw new AppError('idempotency_key_reused');
-      return kept ? (JSON.parse(kept.json) as T) : write({ ...request, item: WHOLE_REQUEST, nowS, sinceS });
-    });
+      return kept ? (JSON.parse(kept.json) as T) : await write({ ...request, item: WHOLE_REQUEST, ...times });
+    } finally {
+      release();
+    }
   }
 
-  /** Runs `work` unless a request with this key is under way. */
-  private async alone<T>(tenant: Tenant, name: CollectionName, key: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * A batch with a key; its `release` must be called. Throws 409 `idempotency_key_in_use`, and 422
+   * `idempotency_key_reused` if the key came with a request that is no batch.
+   */
+  async items(tenant: Tenant, name: CollectionName, key: string): Promise<KeyedItems> {
+    const release = this.acquire(tenant, name, key);
+    try {
+      const [first] = await this.kept(tenant, name, { key, from: WHOLE_REQUEST, max: 1 });
+      if (first?.item === WHOLE_REQUEST) throw new AppError('idempotency_key_reused');
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return {
+      kept: async (from, count) => {
+        const found = await this.kept(tenant, name, { key, from, max: count });
+        return new Map(found.filter(({ item }) => item < from + count).map((each) => [each.item, each]));
+      },
+      keep: (item, fingerprint) => ({ key, fingerprint, item, ...this.times() }),
+      release,
+    };
+  }
+
+  /** Takes the key of a request until the function is called that it returns. Throws 409 `idempotency_key_in_use`. */
+  private acquire(tenant: Tenant, name: CollectionName, key: string): () => void {
     const place = `${tenant}/${this.context.catalog.nameOf(tenant, name)}/${key}`;
     if (this.underWay.has(place)) throw new AppError('idempotency_key_in_use', undefined, { retryAfterS: 1 });
     this.underWay.add(place);
-    try {
-      return await work();
-    } finally {
-      this.underWay.delete(place);
-    }
+    return () => this.underWay.delete(place);
   }
 
   /**

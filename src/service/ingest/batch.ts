@@ -15,10 +15,13 @@ import type {
 } from '../../extract/messages.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { WorkerError } from '../../base/rpc.js';
+import type { ShardAnswer } from '../../engine/write/commands.js';
+import type { KeptAnswer } from '../../storage/kept-answers.js';
+import type { KeyedItems, ToKeep } from '../documents/keyed-writes.js';
 import { plannedCollection } from '../collections/collections.js';
 import { type IngestContext, collectionFor, prepareSettings, tellIngested } from './document.js';
-import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';
-import { type Stored, putGroup } from './put.js';
+import { type EmbeddedGroup, type Failures, embedAnew, embedGroup, nothingOf } from './embed.js';
+import { type KeyedGroup, type Stored, putGroup } from './put.js';
 
 /** The result of one item. */
 export type ItemResult =
@@ -31,9 +34,10 @@ function resultsOf(
   groups: readonly PreparedGroup[],
   stored: readonly (Stored | AppError)[],
 ): ItemResult[] {
-  const results = items.map(
-    (item): ItemResult => ('error' in item ? refused(item.docid, item.error) : { ok: true, ...item }),
-  );
+  const results = items.map((item): ItemResult => {
+    if ('isKept' in item) return refused(undefined, new AppError('ingest_failed').toWire());
+    return 'error' in item ? refused(item.docid, item.error) : { ok: true, docid: item.docid, chunks: item.chunks };
+  });
   groups.forEach(({ places, docids }, g) => {
     const answer = stored[g];
     places.forEach((place, i) => {
@@ -47,7 +51,7 @@ function resultsOf(
 
 function setVersion(item: ItemResult | undefined, stored: Stored | AppError | undefined, i: number): void {
   const result = stored instanceof AppError ? undefined : stored?.[i];
-  if (item?.ok && result && 'value' in result) item.version = result.value.version;
+  if (item?.ok && result && 'value' in result) Object.assign(item, result.value);
 }
 
 function clientErrorIn(result: Result<unknown> | undefined): { code: string; message: string } | undefined {
@@ -77,7 +81,13 @@ export function withFailures(stored: Stored, failures: Failures): Stored {
 
 interface PreparedSlice extends Omit<PreparedLines, 'internalErrors'> {
   planned: Omit<Collection, 'id'>;
+  /** The number of the first item in the batch, from 1 on. */
+  from: number;
+  /** The answers of the items that have been stored before, by number. */
+  kept: ReadonlyMap<number, KeptAnswer>;
 }
+
+const NONE: ReadonlyMap<number, KeptAnswer> = new Map();
 
 /** The right to send to the shards, which passes from slice to slice. */
 interface Turn {
@@ -87,6 +97,7 @@ interface Turn {
 
 export class BatchIngest {
   private last: Promise<void> = Promise.resolve();
+  private next = 1;
 
   constructor(
     private readonly context: IngestContext,
@@ -94,7 +105,16 @@ export class BatchIngest {
     private readonly name: CollectionName,
     /** Aborted when the client has disconnected: documents that no shard has received yet are not stored. */
     private readonly signal?: AbortSignal,
+    /** The items, if the batch has an idempotency key. */
+    private readonly keyed?: KeyedItems,
   ) {}
+
+  /** Gives numbers to the next items, and returns the first one. */
+  number(items: number): number {
+    const from = this.next;
+    this.next += items;
+    return from;
+  }
 
   /** Takes the next turn; the caller must call its `done`. */
   takeTurn(): Turn {
@@ -107,8 +127,9 @@ export class BatchIngest {
   /** Prepares and stores a slice of `lines` items. Never rejects. Slices are stored in the order of the calls. */
   async ingest(lines: number, slice: LineSlice | Promise<LineSlice>): Promise<ItemResult[]> {
     const turn = this.takeTurn();
+    const from = this.number(lines);
     try {
-      return await this.store(await this.prepare(await slice, 'item'), turn);
+      return await this.store(await this.prepare(await slice, from, 'item'), turn);
     } catch (error) {
       turn.done();
       const { code, message } = this.clientErrorOf(error);
@@ -117,17 +138,19 @@ export class BatchIngest {
   }
 
   /**
-   * Prepares a slice. Rejects with `invalid_json`, and if nothing at all can be prepared; any other failure becomes the
+   * Prepares a slice, whose first item has number `from`. Rejects with `invalid_json`, and if nothing at all can be prepared; any other failure becomes the
    * result of the slice's items.
    */
   async prepare(
     { bytes, lines, isMsgpack }: LineSlice,
+    from: number,
     malformed: PrepareLinesRequest['malformed'],
   ): Promise<PreparedSlice> {
     const { context, tenant } = this;
     const planned =
       context.catalog.find(tenant, this.name) ?? plannedCollection(context.collections, tenant, this.name, {});
     try {
+      const kept = (await this.keyed?.kept(from, lines)) ?? NONE;
       const { items, groups, internalErrors } = await context.metrics.inPhase('prepare_ms', () =>
         context.batch.prepareLines(
           {
@@ -136,6 +159,9 @@ export class BatchIngest {
             malformed,
             spread: spreadOf(planned, context.shards.size),
             ...prepareSettings(context, planned),
+            ...(this.keyed && {
+              kept: new Map(Array.from(kept, ([item, { fingerprint }]) => [item - from, fingerprint])),
+            }),
           },
           tenant,
           this.signal,
@@ -143,11 +169,13 @@ export class BatchIngest {
       );
       for (const internalError of internalErrors)
         context.log.error({ error: internalError }, 'an item of a batch failed');
-      return { planned, items, groups };
+      return { planned, from, kept, items, groups };
     } catch (error) {
       if (error instanceof AppError && error.code === 'invalid_json') throw error;
       return {
         planned,
+        from,
+        kept: NONE,
         items: Array.from({ length: lines }, () => ({ error: this.clientErrorOf(error).toWire() })),
         groups: [],
       };
@@ -158,12 +186,24 @@ export class BatchIngest {
    * Resolves to a result for each item once every item is either stored on disk and searchable, or rejected. Ends the
    * turn.
    */
-  async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemResult[]> {
+  async store(slice: PreparedSlice, turn: Turn): Promise<ItemResult[]> {
+    const { items, from, kept } = slice;
+    const results = await this.storeNew(slice, turn);
+    items.forEach((item, place) => {
+      const answer = 'isKept' in item && kept.get(from + place);
+      if (answer) results[place] = { ok: true, ...(JSON.parse(answer.json) as ShardAnswer<'put'> & { docid: DocId }) };
+    });
+    return results;
+  }
+
+  /** Stores what has not been stored before. Ends the turn. */
+  private async storeNew(slice: PreparedSlice, turn: Turn): Promise<ItemResult[]> {
+    const { planned, items, groups } = slice;
     try {
       const embedded = await Promise.all(groups.map((group) => this.embed(group, planned)));
       await turn.before;
       if (this.signal?.aborted) throw abandoned();
-      const stored = await this.putAll(embedded, planned);
+      const stored = await this.putAll(embedded, slice);
       turn.done();
       return this.counted(resultsOf(items, groups, await Promise.all(stored)));
     } catch (error) {
@@ -176,6 +216,17 @@ export class BatchIngest {
     } finally {
       turn.done();
     }
+  }
+
+  /** How the answer of each document of a group is kept. */
+  private keepOf({ places, docids }: PreparedGroup, { items, from }: PreparedSlice): ToKeep[] | undefined {
+    const { keyed } = this;
+    if (!keyed) return undefined;
+    return places.map((place, i) => {
+      const item = items[place];
+      const fingerprint = (item && 'fingerprint' in item ? item.fingerprint : undefined) ?? '';
+      return { ...keyed.keep(from + place, fingerprint), more: { docid: docids[i] } };
+    });
   }
 
   private counted(results: ItemResult[]): ItemResult[] {
@@ -205,15 +256,12 @@ export class BatchIngest {
    * Sends the groups to the shards and returns a promise of the results of each group. Creates the collection only if
    * there are documents to store.
    */
-  private async putAll(
-    groups: readonly EmbeddedGroup[],
-    planned: Omit<Collection, 'id'>,
-  ): Promise<Promise<Stored | AppError>[]> {
+  private async putAll(groups: readonly EmbeddedGroup[], slice: PreparedSlice): Promise<Promise<Stored | AppError>[]> {
     const isAny = groups.some(({ group }) => group.docids.length > 0);
-    const collection = isAny ? await collectionFor(this.context, planned) : undefined;
+    const collection = isAny ? await collectionFor(this.context, slice.planned) : undefined;
     return groups.map((embedded) =>
       collection && embedded.group.docids.length > 0
-        ? this.put(embedded, collection)
+        ? this.put(embedded, collection, this.keepOf(embedded.group, slice))
         : Promise.resolve(withFailures([], embedded.failures)),
     );
   }
@@ -222,7 +270,12 @@ export class BatchIngest {
    * Sends a group to its shard synchronously, before the first await. If the collection is deleted meanwhile, it is
    * created again, once; if it was switched to another vector space, the group is embedded for that and sent again.
    */
-  private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
+  private async put(
+    { group: embedded, failures }: EmbeddedGroup,
+    collection: Collection,
+    keep: ToKeep[] | undefined,
+  ): Promise<Stored | AppError> {
+    const group: KeyedGroup = { ...embedded, keep };
     try {
       const results = await putGroup(this.context, collection, group).catch((error: unknown) =>
         this.putChanged(group, collection, error),
@@ -239,12 +292,13 @@ export class BatchIngest {
   }
 
   /** Tries the same rows with the current collection, and embeds them again only if they do not fit it. */
-  private async putChanged(group: SpaceGroup, collection: Collection, error: unknown): Promise<Stored> {
+  private async putChanged(group: KeyedGroup, collection: Collection, error: unknown): Promise<Stored> {
     if (!isChange(error)) throw error;
     const changed = await collectionFor(this.context, collection);
     return putGroup(this.context, changed, group).catch(async (again: unknown) => {
       if (!isChange(again)) throw again;
-      return putGroup(this.context, changed, await embedAnew(this.context, changed, group, this.signal));
+      const anew = await embedAnew(this.context, changed, group, this.signal);
+      return putGroup(this.context, changed, { ...anew, keep: group.keep });
     });
   }
 
@@ -259,28 +313,50 @@ export class BatchIngest {
 
 const isChange = (error: unknown): boolean => error instanceof AppError && error.code === 'collection_changed';
 
+interface BatchBody {
+  readonly bytes: Uint8Array;
+  readonly isMsgpack: boolean;
+}
+
 /** The number of slices of one batch that are processed at a time. */
 export const SLICES_UNDERWAY_MAX = 4;
 
 /**
  * Ingests a batch, `{"documents":[…]}` in JSON or MessagePack. All items are prepared before the first is stored, so a body that is not
  * valid JSON is rejected as a whole. Returns the results in the order of the items, by slice. Throws AppError if the
- * body is not a batch. `signal`: as in `BatchIngest`.
+ * body is not a batch. `signal`: as in `BatchIngest`. `key`: a digest of the idempotency key; items that have been stored
+ * with it before are not stored again, and have the results that they had. Throws as `KeyedWrites.items` does.
  */
 export async function ingestBatch(
   context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
-  { bytes, isMsgpack }: { bytes: Uint8Array; isMsgpack: boolean },
+  body: BatchBody,
+  signal?: AbortSignal,
+  key?: string,
+): Promise<ItemResult[][]> {
+  const keyed = key === undefined ? undefined : await context.keyed.items(tenant, name, key);
+  try {
+    return await ingestItems(context, new BatchIngest(context, tenant, name, signal, keyed), tenant, body, signal);
+  } finally {
+    keyed?.release();
+  }
+}
+
+async function ingestItems(
+  context: IngestContext,
+  ingest: BatchIngest,
+  tenant: Tenant,
+  { bytes, isMsgpack }: BatchBody,
   signal?: AbortSignal,
 ): Promise<ItemResult[][]> {
-  const ingest = new BatchIngest(context, tenant, name, signal);
   const slices = await context.batch.splitBatch(
     { bytes, isMsgpack, itemsMax: context.limits.itemsMax },
     tenant,
     signal,
   );
-  const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));
+  const numbered = slices.map((slice) => ({ slice, from: ingest.number(slice.lines) }));
+  const prepared = await eachInTurn(numbered, ({ slice, from }) => ingest.prepare(slice, from, 'batch'));
   return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
 }
 

@@ -123,11 +123,11 @@ async function ingestNamed(
   const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> =>
     timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
-  const put = async (): Promise<{ version: number }> => {
+  const put = async (): Promise<{ version: number; docid?: DocId }> => {
     const collection = await collectionFor(context, planned);
     return timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, keep: kept, ...ready }));
   };
-  const { version } = await put().catch(async (error: unknown) => {
+  const stored = await put().catch(async (error: unknown) => {
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
     // The collection was switched to another vector space meanwhile, so the document needs new vectors.
@@ -138,7 +138,7 @@ async function ingestNamed(
   });
   metrics.ingested(chunks, performance.now() - startedAtMs, timing);
   tellIngested(context, tenant, name, [{ docid, chunks }]);
-  return { docid, chunks, version, timing };
+  return { docid, chunks, ...stored, timing };
 }
 
 /** Publishes an ingest event to the readers of the collection's events. */

@@ -189,20 +189,25 @@ interface Underway {
 type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
 
 /**
- * Yields the results of the items in order. Throws AppError at once if ingest cannot begin; the generator throws if the
- * body breaks off. `signal`: as in `BatchIngest`.
+ * Yields the results of the items in order. Rejects with AppError if ingest cannot begin; the generator throws if the
+ * body breaks off. `signal`, `key`: as in `ingestBatch`. The generator must be read, or the signal be aborted.
  */
-export function ingestLines(
+export async function ingestLines(
   context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   body: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
-): AsyncGenerator<ItemResult[]> {
+  key?: string,
+): Promise<AsyncGenerator<ItemResult[]>> {
   // Throws `not_ready` before the first line is read, so that it becomes the status of the reply.
   context.catalog.find(tenant, name);
-  const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.limits.lineBytesMax);
-  signal?.addEventListener('abort', () => lines.stop(), { once: true });
+  const keyed = key === undefined ? undefined : await context.keyed.items(tenant, name, key);
+  const ingest = new BatchIngest(context, tenant, name, signal, keyed);
+  const lines = new LineIngest(ingest, context.limits.lineBytesMax, () => keyed?.release());
+  const stop = (): void => lines.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
   return lines.run(body);
 }
 
@@ -216,6 +221,7 @@ class LineIngest {
   constructor(
     private readonly ingest: BatchIngest,
     lineBytesMax: number,
+    private readonly ended: () => void,
   ) {
     this.slicer = new LineSlicer(lineBytesMax);
   }
@@ -243,6 +249,7 @@ class LineIngest {
   stop(): void {
     this.reading = 'stopped';
     this.changed.send();
+    this.ended();
   }
 
   /** Never rejects; an error ends `run`. */
@@ -287,7 +294,10 @@ class LineIngest {
   }
 
   private async resultsOf(slice: Slice): Promise<ItemResult[]> {
-    if ('clientError' in slice) return [{ ok: false, code: slice.clientError.code, error: slice.clientError.message }];
+    if ('clientError' in slice) {
+      this.ingest.number(slice.lines);
+      return [{ ok: false, code: slice.clientError.code, error: slice.clientError.message }];
+    }
     return this.ingest.ingest(slice.lines, 'joined' in slice ? slice.joined() : slice);
   }
 }

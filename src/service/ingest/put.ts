@@ -101,6 +101,9 @@ async function putNow(context: PutContext, collection: Collection, ready: ReadyD
   return chunkLedger.add(collection.id, { chunks, chunksMax, count, send });
 }
 
+/** A group; of a batch with a key, how the answer of each document is kept. */
+export type KeyedGroup = SpaceGroup & { keep?: ToKeep[] | undefined };
+
 /** The results of a shard for the documents of a group. */
 export type Stored = ShardAnswer<'putMany'>;
 
@@ -108,15 +111,15 @@ export type Stored = ShardAnswer<'putMany'>;
  * Stores a group and returns the results in the order of its documents. Groups reach the shard in the order of the
  * calls. Rejects if no document could be stored.
  */
-export const putGroup = (context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> =>
+export const putGroup = (context: PutContext, collection: Collection, group: KeyedGroup): Promise<Stored> =>
   asOfNow(context, collection, (now) => putGroupNow(context, now, group));
 
-async function putGroupNow(context: PutContext, collection: Collection, group: SpaceGroup): Promise<Stored> {
+async function putGroupNow(context: PutContext, collection: Collection, group: KeyedGroup): Promise<Stored> {
   const { shards, tenants, metrics, log, written } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
   if (isLimited || group.spread !== spreadOf(collection, shards.size))
     return Promise.all(readyDocuments(group).map((ready) => resultOf(putDocument(context, collection, ready))));
-  const { documents, ends, chunks } = group;
+  const { documents, ends, chunks, keep } = group;
   const shard = shardAt(collection, group.slot, shards.size);
   const put = {
     collection: refOf(collection),
@@ -125,6 +128,7 @@ async function putGroupNow(context: PutContext, collection: Collection, group: S
     chunks,
     vectors: rowsIn(group, collection),
     ...dualWritesOf(context, collection, group),
+    ...(keep && { keep: keep.map((each) => ({ ...each, log: logIdOf(collection) })) }),
   };
   const ended = (): void => written.note(collection.id, group.docids);
   const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put, { ended }));
@@ -138,8 +142,8 @@ async function putGroupNow(context: PutContext, collection: Collection, group: S
  * Splits a group into documents. With a chunk limit each document is sent by itself: it may fit even if the one before
  * did not. So is each document of a group that was made for another spread of the collection.
  */
-function readyDocuments(group: SpaceGroup): ReadyDocument[] {
-  const { docids, documents, ends, chunks, space, others } = group;
+function readyDocuments(group: KeyedGroup): ReadyDocument[] {
+  const { docids, documents, ends, chunks, space, others, keep } = group;
   const total = chunks.reduce((sum, count) => sum + count, 0);
   let row = 0;
   return docids.map((docid, i) => {
@@ -157,6 +161,7 @@ function readyDocuments(group: SpaceGroup): ReadyDocument[] {
       space,
       vectors: rowsOf(group.vectors),
       ...(ownOthers && { others: ownOthers }),
+      ...(keep && { keep: keep[i] }),
     };
   });
 }

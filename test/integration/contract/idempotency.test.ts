@@ -2,6 +2,7 @@
 // any connection and after a restart; another request with the key is refused, and so is one beside the first.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pack } from 'msgpackr';
 import { type Answer, type TestServer, fileForm, refused, startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
@@ -132,4 +133,163 @@ test('answers are kept over a restart, and when another vector space or spread t
   );
   assert.deepEqual((await sendAll(server)).map(told), first);
   assert.equal((await documentsOf(server)).length, requests.length);
+});
+
+const BATCH = `${BASE}/documents:batch`;
+const NDJSON = 'application/x-ndjson';
+const items = (from: number, to: number): { docid?: string; text: string }[] =>
+  Array.from({ length: to - from }, (_, i) => ({
+    // Some items get their ids from the server.
+    ...((from + i) % 3 === 0 ? {} : { docid: `d ${from + i}` }),
+    text: `the text of item ${from + i}`,
+  }));
+
+interface ItemAnswer {
+  index: number;
+  ok: boolean;
+  docid?: string;
+  version?: number;
+  code?: string;
+}
+
+/** Sends a batch in one of its forms. */
+async function sendBatch(
+  server: TestServer,
+  form: 'json' | 'msgpack' | 'ndjson',
+  documents: readonly object[],
+  key: string,
+): Promise<ItemAnswer[]> {
+  const headers = { 'idempotency-key': key };
+  const [type, body] = {
+    json: ['application/json', JSON.stringify({ documents })],
+    msgpack: ['application/msgpack', pack({ documents })],
+    ndjson: [NDJSON, documents.map((document) => JSON.stringify(document)).join('\n')],
+  }[form] as [string, string];
+  const response = await fetch(`${server.url}${BATCH}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': type },
+    body,
+  });
+  const text = await response.text();
+  assert.equal(response.status, 201, text);
+  if (form !== 'ndjson') return (JSON.parse(text) as { documents: ItemAnswer[] }).documents;
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ItemAnswer)
+    .filter((line) => 'index' in line);
+}
+
+for (const form of ['json', 'msgpack', 'ndjson'] as const)
+  for (const threads of ['0', '2'])
+    test(`a repeated batch in ${form} stores what was not stored, and nothing twice; front threads: ${threads}`, async () => {
+      const server = await startTestServer({ SHEAF_SERVER__THREADS: threads });
+      const first = await sendBatch(server, form, items(0, 250), 'k');
+      assert.ok(first.every(({ ok, version }) => ok && version === 1));
+      const stored = await documentsOf(server);
+      // The batch grows: its first items are those that have been stored.
+      const second = await sendBatch(server, form, items(0, 400), 'k');
+      assert.deepEqual(second.slice(0, 250), first);
+      assert.ok(second.every(({ ok, version }) => ok && version === 1));
+      const third = await sendBatch(server, form, items(0, 400), 'k');
+      assert.deepEqual(third, second);
+      assert.equal(stored.length, 250);
+      assert.equal((await documentsOf(server)).length, 400);
+      const other = items(0, 400).map((item, i) => (i === 7 || i === 300 ? { ...item, text: 'another' } : item));
+      const fourth = await sendBatch(server, form, other, 'k');
+      for (const [i, answer] of fourth.entries())
+        if (i === 7 || i === 300) assert.equal(answer.code, 'idempotency_key_reused');
+        else assert.deepEqual(answer, second[i]);
+      assert.deepEqual(server.faults, []);
+    });
+
+test('items of a batch that were refused are tried again, and one key does not serve a batch and a document', async () => {
+  const server = await startTestServer();
+  const send = keyedBy(server);
+  const batch = { documents: [{ docid: 'a', text: 'a', if_version: 1 }, { docid: 'b', text: 'b' }, { docid: 1 }] };
+  const first = (await send('POST', BATCH, batch, 'k')).json.documents as ItemAnswer[];
+  assert.deepEqual(
+    first.map(({ code }) => code),
+    ['version_conflict', undefined, 'invalid_item'],
+  );
+  await server.call('POST', DOCUMENTS, { docid: 'a', text: 'a' });
+  const second = (await send('POST', BATCH, batch, 'k')).json.documents as ItemAnswer[];
+  assert.deepEqual(
+    second.map(({ code, version }) => code ?? version),
+    [2, 1, 'invalid_item'],
+  );
+  await refused(send('POST', DOCUMENTS, { text: 'x' }, 'k'), 422, 'idempotency_key_reused');
+  assert.equal((await send('POST', DOCUMENTS, { text: 'x' }, 'one')).status, 201);
+  await refused(send('POST', BATCH, batch, 'one'), 422, 'idempotency_key_reused');
+  const lines = await fetch(`${server.url}${BATCH}`, {
+    method: 'POST',
+    headers: { 'content-type': NDJSON, 'idempotency-key': 'one' },
+    body: '{"text":"x"}',
+  });
+  assert.equal(lines.status, 422);
+  assert.deepEqual(server.faults, []);
+});
+
+test('a key whose batch is under way is refused, and free again when the client has gone', async () => {
+  const server = await startTestServer({ SHEAF_SERVER__THREADS: '2' });
+  const send = keyedBy(server);
+  const client = new AbortController();
+  const open = fetch(`${server.url}${BATCH}`, {
+    method: 'POST',
+    headers: { 'content-type': NDJSON, 'idempotency-key': 'k' },
+    body: new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.from('{"docid":"a","text":"a"}\n{"docid":"b",')),
+    }),
+    duplex: 'half',
+    signal: client.signal,
+  } as RequestInit);
+  open.catch(() => undefined);
+  await until(
+    async () => (await documentsOf(server)).length === 1,
+    () => 'the first line is not stored',
+  );
+  const batch = { documents: [{ docid: 'a', text: 'a' }] };
+  await refused(send('POST', BATCH, batch, 'k'), 409, 'idempotency_key_in_use');
+  client.abort();
+  await until(
+    async () => (await send('POST', BATCH, batch, 'k')).status === 201,
+    () => 'the key is still taken',
+  );
+  assert.deepEqual(await documentsOf(server), [{ docid: 'a', version: 1 }]);
+});
+
+test('changes by filter and by list are made once', async () => {
+  const server = await startTestServer();
+  const send = keyedBy(server);
+  const put = async (from: number, to: number): Promise<void> =>
+    void (await server.call('POST', BATCH, {
+      documents: Array.from({ length: to - from }, (_, i) => ({
+        docid: `d${from + i}`,
+        text: 'a text',
+        metadata: { n: (from + i) % 2 },
+      })),
+    }));
+  await put(0, 40);
+  const patch = { filters: { n: 1 }, metadata: { seen: true } };
+  const first = await send('POST', `${DOCUMENTS}:patch`, patch, 'p');
+  assert.equal(first.json.documents, 20);
+  // What matches only now is not changed by a repetition.
+  await put(40, 60);
+  assert.deepEqual(told(await send('POST', `${DOCUMENTS}:patch`, patch, 'p')), told(first));
+  assert.equal((await server.call('POST', `${BASE}/count`, { filters: { seen: true } })).json.count, 20);
+  await refused(
+    send('POST', `${DOCUMENTS}:patch`, { ...patch, metadata: { seen: false } }, 'p'),
+    422,
+    'idempotency_key_reused',
+  );
+  const dry = await send('POST', `${DOCUMENTS}:delete`, { filters: { n: 1 }, dry_run: true }, 'd');
+  assert.equal(dry.json.documents, 30);
+  const deleted = await send('POST', `${DOCUMENTS}:delete`, { filters: { n: 1 } }, 'd');
+  assert.equal(deleted.json.documents, 30);
+  await put(0, 10);
+  assert.deepEqual(told(await send('POST', `${DOCUMENTS}:delete`, { filters: { n: 1 } }, 'd')), told(deleted));
+  const list = await send('POST', `${DOCUMENTS}:delete`, { docids: ['d0', 'd1', 'none'] }, 'l');
+  assert.equal(list.json.documents, 2);
+  assert.deepEqual(told(await send('POST', `${DOCUMENTS}:delete`, { docids: ['d0', 'd1', 'none'] }, 'l')), told(list));
+  assert.deepEqual(server.faults, []);
 });

@@ -9,8 +9,9 @@ import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({ SHEAF_LIMITS__MAX_JSON_BYTES: '100000' });
 const { call, services } = server;
-const ingest = (name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemResult[]> =>
-  ingestLines(services.ingest, asTenant('acme'), asCollectionName(name), body);
+async function* ingest(name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemResult[]> {
+  yield* await ingestLines(services.ingest, asTenant('acme'), asCollectionName(name), body);
+}
 const detail = async (name: string): Promise<Record<string, unknown>> =>
   (await call('GET', `/v1/collections/acme/${name}/detail`)).json;
 

@@ -1,6 +1,6 @@
 // A server that is killed amid writes with idempotency keys: after each restart every request is repeated with its key.
-// What was answered before is answered again, and each document and each patch is written exactly once, also those
-// whose answer the kill has cut off.
+// What was answered before is answered again, and each document, each item of a batch and each patch is written exactly
+// once, also those whose answer the kill has cut off.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ServeProcess, startServe } from '../../kit/process.js';
@@ -9,6 +9,7 @@ import { createPrng } from '../../../src/base/prng.js';
 
 const ROUNDS = 4;
 const WRITERS = 6;
+const BATCH_ITEMS = 40;
 const DOCUMENTS = '/v1/collections/acme/docs/documents';
 
 interface Write {
@@ -65,6 +66,9 @@ test('a retry after a kill gets the first answer and writes nothing twice', asyn
             body: { metadata: { [`p${patches}`]: 1 } },
             key,
           });
+        } else if (number === 1) {
+          const documents = Array.from({ length: BATCH_ITEMS }, (_, item) => ({ text: `text ${key} ${item}` }));
+          await write({ method: 'POST', path: `${DOCUMENTS}:batch`, body: { documents }, key });
         } else await write({ method: 'POST', path: DOCUMENTS, body: { text: `text ${key}` }, key });
       }
     };
@@ -80,7 +84,10 @@ test('a retry after a kill gets the first answer and writes nothing twice', asyn
   const listed = (await (await fetch(`${server.url}${DOCUMENTS}`)).json()) as {
     documents: { docid: string; version: number }[];
   };
-  const made = writes.filter(({ method }) => method === 'POST').map(({ answer }) => answer?.docid as string);
+  const made = writes
+    .filter(({ method }) => method === 'POST')
+    .flatMap(({ answer }) => (answer?.documents as { docid: string }[] | undefined) ?? [answer as { docid: string }])
+    .map(({ docid }) => docid);
   assert.deepEqual(listed.documents.map(({ docid }) => docid).sort(), ['patched', ...made].sort());
   assert.equal(new Set(made).size, made.length);
   // Each patch has made one version.
