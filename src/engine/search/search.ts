@@ -66,7 +66,7 @@ function rankAll(
 /** Hydrates the hits of a search. Times are added to `timing`. */
 export function finish(
   views: readonly ShardView[],
-  { lists, hits, hasMore, last }: Selected,
+  { lists, hits, hasMore, hasChanged: isBehind = false, last }: Selected,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
@@ -83,7 +83,7 @@ export function finish(
   };
   if (hasMore !== undefined) found.hasMore = hasMore;
   if (last) found.last = last;
-  let hasChanged = false;
+  let hasChanged = isBehind;
   hydrated.forEach((hit, i) => {
     if (!hit) return void (hasChanged = true);
     if (hit.isIrrelevant) return;
@@ -122,6 +122,7 @@ export function score(
 /** The hits of an answer. */
 export interface Selected extends Ranking {
   readonly hasMore?: boolean;
+  readonly hasChanged?: boolean;
   readonly last?: SortPosition;
 }
 
@@ -222,10 +223,13 @@ const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
   });
 
 /**
- * Documents that are replaced without a pause can make every attempt fail. After this many attempts the answer leaves
- * out the hits that have changed.
+ * Documents that are written without a pause can make every attempt fail. After this many attempts the shards are kept
+ * from committing, and after so many in all the answer leaves out the hits that have changed.
  */
+const FREE_ATTEMPTS = 8;
 const ATTEMPTS_MAX = 100;
+const HOLD_MS = 100;
+const HELD_ATTEMPTS = 10;
 const PAUSE_MS = 1;
 
 /**
@@ -257,13 +261,21 @@ const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, 
  */
 function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming): Found {
   const pause = new Int32Array(new SharedArrayBuffer(4));
+  const places = search.shards ?? shards.all;
   for (let attempts = 2; ; attempts++) {
-    const answer = shards.view(search.shards ?? shards.all, search.collection, (views) =>
-      attempt(views, search, timing),
-    );
-    if (answer instanceof Array) throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
-    if (!answer.hasChanged || attempts === ATTEMPTS_MAX) return answer.found;
-    Atomics.wait(pause, 0, 0, PAUSE_MS);
+    const letGo = attempts > FREE_ATTEMPTS ? shards.hold(places, HOLD_MS) : undefined;
+    try {
+      // What was being committed when the hold began is published soon.
+      for (let tries = 0; ; tries++) {
+        const answer = shards.view(places, search.collection, (views) => attempt(views, search, timing));
+        if (answer instanceof Array) throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+        if (!answer.hasChanged || attempts >= ATTEMPTS_MAX) return answer.found;
+        Atomics.wait(pause, 0, 0, PAUSE_MS);
+        if (!letGo || tries === HELD_ATTEMPTS) break;
+      }
+    } finally {
+      letGo?.();
+    }
   }
 }
 

@@ -5,7 +5,8 @@ import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import type { Ordinal } from '../../api/ids.js';
 import { nowSeconds } from '../../base/clock.js';
-import { SharedMeters } from '../../base/meters.js';
+import { placeOfShard, SharedMeters } from '../../base/meters.js';
+import { ReadGate } from '../../base/read-gate.js';
 import { shardPath } from '../../storage/data-directory.js';
 import { ShardReader, type ShardTxn, type Snapshot } from '../../storage/shard-reader.js';
 import { Kernel } from '../memory/arena.js';
@@ -211,14 +212,16 @@ export class ShardSet {
   readonly all: readonly number[];
   private readonly cache: HitCache;
   private readonly meters: SharedMeters;
+  private readonly gates: readonly ReadGate[];
 
-  constructor({ kernel, memories, directory, hitCacheBytes, meters }: SearchWorkerStart) {
+  constructor({ kernel, memories, directory, hitCacheBytes, meters, readGates }: SearchWorkerStart) {
     const cache = (this.cache = new HitCache(hitCacheBytes));
     this.meters = SharedMeters.over(meters);
     this.shards = memories.map(
       (arenas, shard) => new ReadShard(shard, kernel, arenas, shardPath(directory, shard), cache),
     );
     this.all = this.shards.map((_, shard) => shard);
+    this.gates = this.all.map((shard) => ReadGate.at(readGates, placeOfShard(shard)));
   }
 
   /**
@@ -245,6 +248,15 @@ export class ShardSet {
    */
   read<T>(shard: number, work: (txn: ShardTxn) => T): T {
     return (this.shards[shard] as ReadShard).read(work);
+  }
+
+  /**
+   * Keeps the given shards from committing for at most `ms`, as far as no other thread does. A commit that is under way
+   * is still published. Returns a function that lets them go on.
+   */
+  hold(shards: readonly number[], ms: number): () => void {
+    const held = shards.map((shard) => (this.gates[shard] as ReadGate).hold(ms));
+    return () => held.forEach((end) => end?.());
   }
 
   /** Adds the cache hits and misses since the last call to the shared meters. */

@@ -33,23 +33,26 @@ interface Entry extends SortPosition {
   readonly rowVersion: number;
 }
 
-/** The hits of one page, with the place of the last one. */
+/**
+ * The hits of one page, with the place of the last one. `hasChanged`: a write has been committed that the index did not
+ * show yet, so chunks may be missing.
+ */
 export function sortedHits(
   views: readonly ShardView[],
   search: CollectionSearch,
   sort: SortSettings,
-): Ranking & { hasMore: boolean; last?: SortPosition } {
+): Ranking & { hasMore: boolean; hasChanged: boolean; last?: SortPosition } {
   const offset = search.results?.offset ?? 0;
   const end = offset + search.k;
-  const entries = views
-    .flatMap((view, shard) => new Order(view, shard, search, sort).first(end + 1))
-    .sort((a, b) => compare(a, b, sort));
+  const orders = views.map((view, shard) => new Order(view, shard, search, sort));
+  const entries = orders.flatMap((order) => order.first(end + 1)).sort((a, b) => compare(a, b, sort));
   const page = entries.slice(offset, end);
   const last = page.at(-1);
   return {
     lists: views.map(unranked),
     hits: page.map((entry) => hitOf(entry, sort)),
     hasMore: entries.length > end,
+    hasChanged: orders.some(({ isBehind }) => isBehind),
     ...(last && { last: { kind: last.kind, value: last.value, docid: last.docid, index: last.index } }),
   };
 }
@@ -81,6 +84,10 @@ type Json = Record<string, unknown>;
 
 /** The chunks of one segment in order. */
 class Order {
+  /** Whether the index is behind the store: a chunk is gone, or has another value than the index has for it. */
+  isBehind = false;
+  /** Chunks that were met among those of a value that they do not sort by: they have several, or another one by now. */
+  private readonly misplaced: Entry[] = [];
   private readonly read: ReturnType<typeof fieldReader>;
   private readonly documents = new Map<string, Json>();
 
@@ -108,7 +115,22 @@ class Order {
     if (!segment.fields) return this.taken(this.entries(segment, rows), count);
     const unlisted = intersect(rows, segment.fields.any([UNLISTED]));
     const listed = this.byTerms(segment, segment.fields, subtract(rows, unlisted), count);
-    return this.taken([...listed, ...this.entries(segment, unlisted)], count);
+    const first = this.taken([...listed, ...this.entries(segment, unlisted)], count);
+    this.compareMisplaced(first, count);
+    return first;
+  }
+
+  /** A chunk that was met in the wrong place should have been met in the right one too, unless that is not reached. */
+  private compareMisplaced(first: readonly Entry[], count: number): void {
+    const { after } = this.sort;
+    const met = new Set(first.map(({ ordinal }) => ordinal));
+    const last = first.length < count ? undefined : first.at(-1);
+    this.isBehind ||= this.misplaced.some(
+      (entry) =>
+        !met.has(entry.ordinal) &&
+        (!last || compare(entry, last, this.sort) < 0) &&
+        (!after || compare(entry, after, this.sort) > 0),
+    );
   }
 
   private taken(entries: Entry[], count: number): Entry[] {
@@ -166,7 +188,11 @@ class Order {
   /** The first chunks of a range. If it has many, all with one value, they are met in the order of their documents. */
   private inRange(segment: SegmentView, rows: Bitmap, range: ValueRange | undefined, count: number): Entry[] {
     const kind = range?.kind ?? MISSING;
-    const isOwn = (entry: Entry): boolean => entry.kind === kind && (!range || isWithin(entry, range));
+    const isOwn = (entry: Entry): boolean => {
+      const isHere = entry.kind === kind && (!range || isWithin(entry, range));
+      if (!isHere) this.misplaced.push(entry);
+      return isHere;
+    };
     const isOne = !range || range.isOne;
     if (countBits(rows) <= READ_MAX || !isOne) return this.taken(this.entries(segment, rows).filter(isOwn), count);
     const { after } = this.sort;
@@ -187,7 +213,10 @@ class Order {
       const rowVersion = index.rowVersionOf(row);
       if ((rowVersion & 1) === 0) continue;
       const chunk = this.view.txn.findChunk(id, segment.stored(row));
-      if (!chunk) continue;
+      if (!chunk) {
+        this.isBehind = true;
+        continue;
+      }
       found.push({
         shard: this.shard,
         ordinal: row,

@@ -55,6 +55,33 @@ test('the worker pauses while the gate is held, by one or several holders, and c
   await worker.terminate();
 });
 
+test('a bounded hold keeps the worker from beginning anything, one thread at a time, and ends by itself', async () => {
+  const { worker, memory, cells } = startWorker(false);
+  const gate = ReadGate.at(memory, 1);
+  const more = async (): Promise<void> => {
+    const before = Atomics.load(cells, DONE);
+    while (Atomics.load(cells, DONE) === before) await sleep(1);
+  };
+  await more();
+  for (let holds = 0; holds < HOLDS; holds++) {
+    const end = gate.hold(60_000);
+    assert.ok(end);
+    assert.equal(gate.hold(60_000), undefined);
+    while (Atomics.load(cells, AT_WORK) === 1) await sleep(1);
+    const before = Atomics.load(cells, DONE);
+    await sleep(2);
+    assert.equal(Atomics.load(cells, DONE), before);
+    end();
+    await more();
+  }
+  for (let holds = 0; holds < 3; holds++) {
+    while (!gate.hold(5)) await sleep(1);
+    while (Atomics.load(cells, AT_WORK) === 1) await sleep(1);
+    await more();
+  }
+  await worker.terminate();
+});
+
 test('the successor of a worker that died inside the gate frees it; until then a holder that stops waiting continues', async () => {
   const { worker, memory, data } = startWorker(true);
   await once(worker, 'message');
