@@ -276,6 +276,11 @@ export interface SearchBody
   mode?: string | null;
   /** Adds hits of the common collection, if the server has one. */
   include_common?: boolean | null;
+  /**
+   * `staged`: searches the vector space that a reindex builds, as far as it has been built, or the one before the last
+   * switch while that is kept. Such a search is not logged. Default: `live`.
+   */
+  space?: 'live' | 'staged' | null;
   /** Reranks the hits. Requires `q`. */
   rerank?: Rerank | null;
   /** How mode `hybrid` combines its halves, or how `queries` are combined. Rejected in other searches. */

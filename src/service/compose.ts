@@ -316,6 +316,7 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
   const collections: CollectionsContext = { store, embedders, tenants, quarantine, metrics, defaults, common };
   const search: SearchContext = {
     catalog,
+    shadows,
     textVector: textVectors(embedders, queryCache),
     searches: parts.searches,
     shards,

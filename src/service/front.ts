@@ -167,6 +167,9 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
   const loggedSearch: LoggedSearchContext = {
     search: {
       catalog: current,
+      shadows: {
+        dualWriteTargets: (live, nowMs) => (state.refresh(), state.state.shadows.dualWriteTargets(live, nowMs)),
+      },
       textVector: async (collection, query, owner, signal) =>
         collection.embedder_type === BUILTIN.space.embedder_type
           ? embedHere(options, query.text)

@@ -96,16 +96,16 @@ export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer
 type JobServer = Pick<ReindexServer, 'server' | 'gate'>;
 
 /** Starts a job that waits for the endpoint until the gate opens. */
-export async function startHeld({ server, gate }: JobServer): Promise<Record<string, any>> {
+export async function startHeld({ server, gate }: JobServer, body?: object): Promise<Record<string, any>> {
   gate.close();
-  const { json: job } = await start(server);
+  const { json: job } = await start(server, body);
   await held(gate);
   return job;
 }
 
 /** Starts a job and pauses it after its first pages. */
-export async function startPaused({ server, gate }: JobServer): Promise<Record<string, any>> {
-  const job = await startHeld({ server, gate });
+export async function startPaused({ server, gate }: JobServer, body?: object): Promise<Record<string, any>> {
+  const job = await startHeld({ server, gate }, body);
   await server.call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
   gate.open();
   await jobUntil(server, job.job_id, status('paused'));

@@ -195,7 +195,8 @@ function SettingList({ settings, onChange }: SettingListProps) {
       <p class="faint">
         Each has a name and the fields of a search as JSON, without <code>q</code> and <code>k</code>. With{' '}
         <code>"collection"</code> it searches another collection of the tenant with the same document ids, for instance
-        one with another embedder or chunking. Differences are to the first.
+        one with another embedder or chunking; with <code>"space": "staged"</code> the space that a reindex builds.
+        Differences are to the first.
       </p>
       {settings.map(({ name, fields }, i) => (
         <div class="setting">

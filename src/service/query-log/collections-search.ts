@@ -28,7 +28,7 @@ export interface CollectionsResult {
 }
 
 /** Fields that mean one collection, or an order that hits of several do not have. */
-const OF_ONE_COLLECTION = ['like', 'sort', 'cursor', 'group_by', 'diversity', 'include_common'] as const;
+const OF_ONE_COLLECTION = ['like', 'sort', 'cursor', 'group_by', 'diversity', 'include_common', 'space'] as const;
 
 /**
  * Throws 403 `auth_forbidden` for a collection that the key may not search, 404 `collection_not_found` for one that does

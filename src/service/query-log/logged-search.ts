@@ -59,8 +59,10 @@ export async function loggedSearch(
   const result = await searchesUnderWay.during(() => searchCollection(search, tenant, name, input, searcher));
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
-  // If the collection was deleted meanwhile, an entry would be written after its log was removed.
-  if (!queryLog.enabled || !collection || !catalog.findByLog(logIdOf(collection))) return result;
+  // A replay would search the live space. If the collection was deleted meanwhile, an entry would be written after its
+  // log was removed.
+  if (!queryLog.enabled || input.space === 'staged' || !collection || !catalog.findByLog(logIdOf(collection)))
+    return result;
   const queryId = queryLog.append(
     logIdOf(collection),
     entryOf(search, searcher, input, result, executedAtMs, latencyMs),

@@ -4,13 +4,14 @@
 import type { SearchMode } from '../../api/choices.js';
 import type { Collection } from '../../api/collections.js';
 import type { SearchTiming } from '../../api/search.js';
-import { AppError } from '../../api/errors.js';
+import { AppError, invalidField } from '../../api/errors.js';
 import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
 import { compareUtf8 } from '../../base/bytes.js';
 import { timed } from '../../base/trace.js';
 import { isDefault } from '../../engine/search/params.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type CommonCollection, commonBeside, findCommonCollection } from '../collections/collections.js';
+import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { RecallSampler } from '../recall/sampler.js';
 import { cursorAt, placeOfCursor } from './cursor.js';
 import type { SearchInput } from './input.js';
@@ -33,6 +34,7 @@ import { type FoundHit, type FoundHits, type ShardsContext, searchShards } from 
 export interface SearchContext extends PlanContext, ShardsContext, RerankContext {
   readonly shards: ShardsContext['shards'];
   readonly catalog: Pick<Catalog, 'find'>;
+  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
   readonly recallSampler: Pick<RecallSampler, 'offer'>;
   readonly common: CommonCollection;
   readonly nowMs: () => number;
@@ -92,11 +94,25 @@ export async function searchCollection(
 ): Promise<SearchResult> {
   const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, tenant, input);
-  const collection = context.catalog.find(tenant, name);
+  const live = context.catalog.find(tenant, name);
+  const collection = input.space === 'staged' ? stagedBeside(context, live) : live;
   const question = { input, caller, filter, mode: searchMode(context.settings, input, collection) };
   if (!collection) return searchAll(context, [], question);
   const common = input.include_common && input.q != null ? commonBeside(context, collection) : undefined;
   return searchAll(context, common ? [collection, common] : [collection], question);
+}
+
+/** The vector space that a reindex builds beside the live one, or the one that was live before. Throws a 422. */
+function stagedBeside({ shadows, nowMs }: SearchContext, live: Collection | undefined): Collection {
+  const targets = live ? shadows.dualWriteTargets(live.id, nowMs()) : [];
+  const shadow = targets.find(({ purpose }) => purpose === 'reindex') ?? targets[0];
+  if (shadow) return shadow.collection;
+  throw invalidField(
+    ['body', 'space'],
+    'The collection has no staged space. A reindex builds one, and the space before a switch is kept for a while.',
+    'value_error',
+    'staged',
+  );
 }
 
 /** Searches one vector space, that of a live or of a shadow collection. Throws as `searchCollection` does. */
@@ -120,6 +136,7 @@ export async function searchSpace(
  * `vector_query_not_allowed`.
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
+  if (input.space === 'staged') stagedBeside(context, undefined);
   const isByVector = input.v || input.like || input.queries?.some(({ v, like }) => v || like);
   if (isByVector) throw new AppError('vector_query_not_allowed');
   const filter = searchFilterOf(context.settings, input, caller);
