@@ -3,6 +3,8 @@
 // thread.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LeftOut } from '../api/archives.js';
 import { AppError, abandoned } from '../api/errors.js';
@@ -25,6 +27,15 @@ import { WorkerError } from '../base/rpc.js';
 const HEAP_MB = 1024;
 /** A process that has not ended by itself after this time is killed. */
 const END_MS = 5000;
+
+/** Each piece of an output is a message between threads, which costs as much as copying some hundred kilobytes. */
+const PIECE_BYTES = 512 * 1024;
+
+/** Whether more has arrived already, or arrives within a turn of the event loop. */
+async function hasMore(stream: Readable | null): Promise<boolean> {
+  if (stream?.readableLength === 0) await nextTurn();
+  return (stream?.readableLength ?? 0) > 0;
+}
 
 type ArchiveEvent = ArchiveNote['event'];
 type Note<T extends ArchiveEvent> = Extract<ArchiveNote, { event: T }>;
@@ -93,9 +104,21 @@ export class ArchiveProcess {
     }
   }
 
+  /** What the process writes, in pieces of about `PIECE_BYTES` where the reader is the slower one. */
   async *output(): AsyncGenerator<Uint8Array> {
+    const { stdout } = this.child;
     try {
-      if (this.child.stdout) yield* this.child.stdout as AsyncIterable<Uint8Array>;
+      let pieces: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const piece of (stdout ?? []) as AsyncIterable<Uint8Array>) {
+        pieces.push(piece);
+        bytes += piece.length;
+        if (bytes < PIECE_BYTES && (await hasMore(stdout))) continue;
+        yield pieces.length === 1 ? piece : Buffer.concat(pieces, bytes);
+        pieces = [];
+        bytes = 0;
+      }
+      if (bytes > 0) yield Buffer.concat(pieces, bytes);
     } catch (error) {
       throw this.isStopped ? abandoned() : error;
     }
