@@ -10,7 +10,8 @@ export interface SharedProgress {
 
 const RECEIVED = 0;
 const APPLIED = 1;
-const CELLS = 2;
+const CURRENT_AT = 2;
+const CELLS = 3;
 /** Characters of the id that tokens begin with. */
 const STREAM_CHARACTERS = 8;
 
@@ -28,6 +29,17 @@ export class LogProgress {
   note(received: number, applied: number): void {
     Atomics.store(this.cells, RECEIVED, BigInt(received));
     Atomics.store(this.cells, APPLIED, BigInt(applied));
+  }
+
+  /** Takes note that everything that was acknowledged before this moment (milliseconds since 1970) has been applied. */
+  noteCurrent(atMs: number): void {
+    if (Number(Atomics.load(this.cells, CURRENT_AT)) < atMs) Atomics.store(this.cells, CURRENT_AT, BigInt(atMs));
+  }
+
+  /** How old what the node shows may be, in milliseconds; undefined if that has not been known since it started. */
+  ageMs(nowMs: number): number | undefined {
+    const atMs = Number(Atomics.load(this.cells, CURRENT_AT));
+    return atMs === 0 ? undefined : Math.max(0, nowMs - atMs);
   }
 
   /** Everything up to this message has been applied. */

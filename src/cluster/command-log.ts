@@ -90,12 +90,12 @@ const PUBLISH_MS = 2000;
 const AGAIN_MS = 50;
 const LOOK_MS = 250;
 const REST_MS = 2;
-const GUARD_MS = 1000;
+const GUARD_MS = 500;
 /**
  * Looks that find a hole, or a stream that is too short, before it is believed: another replica may answer next. A server
  * that is cut off from the others does not know the latest messages, for as long as it takes it for the leader.
  */
-const DOUBTS_MAX = { hole: 3, regress: 8 } as const;
+const DOUBTS_MAX = { hole: 3, regress: 16 } as const;
 /** Messages and bytes that one batch of a target has. */
 const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -179,12 +179,17 @@ export class ReplicatedLog implements CommandLog {
     return this.lanes.flatMap(({ target, stalled }) => (stalled === undefined ? [] : [{ target, reason: stalled }]));
   }
 
-  /** Whether the node has caught up with the stream as it last heard of it. */
+  /**
+   * Whether the node has caught up with the stream as it last heard of it. One that cannot hear of it serves reads of what
+   * it has.
+   */
   get isReady(): boolean {
-    return this.hasStarted && this.hasCaughtUp;
+    return this.hasStarted && (this.hasCaughtUp || this.options.stream.isAway === true);
   }
 
   private hasCaughtUp = false;
+  /** The last message of the stream, as it answered a question of that moment, until this node has applied it. */
+  private known: { readonly last: number; readonly askedAtMs: number } | undefined;
 
   private get trimMs(): number {
     return this.options.trimMs ?? TRIM_MS;
@@ -356,7 +361,12 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private note(): void {
-    this.options.progress.note(this.received, this.applied);
+    const { applied, known } = this;
+    this.options.progress.note(this.received, applied);
+    if (known && applied >= known.last) {
+      this.options.progress.noteCurrent(known.askedAtMs);
+      this.known = undefined;
+    }
   }
 
   /** Applies what waits for a target, in order, until nothing is left. */
@@ -415,8 +425,11 @@ export class ReplicatedLog implements CommandLog {
   private async guard(): Promise<void> {
     this.tell();
     await this.advanceIdle();
+    const askedAtMs = Date.now();
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
+    this.known = { last: state.last, askedAtMs };
+    this.note();
     if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
     else if (state.last < this.applied) this.doubt('regress');

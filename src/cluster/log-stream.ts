@@ -21,6 +21,8 @@ export interface StreamState {
 }
 
 export interface LogStream {
+  /** Whether the stream has not been reached since the node started. */
+  readonly isAway?: boolean;
   /** Made when the stream was created, so another stream of the same name has another id. */
   readonly id: string;
   readonly payloadBytesMax: number;

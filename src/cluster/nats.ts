@@ -39,7 +39,12 @@ export interface NatsOptions {
 
 /** A server or a stream is not what the cluster needs. The message says what to change. */
 class ClusterSetupError extends OperatorError {
-  override readonly name = 'ClusterSetupError';
+  override readonly name: string = 'ClusterSetupError';
+}
+
+/** The servers do not answer, or cannot keep a stream now. */
+export class ClusterUnavailable extends ClusterSetupError {
+  override readonly name = 'ClusterUnavailable';
 }
 
 const VERSION_MIN = '2.15.2';
@@ -61,12 +66,12 @@ const headsOf = (cluster: string): string => `sheaf.${cluster}.heads`;
 
 /**
  * Connects, checks all servers, and creates the stream if there is none. Throws ClusterSetupError for servers and streams
- * that cannot be used, and for servers that do not answer within five seconds.
+ * that cannot be used, and ClusterUnavailable for servers that do not answer within five seconds.
  */
 export async function openNats(options: NatsOptions, origin: string, log: Log): Promise<NatsStream> {
   for (const monitor of options.monitors) await checkServer(monitor);
   const connection = await connect(connectionOf(options)).catch((error: unknown) => {
-    throw new ClusterSetupError(
+    throw new ClusterUnavailable(
       `the NATS servers ${options.servers.join(', ')} do not answer (${(error as Error).message}): start them, or correct cluster.nats`,
     );
   });
@@ -205,7 +210,7 @@ async function foundOrCreated(
     }
     if (problem !== '') await sleep(SETTLE_MS);
   }
-  throw new ClusterSetupError(
+  throw new ClusterUnavailable(
     `the stream ${wanted.name} cannot be created (${problem}): JetStream needs ${wanted.num_replicas} servers that know each other, with room for cluster.log_mb on each disk ("max_file")`,
   );
 }

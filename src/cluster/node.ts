@@ -12,7 +12,8 @@ import { Journal, readPosition } from '../storage/journal.js';
 import { Environment } from '../storage/lmdb.js';
 import { ALL } from '../storage/table.js';
 import type { LogStream } from './log-stream.js';
-import { openNats } from './nats.js';
+import { LateStream } from './late-stream.js';
+import { ClusterUnavailable, openNats } from './nats.js';
 
 export interface ClusterNode {
   readonly id: string;
@@ -31,7 +32,13 @@ export async function joinCluster(
   log: Log,
 ): Promise<ClusterNode> {
   const { name } = cluster;
-  const stream = await openNats({ ...cluster, cluster: name, shards }, originOf(path, journalBytesMax), log);
+  const { origin, known } = beginningOf(path, journalBytesMax);
+  const open = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
+  const stream = await open().catch((error: unknown) => {
+    if (known === undefined || !(error instanceof ClusterUnavailable)) throw error;
+    log.warn({ reason: error.message }, 'the node serves reads only, until the command log answers');
+    return new LateStream(known, open, log);
+  });
   const id = nodeId(path);
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
   return { id, name, stream, progress: LogProgress.of(stream.id) };
@@ -51,18 +58,20 @@ function nodeId(path: string): string {
 
 /**
  * What the data directory begins with, so that nodes that begin with different data do not share a stream: `empty`, or
- * the id of its journal, which copies have in common. '' for a directory that has applied the log already.
+ * the id of its journal, which copies have in common. '' for a directory that has applied the log already; `known` is the
+ * id of its stream then.
  */
-function originOf(path: string, journalBytesMax: number): string {
+function beginningOf(path: string, journalBytesMax: number): { origin: string; known?: string } {
   const catalog = join(path, CATALOG);
-  if (!existsSync(join(catalog, 'data.mdb'))) return 'empty';
+  if (!existsSync(join(catalog, 'data.mdb'))) return { origin: 'empty' };
   const env = Environment.open(catalog, CATALOG_TABLES, false);
   try {
-    if (readPosition(env)) return '';
+    const position = readPosition(env);
+    if (position) return { origin: '', known: position.stream };
     const isEmpty = env.read(({ collections, tenants }) =>
       [collections, tenants].every((table) => table.keys(ALL).next().done),
     );
-    return isEmpty ? 'empty' : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '');
+    return { origin: isEmpty ? 'empty' : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '') };
   } finally {
     env.close();
   }

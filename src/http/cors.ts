@@ -11,7 +11,7 @@ const REQUEST_HEADERS =
   'Authorization, Content-Type, X-API-Key, X-Request-ID, Last-Event-ID, If-None-Match, Idempotency-Key, X-Consistency, Traceparent, Mcp-Session-Id, Mcp-Protocol-Version';
 /** Headers of answers that pages may read beside the few that are always exposed. */
 const EXPOSED_HEADERS =
-  'X-Request-ID, X-Consistency, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, Content-Disposition, Mcp-Session-Id';
+  'X-Request-ID, X-Consistency, X-Consistency-Age, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, Content-Disposition, Mcp-Session-Id';
 /** How long a browser may remember what a preflight has answered; browsers cap it at two hours or less. */
 const REMEMBERED_S = 7200;
 

@@ -95,7 +95,7 @@ export async function searchCollection(
   const filter = searchFilterOf(context.settings, input, caller);
   checkRerank(context, tenant, input);
   const live = context.catalog.find(tenant, name);
-  const collection = input.space === 'staged' ? stagedBeside(context, live) : live;
+  const collection = input.space === 'staged' ? shadowBeside(context, live) : live;
   const question = { input, caller, filter, mode: searchMode(context.settings, input, collection) };
   if (!collection) return searchAll(context, [], question);
   const common = input.include_common && input.q != null ? commonBeside(context, collection) : undefined;
@@ -103,7 +103,7 @@ export async function searchCollection(
 }
 
 /** The vector space that a reindex builds beside the live one, or the one that was live before. Throws a 422. */
-function stagedBeside({ shadows, nowMs }: SearchContext, live: Collection | undefined): Collection {
+function shadowBeside({ shadows, nowMs }: SearchContext, live: Collection | undefined): Collection {
   const targets = live ? shadows.dualWriteTargets(live.id, nowMs()) : [];
   const shadow = targets.find(({ purpose }) => purpose === 'reindex') ?? targets[0];
   if (shadow) return shadow.collection;
@@ -136,7 +136,7 @@ export async function searchSpace(
  * `vector_query_not_allowed`.
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
-  if (input.space === 'staged') stagedBeside(context, undefined);
+  if (input.space === 'staged') shadowBeside(context, undefined);
   const isByVector = input.v || input.like || input.queries?.some(({ v, like }) => v || like);
   if (isByVector) throw new AppError('vector_query_not_allowed');
   const filter = searchFilterOf(context.settings, input, caller);

@@ -293,6 +293,54 @@ test('killed leaders and nodes lose nothing that was acknowledged', { skip, time
   hasAll(await areEqual([...nodes, late]), acknowledged);
 });
 
+test('a node that starts without the log serves what it has, says how old that is, and takes writes when the log is back', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const nats = await startNats();
+  const [a, b] = [await startNode(nats), await startNode(nats)];
+  const search = (node: Node, headers = {}): Promise<Response> =>
+    fetch(`${node.url}/v1/collections/acme/docs/search?q=whale`, { headers });
+  const ageOf = async (node: Node): Promise<number> => Number((await search(node)).headers.get('x-consistency-age'));
+  const { token } = await ask(a, 'POST', DOCUMENTS, { docid: 'one', text: 'A whale.' });
+  assert.equal((await search(b, { 'x-consistency': token })).status, 200);
+  await until(async () => (await ageOf(b)) < 2, 'the age of a node that has everything is not known');
+  assert.equal((await search(b, { 'x-consistency': 'max-age=5' })).status, 200);
+  await Promise.all(nats.servers.map((server) => server.kill()));
+  b.child.kill('SIGKILL');
+  await b.ended;
+  const back = await restartNode(nats, b);
+  const answer = await search(back);
+  assert.equal(answer.status, 200);
+  assert.equal((await answer.json()).matches.length, 1);
+  assert.equal(answer.headers.get('x-consistency-age'), 'unknown');
+  // The other node has been running all the time.
+  const before = await ageOf(a);
+  await sleep(1500);
+  assert.ok((await ageOf(a)) >= before + 1, 'the age does not grow');
+  for (const [node, wanted] of [
+    [back, 'max-age=60'],
+    [a, 'max-age=0.5'],
+  ] as const) {
+    const refused = await search(node, { 'x-consistency': wanted });
+    assert.equal(refused.status, 503);
+    assert.equal((await refused.json()).code, 'node_behind');
+  }
+  assert.equal((await search(a, { 'x-consistency': 'max-age=60' })).status, 200);
+  assert.equal((await search(a, { 'x-consistency': 'max-age=soon' })).status, 422);
+  // A write waits for the log, which comes back.
+  const written = ask(back, 'POST', DOCUMENTS, { docid: 'two', text: 'Another whale.' });
+  await Promise.all(nats.servers.map((server) => server.start()));
+  await until(async () => {
+    const { status } = await ask(back, 'POST', DOCUMENTS, { docid: 'three', text: 'A third whale.' });
+    return status === 201;
+  }, 'the node takes no writes');
+  const { status } = await written;
+  assert.ok(status === 201 || status === 503, String(status));
+  await until(async () => (await ageOf(back)) < 2, 'the node does not catch up');
+  await areEqual([a, back]);
+});
+
 test('a cluster that cannot be kept refuses to start, and says what to change', { skip }, async () => {
   const outputOf = async (env: Record<string, string>): Promise<string> => {
     const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...env });
