@@ -61,7 +61,7 @@ export function jsonObject(text: string): Record<string, unknown> {
   throw new InvalidArgumentError('Give a JSON object, such as \'{"lang":"en"}\'.');
 }
 
-interface ServerFlags {
+export interface ServerFlags {
   url?: string;
   key?: string;
 }
@@ -89,7 +89,7 @@ type Env = Record<string, string | undefined>;
 
 export const URL_DEFAULT = 'http://127.0.0.1:8080';
 
-const withServer = (command: Command): Command =>
+export const withServer = (command: Command): Command =>
   command
     .option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`)
     .option('--key <key>', 'API key; default: SHEAF_API_KEY');
@@ -101,7 +101,7 @@ export const withTarget = (command: Command, collection = 'docs'): Command =>
   withTenant(command.option('-c, --collection <name>', 'collection', collection));
 
 /** Throws UsageError for an invalid address or key. */
-function serverOf({ url, key }: ServerFlags, env: Env): Pick<TenantTarget, 'client' | 'access'> {
+export function serverOf({ url, key }: ServerFlags, env: Env): Pick<TenantTarget, 'client' | 'access'> {
   const access = { url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] };
   try {
     return { client: new SheafClient(access), access };

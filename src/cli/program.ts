@@ -23,6 +23,7 @@ import { SHELLS, type Shell, completionScript } from './completion.js';
 import { addDocumentCommands } from './documents.js';
 import { UsageError, explainError } from './errors.js';
 import { addIngestCommands } from './ingest.js';
+import { addClusterCommand } from './cluster.js';
 import { addKeyCommands } from './keys.js';
 import { type Input, type Output, line, outliveReader, styleOf } from './output.js';
 import { addLogCommands } from './query-log.js';
@@ -102,7 +103,7 @@ function createProgram(context: Omit<CommandLine, 'program'>): Command {
   ])
     add(cli);
   program.commandsGroup('Operations:');
-  for (const add of [addReindexCommands, addKeyCommands, addArchiveCommands]) add(cli);
+  for (const add of [addReindexCommands, addKeyCommands, addClusterCommand, addArchiveCommands]) add(cli);
   program.commandsGroup('This machine:');
   addMachineCommands(cli);
   return program;

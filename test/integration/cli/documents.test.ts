@@ -110,3 +110,9 @@ test('documents go into a file, and come back from it', async () => {
 });
 
 test('no internal error was logged', () => assert.deepEqual(server.faults, []));
+
+test('a single machine is no node of a cluster', async () => {
+  const { code, stderr } = await runInProcess(['cluster', '--url', server.url]);
+  assert.equal(code, 2);
+  assert.match(stderr, /not a node of a cluster/);
+});

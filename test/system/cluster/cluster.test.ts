@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createPrng } from '../../../src/base/prng.js';
+import { runInProcess } from '../../kit/cli.js';
 import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
@@ -185,6 +186,9 @@ for (const threads of ['0', '2'])
     assert.equal(json.cluster, 'main');
     assert(json.nodes.every(({ lag, fenced }: any) => lag < 10 && fenced === null));
     assert(json.nodes.some(({ node: id }: any) => id === json.leader));
+    const told = await runInProcess(['cluster', '--url', node.url]);
+    assert.equal(told.code, 0, told.stderr);
+    for (const { node: id } of json.nodes) assert.match(told.stdout, new RegExp(`${id}.* yes `));
   });
 
 test('an archive of a node is of one moment of the log', { skip }, async () => {
@@ -230,6 +234,9 @@ test('another stream of the same name fences the nodes: reads go on, writes say 
   await manager.streams.add({ ...config, metadata: { ...config.metadata, sheaf_id: 'another' } });
   await connection.close();
   await until(async () => (await ask(node, 'GET', '/v1/admin/cluster')).json.nodes[0]?.fenced === 'recreated');
+  const told = await runInProcess(['cluster', '--url', node.url]);
+  assert.equal(told.code, 1, told.stderr);
+  assert.match(told.stdout, /no: recreated/);
   const refused = await ask(node, 'POST', DOCUMENTS, { docid: 'd2', text: 'The whale of document 2.' });
   assert.deepEqual(
     [refused.status, refused.json.code, refused.json.details],
