@@ -25,6 +25,7 @@ import {
   withInterrupt,
   withTarget,
   withTenant,
+  makeFilesPrivate,
 } from './command-line.js';
 import type { SourceCollection } from './databases.js';
 import { UsageError } from './errors.js';
@@ -124,6 +125,7 @@ async function restorePoint(
     );
   const startedAtMs = performance.now();
   // Loaded only here: it needs the store's native library, which other commands do without.
+  makeFilesPrivate();
   const { restoreAt } = await import('../engine/point-in-time.js');
   try {
     const { commands, lastMs } = await restoreAt({ base, journals: journal, into, atMs });

@@ -3,7 +3,7 @@
 import { type Finding, checkDirectory, findingLine } from '../storage/check/check.js';
 import { repairDirectory } from '../storage/check/repair.js';
 import { DataDirectoryError, whyForeign } from '../storage/data-directory.js';
-import { EXIT } from './command-line.js';
+import { EXIT, makeFilesPrivate } from './command-line.js';
 import { UsageError } from './errors.js';
 import { count, line, type Output } from './output.js';
 
@@ -23,6 +23,7 @@ export function check(path: string, { stdout }: Output): Promise<number> {
 
 /** Exit code: 0 if everything is intact afterwards. Throws UsageError if the directory cannot be checked. */
 export function repair(path: string, { stdout }: Output): Promise<number> {
+  makeFilesPrivate();
   return guarded(path, async () => {
     await print(repairDirectory(path), stdout);
     const left = await print(checkDirectory(path), stdout);

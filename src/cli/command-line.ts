@@ -21,6 +21,9 @@ export interface CommandLine {
   readonly ended: (exitCode: number) => void;
 }
 
+/** What a data directory gets from now on is for the user of this process alone: files 0600, folders 0700. */
+export const makeFilesPrivate = (): void => void process.umask(0o077);
+
 /** Exit codes of all commands; the program help lists them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 

@@ -24,7 +24,7 @@ import { type Service, closeService, createService } from '../service/compose.js
 import { isReady } from '../service/health/health.js';
 import { adminKeyOf } from '../service/tenants/keys.js';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.js';
-import { EXIT } from './command-line.js';
+import { EXIT, makeFilesPrivate } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
 
 /** The folder of the data directory for uploaded files. */
@@ -201,6 +201,7 @@ const LOG_THREADS = 1;
 /** Runs the server until it is told to stop, and resolves to the exit code. `print` writes lines for the operator. */
 export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<number> {
   const startedAtMs = performance.now();
+  makeFilesPrivate();
   try {
     const warnings: string[] = [];
     const config = readConfig(env, (warning) => warnings.push(warning));

@@ -51,7 +51,12 @@ const cores = availableParallelism();
 const { shards, inFlight, frontThreads, logWriters } = scaleOf(cores, { hasModel: false });
 
 const SETTINGS = {
-  dataDir: key('data_dir', text, './data', 'The data directory. Only one server at a time may use it.'),
+  dataDir: key(
+    'data_dir',
+    text,
+    './data',
+    'The data directory. Only one server at a time may use it. What is written there is for the user of the server alone.',
+  ),
   host: key(
     'server.host',
     text,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MAIN, spawnServe, untilReady } from '../kit/process.js';
@@ -37,6 +37,22 @@ test('serve prints its address, its data directory, its embedder and a command t
     assert.ok(server.output().includes(part), part);
   server.child.kill('SIGTERM');
   assert.equal(await server.ended, 0);
+});
+
+test('the files of a data directory are for the user of the server alone', async () => {
+  const dataDir = join(tempDirectory(), 'data');
+  const server = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__JOURNAL_MB: '16' });
+  const url = await untilReady(server);
+  assert.equal((await ingest(url, 'one', 'a text')).status, 201);
+  assert.equal((await fetch(`${url}/v1/collections/t/c/archive`)).status, 200);
+  server.child.kill('SIGTERM');
+  assert.equal(await server.ended, 0);
+  const entries = readdirSync(dataDir, { withFileTypes: true, recursive: true });
+  assert.ok(entries.length > 10);
+  for (const entry of [dataDir, ...entries.map(({ parentPath, name }) => join(parentPath, name))]) {
+    const { mode } = statSync(entry);
+    assert.equal((mode & 0o777).toString(8), statSync(entry).isDirectory() ? '700' : '600', entry);
+  }
 });
 
 test('a retired key is a line of the log at start, and the server runs', async () => {
