@@ -103,6 +103,8 @@ export const SEARCH_MSGPACK_SHAPE = { ...SEARCH_BODY_SHAPE, valuesMax: SEARCH_BO
 export const MESSAGE_SHAPE = { bytesMax: 1024 * 1024, namesMax: 2048, valuesMax: 12_288, levelsMax: 128 } as const;
 /** UTF-8 bytes of the text of a search, and of the value of a content filter. */
 export const QUERY_TEXT_BYTES_MAX = 64 * 1024;
+/** Texts of one request for their vectors. */
+export const EMBEDDED_TEXTS_MAX = 256;
 /** Document ids that one event lists. */
 export const DOCIDS_SHOWN_MAX = 100;
 /** Aliases of a tenant. */

@@ -66,7 +66,7 @@ import type {
   UpdateTenantBody,
   WhoAmI,
 } from '../api/tenants.js';
-import type { EmbedderInventory, TenantEmbedderInventory } from '../api/embedders.js';
+import type { EmbedderInventory, Embeddings, EmbeddingsBody, TenantEmbedderInventory } from '../api/embedders.js';
 import { ArchiveCalls } from './archives.js';
 import { type DocumentRequest, type SearchRequest, documentBody, searchBody } from './encoding.js';
 import { type DocumentSource, ingestStream } from './ingest-stream.js';
@@ -491,6 +491,11 @@ export class SheafClient {
 
   recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'recall'), body, call);
+  }
+
+  /** The vectors of texts, in their order. */
+  embeddings(body: EmbeddingsBody, call?: CallOptions): Promise<Answered<Embeddings>> {
+    return this.transport.post(['v1', 'embeddings'], body, call);
   }
 
   listEmbedders(tenant: string, call?: CallOptions): Promise<Answered<TenantEmbedderInventory>> {

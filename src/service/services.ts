@@ -30,5 +30,5 @@ export interface Services {
   readonly events: EventsContext;
   readonly health: HealthContext;
   readonly metrics: MetricsContext;
-  readonly embedders: Pick<Embedders, 'inventory'>;
+  readonly embedders: Pick<Embedders, 'inventory' | 'spaceOfModel' | 'embedQuery'>;
 }

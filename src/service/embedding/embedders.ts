@@ -10,8 +10,9 @@ import {
   handleWhen,
 } from 'cockatiel';
 import type { Space } from '../../api/collections.js';
-import { AppError, abandoned } from '../../api/errors.js';
-import type { EMBEDDER_ROUTES, EmbedderInventory } from '../../api/embedders.js';
+import { AppError, abandoned, invalidField } from '../../api/errors.js';
+import type { EMBEDDER_ROUTES, EmbedderInventory, Embeddings, EmbeddingsBody } from '../../api/embedders.js';
+import { REPORTED_NAME_CHARACTERS_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { EmbedderInstance } from '../../embedding/embedder-spec.js';
@@ -25,7 +26,9 @@ import {
   selectSpace,
   visibleTo,
 } from '../../embedding/spaces.js';
-import type { UseCases } from '../use-case.js';
+import { tokensOf } from '../../text/tokenize.js';
+import { checkQueryText } from '../search/input.js';
+import type { Caller, UseCases } from '../use-case.js';
 import type { EmbedPool } from '../../pool/embed-pool.js';
 
 /** Number of consecutive failed calls that open a breaker. A call counts once, whatever the number of its retries. */
@@ -213,6 +216,21 @@ export class Embedders {
     return chooseSpace(choice, instances, defaultFor(tenant, instances, this.defaultSpace));
   }
 
+  /** The space of the embedder that has this key, model or vector key, or of new collections. Throws a 422. */
+  spaceOfModel(model: string | undefined, tenant?: string): Space {
+    const instances = visibleTo(tenant, this.options.instances);
+    if (model === undefined) return defaultFor(tenant, instances, this.defaultSpace);
+    const found = instances.find(({ key, space }) => [key, space.embed_model, space.vector_space_key].includes(model));
+    if (!found)
+      throw invalidField(
+        ['body', 'model'],
+        'There is no such embedder; GET /v1/embedders/{tenant} lists those that can be used.',
+        'value_error',
+        model.slice(0, REPORTED_NAME_CHARACTERS_MAX),
+      );
+    return found.space;
+  }
+
   /** The instances that a tenant may use, or all if no tenant is given. Never includes credentials. */
   inventory(tenant?: string): EmbedderInventory {
     const { instances: all, defaultSelector } = this.options;
@@ -313,7 +331,63 @@ export class Embedders {
   }
 }
 
-export const embedderUseCases = (embedders: Pick<Embedders, 'inventory'>): UseCases<typeof EMBEDDER_ROUTES> => ({
+/** Texts of one request that are embedded at a time. */
+const EMBEDDED_AT_ONCE = 8;
+
+type Asked = Pick<Embedders, 'spaceOfModel' | 'embedQuery'>;
+
+async function embeddingsOf(
+  embedders: Asked,
+  { input, model, encoding_format: format, dimensions }: EmbeddingsBody,
+  { actor: { tenants }, signal }: Pick<Caller, 'actor' | 'signal'>,
+): Promise<Embeddings> {
+  const tenant = tenants?.length === 1 ? tenants[0] : undefined;
+  const texts = typeof input === 'string' ? [input] : input;
+  for (const [i, text] of texts.entries())
+    checkText(typeof input === 'string' ? ['body', 'input'] : ['body', 'input', `${i}`], text);
+  const space = embedders.spaceOfModel(model ?? undefined, tenant);
+  if (dimensions != null && dimensions !== space.dim)
+    throw invalidField(
+      ['body', 'dimensions'],
+      `The vectors of this embedder have ${space.dim} dimensions.`,
+      'value_error',
+      dimensions,
+    );
+  const vectors: Float32Array[] = new Array(texts.length);
+  let next = 0;
+  const embed = async (): Promise<void> => {
+    while (next < texts.length) {
+      const at = next++;
+      if (signal.aborted) throw abandoned();
+      vectors[at] = await embedders.embedQuery(space, { text: texts[at] as string }, tenant, signal);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(EMBEDDED_AT_ONCE, texts.length) }, embed));
+  const words = texts.reduce((sum, text) => sum + tokensOf(text).length, 0);
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: format === 'base64' ? bytesOf(vector).toString('base64') : Array.from(vector),
+    })),
+    model: space.embed_model,
+    usage: { prompt_tokens: words, total_tokens: words },
+  };
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+function checkText(at: string[], text: string): void {
+  checkQueryText(at, text);
+  if (text.trim() === '') throw invalidField(at, 'The text must not be empty.', 'too_short', text.slice(0, 1));
+}
+
+export const embedderUseCases = (
+  embedders: Asked & Pick<Embedders, 'inventory'>,
+): UseCases<typeof EMBEDDER_ROUTES> => ({
+  createEmbeddings: ({ body }, caller) => embeddingsOf(embedders, body, caller),
   listEmbeddersAsAdmin: () => embedders.inventory(),
   listEmbedders: ({ tenant }) => ({ tenant, ...embedders.inventory(tenant) }),
 });

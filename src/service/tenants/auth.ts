@@ -178,6 +178,7 @@ const FILTERED_OPERATIONS: ReadonlySet<string> = new Set([
   'mcp',
   'whoami',
   'countChunks',
+  'createEmbeddings',
 ]);
 
 export const allowEverybody: Authenticate = () => ANYBODY;

@@ -58,6 +58,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   rollBack: 'manage',
   collectionEvents: 'search',
   listEmbedders: 'search',
+  createEmbeddings: 'search',
   // The routes behind its tools check the scope.
   mcp: 'any',
   metrics: null,

@@ -42,6 +42,7 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
   await client.searchShared({ q: 'x' });
   await client.searchSharedByQuery({ q: 'x' });
   await client.listEmbedders('acme');
+  await client.embeddings({ input: 'x' });
   await client.queries.list('acme', 'docs', { limit: 10, offset: 20 });
   await client.queries.get('acme', 'docs', 'q1');
   await client.queries.replay('acme', 'docs', 'q1');
@@ -83,6 +84,7 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
       'POST /v1/search',
       'GET /v1/search?q=x',
       'GET /v1/embedders/acme',
+      'POST /v1/embeddings',
       'GET /v1/collections/acme/docs/queries?limit=10&offset=20',
       'GET /v1/collections/acme/docs/queries/q1',
       'POST /v1/collections/acme/docs/queries/q1/replay',

@@ -95,6 +95,7 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   revokeTenantKey: [200, 400, 401, 403, 404, 500, 503],
   listEmbeddersAsAdmin: [200, 401, 403, 500],
   listEmbedders: [200, 401, 403, 422, 429, 500],
+  createEmbeddings: [200, 401, 403, 413, 422, 429, 500, 503],
   listTenants: [200, 401, 403, 500],
   moveCollectionAsAdmin: [200, 400, 401, 403, 404, 409, 422, 500],
   listCollections: [200, 401, 403, 422, 429, 500],
