@@ -12,8 +12,11 @@ import type { LoggedQuery, PackedEntries } from '../../storage/query-log-command
 import { QUERY_ID_BYTES, encodeQuery, queryIdBytes } from '../../storage/query-log-records.js';
 
 export interface LogBufferOptions {
-  /** Stores entries durably. Rejects if they could not be stored. */
-  store: (entries: PackedEntries) => Promise<unknown>;
+  /**
+   * Stores entries durably. Rejects if they could not be stored. `sent` is called when they no longer die with this
+   * thread.
+   */
+  store: (entries: PackedEntries, sent: () => void) => Promise<unknown>;
   /** If false, nothing is appended. */
   enabled: boolean;
   /** Maximum number of bytes of records that are not on disk yet. */
@@ -115,7 +118,6 @@ export class LogBuffer {
       this.freshBytes = 0;
       const sent = this.send(packEntries(entries)).finally(() => this.underWay.delete(sent));
       this.underWay.add(sent);
-      this.options.gathered?.(-entries.length);
     }
     await Promise.all(this.underWay);
   }
@@ -133,9 +135,15 @@ export class LogBuffer {
   }
 
   private async send(packed: PackedEntries): Promise<void> {
+    let isSent = false;
+    const sent = (): void => {
+      if (!isSent) this.options.gathered?.(-packed.collections.length);
+      isSent = true;
+    };
     await this.options
-      .store(packed)
+      .store(packed, sent)
       .catch((error: unknown) => this.lost('failed', packed.collections.length, (error as Error).message));
+    sent();
     this.waiting -= packed.records.length;
   }
 

@@ -17,12 +17,17 @@ export class LogLink {
   /** `connect` resolves to a new port to the log worker of this front thread. */
   constructor(private readonly connect: () => Promise<MessagePort>) {}
 
-  /** Resolves when the entries are stored. Rejects with AppError (`storage_full`) or WorkerError. */
-  readonly store = async (entries: PackedEntries): Promise<void> => {
+  /**
+   * Resolves when the entries are stored. `sent` is called when they are on their way, which they end even if this thread
+   * does. Rejects with AppError (`storage_full`) or WorkerError.
+   */
+  readonly store = async (entries: PackedEntries, sent: () => void): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       try {
         const peer = await (this.peer ??= this.connected());
-        return await peer.call(LOG_APPEND, entries);
+        const stored = peer.call<void>(LOG_APPEND, entries);
+        sent();
+        return await stored;
       } catch (error) {
         if (error instanceof AppError || attempt === ATTEMPTS_MAX) throw error;
         await sleep(RETRY_MS * 2 ** (attempt - 1));
