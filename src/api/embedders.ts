@@ -1,6 +1,6 @@
 // Embedder instances: all of them for the admin, and for a tenant those that it may use.
 import typia, { type tags } from 'typia';
-import { EMBEDDED_TEXTS_MAX } from './limits.js';
+import type { EMBEDDED_TEXTS_MAX } from './limits.js';
 import { jsonRoute, routes } from './route.js';
 
 /** A configured embedder instance. Credentials are never returned. */

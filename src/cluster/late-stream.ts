@@ -26,10 +26,7 @@ export class LateStream implements LogStream {
     let problem = '';
     while (!this.isClosed) {
       try {
-        const found = await open();
-        if (this.isClosed) return void (await found.close());
-        this.found = found;
-        for (const take of this.takers) take(found);
+        await this.take(await open());
         return log.info({}, 'the command log answers');
       } catch (error) {
         const { message } = error as Error;
@@ -38,6 +35,12 @@ export class LateStream implements LogStream {
       }
       await sleep(AGAIN_MS, undefined, { ref: false });
     }
+  }
+
+  private async take(found: LogStream): Promise<void> {
+    if (this.isClosed) return found.close();
+    this.found = found;
+    for (const take of this.takers) take(found);
   }
 
   private get stream(): LogStream {
