@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
 import { dashboardQueries, DEPLOY, metricsIn, PROMTOOL } from '../../kit/prometheus.js';
 import { MAIN } from '../../kit/process.js';
@@ -165,6 +165,62 @@ test('the files for a cluster have three of each, with the settings that nodes a
   const text = read('cluster/nats.conf');
   for (const setting of [/^ {2}sync_interval: always$/m, /^max_payload: 8MB$/m, /^http: /m])
     assert.match(text, setting);
+});
+
+test('the Kubernetes objects name each other, and nothing that is not there', () => {
+  const objects = parseAllDocuments(read('cluster/kubernetes.yaml')).map((document) => {
+    assert.deepEqual(document.errors, []);
+    return document.toJS() as Record<string, any>;
+  });
+  const of = (kind: string): Record<string, any>[] => objects.filter((object) => object.kind === kind);
+  const labels = new Set(of('StatefulSet').map(({ spec }) => spec.template.metadata.labels.app as string));
+  assert.deepEqual([...labels], ['sheaf-nats', 'sheaf']);
+  const keys = new Set(CONFIG_KEYS.map(({ path }) => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`));
+  for (const { metadata, spec } of of('StatefulSet')) {
+    const { labels: own } = spec.template.metadata;
+    assert.equal(spec.replicas, 3);
+    assert.deepEqual(spec.selector.matchLabels, own);
+    assert.ok(
+      of('Service').some((service) => service.metadata.name === spec.serviceName && service.spec.clusterIP === 'None'),
+    );
+    assert.ok(
+      of('PodDisruptionBudget').some(
+        (budget) => budget.spec.selector.matchLabels.app === own.app && budget.spec.maxUnavailable === 1,
+      ),
+    );
+    const { containers, volumes, securityContext } = spec.template.spec;
+    assert.equal(securityContext.runAsNonRoot, true);
+    const known = [...volumes, ...spec.volumeClaimTemplates.map(({ metadata: { name } }: any) => ({ name }))];
+    for (const { env, ports, volumeMounts, ...container } of containers) {
+      assert.equal(container.securityContext.readOnlyRootFilesystem, true);
+      for (const { name } of volumeMounts)
+        assert.ok(
+          known.some((volume: { name: string }) => volume.name === name),
+          name,
+        );
+      for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe'])
+        if (container[probe])
+          assert.ok(
+            ports.some(({ name }: any) => name === container[probe].httpGet.port),
+            probe,
+          );
+      for (const { name, value = '' } of env) {
+        if (metadata.name === 'sheaf') assert.ok(keys.has(name), name);
+        for (const [, host, service, port] of value.matchAll(/\/\/([\w-]+)-[012]\.([\w-]+):(\d+)/g)) {
+          assert.deepEqual([host, service], ['sheaf-nats', 'sheaf-nats']);
+          const served = of('Service').find((each) => each.metadata.name === service)?.spec.ports as { port: number }[];
+          assert.ok(
+            served.some((each) => each.port === Number(port)),
+            port,
+          );
+        }
+      }
+    }
+  }
+  const { resources, configMapGenerator } = parse(read('cluster/kustomization.yaml')) as Record<string, any>;
+  for (const file of [...resources, ...configMapGenerator[0].files])
+    assert.ok(existsSync(join(DEPLOY, 'cluster', file)), file);
+  assert.equal(of('StatefulSet')[0]?.spec.template.spec.volumes[0].configMap.name, configMapGenerator[0].name);
 });
 
 test('systemd takes the unit, and finds little that it could do to the rest of the machine', {
