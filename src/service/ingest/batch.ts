@@ -49,6 +49,12 @@ function resultsOf(
   return results;
 }
 
+/** The result that an item had when it was stored. */
+function keptResult({ json }: KeptAnswer): ItemResult {
+  const { docid, chunks, version } = JSON.parse(json) as ShardAnswer<'put'> & { docid: DocId };
+  return { ok: true, docid, chunks, version };
+}
+
 function setVersion(item: ItemResult | undefined, stored: Stored | AppError | undefined, i: number): void {
   const result = stored instanceof AppError ? undefined : stored?.[i];
   if (item?.ok && result && 'value' in result) Object.assign(item, result.value);
@@ -191,7 +197,7 @@ export class BatchIngest {
     const results = await this.storeNew(slice, turn);
     items.forEach((item, place) => {
       const answer = 'isKept' in item && kept.get(from + place);
-      if (answer) results[place] = { ok: true, ...(JSON.parse(answer.json) as ShardAnswer<'put'> & { docid: DocId }) };
+      if (answer) results[place] = keptResult(answer);
     });
     return results;
   }
