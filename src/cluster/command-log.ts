@@ -428,12 +428,14 @@ export class ReplicatedLog implements CommandLog {
     const askedAtMs = Date.now();
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
-    this.known = { last: state.last, askedAtMs };
-    this.note();
     if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
     else if (state.last < this.applied) this.doubt('regress');
-    else this.doubts.regress = 0;
+    else {
+      this.doubts.regress = 0;
+      this.known = { last: state.last, askedAtMs };
+      this.note();
+    }
   }
 
   private doubt(reason: 'hole' | 'regress'): void {

@@ -91,6 +91,7 @@ class FakeNode {
   readonly applied = new Map<string, string[]>();
   readonly changes: string[] = [];
   readonly log: ReplicatedLog;
+  readonly progress = LogProgress.of('stream-1');
   hash = (target: string): string => (this.applied.get(target) ?? []).join('|');
 
   constructor(
@@ -102,7 +103,7 @@ class FakeNode {
     this.log = new ReplicatedLog({
       trimMs,
       stream: stream.view(),
-      progress: LogProgress.of('stream-1'),
+      progress: this.progress,
       node: name,
       shards: 2,
       apply: (batch) => this.apply(batch),
@@ -200,6 +201,11 @@ for (const [reason, harm] of [
       node.log.append(0, [command('late')], () => undefined),
       { code: 'cluster_fenced' },
     );
+    // What such a stream says does not make the node look up to date.
+    const ageMs = (): number => node.progress.ageMs(Date.now()) ?? Infinity;
+    const before = ageMs();
+    await sleep(1500);
+    assert.ok(ageMs() >= before + 1000, `the age went from ${before} to ${ageMs()} ms`);
     node.log.close();
   });
 
