@@ -124,8 +124,8 @@ async function restorePoint(
       '--at wants the data directory with the journal, and the one to make: give --journal and --into.',
     );
   const startedAtMs = performance.now();
-  // Loaded only here: it needs the store's native library, which other commands do without.
   makeFilesPrivate();
+  // Loaded only here: it needs the store's native library, which other commands do without.
   const { restoreAt } = await import('../engine/point-in-time.js');
   try {
     const { commands, lastMs } = await restoreAt({ base, journals: journal, into, atMs });

@@ -31,8 +31,8 @@ export class Consistency {
   }
 
   /**
-   * Whether the node has applied what the token tells of, or is not older than it says; never for `strong`. Throws a 422 for what is no token of this
-   * cluster.
+   * Whether the node has applied what the token tells of, or is not older than it says; never for `strong`. Throws a 422
+   * for what is no token of this cluster.
    */
   isReached(token: string): boolean {
     if (token === STRONG) return false;
@@ -50,8 +50,8 @@ export class Consistency {
   }
 
   /**
-   * Resolves when the node has applied what the token tells of, or is not older than it says, or for `strong` everything that has been acknowledged on
-   * any node until now. Rejects with 503 `node_behind` after a second.
+   * Resolves when the node has applied what the token tells of, or is not older than it says, or for `strong` everything
+   * that has been acknowledged on any node until now. Rejects with 503 `node_behind` after a second.
    */
   async reached(token: string): Promise<void> {
     const barrier = token === STRONG ? await this.barrier() : undefined;

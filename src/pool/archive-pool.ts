@@ -28,7 +28,7 @@ const HEAP_MB = 1024;
 /** A process that has not ended by itself after this time is killed. */
 const END_MS = 5000;
 
-/** Each piece of an output is a message between threads, which costs as much as copying some hundred kilobytes. */
+/** Each piece of an output becomes a message to another thread, so few large ones take less CPU than many small ones. */
 const PIECE_BYTES = 512 * 1024;
 
 /** Whether more has arrived already, or arrives within a turn of the event loop. */

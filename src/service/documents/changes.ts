@@ -1,13 +1,7 @@
 // Use cases that delete stored documents or change their metadata: one, those of a list, those that match metadata
 // filters, or those that have expired. For many, every shard walks its documents page by page, and each page is one
 // commit, so other writes and reads wait for a page at most. Runs on the main thread.
-import type {
-  ChangedDocuments,
-  DOCUMENT_ROUTES,
-  DeleteDocumentsBody,
-  PatchDocumentBody,
-  PatchDocumentsBody,
-} from '../../api/documents.js';
+import type { ChangedDocuments, DOCUMENT_ROUTES, DeleteDocumentsBody, PatchDocumentBody } from '../../api/documents.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, abandoned, invalidField } from '../../api/errors.js';
 import { type Filter, isAlwaysTrue, parseFilter } from '../../api/filter.js';
@@ -60,13 +54,13 @@ export const documentUseCases = (context: DocumentsContext): UseCases<typeof DOC
     return { tenant, collection, docid, ...(await patchDocument(context, tenant, collection, docid, body, keyed)) };
   },
   deleteDocuments: ({ tenant, collection, body }, caller) =>
-    changeDocuments(context, tenant, collection, body, caller, (shard, docids, filter, now) =>
+    changeDocuments(context, tenant, collection, body, caller, 'DELETE', (shard, docids, filter, now) =>
       deletePage(context, shard, docids, filter, now),
     ),
   patchDocuments: async ({ tenant, collection, body }, caller) => {
     const { metadata, replace, expires_at } = body;
     assertChange({ metadata, replace, expires_at });
-    return changeDocuments(context, tenant, collection, body, caller, (shard, docids, filter, now) =>
+    return changeDocuments(context, tenant, collection, body, caller, 'PATCH', (shard, docids, filter, now) =>
       patchPage(context, shard, docids, filter, now, changeOf(context, now, { metadata, replace, expires_at })),
     );
   },
@@ -235,14 +229,15 @@ async function changeDocuments(
   context: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
-  body: DeleteDocumentsBody | PatchDocumentsBody,
+  body: DeleteDocumentsBody,
   caller: Caller,
+  method: 'PATCH' | 'DELETE',
   change: ChangePage,
 ): Promise<ChangedDocuments> {
   const { dry_run: isDryRun } = body;
   const wanted = wantedOf(body, context.stringOperators);
   const collection = context.catalog.find(tenant, name);
-  const keyed = isDryRun ? undefined : keyedRequest(caller, 'metadata' in body ? 'PATCH' : 'DELETE', body);
+  const keyed = isDryRun ? undefined : keyedRequest(caller, method, body);
   const total = await context.keyed.once(tenant, name, keyed, async (keep) => {
     const changed: Changed = { documents: 0, chunks: 0 };
     if (!collection) return changed;

@@ -14,6 +14,7 @@ import { AppError, abandoned, invalidField } from '../../api/errors.js';
 import type { EMBEDDER_ROUTES, EmbedderInventory, Embeddings, EmbeddingsBody } from '../../api/embedders.js';
 import { REPORTED_NAME_CHARACTERS_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';
+import { inOrder } from '../../base/in-order.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { EmbedderInstance } from '../../embedding/embedder-spec.js';
 import type { DocumentTexts, EmbeddedDocuments, QueryText } from '../../embedding/messages.js';
@@ -26,8 +27,9 @@ import {
   selectSpace,
   visibleTo,
 } from '../../embedding/spaces.js';
+import { encodeVector } from '../../storage/records.js';
 import { tokensOf } from '../../text/tokenize.js';
-import { checkQueryText } from '../search/input.js';
+import { checkText } from '../search/input.js';
 import type { Caller, UseCases } from '../use-case.js';
 import type { EmbedPool } from '../../pool/embed-pool.js';
 
@@ -344,7 +346,7 @@ async function embeddingsOf(
   const tenant = tenants?.length === 1 ? tenants[0] : undefined;
   const texts = typeof input === 'string' ? [input] : input;
   for (const [i, text] of texts.entries())
-    checkText(typeof input === 'string' ? ['body', 'input'] : ['body', 'input', `${i}`], text);
+    checkText(typeof input === 'string' ? ['body', 'input'] : ['body', 'input', `${i}`], text, 'text');
   const space = embedders.spaceOfModel(model ?? undefined, tenant);
   if (dimensions != null && dimensions !== space.dim)
     throw invalidField(
@@ -353,35 +355,23 @@ async function embeddingsOf(
       'value_error',
       dimensions,
     );
-  const vectors: Float32Array[] = new Array(texts.length);
-  let next = 0;
-  const embed = async (): Promise<void> => {
-    while (next < texts.length) {
-      const at = next++;
-      if (signal.aborted) throw abandoned();
-      vectors[at] = await embedders.embedQuery(space, { text: texts[at] as string }, tenant, signal);
-    }
+  const embed = (text: string): Promise<Float32Array> => {
+    if (signal.aborted) throw abandoned();
+    return embedders.embedQuery(space, { text }, tenant, signal);
   };
-  await Promise.all(Array.from({ length: Math.min(EMBEDDED_AT_ONCE, texts.length) }, embed));
+  const vectors: Float32Array[] = [];
+  for await (const vector of inOrder(texts, EMBEDDED_AT_ONCE, embed)) vectors.push(vector);
   const words = texts.reduce((sum, text) => sum + tokensOf(text).length, 0);
   return {
     object: 'list',
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: format === 'base64' ? bytesOf(vector).toString('base64') : Array.from(vector),
+      embedding: format === 'base64' ? encodeVector(vector).toString('base64') : Array.from(vector),
     })),
     model: space.embed_model,
     usage: { prompt_tokens: words, total_tokens: words },
   };
-}
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
-
-function checkText(at: string[], text: string): void {
-  checkQueryText(at, text);
-  if (text.trim() === '') throw invalidField(at, 'The text must not be empty.', 'too_short', text.slice(0, 1));
 }
 
 export const embedderUseCases = (

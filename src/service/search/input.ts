@@ -98,9 +98,10 @@ export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Fl
   return input;
 }
 
-function checkText(at: string[], text: string): void {
+/** Throws a 422 for the field `at` if the text is empty or too long. */
+export function checkText(at: string[], text: string, name = 'search text'): void {
   checkQueryText(at, text);
-  if (text.trim() === '') throw invalidField(at, 'The search text must not be empty.', 'too_short', text);
+  if (text.trim() === '') throw invalidField(at, `The ${name} must not be empty.`, 'too_short', text);
 }
 
 /**

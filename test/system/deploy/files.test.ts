@@ -150,7 +150,7 @@ test('the files for a cluster have three of each, with the settings that nodes a
   assert.deepEqual(names, ['nats-1', 'nats-2', 'nats-3', 'node-1', 'node-2', 'node-3']);
   assert.deepEqual(Object.keys(volumes as object), names);
   assert.ok(existsSync(join(DEPLOY, 'cluster', services['node-1'].build.context, services['node-1'].build.dockerfile)));
-  const keys = new Set(CONFIG_KEYS.map(({ path }) => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`));
+  const keys = new Set(CONFIG_KEYS.map(({ path }) => envNameOf(path)));
   for (const name of names.slice(3))
     for (const variable of Object.keys(services[name].environment as object)) assert.ok(keys.has(variable), variable);
   for (const name of names.slice(0, 3)) {
@@ -175,7 +175,7 @@ test('the Kubernetes objects name each other, and nothing that is not there', ()
   const of = (kind: string): Record<string, any>[] => objects.filter((object) => object.kind === kind);
   const labels = new Set(of('StatefulSet').map(({ spec }) => spec.template.metadata.labels.app as string));
   assert.deepEqual([...labels], ['sheaf-nats', 'sheaf']);
-  const keys = new Set(CONFIG_KEYS.map(({ path }) => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`));
+  const keys = new Set(CONFIG_KEYS.map(({ path }) => envNameOf(path)));
   for (const { metadata, spec } of of('StatefulSet')) {
     const { labels: own } = spec.template.metadata;
     assert.equal(spec.replicas, 3);
