@@ -106,11 +106,11 @@ export async function searchCollection(
 function shadowBeside({ shadows, nowMs }: SearchContext, live: Collection | undefined): Collection {
   const targets = live ? shadows.dualWriteTargets(live.id, nowMs()) : [];
   const shadow = targets.find(({ purpose }) => purpose === 'reindex') ?? targets[0];
-  if (!shadow) throw noStagedSpace();
+  if (!shadow) throw withoutShadow();
   return shadow.collection;
 }
 
-const noStagedSpace = (): AppError =>
+const withoutShadow = (): AppError =>
   invalidField(
     ['body', 'space'],
     'The collection has no staged space. A reindex builds one, and the space before a switch is kept for a while.',
@@ -139,7 +139,7 @@ export async function searchSpace(
  * `vector_query_not_allowed`.
  */
 export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
-  if (input.space === 'staged') throw noStagedSpace();
+  if (input.space === 'staged') throw withoutShadow();
   const isByVector = input.v || input.like || input.queries?.some(({ v, like }) => v || like);
   if (isByVector) throw new AppError('vector_query_not_allowed');
   const filter = searchFilterOf(context.settings, input, caller);
