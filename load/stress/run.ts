@@ -1,10 +1,10 @@
 // The stress test: a series of owners on the same memory, with readers throughout. Owners end or are killed at any
 // point, and so are readers; both are replaced.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createPrng, type Prng } from '../../src/base/prng.js';
+import { DAMAGED_AT } from '../../src/engine/memory/layout.js';
 import { clearReader } from '../../src/engine/memory/ownership.js';
 import type { OwnerStart } from './owner.js';
 import { createShared, PUTS, SEARCHES, STOP, STOP_READERS, World } from './world.js';
@@ -62,7 +62,7 @@ class StressRun {
     for (let i = 0; i < this.options.readers; i++) this.readers.push(this.startReader());
     while (performance.now() < until && this.report.faults.length < 20) await this.round(until);
     this.world.set(STOP_READERS, 1);
-    await Promise.all(this.readers.map((reader) => once(reader, 'exit')));
+    await Promise.all(this.readers.map(exitOf));
     this.report.searches = this.world.get(SEARCHES);
     return this.report;
   }
@@ -84,9 +84,8 @@ class StressRun {
     const owner = this.startThread(new URL('./owner.js', import.meta.url));
     let end: string | undefined;
     owner.on('error', (error: Error) => (end = error.stack ?? error.message));
-    const exit = once(owner, 'exit');
+    const ended = exitOf(owner);
     this.report.owners++;
-    const ended = exit.then(() => true);
     if (this.report.owners === 1) await this.begun(ended);
     const roundEnd = Math.min(until, performance.now() + this.options.roundMs);
     while (performance.now() < roundEnd) {
@@ -101,7 +100,7 @@ class StressRun {
       this.report.killedOwners++;
       await owner.terminate();
     } else this.world.set(STOP, 1);
-    await exit;
+    await ended;
     this.report.puts += this.world.get(PUTS);
     if (end && EXPECTED.test(end)) this.report.endedOwners.push(end.split('\n')[0] as string);
     else if (end) this.report.faults.push(`an owner died: ${end}`);
@@ -121,9 +120,15 @@ class StressRun {
     const { threadId } = reader;
     await reader.terminate();
     clearReader(this.start.memory, threadId);
+    // As if the reader had died while it changed the arena, which by itself happens too rarely to be tested.
+    if (this.prng.int(20) === 0) Atomics.store(new Int32Array(this.start.memory.buffer), DAMAGED_AT >> 2, 1);
     this.report.killedReaders++;
     this.readers[place] = this.startReader();
   }
 }
+
+/** Waits for the end of a thread, also of one that dies of an error (`once` would reject then). */
+const exitOf = (thread: Worker): Promise<true> =>
+  new Promise((resolve) => void thread.once('exit', () => resolve(true)));
 
 export const runStress = (options: StressOptions): Promise<StressReport> => new StressRun(options).run();
