@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Network } from './network.js';
 import { dieTogether, freePort } from './server.js';
 
 /** The path of a server that is late enough; undefined if there is none. */
@@ -39,6 +40,8 @@ export interface Nats {
   readonly servers: readonly NatsServer[];
   /** The settings by which a node finds the servers. */
   readonly env: Readonly<Record<string, string>>;
+  /** The settings of a node that reaches the servers by the network of the options. */
+  envOf(node: string): Promise<Readonly<Record<string, string>>>;
   /** The server that leads the stream of the cluster. */
   leader(): Promise<NatsServer>;
 }
@@ -47,9 +50,17 @@ export interface NatsOptions {
   /** A setting of the block `jetstream`, with a comma before it. */
   readonly sync?: string;
   readonly logMb?: number;
+  /** Between the servers, and between them and nodes that `envOf` names. */
+  readonly network?: Network;
 }
 
-const config = (name: string, { client, monitor, route }: Ports, all: readonly Ports[], store: string, sync: string) =>
+const config = (
+  name: string,
+  { client, monitor, route }: Ports,
+  routes: readonly number[],
+  store: string,
+  sync: string,
+): string =>
   `server_name: ${name}
 listen: 127.0.0.1:${client}
 http: 127.0.0.1:${monitor}
@@ -57,29 +68,43 @@ max_payload: 8MB
 jetstream { store_dir: "${store}", max_mem: 64M, max_file: 8G${sync} }
 cluster {
   name: sheaf, listen: 127.0.0.1:${route}, no_advertise: true
-  routes: [ ${all.map((other) => `"nats://127.0.0.1:${other.route}"`).join(', ')} ]
+  routes: [ ${routes.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')} ]
 }
 `;
 
 /** Starts three servers that keep their streams below `folder`. They end with this process. */
 export async function startNats(
   folder: string,
-  { sync = ', sync_interval: always', logMb = 256 }: NatsOptions = {},
+  { sync = ', sync_interval: always', logMb = 256, network }: NatsOptions = {},
 ): Promise<Nats> {
   const program = findNats();
   if (program === undefined) throw new Error('nats-server is absent: node scripts/nats-server.mjs builds it');
   const all: Ports[] = [];
   for (let i = 0; i < 3; i++)
     all.push({ client: await freePort(), monitor: await freePort(), route: await freePort() });
-  const servers = all.map((own, i) => serverOf(program, join(folder, `n${i + 1}`), `n${i + 1}`, own, all, sync));
+  const named = all.map((ports, i) => ({ name: `n${i + 1}`, ...ports }));
+  const linked = async (from: string, to: string, port: number): Promise<number> =>
+    network && from !== to ? network.link(from, to, port) : port;
+  const servers: NatsServer[] = [];
+  for (const own of named) {
+    const routes: number[] = [];
+    for (const { name, route } of named) routes.push(await linked(own.name, name, route));
+    servers.push(serverOf(program, join(folder, own.name), own.name, own, routes, sync));
+  }
   await Promise.all(servers.map((each) => each.start()));
-  return {
-    servers,
-    env: {
-      SHEAF_CLUSTER__NATS: JSON.stringify(all.map(({ client }) => `127.0.0.1:${client}`)),
+  const envOf = async (node: string): Promise<Record<string, string>> => {
+    const clients: number[] = [];
+    for (const { name, client } of named) clients.push(node === '' ? client : await linked(node, name, client));
+    return {
+      SHEAF_CLUSTER__NATS: JSON.stringify(clients.map((port) => `127.0.0.1:${port}`)),
       SHEAF_CLUSTER__MONITORS: JSON.stringify(servers.map(({ monitor }) => monitor)),
       SHEAF_CLUSTER__LOG_MB: String(logMb),
-    },
+    };
+  };
+  return {
+    servers,
+    env: await envOf(''),
+    envOf,
     async leader() {
       const name = await leaderName(servers);
       return servers.find((each) => each.name === name) as NatsServer;
@@ -103,12 +128,12 @@ function serverOf(
   folder: string,
   name: string,
   ports: Ports,
-  all: readonly Ports[],
+  routes: readonly number[],
   sync: string,
 ): NatsServer {
   const store = join(folder, 'store');
   mkdirSync(store, { recursive: true });
-  writeFileSync(join(folder, 'nats.conf'), config(name, ports, all, store, sync));
+  writeFileSync(join(folder, 'nats.conf'), config(name, ports, routes, store, sync));
   const monitor = `http://127.0.0.1:${ports.monitor}`;
   let child: ChildProcess | undefined;
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;

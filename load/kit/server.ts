@@ -1,6 +1,7 @@
 // Servers for measurements over HTTP: the built server in a process of its own, on a free port and the caller's data
 // directory; an embeddings endpoint; and background work for a server.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingMessage, createServer as createServerFromHttp } from 'node:http';
@@ -152,13 +153,24 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   return child.exitCode;
 }
 
+/** Ports below those that connections get, so that a server that is down for a while gets its own again. */
+const PORTS = { from: 10_000, to: 32_768 };
+
+/** A free port, another one each time. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(false))
+      .once('listening', () => probe.close(() => resolve(true)))
+      .listen(port, '127.0.0.1');
+  });
 }
 
 /** Runs `work` with a new temporary folder, and removes the folder afterwards. */

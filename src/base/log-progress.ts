@@ -6,6 +6,8 @@ export interface SharedProgress {
   readonly memory: SharedArrayBuffer;
   /** The id of the stream. */
   readonly stream: string;
+  /** The id of the stream that it was rebuilt from, all of which has been applied. */
+  readonly previous?: string | undefined;
 }
 
 const RECEIVED = 0;
@@ -22,8 +24,9 @@ export class LogProgress {
     this.cells = new BigInt64Array(shared.memory);
   }
 
-  static of(stream: string): LogProgress {
-    return new LogProgress({ memory: new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT), stream });
+  static of(stream: string, previous?: string): LogProgress {
+    const memory = new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT);
+    return new LogProgress({ memory, stream, previous });
   }
 
   note(received: number, applied: number): void {
@@ -51,13 +54,17 @@ export class LogProgress {
    * Says what an answer of this node may show. A read that comes with it, to whichever node, shows at least as much.
    */
   get token(): string {
-    return `${this.shared.stream.slice(0, STREAM_CHARACTERS)}:${Atomics.load(this.cells, RECEIVED)}`;
+    return `${beginOf(this.shared.stream)}:${Atomics.load(this.cells, RECEIVED)}`;
   }
 
   /** The message that a token speaks of; undefined for a text that is no token of this cluster. */
   sequenceOf(token: string): number | undefined {
-    const [stream, sequence = ''] = token.split(':');
-    if (stream !== this.shared.stream.slice(0, STREAM_CHARACTERS) || !/^\d{1,15}$/.test(sequence)) return undefined;
-    return Number(sequence);
+    const [begin, sequence = ''] = token.split(':');
+    const { stream, previous } = this.shared;
+    if (!/^\d{1,15}$/.test(sequence)) return undefined;
+    if (begin === beginOf(stream)) return Number(sequence);
+    return previous !== undefined && begin === beginOf(previous) ? 0 : undefined;
   }
 }
+
+const beginOf = (stream: string): string => stream.slice(0, STREAM_CHARACTERS);

@@ -8,7 +8,7 @@ import { OperatorError } from '../base/operator-error.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
-import type { ClusterNode } from '../cluster/node.js';
+import type { ClusterNode, JoinOptions } from '../cluster/node.js';
 import { readConfig } from '../config/load.js';
 import { Admission } from '../http/admission.js';
 import { emptyTemporaryDirectory } from '../http/form.js';
@@ -33,6 +33,8 @@ const TEMPORARY = 'sheaf-tmp';
 export interface RunningServer extends Service {
   readonly port: number;
   readonly dataDir: string;
+  /** Resolves if the server has to begin anew, because its node of the cluster has to. */
+  readonly mustRejoin: Promise<JoinOptions>;
   /** Completes requests in progress, closes the stores, and releases the data directory. */
   stop(): Promise<void>;
 }
@@ -41,9 +43,9 @@ export interface RunningServer extends Service {
  * Starts to listen at once, while shards are still opening; /health/ready reports when they are ready. Throws
  * OperatorError if the server cannot start.
  */
-export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+export async function startServer(config: Config, log: Log, joining: JoinOptions = {}): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
-  const node = await nodeOf(config, directory, log).catch((error: unknown) => {
+  const node = await nodeOf(config, directory, log, joining).catch((error: unknown) => {
     directory.release();
     throw error;
   });
@@ -70,14 +72,20 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     await listener.drain(config.limits.drainTimeoutMs);
     await close();
   };
-  return { port, dataDir: directory.path, ...service, stop };
+  const mustRejoin = service.parts.recovery?.mustRejoin() ?? new Promise<never>(() => undefined);
+  return { port, dataDir: directory.path, ...service, mustRejoin, stop };
 }
 
 /** Joins the cluster of the configuration; undefined on a single machine. What that takes is loaded only then. */
-async function nodeOf(config: Config, directory: DataDirectory, log: Log): Promise<ClusterNode | undefined> {
+async function nodeOf(
+  config: Config,
+  directory: DataDirectory,
+  log: Log,
+  joining: JoinOptions,
+): Promise<ClusterNode | undefined> {
   if (config.cluster.servers.length === 0) return undefined;
   const { joinCluster } = await import('../cluster/node.js');
-  return joinCluster(config, directory, log);
+  return joinCluster(config, directory, log, joining);
 }
 
 /** What serves HTTP: the front threads, or the main thread itself. */
@@ -212,12 +220,19 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     }
     const log = createLogger(config.log.level);
     for (const warning of warnings) log.warn({}, warning);
-    const server = await startServer(config, log);
-    const stopped = untilSignal(server);
-    const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
-    if (hasStarted) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
-    await stopped;
-    return EXIT.done;
+    let server = await startServer(config, log);
+    const told = signalled();
+    for (let fromMs = startedAtMs; ; fromMs = performance.now()) {
+      let isOver = false;
+      const ended = Promise.race([told, server.mustRejoin]).finally(() => (isOver = true));
+      if (await isReadyBefore(() => isOver, server))
+        print(banner(server, config, performance.now() - fromMs).join('\n'));
+      const joining = await ended;
+      await server.stop();
+      if (!joining) return EXIT.done;
+      // Clients know the port, which may have been any that was free.
+      server = await startServer({ ...config, port: server.port }, log, joining);
+    }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     print(`sheaf: ${error.message}`);
@@ -229,23 +244,23 @@ function descriptorsOf({ partitions, frontThreads, threads: { search, embed, bat
   return serveDescriptors(partitions, frontThreads + search + embed.queries + embed.documents + batch + LOG_THREADS);
 }
 
-/** Stops on a signal. A second signal ends the process at once. */
-function untilSignal(server: RunningServer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const)
-      process.once(signal, () => void server.stop().then(resolve, reject));
+/** Resolves on a signal to stop. A second signal ends the process at once. */
+function signalled(): Promise<undefined> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(undefined));
   });
 }
 
 /**
- * Resolves to true once everything is ready; never if the server is stopped before. The timer does not keep the process
+ * Resolves to true once everything is ready, to false if the server is over before. The timer does not keep the process
  * alive.
  */
-async function untilReady({ services }: RunningServer): Promise<true> {
-  for (;;) {
-    if (isReady(services.health)) return true;
+async function isReadyBefore(isOver: () => boolean, { services }: RunningServer): Promise<boolean> {
+  while (!isReady(services.health)) {
+    if (isOver()) return false;
     await new Promise((resolve) => setTimeout(resolve, READY_RECHECK_MS).unref());
   }
+  return true;
 }
 
 function banner(

@@ -40,6 +40,8 @@ export interface ReplicatedLogOptions {
   /** Called with the commands of another node that have changed the catalog, and their results. */
   readonly changed: (commands: readonly ShardCommand[], results: Results) => void;
   readonly log: Log;
+  /** Messages after this one have to be kept for other nodes; Infinity where none are. */
+  readonly heldAfter?: () => number;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
   readonly trimMs?: number;
 }
@@ -53,6 +55,8 @@ export interface NodeState {
   /** The last message that it would begin with after a restart. */
   readonly committed: number;
   readonly fenced: FenceReason | null;
+  /** Whether it has applied all that it has received, and receives nothing. */
+  readonly isAtRest: boolean;
   /** When it was heard of last, in milliseconds since 1970. */
   readonly heardAtMs: number;
 }
@@ -81,6 +85,8 @@ interface Told {
   readonly applied: number;
   readonly committed: number;
   readonly fenced: FenceReason | null;
+  /** Absent from nodes of an earlier release. */
+  readonly isAtRest?: boolean;
   readonly heads: Readonly<Record<string, LogHead[]>>;
 }
 
@@ -155,6 +161,18 @@ export class ReplicatedLog implements CommandLog {
   /** The last message that this node would begin with after a restart. */
   private get committed(): number {
     return Math.min(...this.lanes.map(({ committed }) => committed));
+  }
+
+  /** Whether nothing is being applied or is still to be applied, and nothing comes any more. */
+  get isAtRest(): boolean {
+    return (
+      this.fenced !== undefined && this.lanes.every(({ isRunning, waiting }) => !isRunning && waiting.length === 0)
+    );
+  }
+
+  /** What has been applied of each target. */
+  targets(): Record<string, number> {
+    return Object.fromEntries(this.lanes.map(({ target, committed }) => [String(target), committed]));
   }
 
   /** Whether this node does what one node does for all: sweeps, growth, jobs. */
@@ -426,11 +444,14 @@ export class ReplicatedLog implements CommandLog {
     this.tell();
     await this.advanceIdle();
     const askedAtMs = Date.now();
+    // Where another node has applied more than the stream has, the stream has lost messages as well.
+    const told = this.allNodes().map(({ applied }) => applied);
+    const known = Math.max(this.applied, ...told);
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
     if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
-    else if (state.last < this.applied) this.doubt('regress');
+    else if (state.last < Math.max(known, this.applied)) this.doubt('regress');
     else {
       this.doubts.regress = 0;
       this.known = { last: state.last, askedAtMs };
@@ -476,7 +497,8 @@ export class ReplicatedLog implements CommandLog {
     if (!this.isLeader || performance.now() - this.startedAtMs < this.trimMs) return;
     const { first, bytes } = await stream.state();
     if (bytes < stream.bytesMax / 2) return;
-    const before = Math.min(this.committed, ...this.allNodes().map(({ committed }) => committed));
+    const held = this.options.heldAfter?.() ?? Infinity;
+    const before = Math.min(held, this.committed, ...this.allNodes().map(({ committed }) => committed));
     if (before > first) await stream.trim(before);
   }
 
@@ -486,13 +508,14 @@ export class ReplicatedLog implements CommandLog {
     for (const lane of this.lanes)
       if (lane.heads.size > 0)
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
-    const { received, applied, fenced = null } = this;
-    stream.tell({ node, received, applied, committed: this.committed, fenced, heads } satisfies Told);
+    const { received, applied, isAtRest, fenced = null } = this;
+    const committed = Math.min(this.committed, this.options.heldAfter?.() ?? Infinity);
+    stream.tell({ node, received, applied, committed, fenced, isAtRest, heads } satisfies Told);
   }
 
   /** Compares the states of another node with those of this one. */
-  private compare({ node, received, applied, committed, fenced, heads }: Told): void {
-    this.nodes.set(node, { node, received, applied, committed, fenced, heardAtMs: Date.now() });
+  private compare({ node, received, applied, committed, fenced, isAtRest = false, heads }: Told): void {
+    this.nodes.set(node, { node, received, applied, committed, fenced, isAtRest, heardAtMs: Date.now() });
     if (node === this.options.node) return;
     for (const lane of this.lanes)
       for (const { sequence, hash } of heads[lane.target] ?? []) {

@@ -2,7 +2,7 @@
 // writes once the stream answers. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { LogStream, StreamMessage, StreamState } from './log-stream.js';
+import type { LogStream, Rebuild, StreamMessage, StreamState } from './log-stream.js';
 
 const AGAIN_MS = 1000;
 /** What the stream takes is not known yet; it refuses what is too much. */
@@ -52,6 +52,10 @@ export class LateStream implements LogStream {
     return this.found === undefined;
   }
 
+  get origin(): string {
+    return this.found?.origin ?? '';
+  }
+
   get payloadBytesMax(): number {
     return this.found?.payloadBytesMax ?? PAYLOAD_BYTES_MAX;
   }
@@ -82,6 +86,26 @@ export class LateStream implements LogStream {
 
   async trim(before: number): Promise<void> {
     await this.stream.trim(before);
+  }
+
+  get rebuild(): Rebuild | undefined {
+    return this.found?.rebuild;
+  }
+
+  async latestRebuild(): Promise<Rebuild | undefined> {
+    return this.stream.latestRebuild();
+  }
+
+  async announceRebuild(rebuild: Rebuild): Promise<void> {
+    await this.stream.announceRebuild(rebuild);
+  }
+
+  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    this.reached((stream) => stream.onAsked(node, answer));
+  }
+
+  async ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    return this.stream.ask(node, question, timeoutMs);
   }
 
   tell(what: object): void {

@@ -20,11 +20,29 @@ export interface StreamState {
   readonly bytes: number;
 }
 
+/**
+ * Makes another stream take over from one that has lost messages. What was in the previous stream up to `through` is in
+ * the data of the node `source`.
+ */
+export interface Rebuild {
+  /** Counts the rebuilds of the cluster from 1. */
+  readonly generation: number;
+  /** The id of the new stream, and that of the previous one. */
+  readonly stream: string;
+  readonly previous: string;
+  readonly source: string;
+  readonly through: number;
+  /** What the source has applied of each target of the previous stream. */
+  readonly targets: Readonly<Record<string, number>>;
+}
+
 export interface LogStream {
   /** Whether the stream has not been reached since the node started. */
   readonly isAway?: boolean;
   /** Made when the stream was created, so another stream of the same name has another id. */
   readonly id: string;
+  /** What the data of its nodes began with: 'empty', or something that its first node had. */
+  readonly origin: string;
   readonly payloadBytesMax: number;
   /** Bytes of the stream at which it refuses messages. */
   readonly bytesMax: number;
@@ -44,6 +62,16 @@ export interface LogStream {
   state(): Promise<StreamState>;
   /** Deletes the messages before a sequence. */
   trim(before: number): Promise<void>;
+  /** The rebuild that has made the stream; undefined if none has. */
+  readonly rebuild: Rebuild | undefined;
+  /** The latest rebuild of the cluster, which may have made another stream. */
+  latestRebuild(): Promise<Rebuild | undefined>;
+  /** Makes the stream of a rebuild. Rejects if another node has made one of the same generation. */
+  announceRebuild(rebuild: Rebuild): Promise<void>;
+  /** Answers the questions of other nodes to this one. */
+  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void;
+  /** Asks another node. Rejects if it does not answer in time. */
+  ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /** Tells all nodes something that may be lost. */
   tell(what: object): void;
   onTold(take: (what: unknown) => void): void;

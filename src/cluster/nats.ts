@@ -17,7 +17,7 @@ import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticato
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../base/operator-error.js';
 import type { Log } from '../base/log.js';
-import type { LogStream, StreamMessage, StreamState } from './log-stream.js';
+import type { LogStream, Rebuild, StreamMessage, StreamState } from './log-stream.js';
 
 export interface NatsOptions {
   /** Addresses of the servers. */
@@ -58,11 +58,29 @@ const BATCH_MS = 5000;
 /** How long the stream remembers the ids of messages. */
 const DUPLICATES_NS = 120 * 1e9;
 const LAYOUT = '1';
+/** The origin of a data directory without data. */
+export const EMPTY = 'empty';
 
-const streamName = (cluster: string): string => `SHEAF_${cluster}`;
-const subjectsOf = (cluster: string): string => `sheaf.${cluster}.log`;
-const copiesOf = (cluster: string): string => `sheaf.${cluster}.stored`;
-const headsOf = (cluster: string): string => `sheaf.${cluster}.heads`;
+/** The names of a stream and its subjects, which every rebuild gives others. */
+interface Names {
+  readonly stream: string;
+  readonly log: string;
+  /** Where messages are published again once they are stored. */
+  readonly stored: string;
+  readonly told: string;
+  readonly asked: string;
+}
+
+function namesOf(cluster: string, generation: number): Names {
+  const prefix = generation === 0 ? `sheaf.${cluster}` : `sheaf.${cluster}.rebuilt-${generation}`;
+  return {
+    stream: generation === 0 ? `SHEAF_${cluster}` : `SHEAF_${cluster}_rebuilt_${generation}`,
+    log: `${prefix}.log`,
+    stored: `${prefix}.stored`,
+    told: `${prefix}.heads`,
+    asked: `${prefix}.asked`,
+  };
+}
 
 /**
  * Connects, checks all servers, and creates the stream if there is none. Throws ClusterSetupError for servers and streams
@@ -77,8 +95,9 @@ export async function openNats(options: NatsOptions, origin: string, log: Log): 
   });
   try {
     const manager = await jetstreamManager(connection, { checkAPI: false });
-    const stream = await settledStream(manager, options, origin);
-    return new NatsStream(connection, manager, options.cluster, stream, log);
+    const generation = await retriedGeneration(manager, options.cluster);
+    const stream = await settledStream(manager, options, origin, generation);
+    return new NatsStream(connection, manager, stream, log);
   } catch (error) {
     await connection.close();
     throw error;
@@ -140,22 +159,39 @@ function isOlder(version: string, than: string): boolean {
   return false;
 }
 
+/** The number of the latest rebuild; 0 if there was none. */
+async function latestGeneration(manager: JetStreamManager, cluster: string): Promise<number> {
+  const prefix = namesOf(cluster, 1).stream.slice(0, -1);
+  let latest = 0;
+  for await (const name of manager.streams.names(''))
+    if (name.startsWith(prefix)) latest = Math.max(latest, Number(name.slice(prefix.length)) || 0);
+  return latest;
+}
+
+/** The rebuild that has made a stream, which its metadata tell. */
+const rebuildIn = ({ config: { metadata } }: StreamInfo): Rebuild | undefined =>
+  metadata?.sheaf_rebuild === undefined ? undefined : (JSON.parse(metadata.sheaf_rebuild) as Rebuild);
+
 interface SettledStream {
-  readonly name: string;
+  readonly options: NatsOptions;
+  readonly names: Names;
+  readonly rebuild: Rebuild | undefined;
   readonly bytesMax: number;
   /** Made when the stream was created. */
   readonly id: string;
+  readonly origin: string;
 }
 
-async function settledStream(
-  manager: JetStreamManager,
+/** The stream and its settings. */
+function wantedStream(
   { cluster, replicas, logBytesMax, shards }: NatsOptions,
-  origin: string,
-): Promise<SettledStream> {
-  const name = streamName(cluster);
-  const wanted: Partial<StreamConfig> & { name: string; republish: Republish } = {
-    name,
-    subjects: [`${subjectsOf(cluster)}.>`],
+  generation: number,
+  metadata: Readonly<Record<string, string>>,
+): WantedStream {
+  const names = namesOf(cluster, generation);
+  return {
+    name: names.stream,
+    subjects: [`${names.log}.>`],
     num_replicas: replicas,
     storage: 'file',
     retention: 'limits',
@@ -164,9 +200,22 @@ async function settledStream(
     max_bytes: logBytesMax,
     duplicate_window: DUPLICATES_NS,
     allow_direct: true,
-    republish: { src: `${subjectsOf(cluster)}.>`, dest: `${copiesOf(cluster)}.>` },
-    metadata: { sheaf_layout: LAYOUT, sheaf_shards: String(shards), sheaf_origin: origin, sheaf_id: newId() },
+    republish: { src: `${names.log}.>`, dest: `${names.stored}.>` },
+    metadata: { sheaf_layout: LAYOUT, sheaf_shards: String(shards), ...metadata },
   };
+}
+
+type WantedStream = Partial<StreamConfig> & { name: string; republish: Republish };
+
+async function settledStream(
+  manager: JetStreamManager,
+  options: NatsOptions,
+  origin: string,
+  generation: number,
+): Promise<SettledStream> {
+  const { replicas, shards } = options;
+  const wanted = wantedStream(options, generation, { sheaf_origin: origin, sheaf_id: newId() });
+  const { name } = wanted;
   const info = await foundOrCreated(manager, wanted);
   const { config } = info;
   const metadata = config.metadata ?? {};
@@ -184,17 +233,32 @@ async function settledStream(
     throw new ClusterSetupError(`the stream ${name} cannot be the command log: ${problems.join(', ')}`);
   if (metadata.sheaf_shards !== String(shards))
     throw new ClusterSetupError(
-      `the cluster has ${metadata.sheaf_shards} shards, and this data directory has ${shards}: set storage.partitions to ${metadata.sheaf_shards} and begin with an empty data directory, or with a copy of another node's`,
+      `the cluster has ${metadata.sheaf_shards} shards, and this data directory has ${shards}: set storage.partitions to ${metadata.sheaf_shards} and begin with an empty data directory`,
     );
-  if (origin !== '' && metadata.sheaf_origin !== origin)
+  if (origin !== '' && origin !== EMPTY && metadata.sheaf_origin !== origin)
     throw new ClusterSetupError(
-      'the data directory has data that the cluster does not begin with: begin with an empty one, or with a copy of the data directory of another node',
+      'the data directory has data that the cluster does not begin with: begin with an empty one',
     );
-  return { name, id: metadata.sheaf_id ?? '', bytesMax: config.max_bytes };
+  const { sheaf_id: id = '', sheaf_origin: began = '' } = metadata;
+  const names = namesOf(options.cluster, generation);
+  return { options, names, rebuild: rebuildIn(info), id, origin: began, bytesMax: config.max_bytes };
 }
 
 const SETTLE_TRIES = 20;
 const SETTLE_MS = 500;
+
+/** JetStream may not answer while its servers start. */
+async function retriedGeneration(manager: JetStreamManager, cluster: string): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await latestGeneration(manager, cluster);
+    } catch (error) {
+      if (tries === SETTLE_TRIES)
+        throw new ClusterUnavailable(`JetStream does not answer (${(error as Error).message}): look at its servers`);
+      await sleep(SETTLE_MS);
+    }
+  }
+}
 
 /** JetStream takes some seconds to elect a leader when its servers start. Another node may create the stream first. */
 async function foundOrCreated(
@@ -225,7 +289,6 @@ export class NatsStream implements LogStream {
   constructor(
     private readonly connection: NatsConnection,
     private readonly manager: JetStreamManager,
-    private readonly cluster: string,
     private readonly stream: SettledStream,
     private readonly log: Log,
   ) {
@@ -243,32 +306,32 @@ export class NatsStream implements LogStream {
   }
 
   async publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number> {
-    const { seq } = await this.client.publish(`${subjectsOf(this.cluster)}.${target}`, payload, {
+    const { seq } = await this.client.publish(`${this.stream.names.log}.${target}`, payload, {
       msgID: id,
       timeout: timeoutMs,
       retries: 0,
-      expect: { streamName: this.stream.name },
+      expect: { streamName: this.stream.names.stream },
     });
     return seq;
   }
 
   async publishAfter(target: string, payload: Uint8Array, last: number, timeoutMs: number): Promise<number> {
-    const { seq } = await this.client.publish(`${subjectsOf(this.cluster)}.${target}`, payload, {
+    const { seq } = await this.client.publish(`${this.stream.names.log}.${target}`, payload, {
       timeout: timeoutMs,
       retries: 0,
-      expect: { streamName: this.stream.name, lastSubjectSequence: last },
+      expect: { streamName: this.stream.names.stream, lastSubjectSequence: last },
     });
     return seq;
   }
 
   async lastOf(target: string): Promise<number> {
-    const subject = `${subjectsOf(this.cluster)}.${target}`;
-    const found = await this.manager.direct.getMessage(this.stream.name, { last_by_subj: subject });
+    const subject = `${this.stream.names.log}.${target}`;
+    const found = await this.manager.direct.getMessage(this.stream.names.stream, { last_by_subj: subject });
     return found?.seq ?? 0;
   }
 
   onStored(take: (message: StreamMessage) => void): void {
-    const prefix = `${copiesOf(this.cluster)}.`;
+    const prefix = `${this.stream.names.stored}.`;
     this.connection.subscribe(`${prefix}>`, {
       callback: (error, { subject, data, headers }) => {
         if (error || !headers) return;
@@ -283,8 +346,8 @@ export class NatsStream implements LogStream {
   }
 
   async *read(from: number): AsyncGenerator<StreamMessage> {
-    const prefix = `${subjectsOf(this.cluster)}.`;
-    const found = await this.manager.direct.getBatch(this.stream.name, {
+    const prefix = `${this.stream.names.log}.`;
+    const found = await this.manager.direct.getBatch(this.stream.names.stream, {
       seq: from,
       batch: BATCH_MESSAGES,
       max_bytes: BATCH_BYTES,
@@ -299,20 +362,66 @@ export class NatsStream implements LogStream {
   }
 
   async state(): Promise<StreamState> {
-    const { state, config } = await this.manager.streams.info(this.stream.name);
+    const { state, config } = await this.manager.streams.info(this.stream.names.stream);
     return { id: config.metadata?.sheaf_id ?? '', first: state.first_seq, last: state.last_seq, bytes: state.bytes };
   }
 
   async trim(before: number): Promise<void> {
-    await this.manager.streams.purge(this.stream.name, { seq: before });
+    await this.manager.streams.purge(this.stream.names.stream, { seq: before });
+  }
+
+  get origin(): string {
+    return this.stream.origin;
+  }
+
+  get rebuild(): Rebuild | undefined {
+    return this.stream.rebuild;
+  }
+
+  async latestRebuild(): Promise<Rebuild | undefined> {
+    const { cluster } = this.stream.options;
+    const generation = await latestGeneration(this.manager, cluster);
+    return generation === 0
+      ? undefined
+      : rebuildIn(await this.manager.streams.info(namesOf(cluster, generation).stream));
+  }
+
+  async announceRebuild(rebuild: Rebuild): Promise<void> {
+    const { generation, stream: id } = rebuild;
+    const metadata = {
+      sheaf_origin: `rebuild ${generation}`,
+      sheaf_id: id,
+      sheaf_rebuild: JSON.stringify(rebuild),
+    };
+    await this.manager.streams.add(wantedStream(this.stream.options, generation, metadata));
+  }
+
+  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    this.connection.subscribe(`${this.stream.names.asked}.${node}`, {
+      callback: (error, message) => {
+        // Who asks hears nothing of a failure, and asks again or another node.
+        if (!error)
+          answer(message.data).then(
+            (data) => message.respond(data),
+            () => undefined,
+          );
+      },
+    });
+  }
+
+  async ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    const { data } = await this.connection.request(`${this.stream.names.asked}.${node}`, question, {
+      timeout: timeoutMs,
+    });
+    return data;
   }
 
   tell(what: object): void {
-    this.connection.publish(headsOf(this.cluster), JSON.stringify(what));
+    this.connection.publish(this.stream.names.told, JSON.stringify(what));
   }
 
   onTold(take: (what: unknown) => void): void {
-    this.connection.subscribe(headsOf(this.cluster), {
+    this.connection.subscribe(this.stream.names.told, {
       callback: (error, message) => void (error || take(message.json())),
     });
   }

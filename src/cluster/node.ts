@@ -5,15 +5,18 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
+import { OperatorError } from '../base/operator-error.js';
 import type { Config } from '../config/config.js';
 import { CATALOG_TABLES } from '../storage/catalog-records.js';
-import { CATALOG, type DataDirectory } from '../storage/data-directory.js';
-import { Journal, readPosition } from '../storage/journal.js';
+import { CATALOG, type DataDirectory, shardNames } from '../storage/data-directory.js';
+import { Journal, type LogPosition, beginStream, readPosition } from '../storage/journal.js';
 import { Environment } from '../storage/lmdb.js';
+import { SHARD_TABLES } from '../storage/shard-reader.js';
 import { ALL } from '../storage/table.js';
-import type { LogStream } from './log-stream.js';
+import { putInPlace, takeCopy } from './data-copy.js';
+import type { LogStream, Rebuild } from './log-stream.js';
 import { LateStream } from './late-stream.js';
-import { ClusterUnavailable, openNats } from './nats.js';
+import { ClusterUnavailable, EMPTY, openNats } from './nats.js';
 
 export interface ClusterNode {
   readonly id: string;
@@ -25,23 +28,113 @@ export interface ClusterNode {
 /** The data directory holds the id of the node, by which others know it whatever its address is. */
 const ID_FILE = 'node-id';
 
-/** Joins the cluster of the configuration. Throws ClusterSetupError if that is not possible. */
+/** How a node begins. */
+export interface JoinOptions {
+  /** Takes a copy of another node's data, whatever the log has. */
+  readonly copies?: boolean;
+}
+
+/**
+ * Joins the cluster of the configuration: finds the stream, and where the log does not lead from the data that is there to
+ * that of the other nodes, takes a copy of theirs. Throws ClusterSetupError or NoCopy if that is not possible.
+ */
 export async function joinCluster(
   { cluster, journalBytesMax }: Pick<Config, 'cluster' | 'journalBytesMax'>,
-  { path, shards }: Pick<DataDirectory, 'path' | 'shards'>,
+  directory: Pick<DataDirectory, 'path' | 'shards'>,
   log: Log,
+  { copies = false }: JoinOptions = {},
 ): Promise<ClusterNode> {
   const { name } = cluster;
+  const { path, shards } = directory;
+  putInPlace(path, shards);
   const { origin, known } = beginningOf(path, journalBytesMax);
-  const open = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
+  const id = nodeId(path);
+  const open = async (): Promise<LogStream> => {
+    const stream = await openNats({ ...cluster, cluster: name, shards }, origin, log);
+    try {
+      await meet(stream, directory, id, copies || (origin === EMPTY && stream.origin !== EMPTY), log);
+      return stream;
+    } catch (error) {
+      await stream.close();
+      throw error;
+    }
+  };
   const stream = await open().catch((error: unknown) => {
     if (known === undefined || !(error instanceof ClusterUnavailable)) throw error;
     log.warn({ reason: error.message }, 'the node serves reads only, until the command log answers');
-    return new LateStream(known, open, log);
+    const later = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
+    return new LateStream(known, later, log);
   });
-  const id = nodeId(path);
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  return { id, name, stream, progress: LogProgress.of(stream.id) };
+  return { id, name, stream, progress: LogProgress.of(stream.id, stream.rebuild?.previous) };
+}
+
+/** How long a node looks for another one that gives a copy. */
+const COPY_WAIT_MS = 20_000;
+
+/** Makes the data such that the messages of the stream can be applied to it. */
+async function meet(
+  stream: LogStream,
+  { path, shards }: Pick<DataDirectory, 'path' | 'shards'>,
+  node: string,
+  copies: boolean,
+  log: Log,
+): Promise<void> {
+  const { id, rebuild } = stream;
+  const targets = targetsOf(path, shards).map((target) => ({ ...target, position: positionOf(target) }));
+  const old = targets.filter(({ position }) => position && position.stream !== id);
+  if (rebuild && old.length > 0) {
+    assertPrevious(old, rebuild);
+    const behind = targets.filter(({ position }) => position?.stream !== id);
+    if (behind.every(({ name, position }) => (position?.sequence ?? 0) >= (rebuild.targets[name] ?? 0)))
+      return behind.forEach((target) => inEnvironment(target, (env) => beginStream(env, id)));
+  }
+  const next = 1 + Math.min(...targets.map(({ position }) => position?.sequence ?? 0));
+  const lacksBegin = old.length === 0 && next < (await stream.state()).first;
+  if (copies || lacksBegin || (rebuild && old.length > 0))
+    await takeCopy({ stream, node, path, shards, waitMs: COPY_WAIT_MS, log });
+}
+
+/** Throws unless the node that a stream was rebuilt from has all that this data has. */
+function assertPrevious(
+  old: readonly { readonly position: LogPosition | undefined }[],
+  { previous, through, generation }: Rebuild,
+): void {
+  const keep = 'keep the data directory, whose journal has all of it, and begin with an empty one';
+  for (const { position } of old) {
+    if (position && position.stream !== previous)
+      throw new OperatorError(
+        `the data is from before rebuild ${generation - 1} of the cluster, and nobody knows whether the other nodes have all of it: ${keep}`,
+      );
+    if (position && position.sequence > through)
+      throw new OperatorError(
+        `the data has messages that rebuild ${generation} of the cluster lacks, because this node was away (${position.sequence}, and the others had ${through}): ${keep}`,
+      );
+  }
+}
+
+/** An environment that applies the log, and the name of its messages. */
+interface Target {
+  readonly name: string;
+  readonly folder: string;
+  readonly tables: readonly string[];
+}
+
+const targetsOf = (path: string, shards: number): Target[] => [
+  { name: 'catalog', folder: join(path, CATALOG), tables: CATALOG_TABLES },
+  ...shardNames(shards).map((name, shard) => ({ name: String(shard), folder: join(path, name), tables: SHARD_TABLES })),
+];
+
+const positionOf = (target: Target): LogPosition | undefined =>
+  existsSync(join(target.folder, 'data.mdb')) ? inEnvironment(target, readPosition) : undefined;
+
+function inEnvironment<T>({ folder, tables }: Target, work: (env: Environment<'journal'>) => T): T {
+  const env = Environment.open(folder, tables as readonly 'journal'[], false);
+  try {
+    return work(env);
+  } finally {
+    env.close();
+  }
 }
 
 /** The id is bound to the folder, so a copy of the directory is another node. */
@@ -63,7 +156,7 @@ function nodeId(path: string): string {
  */
 function beginningOf(path: string, journalBytesMax: number): { origin: string; known?: string } {
   const catalog = join(path, CATALOG);
-  if (!existsSync(join(catalog, 'data.mdb'))) return { origin: 'empty' };
+  if (!existsSync(join(catalog, 'data.mdb'))) return { origin: EMPTY };
   const env = Environment.open(catalog, CATALOG_TABLES, false);
   try {
     const position = readPosition(env);
@@ -71,7 +164,7 @@ function beginningOf(path: string, journalBytesMax: number): { origin: string; k
     const isEmpty = env.read(({ collections, tenants }) =>
       [collections, tenants].every((table) => table.keys(ALL).next().done),
     );
-    return { origin: isEmpty ? 'empty' : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '') };
+    return { origin: isEmpty ? EMPTY : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '') };
   } finally {
     env.close();
   }

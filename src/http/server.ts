@@ -1,5 +1,6 @@
 // The HTTP server. It owns the listening socket and the set of requests in progress, creates an exchange per request,
 // and drains. One for each thread that serves HTTP. Runs on front threads and on the main thread.
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { OperatorError } from '../base/operator-error.js';
 import { Admission } from './admission.js';
@@ -13,9 +14,11 @@ import type { App, ListenSocket, Socket, Uws } from './uws.js';
 /** How often the timeouts of requests in progress are checked. */
 const SWEEP_MS = 100;
 /**
- * `LIBUS_LISTEN_EXCLUSIVE_PORT` of uWebSockets.js: without it, two servers could share a port and each get some of the
- * requests.
+ * The options of uWebSockets.js. Only a shared port can be listened on again at once: otherwise closed connections that
+ * the system still remembers keep a server from coming back to it. But several servers can share such a port and each
+ * get some of the requests, so it has to be found free before.
  */
+const SHARED_PORT = 0;
 const EXCLUSIVE_PORT = 1;
 
 /** What uWebSockets.js has, but its types do not declare. */
@@ -72,10 +75,10 @@ export class HttpServer {
    */
   async listen(host: string, port: number): Promise<number> {
     const app = this.app as unknown as Listener;
-    const socket = await new Promise<ListenSocket | false>((resolve) =>
-      app.listen(host, port, EXCLUSIVE_PORT, resolve),
-    );
-    if (socket === false) throw listenError(host, port, await causeOf(host, port));
+    await assertFree(host, port);
+    const options = port === 0 ? EXCLUSIVE_PORT : SHARED_PORT;
+    const socket = await new Promise<ListenSocket | false>((resolve) => app.listen(host, port, options, resolve));
+    if (socket === false) throw listenError(host, port, undefined);
     this.socket = socket;
     this.startSweep();
     return this.uws.us_socket_local_port(socket as Socket);
@@ -155,10 +158,16 @@ export function listenError(host: string, port: number, cause: NodeJS.ErrnoExcep
   );
 }
 
-/** Why listening fails: uWebSockets.js gives no reason, but `node:net` does for the same address. */
-function causeOf(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer().once('error', resolve);
-    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
-  });
+/**
+ * Throws what keeps a port from being listened on: uWebSockets.js gives no reason, but `node:net` does for the same
+ * address.
+ */
+async function assertFree(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    await once(probe.listen(port, host), 'listening');
+  } catch (error) {
+    throw listenError(host, port, error as NodeJS.ErrnoException);
+  }
+  await new Promise((resolve) => probe.close(resolve));
 }

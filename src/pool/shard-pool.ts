@@ -311,6 +311,16 @@ export class ShardPool {
     return (await owned.worker.run(batch, { name: 'apply' })) as LogResults;
   }
 
+  /**
+   * Copies the environments of all shards and of the catalog below a new folder, each as of a moment of its own. Rejects
+   * with 503 `shard_unavailable` if a shard is not open or its worker dies meanwhile.
+   */
+  async copyTo(directory: string): Promise<void> {
+    if (this.closing || this.openCount < this.size) throw shardUnavailable();
+    // One after the other, so that only one of them keeps its pages from being reused at a time.
+    for (const { worker } of this.shards) await worker.run(directory, { name: 'copyTo' });
+  }
+
   /** Opens the shard with its new worker. */
   private async open(shard: number): Promise<void> {
     if (this.closing) return;

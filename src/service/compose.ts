@@ -7,7 +7,9 @@ import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
 import { SharedMeters } from '../base/meters.js';
 import { ReplicatedLog, type ReplicatedLogOptions } from '../cluster/command-log.js';
+import { CopyGiver } from '../cluster/data-copy.js';
 import type { ClusterNode } from '../cluster/node.js';
+import { Recovery } from '../cluster/recovery.js';
 import type { Config } from '../config/config.js';
 import { readEmbedderFile } from '../embedding/builtin/table.js';
 import { createSharedShards } from '../engine/memory/shared-memory.js';
@@ -63,6 +65,7 @@ interface Parts {
   readonly shards: ShardPool;
   /** Absent on a single machine. */
   readonly commandLog: ReplicatedLog | undefined;
+  readonly recovery: Recovery | undefined;
   readonly searches: SearchPool;
   /** The worker threads that run embedders and rerankers. */
   readonly embed: EmbedPool;
@@ -113,7 +116,9 @@ export function createService(
 
 /** Closes all pools and jobs. Call it when no request is under way. */
 export async function closeService({ parts }: Service): Promise<void> {
-  const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog } = parts;
+  const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
+    parts;
+  recovery?.close();
   await jobs.close();
   commandLog?.close();
   recallSampler.close();
@@ -146,7 +151,8 @@ function createParts(
   spreadOverNodes(shared.memories.flat(), shared.arenaPagesMax * PAGE_BYTES, log);
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };
-  const commandLog = node && createCommandLog(node, shardCount, log, useCases.changed, (batch) => shards.apply(batch));
+  const inCluster = node && createCommandLog(node, path, shardCount, log, useCases.changed, () => shards);
+  const { commandLog, recovery } = inCluster ?? {};
   const shards: ShardPool = new ShardPool({
     ...pool,
     commandLog,
@@ -168,6 +174,7 @@ function createParts(
     quarantine,
     shards,
     commandLog,
+    recovery,
     searches: new SearchPool({
       ...pool,
       threads: config.threads.search,
@@ -196,12 +203,30 @@ function createParts(
 
 function createCommandLog(
   { id, stream, progress }: ClusterNode,
+  path: string,
   shards: number,
   log: Log,
   changed: ReplicatedLogOptions['changed'],
-  apply: ReplicatedLogOptions['apply'],
-): ReplicatedLog {
-  return new ReplicatedLog({ stream, progress, node: id, shards, apply, changed, log });
+  pool: () => ShardPool,
+): { commandLog: ReplicatedLog; recovery: Recovery } {
+  const giver = new CopyGiver({
+    path,
+    copyTo: (directory) => pool().copyTo(directory),
+    applied: () => commandLog.applied,
+    log,
+  });
+  const commandLog: ReplicatedLog = new ReplicatedLog({
+    stream,
+    progress,
+    node: id,
+    shards,
+    apply: (batch) => pool().apply(batch),
+    changed,
+    log,
+    heldAfter: () => giver.heldAfter,
+  });
+  stream.onAsked(id, (question) => giver.answer(question));
+  return { commandLog, recovery: new Recovery({ stream, node: id, commandLog, log }) };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {

@@ -52,6 +52,11 @@ export class CatalogEnvironment {
     }
   }
 
+  /** Copies the environment into a folder (lmdb.ts). */
+  copyTo(directory: string): Promise<void> {
+    return this.env.copyTo(directory);
+  }
+
   close(): void {
     this.env.close();
   }

@@ -355,6 +355,11 @@ export class CatalogStore {
     return this.env.journaled(command, work);
   }
 
+  /** Copies the environment into a folder (lmdb.ts). */
+  copyTo(directory: string): Promise<void> {
+    return this.env.copyTo(directory);
+  }
+
   /** Takes note that everything up to this position of the command log has been applied. */
   advance(position: LogPosition): void {
     this.env.advance(position);

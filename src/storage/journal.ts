@@ -157,6 +157,11 @@ export function readPosition(env: Pick<JournaledEnvironment, 'read'>): LogPositi
   return { stream, sequence, done };
 }
 
+/** Says that everything that an environment has applied comes before the begin of this stream. */
+export function beginStream(env: Pick<JournaledEnvironment, 'write'>, stream: string): void {
+  env.write(({ journal }) => journal.put(POSITION_KEY, encodePosition({ stream, sequence: 0, done: 0 })));
+}
+
 function* slicesOf(commands: readonly Buffer[]): Generator<Buffer[]> {
   let some: Buffer[] = [];
   let bytes = 0;

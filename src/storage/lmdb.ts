@@ -209,6 +209,17 @@ export class Environment<Names extends string> {
   }
 
   /**
+   * Writes a copy of the environment, as of one moment and without free pages, to a new file `data.mdb` in `directory`.
+   * Other work goes on meanwhile. Rejects if the file is there, or the disk does not take it.
+   */
+  copyTo(directory: string): Promise<void> {
+    assert(!this.isClosed, CLOSED);
+    return new Promise((resolve, reject) => {
+      this.env.copy(directory, true, (error: Error | null) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /**
    * Closes the environment. The owner calls it exactly once, when no snapshot is open any more. The library aborts what
    * this handle has kept; what other threads have kept they must never touch again.
    */

@@ -97,6 +97,11 @@ export class ShardStore {
     return result;
   }
 
+  /** Copies the environment into a folder (lmdb.ts). */
+  copyTo(directory: string): Promise<void> {
+    return this.env.copyTo(directory);
+  }
+
   /** Takes note that everything up to this position of the command log has been applied. */
   advance(position: LogPosition): void {
     const { journal } = this;

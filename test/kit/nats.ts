@@ -1,6 +1,7 @@
 // Three real NATS servers, and nodes of a cluster that use them. `skip` says why where no server is there.
 import { after } from 'node:test';
 import { type Nats, type NatsOptions, findNats, startNats as start } from '../../load/kit/nats.js';
+import { freePort } from '../../load/kit/server.js';
 import { type ServeProcess, startServe } from './process.js';
 import { tempDirectory } from './temp.js';
 
@@ -21,7 +22,9 @@ export interface Node extends ServeProcess {
 
 /** Starts a node, and waits until it has caught up. */
 export async function startNode(nats: Pick<Nats, 'env'>, env: Record<string, string> = {}): Promise<Node> {
-  const all = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__THREADS: '0', ...nats.env, ...env };
+  // A node that begins anew has the port that it had.
+  const SHEAF_SERVER__PORT = String(await freePort());
+  const all = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__THREADS: '0', SHEAF_SERVER__PORT, ...nats.env, ...env };
   return { ...(await startServe(all)), env: all };
 }
 

@@ -1,5 +1,6 @@
 // Dispatches the commands of a shard worker to the owner of its shard. Reads run one by one; adjacent document writes
 // share a commit. The worker of shard 0 also handles the catalog.
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Result } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
@@ -40,7 +41,7 @@ import { copyShadow, exportDocuments, findTextless, listMissing } from '../../sr
 import { catalogHandlers } from '../../src/storage/catalog-handlers.js';
 import { CatalogStore } from '../../src/storage/catalog.js';
 import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
-import { checkpointPath, shardPath } from '../../src/storage/data-directory.js';
+import { CATALOG as CATALOG_FOLDER, checkpointPath, shardPath } from '../../src/storage/data-directory.js';
 import { ShardStore } from '../../src/storage/shard-store.js';
 
 /** `takeOver` is true if another thread of this process has owned the shard before. */
@@ -90,7 +91,7 @@ function openCatalog(
   takeOver: boolean,
 ): CatalogStore {
   const meter = SharedMeters.over(meters).store(CATALOG);
-  return CatalogStore.open(join(directory, 'catalog'), takeOver, {
+  return CatalogStore.open(join(directory, CATALOG_FOLDER), takeOver, {
     meter,
     journal: { bytesMax: journalBytesMax, isOfNode },
   });
@@ -133,6 +134,16 @@ export class Commands {
     const results = applyLogged(this.applierOf(batch), batch, commands);
     this.owner?.wake();
     return results;
+  }
+
+  /**
+   * Copies the environments of this worker below `directory`, each as of a moment of its own; the catalog, which the owner
+   * of shard 0 has, comes first.
+   */
+  async copyTo(directory: string): Promise<void> {
+    const { shard: number } = this.start;
+    if (number === 0) await this.openedCatalog().copyTo(madeFolder(join(directory, CATALOG_FOLDER)));
+    await this.shard.store.copyTo(madeFolder(shardPath(directory, number)));
   }
 
   private applierOf({ target }: LogBatch): LogApplier {
@@ -229,6 +240,11 @@ export class Commands {
   private openedCatalog(): CatalogStore {
     return (this.catalog ??= openCatalog(this.start, this.takeOver));
   }
+}
+
+function madeFolder(path: string): string {
+  mkdirSync(path, { recursive: true });
+  return path;
 }
 
 /** The end of the adjacent document writes that start at `from`; `from` itself if there are none. */

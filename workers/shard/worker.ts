@@ -33,6 +33,11 @@ export async function apply(batch: LogBatch): Promise<LogResults> {
   }
 }
 
+/** Copies the environments of this thread below a folder; other work goes on meanwhile. */
+export async function copyTo(directory: string): Promise<void> {
+  await commands.copyTo(directory);
+}
+
 /** Writes the final checkpoint and closes the environments; nothing may be sent afterwards. */
 export async function close(): Promise<void> {
   await commands.close();

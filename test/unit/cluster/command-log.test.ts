@@ -41,6 +41,12 @@ class FakeStream {
     const stream = this;
     return {
       id: stream.id,
+      origin: 'empty',
+      rebuild: undefined,
+      latestRebuild: async () => undefined,
+      announceRebuild: async () => undefined,
+      onAsked: () => undefined,
+      ask: () => Promise.reject(new Error('no responders')),
       payloadBytesMax: 1024 * 1024,
       bytesMax: 1024 * 1024,
       async publish(target, payload, id) {

@@ -1,0 +1,300 @@
+// Copies of a node's data for another node that cannot have it from the log: one that is new where the begin of the log
+// has been deleted, or that was away for too long, or whose log has lost messages. The giver copies its environments,
+// each as of a moment of its own; the taker asks for them piece by piece, puts them in the place of its own, and reads
+// the log from the positions that stand in them. Runs on the main thread.
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { Packr } from 'msgpackr';
+import type { Log } from '../base/log.js';
+import { OperatorError } from '../base/operator-error.js';
+import { CATALOG, CHECKPOINTS, shardNames } from '../storage/data-directory.js';
+import { syncDirectory } from '../storage/disk.js';
+import type { NodeState } from './command-log.js';
+import type { LogStream } from './log-stream.js';
+
+type Question =
+  | { readonly ask: 'make' }
+  | { readonly ask: 'files' | 'end'; readonly copy: string }
+  | { readonly ask: 'piece'; readonly copy: string; readonly file: number; readonly from: number };
+
+/** A file below the folder of the copy. */
+interface CopiedFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+interface Piece {
+  readonly crc: number;
+  readonly bytes: Uint8Array;
+}
+
+const packr = new Packr({ useRecords: false });
+
+/** A message of NATS takes 8 MB. */
+const PIECE_BYTES = 2 * 1024 * 1024;
+const PIECES_UNDER_WAY = 4;
+const ASK_MS = 10_000;
+const ASK_TRIES = 6;
+/** A copy that nobody has asked for in this time is deleted. */
+const IDLE_MS = 15_000;
+/** The messages that come after a copy stay in the log for so long after it has been taken. */
+const HELD_MS = 600_000;
+const LOOK_MS = 250;
+/** Both are below the data directory, so that what they hold can be renamed. */
+const GIVEN = 'copies';
+const TAKEN = 'copy';
+/** In the folder of a copy that has been taken whole. */
+const WHOLE = 'whole';
+
+interface GiverOptions {
+  /** The data directory. */
+  readonly path: string;
+  /** Copies the environments of all shards and of the catalog below a folder. */
+  readonly copyTo: (directory: string) => Promise<void>;
+  /** Everything up to this message has been applied. */
+  readonly applied: () => number;
+  readonly log: Log;
+}
+
+interface GivenCopy {
+  readonly folder: string;
+  /** The first message that a taker needs. */
+  readonly applied: number;
+  /** Undefined until the copy is complete. */
+  files: readonly CopiedFile[] | undefined;
+  touchedAtMs: number;
+}
+
+/** Gives copies to other nodes, one at a time. */
+export class CopyGiver {
+  private readonly copies = new Map<string, GivenCopy>();
+  private readonly holds: { readonly applied: number; readonly untilMs: number }[] = [];
+
+  constructor(private readonly options: GiverOptions) {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private get folder(): string {
+    return join(this.options.path, GIVEN);
+  }
+
+  /** The log has to keep what comes after this message, for nodes that have taken a copy; Infinity if there are none. */
+  get heldAfter(): number {
+    this.forgetIdle();
+    const nowMs = performance.now();
+    const held = this.holds.filter(({ untilMs }) => untilMs > nowMs);
+    return Math.min(...[...held, ...this.copies.values()].map(({ applied }) => applied), Infinity);
+  }
+
+  /** Answers a question of another node. Rejects for a copy that is not there any more. */
+  async answer(question: Uint8Array): Promise<Uint8Array> {
+    const asked = packr.unpack(question) as Question;
+    this.forgetIdle();
+    if (asked.ask === 'make') return packr.pack(this.make());
+    const copy = this.copies.get(asked.copy);
+    if (!copy) throw new Error('there is no such copy');
+    copy.touchedAtMs = performance.now();
+    if (asked.ask === 'files') return packr.pack(copy.files ?? null);
+    if (asked.ask === 'piece') return packr.pack(await pieceOf(copy, asked.file, asked.from));
+    this.forget(asked.copy, copy);
+    return packr.pack(null);
+  }
+
+  /** Begins a copy, and returns its id; null if one is under way. */
+  private make(): string | null {
+    if (this.copies.size > 0) return null;
+    const id = randomUUID();
+    const { copyTo, applied, log } = this.options;
+    const folder = join(this.folder, id);
+    const copy: GivenCopy = { folder, applied: applied(), files: undefined, touchedAtMs: performance.now() };
+    this.copies.set(id, copy);
+    mkdirSync(folder, { recursive: true });
+    log.info({}, 'the data is copied for another node');
+    copyTo(folder).then(
+      () => (copy.files = filesIn(folder)),
+      (error: Error) => {
+        log.warn({ reason: error.message }, 'the data cannot be copied for another node');
+        this.forget(id, copy);
+      },
+    );
+    return id;
+  }
+
+  private forgetIdle(): void {
+    const sinceMs = performance.now() - IDLE_MS;
+    for (const [id, copy] of this.copies) if (copy.files && copy.touchedAtMs < sinceMs) this.forget(id, copy);
+  }
+
+  private forget(id: string, { folder, applied }: GivenCopy): void {
+    this.copies.delete(id);
+    this.holds.push({ applied, untilMs: performance.now() + HELD_MS });
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const filesIn = (folder: string): CopiedFile[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ path: relative(folder, path), bytes: statSync(path).size }));
+
+async function pieceOf({ folder, files = [] }: GivenCopy, file: number, from: number): Promise<Piece> {
+  const { path, bytes: size } = files[file] as CopiedFile;
+  const handle = await open(join(folder, path), 'r');
+  try {
+    const bytes = Buffer.alloc(Math.min(PIECE_BYTES, size - from));
+    await readWhole(handle, bytes, from);
+    return { crc: crc32(bytes), bytes };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readWhole(handle: FileHandle, into: Buffer, from: number): Promise<void> {
+  for (let at = 0; at < into.length; ) {
+    const { bytesRead } = await handle.read(into, at, into.length - at, from + at);
+    if (bytesRead === 0) throw new Error('a file of the copy is shorter than it was');
+    at += bytesRead;
+  }
+}
+
+/** No node gives a copy. */
+export class NoCopy extends OperatorError {
+  override readonly name = 'NoCopy';
+}
+
+interface TakerOptions {
+  readonly stream: LogStream;
+  /** The id of this node. */
+  readonly node: string;
+  /** The data directory, which no server uses yet. */
+  readonly path: string;
+  readonly shards: number;
+  /** How long to look for a node that gives a copy. */
+  readonly waitMs: number;
+  readonly log: Log;
+}
+
+/**
+ * Takes a copy from the node that has applied most, in the place of the data that is there. Throws NoCopy if no node
+ * gives one.
+ */
+export async function takeCopy(options: TakerOptions): Promise<void> {
+  const { stream, path, shards, log } = options;
+  const folder = join(path, TAKEN);
+  const startedAtMs = performance.now();
+  const { giver, copy } = await begunCopy(options);
+  const ask = async <T>(question: Question): Promise<T> => packr.unpack(await asked(stream, giver, question)) as T;
+  log.info({ node: giver }, 'the data of another node is copied');
+  let files: CopiedFile[] | null;
+  while (!(files = await ask<CopiedFile[] | null>({ ask: 'files', copy }))) await sleep(LOOK_MS);
+  rmSync(folder, { recursive: true, force: true });
+  for (const [file, { path: name, bytes }] of files.entries())
+    await takeFile(join(folder, safeName(name)), bytes, (from) => ask<Piece>({ ask: 'piece', copy, file, from }));
+  await ask({ ask: 'end', copy }).catch(() => undefined);
+  writeFileSync(join(folder, WHOLE), '', { flush: true });
+  syncDirectory(folder);
+  putInPlace(path, shards);
+  const megabytes = files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+  const seconds = (performance.now() - startedAtMs) / 1000;
+  log.info({ megabytes: Math.round(megabytes), seconds: Number(seconds.toFixed(1)) }, 'the data has been copied');
+}
+
+/** The name of an environment and of its file; another node might send anything. */
+function safeName(name: string): string {
+  const environment = basename(dirname(name));
+  return join(environment, basename(name));
+}
+
+async function asked(stream: LogStream, node: string, question: Question): Promise<Uint8Array> {
+  const packed = packr.pack(question);
+  for (let tries = 1; ; tries++) {
+    try {
+      return await stream.ask(node, packed, ASK_MS);
+    } catch (error) {
+      if (tries === ASK_TRIES)
+        throw new NoCopy(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
+      await sleep(LOOK_MS);
+    }
+  }
+}
+
+/** Begins a copy on the node that has applied most, among those that take writes. */
+async function begunCopy({ stream, node, waitMs }: TakerOptions): Promise<{ giver: string; copy: string }> {
+  const heard = new Map<string, Pick<NodeState, 'node' | 'applied' | 'fenced'>>();
+  stream.onTold((told) => {
+    const state = told as NodeState;
+    if (state.node !== node) heard.set(state.node, state);
+  });
+  for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
+    await sleep(6 * LOOK_MS);
+    const givers = [...heard.values()].filter(({ fenced }) => fenced === null).sort((a, b) => b.applied - a.applied);
+    heard.clear();
+    for (const { node: giver } of givers) {
+      const answer = await stream.ask(giver, packr.pack({ ask: 'make' } satisfies Question), ASK_MS).catch(() => null);
+      const copy = answer && (packr.unpack(answer) as string | null);
+      if (copy) return { giver, copy };
+    }
+  }
+  throw new NoCopy(
+    'the log of the cluster does not have all that this node lacks, and no other node is there that gives a copy of its data: start one',
+  );
+}
+
+async function takeFile(path: string, bytes: number, piece: (from: number) => Promise<Piece>): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true });
+  const file = openSync(path, 'w');
+  try {
+    const underWay: Promise<void>[] = [];
+    for (let from = 0; from < bytes; from += PIECE_BYTES) {
+      underWay.push(takePiece(file, from, piece));
+      if (underWay.length === PIECES_UNDER_WAY) await underWay.shift();
+    }
+    await Promise.all(underWay);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  syncDirectory(dirname(path));
+}
+
+async function takePiece(file: number, from: number, piece: (from: number) => Promise<Piece>): Promise<void> {
+  const { crc, bytes } = await piece(from);
+  if (crc32(bytes) !== crc) throw new NoCopy('a piece of the copy has another checksum: start the node again');
+  writeSync(file, bytes, 0, bytes.length, from);
+}
+
+/**
+ * Puts a copy that has been taken whole in the place of the environments that are there, and goes on with that where it
+ * was interrupted. The checkpoints are of other data, so they go first.
+ */
+export function putInPlace(path: string, shards: number): void {
+  const folder = join(path, TAKEN);
+  if (!existsSync(folder)) return;
+  if (existsSync(join(folder, WHOLE))) {
+    rmSync(join(path, CHECKPOINTS), { recursive: true, force: true });
+    for (const name of [CATALOG, ...shardNames(shards)]) {
+      if (!existsSync(join(folder, name))) continue;
+      rmSync(join(path, name), { recursive: true, force: true });
+      renameSync(join(folder, name), join(path, name));
+    }
+    syncDirectory(path);
+  }
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,112 @@
+// What a fenced node does to take writes again. If other nodes go on, it takes a copy of their data. If the log has lost
+// messages that nodes have applied, the node that has applied most announces a rebuild: a new stream that begins with what
+// that node has. Every node then begins anew, on the new stream: with its own data if it has all of it, else with a copy.
+// Nothing is rebuilt while a node is away that was heard of within a day, since it may have acknowledged what no other
+// node has applied. Runs on the main thread.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../base/log.js';
+import type { NodeState, ReplicatedLog } from './command-log.js';
+import type { LogStream, Rebuild } from './log-stream.js';
+import type { JoinOptions } from './node.js';
+
+interface RecoveryOptions {
+  readonly stream: LogStream;
+  /** The id of this node. */
+  readonly node: string;
+  readonly commandLog: Pick<
+    ReplicatedLog,
+    'fenced' | 'received' | 'applied' | 'isAtRest' | 'isLeader' | 'allNodes' | 'targets'
+  >;
+  readonly log: Log;
+}
+
+const LOOK_MS = 500;
+/** How often a node that is not fenced looks whether there has been a rebuild. */
+const CALM_LOOKS = 20;
+/** A node that was heard of in this time is there. */
+const THERE_MS = 3000;
+/** How much later than the one before it a node begins anew. */
+const APART_MS = 3000;
+/** Looks at which all nodes have to be at rest before the stream is rebuilt. */
+const RESTING_LOOKS = 6;
+
+export class Recovery {
+  private readonly timer: NodeJS.Timeout;
+  private readonly abort = new AbortController();
+  private looks = 0;
+  private resting = 0;
+  private isLooking = false;
+
+  constructor(private readonly options: RecoveryOptions) {
+    this.timer = setInterval(() => void this.look(), LOOK_MS).unref();
+  }
+
+  /** Resolves when the node has to begin anew, and says how. */
+  async mustRejoin(): Promise<JoinOptions> {
+    const { signal } = this.abort;
+    if (!signal.aborted) await once(signal, 'abort');
+    return signal.reason as JoinOptions;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private rejoin(options: JoinOptions): void {
+    this.close();
+    this.options.log.warn({ ...options }, 'the node begins anew');
+    this.abort.abort(options);
+  }
+
+  private async look(): Promise<void> {
+    const { stream, commandLog } = this.options;
+    if (this.isLooking || (commandLog.fenced === undefined && ++this.looks % CALM_LOOKS !== 0)) return;
+    this.isLooking = true;
+    try {
+      const rebuild = await stream.latestRebuild();
+      if (rebuild && rebuild.stream !== stream.id) await this.follow(rebuild);
+      else if (commandLog.fenced !== undefined) await this.mend(rebuild?.generation ?? 0);
+    } catch {
+      // The log does not answer, or another node was faster.
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  /** Begins anew after the nodes before it, so that some node always answers reads. */
+  private async follow({ source }: Rebuild): Promise<void> {
+    const { commandLog, node } = this.options;
+    const others = commandLog.allNodes().map((each) => each.node);
+    const place = node === source ? 0 : 1 + others.filter((each) => each !== source).indexOf(node);
+    await sleep(place * APART_MS);
+    this.rejoin({});
+  }
+
+  private async mend(generation: number): Promise<void> {
+    const { commandLog, node, stream, log } = this.options;
+    const { fenced, received, applied } = commandLog;
+    const sinceMs = Date.now() - THERE_MS;
+    const nodes = commandLog.allNodes();
+    const others = nodes.filter((each) => each.node !== node);
+    const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
+    const isBehind = fenced === 'hole' || fenced === 'trimmed';
+    if (isBehind && others.some((each) => goesOn(each) && each.applied > received))
+      return this.rejoin({ copies: true });
+    const mayRebuild = ({ fenced: reason, isAtRest, heardAtMs }: NodeState): boolean =>
+      heardAtMs > sinceMs && isAtRest && (reason === 'regress' || reason === 'hole');
+    this.resting = commandLog.isAtRest && nodes.length > 0 && nodes.every(mayRebuild) ? this.resting + 1 : 0;
+    const [first] = [...nodes].sort((a, b) => b.applied - a.applied || (a.node < b.node ? -1 : 1));
+    if (this.resting < RESTING_LOOKS || first?.node !== node) return;
+    await stream.announceRebuild({
+      generation: generation + 1,
+      stream: randomUUID(),
+      previous: stream.id,
+      source: node,
+      through: applied,
+      targets: commandLog.targets(),
+    });
+    log.warn({ through: applied }, 'the command log is rebuilt: a new stream begins with what this node has');
+  }
+}

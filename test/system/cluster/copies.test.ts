@@ -1,0 +1,129 @@
+// Nodes that cannot have their data from the log take a copy of another node's: new ones where the log does not begin with
+// nothing, and ones that were away while what they lack was deleted from it.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
+import { spawnServe } from '../../kit/process.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
+
+const DOCS = '/v1/collections/acme/docs';
+const DOCUMENTS = `${DOCS}/documents`;
+
+async function call({ url }: Pick<Node, 'url'>, method: string, path: string, body?: object): Promise<any> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return response.json();
+}
+
+async function write(node: Node, from: number, count: number): Promise<void> {
+  for (let i = from; i < from + count; i++) {
+    const { ok, ...answer } = await call(node, 'POST', DOCUMENTS, {
+      docid: `d${i}`,
+      text: `The whale of document ${i}.`,
+    });
+    assert.equal(ok, true, JSON.stringify(answer));
+  }
+}
+
+async function countOf(node: Node): Promise<number> {
+  let count = 0;
+  for (let cursor = ''; ; ) {
+    const { documents, next_cursor: next } = await call(node, 'GET', `${DOCUMENTS}?limit=500${cursor}`);
+    count += documents?.length ?? 0;
+    if (!next) return count;
+    cursor = `&cursor=${encodeURIComponent(next)}`;
+  }
+}
+
+async function hitsOf(node: Node): Promise<unknown> {
+  const search = { q: 'the whale of document 7', k: 500, mode: 'vector', exact: true };
+  const { matches } = await call(node, 'POST', `${DOCS}/search`, search);
+  return matches;
+}
+
+async function areEqual(nodes: readonly Node[], count: number): Promise<void> {
+  const [first, ...others] = nodes as [Node, ...Node[]];
+  for (const node of nodes) await until(async () => (await countOf(node)) === count, 'a node lacks documents');
+  for (const other of others) assert.deepEqual(await hitsOf(other), await hitsOf(first));
+}
+
+const end = async (node: Node, signal: NodeJS.Signals): Promise<void> => {
+  node.child.kill(signal);
+  await node.ended;
+};
+
+test('the data of a single machine becomes that of a cluster, and new nodes copy it', {
+  skip,
+  timeout: 180_000,
+}, async () => {
+  const single = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_STORAGE__PARTITIONS: '2' };
+  const alone = await startNode({ env: {} }, single);
+  await write(alone, 0, 40);
+  await end(alone, 'SIGTERM');
+  const nats = await startNats();
+  const first = await startNode(nats, single);
+  const second = await startNode(nats);
+  await areEqual([first, second], 40);
+  await write(second, 40, 20);
+  await areEqual([first, second], 60);
+  // What the copies were made in is not left behind.
+  for (const [node, folder] of [
+    [first, 'copies'],
+    [second, 'copy'],
+  ] as const)
+    await until(() => !existsSync(join(node.env.SHEAF_DATA_DIR as string, folder, 'catalog')));
+});
+
+test('nodes that lack what the log has deleted copy the data beside writes', { skip, timeout: 180_000 }, async () => {
+  const nats = await startNats();
+  const [a, b, c] = [await startNode(nats), await startNode(nats), await startNode(nats)];
+  await write(a, 0, 30);
+  await areEqual([a, b, c], 30);
+  await end(b, 'SIGKILL');
+  await write(a, 30, 30);
+  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
+  await (await jetstreamManager(connection)).streams.purge('SHEAF_main', { seq: 55 });
+  await connection.close();
+  let next = 60;
+  let isOver = false as boolean;
+  const writing = (async () => {
+    for (; !isOver; next++) {
+      await write(a, next, 1);
+      await sleep(50);
+    }
+  })();
+  const back = await restartNode(nats, b);
+  const fresh = await startNode(nats);
+  // A node that dies while it copies begins again.
+  const folder = tempDirectory();
+  const dying = spawnServe({ ...fresh.env, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_DATA_DIR: folder });
+  await until(() => existsSync(join(folder, 'copy')) || dying.output().includes('ready at'));
+  dying.child.kill('SIGKILL');
+  await dying.ended;
+  const risen = await startNode(nats, { SHEAF_DATA_DIR: folder });
+  isOver = true;
+  await writing;
+  await areEqual([a, back, c, fresh, risen], next);
+});
+
+test('without another node there is no copy, and a sentence says so', { skip, timeout: 180_000 }, async () => {
+  const nats = await startNats();
+  const node = await startNode(nats);
+  await write(node, 0, 5);
+  await end(node, 'SIGTERM');
+  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
+  await (await jetstreamManager(connection)).streams.purge('SHEAF_main', { seq: 4 });
+  await connection.close();
+  const late = spawnServe({ ...node.env, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_DATA_DIR: tempDirectory() });
+  assert.equal(await late.ended, 1);
+  assert.match(late.output(), /no other node is there that gives a copy of its data: start one/);
+});
