@@ -1,12 +1,15 @@
 // A cluster on one machine under random faults: processes are killed, stopped for a while and started again, one after
-// the other and together, while clients write and read by every node. A model of what was acknowledged is compared all
-// the time, and at the end on all nodes.
-import { mkdirSync } from 'node:fs';
+// the other and together, the network between them is cut, and the log goes back in time, while clients write and read by
+// every node. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
+// several clients write at once are read with `X-Consistency: strong`, and what the clients saw has to be linearizable.
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
 import { type Nats, startNats } from '../kit/nats.js';
+import { type Cut, Network } from '../kit/network.js';
 import { type LoadServer, startServer } from '../kit/server.js';
+import { type Operation, isLinearizable } from './linearizability.js';
 
 const NODES = 3;
 const WRITERS = 6;
@@ -14,6 +17,16 @@ const DOCIDS = 60;
 const DOCUMENTS = '/v1/collections/load/docs/documents';
 const FAULT_MS_MAX = 2500;
 const STOP_MS_MAX = 4000;
+/** Some cuts outlast the patience of connections and of leaders. */
+const CUT_MS_MAX = 12_000;
+const CUTS: readonly Cut[] = ['out', 'in', 'both'];
+/** Clients that write and read one document at once, and what each of them does. */
+const RIVALS = 4;
+const RIVAL_OPERATIONS = 6;
+/** The log goes back in time at most this often, because nodes take half a minute to rebuild it. */
+const REWINDS_MAX = 2;
+/** How long a cluster may take to take writes again when the last fault is over. */
+const MENDED_MS = 120_000;
 
 export interface ChaosReport {
   readonly faults: Readonly<Record<string, number>>;
@@ -21,6 +34,8 @@ export interface ChaosReport {
   /** Writes that may have been made or not, as far as their client knows. */
   readonly unknown: number;
   readonly reads: number;
+  /** Documents that several clients wrote at once, and whose history was checked. */
+  readonly histories: number;
   /** What must not happen. */
   readonly violations: string[];
 }
@@ -46,20 +61,25 @@ interface NodeProcess {
 /** Runs for `minutes` in new folders inside `folder`. */
 export async function runChaos(folder: string, seed: number, minutes: number): Promise<ChaosReport> {
   const prng = createPrng(seed);
-  const nats = await startNats(join(folder, 'nats'));
+  const network = new Network();
+  const nats = await startNats(join(folder, 'nats'), { network });
+  const settings = new Map<string, Readonly<Record<string, string>>>();
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
     mkdirSync(own, { recursive: true });
-    return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SERVER__THREADS: '0', ...nats.env });
+    const env = settings.get(name) ?? (await nats.envOf(name));
+    settings.set(name, env);
+    return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SERVER__THREADS: '0', ...env });
   };
   const nodes: NodeProcess[] = [];
   for (let i = 0; i < NODES; i++) nodes.push({ name: `d${i}`, server: await start(`d${i}`), isStopped: false });
-  const cluster = new Chaos(prng, nats, nodes, start);
+  const cluster = new Chaos(prng, nats, network, nodes, start);
   const violations = await cluster.run(minutes * 60_000);
   for (const { server } of nodes) await server?.kill();
   await Promise.all(nats.servers.map((server) => server.kill()));
-  const { faults, acknowledged, unknown, reads } = cluster;
-  return { faults: Object.fromEntries(faults), acknowledged, unknown, reads, violations };
+  network.close();
+  const { faults, acknowledged, unknown, reads, histories } = cluster;
+  return { faults: Object.fromEntries(faults), acknowledged, unknown, reads, histories, violations };
 }
 
 class Chaos {
@@ -67,6 +87,8 @@ class Chaos {
   acknowledged = 0;
   unknown = 0;
   reads = 0;
+  histories = 0;
+  private rewinds = 0;
   private readonly violations: string[] = [];
   private readonly known = new Map<string, Known>();
   private isOver = false;
@@ -74,12 +96,14 @@ class Chaos {
   constructor(
     private readonly prng: Prng,
     private readonly nats: Nats,
+    private readonly network: Network,
     private readonly nodes: readonly NodeProcess[],
     private readonly start: (name: string) => Promise<LoadServer>,
   ) {}
 
   async run(ms: number): Promise<string[]> {
     const work = Array.from({ length: WRITERS }, (_, writer) => this.write(createPrng(1000 + writer)));
+    work.push(this.contend(createPrng(2000)));
     const endMs = performance.now() + ms;
     while (performance.now() < endMs && this.violations.length === 0) {
       await sleep(this.prng.int(FAULT_MS_MAX));
@@ -87,6 +111,7 @@ class Chaos {
     }
     for (const node of this.nodes) node.server ??= await this.start(node.name);
     for (const server of this.nats.servers) await server.start();
+    await this.takesWrites();
     this.isOver = true;
     await Promise.all(work);
     await this.compareAll();
@@ -98,7 +123,20 @@ class Chaos {
     const node = nodes[prng.int(nodes.length)] as NodeProcess;
     const server = nats.servers[prng.int(nats.servers.length)] as Nats['servers'][number];
     const pauseMs = prng.int(STOP_MS_MAX);
+    const cut = CUTS[prng.int(CUTS.length)] as Cut;
+    const cutMs = prng.int(prng.int(4) === 0 ? CUT_MS_MAX : STOP_MS_MAX);
+    const others = nats.servers.filter((each) => each !== server);
+    const whileCut = async (begin: () => void): Promise<void> => {
+      begin();
+      await sleep(cutMs);
+      this.network.heal();
+    };
     const kinds: Readonly<Record<string, () => Promise<void>>> = {
+      'a node is cut off': () => whileCut(() => this.network.cut(node.name, cut)),
+      'a server of the log is cut off': () => whileCut(() => this.network.cut(server.name, cut)),
+      'two servers of the log are cut from each other': () =>
+        whileCut(() => this.network.cutBetween(server.name, (others[0] as { name: string }).name, cut)),
+      ...(this.rewinds < REWINDS_MAX && { 'the log goes back in time': () => this.rewind(pauseMs) }),
       'a node is killed': async () => {
         await node.server?.kill();
         node.server = undefined;
@@ -142,6 +180,59 @@ class Chaos {
     const name = names[prng.int(names.length)] as string;
     this.faults.set(name, (this.faults.get(name) ?? 0) + 1);
     await kinds[name]?.();
+  }
+
+  /** Puts back what the servers of the log had some time ago, as a restore from an older copy does. */
+  private async rewind(ms: number): Promise<void> {
+    this.rewinds++;
+    const { servers } = this.nats;
+    await Promise.all(servers.map((each) => each.kill()));
+    for (const { store } of servers) cpSync(store, `${store}.old`, { recursive: true });
+    await Promise.all(servers.map((each) => each.start()));
+    await sleep(ms);
+    await Promise.all(servers.map((each) => each.kill()));
+    for (const { store } of servers) {
+      rmSync(store, { recursive: true });
+      cpSync(`${store}.old`, store, { recursive: true });
+      rmSync(`${store}.old`, { recursive: true });
+    }
+    await Promise.all(servers.map((each) => each.start()));
+  }
+
+  /** Lets several clients write and read a document at once, one document after the other, and checks what they saw. */
+  private async contend(prng: Prng): Promise<void> {
+    for (let number = 0; !this.isOver && this.violations.length === 0; number++) {
+      const docid = `c${number}`;
+      const operations: Operation[] = [];
+      const clients = Array.from({ length: RIVALS }, (_, client) => this.rival(docid, client, prng, operations));
+      await Promise.all(clients);
+      this.histories++;
+      if (!isLinearizable(operations))
+        this.violations.push(`what clients saw of ${docid} is not linearizable: ${JSON.stringify(operations)}`);
+    }
+  }
+
+  private async rival(docid: string, client: number, prng: Prng, seen: Operation[]): Promise<void> {
+    for (let i = 0; i < RIVAL_OPERATIONS; i++) {
+      const kind = prng.int(2) === 0 ? 'put' : 'get';
+      const text = `${client}.${i}`;
+      const calledAtMs = performance.now();
+      const body = { docid, text: `Text ${text}.`, metadata: { text } };
+      const { status, version, metadata } =
+        kind === 'put'
+          ? await this.ask(prng, 'POST', DOCUMENTS, body)
+          : await this.ask(prng, 'GET', `${DOCUMENTS}/${docid}`, undefined, 'strong');
+      const answeredAtMs = performance.now();
+      if (kind === 'get' && status === 404)
+        seen.push({ kind, text: undefined, version: undefined, calledAtMs, answeredAtMs });
+      else if (kind === 'get' && status === 200)
+        seen.push({ kind, text: metadata?.text, version, calledAtMs, answeredAtMs });
+      else if (kind === 'put' && (status === 200 || status === 201))
+        seen.push({ kind, text, version, calledAtMs, answeredAtMs });
+      // No client can tell a write that was refused from one that was made without an answer.
+      else if (kind === 'put')
+        seen.push({ kind, text, version: undefined, calledAtMs, answeredAtMs: Infinity });
+    }
   }
 
   /** Writes documents that no other client writes at the time, and reads them on other nodes. */
@@ -195,7 +286,7 @@ class Chaos {
     path: string,
     body?: object,
     token = '',
-  ): Promise<{ status: number; version: number; token: string }> {
+  ): Promise<{ status: number; version: number; token: string; metadata?: { text?: string } }> {
     const node = this.nodes[prng.int(this.nodes.length)];
     const failed = { status: 0, version: 0, token: '' };
     if (!node?.server) return await sleep(20), failed;
@@ -206,16 +297,36 @@ class Chaos {
         signal: AbortSignal.timeout(30_000),
         ...(body && { body: JSON.stringify(body) }),
       });
-      const json = (await response.json()) as { version?: number };
+      const json = (await response.json()) as { version?: number; metadata?: { text?: string } };
       if (response.status === 503) await sleep(20);
       return {
         status: response.status,
         version: json.version ?? 0,
         token: response.headers.get('x-consistency') ?? '',
+        ...(json.metadata && { metadata: json.metadata }),
       };
     } catch {
       await sleep(20);
       return failed;
+    }
+  }
+
+  /** Waits until every node takes writes again, which takes some time after the log has gone back. */
+  private async takesWrites(): Promise<void> {
+    for (const { name, server } of this.nodes) {
+      const untilMs = performance.now() + MENDED_MS;
+      const isTaken = async (): Promise<boolean> => {
+        const answer = await fetch(`${server?.url}${DOCUMENTS}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ docid: 'last', text: 'The last one.' }),
+        }).catch(() => undefined);
+        return answer?.ok === true;
+      };
+      while (!(await isTaken())) {
+        if (performance.now() > untilMs) return void this.violations.push(`${name} takes no writes any more`);
+        await sleep(500);
+      }
     }
   }
 
