@@ -11,7 +11,7 @@ import { createVectorCollection, fillCollection } from './kit/fill.js';
 import { type Nats, findNats, startNats } from './kit/nats.js';
 import { type LoadServer, startServer, withFolder } from './kit/server.js';
 import { cpuMs } from './kit/server-usage.js';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const TENANT = 'load';
@@ -264,4 +264,75 @@ export async function searches({ tiny, number }: LoadOptions): Promise<void> {
     printTable(`Searches by vector over ${whole(rows)} × ${DIM}, 4 connections`, table);
     for (const [, server] of ways) await server.kill();
   });
+}
+
+/**
+ * A new node copies the data of another one, which answers searches meanwhile. The giver's own copy of its files is part
+ * of the time; the opening of the shards comes after it.
+ */
+export async function copies({ tiny, number }: LoadOptions): Promise<void> {
+  const rows = number('rows', tiny ? 500 : 100_000);
+  const seconds = number('seconds', tiny ? 1 : 10);
+  await withNats(async (nats, folder) => {
+    const own = join(folder, 'd0');
+    mkdirSync(own);
+    const alone = await startServer(own, { SHEAF_STORAGE__PARTITIONS: '2' });
+    await createVectorCollection(new SheafClient({ url: alone.url }), TENANT, NAME);
+    await fillCollection({ url: alone.url, tenant: TENANT, name: NAME, rows });
+    await alone.stop();
+    const giver = await startNode(nats, folder, 'd0');
+    const prng = createPrng(4);
+    const requests = Array.from({ length: 64 }, () =>
+      jsonPost(`/v1/collections/${TENANT}/${NAME}/search`, {
+        v: Array.from({ length: DIM }, () => prng.normal()),
+        k: 10,
+      }),
+    );
+    const search = (): Promise<{ p50Ms: number; p99Ms: number }> =>
+      closedLoopInThread({ url: giver.url, connections: 1, seconds, requests });
+    const calm = await search();
+    const data = join(folder, 'd1', 'data');
+    const startedAtMs = performance.now();
+    const copied = copyTime(data);
+    const [busy, taker] = await Promise.all([search(), startNode(nats, folder, 'd1')]);
+    const { ms, bytes } = await copied;
+    const found = await documentsOf(taker.url);
+    printTable(`A new node copies ${whole(rows)} × ${DIM}, beside searches by one client`, [
+      ['what', 'value'],
+      ['copied', `${whole(bytes / 1e6)} MB`],
+      [
+        'from the first question to the last file in place',
+        `${(ms / 1000).toFixed(2)} s, ${whole(bytes / 1000 / ms)} MB/s`,
+      ],
+      [
+        'from its start until it is ready',
+        `${((taker.readyMs || performance.now() - startedAtMs) / 1000).toFixed(2)} s`,
+      ],
+      ['documents of the new node', whole(found)],
+      ['searches before', `p50 ${calm.p50Ms.toFixed(2)} ms, p99 ${calm.p99Ms.toFixed(2)} ms`],
+      ['searches meanwhile', `p50 ${busy.p50Ms.toFixed(2)} ms, p99 ${busy.p99Ms.toFixed(2)} ms`],
+    ]);
+    for (const server of [giver, taker]) await server.kill();
+  });
+}
+
+/** Watches the folder of a node while it takes a copy. */
+async function copyTime(data: string): Promise<{ ms: number; bytes: number }> {
+  while (!existsSync(join(data, 'sheaf.json'))) await sleep(5);
+  const startedAtMs = performance.now();
+  while (!existsSync(join(data, 'catalog'))) await sleep(5);
+  const ms = performance.now() - startedAtMs;
+  const bytes = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /^(catalog|shard-\d+)\/data\.mdb$/.test(path))
+    .reduce((sum, path) => sum + statSync(join(data, path)).size, 0);
+  return { ms, bytes };
+}
+
+async function documentsOf(url: string): Promise<number> {
+  const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/count`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  return ((await response.json()) as { count?: number }).count ?? NaN;
 }

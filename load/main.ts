@@ -390,6 +390,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...ROWS, ...SECONDS },
         run: async (options) => (await import('./cluster.js')).searches(options),
       },
+      copies: {
+        about: 'a new node copies the data of another one beside searches',
+        options: { ...ROWS, ...SECONDS },
+        run: async (options) => (await import('./cluster.js')).copies(options),
+      },
       deaths: {
         about: 'what is lost, and for how long nothing answers, while processes are killed',
         options: SECONDS,

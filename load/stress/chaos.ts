@@ -230,8 +230,7 @@ class Chaos {
       else if (kind === 'put' && (status === 200 || status === 201))
         seen.push({ kind, text, version, calledAtMs, answeredAtMs });
       // No client can tell a write that was refused from one that was made without an answer.
-      else if (kind === 'put')
-        seen.push({ kind, text, version: undefined, calledAtMs, answeredAtMs: Infinity });
+      else if (kind === 'put') seen.push({ kind, text, version: undefined, calledAtMs, answeredAtMs: Infinity });
     }
   }
 

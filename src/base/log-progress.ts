@@ -6,8 +6,8 @@ export interface SharedProgress {
   readonly memory: SharedArrayBuffer;
   /** The id of the stream. */
   readonly stream: string;
-  /** The id of the stream that it was rebuilt from, all of which has been applied. */
-  readonly previous?: string | undefined;
+  /** The ids of the streams that it was rebuilt from, all of which have been applied. */
+  readonly earlier: readonly string[];
 }
 
 const RECEIVED = 0;
@@ -16,6 +16,7 @@ const CURRENT_AT = 2;
 const CELLS = 3;
 /** Characters of the id that tokens begin with. */
 const STREAM_CHARACTERS = 8;
+const TOKEN = /^([0-9a-f]{8}):(\d{1,15})$/;
 
 export class LogProgress {
   private readonly cells: BigInt64Array;
@@ -24,9 +25,9 @@ export class LogProgress {
     this.cells = new BigInt64Array(shared.memory);
   }
 
-  static of(stream: string, previous?: string): LogProgress {
+  static of(stream: string, earlier: readonly string[] = []): LogProgress {
     const memory = new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT);
-    return new LogProgress({ memory, stream, previous });
+    return new LogProgress({ memory, stream, earlier });
   }
 
   note(received: number, applied: number): void {
@@ -57,13 +58,16 @@ export class LogProgress {
     return `${beginOf(this.shared.stream)}:${Atomics.load(this.cells, RECEIVED)}`;
   }
 
-  /** The message that a token speaks of; undefined for a text that is no token of this cluster. */
+  /**
+   * The message that a token speaks of; undefined for a text that is no token. What a stream says that this node does not
+   * know may be of a later one, which the node has not followed yet: it is never reached.
+   */
   sequenceOf(token: string): number | undefined {
-    const [begin, sequence = ''] = token.split(':');
-    const { stream, previous } = this.shared;
-    if (!/^\d{1,15}$/.test(sequence)) return undefined;
+    const [, begin, sequence] = TOKEN.exec(token) ?? [];
+    if (begin === undefined) return undefined;
+    const { stream, earlier } = this.shared;
     if (begin === beginOf(stream)) return Number(sequence);
-    return previous !== undefined && begin === beginOf(previous) ? 0 : undefined;
+    return earlier.some((each) => begin === beginOf(each)) ? 0 : Infinity;
   }
 }
 

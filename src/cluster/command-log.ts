@@ -442,7 +442,7 @@ export class ReplicatedLog implements CommandLog {
 
   private async guard(): Promise<void> {
     this.tell();
-    await this.advanceIdle();
+    await this.advanceIdle(BEHIND_MAX);
     const askedAtMs = Date.now();
     // Where another node has applied more than the stream has, the stream has lost messages as well.
     const told = this.allNodes().map(({ applied }) => applied);
@@ -475,11 +475,14 @@ export class ReplicatedLog implements CommandLog {
     this.pending.clear();
   }
 
-  /** Targets without messages write down how far they are, so that the stream need not keep more for them. */
-  private async advanceIdle(): Promise<void> {
+  /**
+   * Targets without messages write down how far they are if that is so many messages or more, so that the stream need
+   * not keep what is before for them, or for a copy of their data.
+   */
+  async advanceIdle(behindMin: number): Promise<void> {
     for (const lane of this.lanes) {
       const through = this.received;
-      if (lane.isRunning || lane.waiting.length > 0 || through - lane.committed < BEHIND_MAX) continue;
+      if (lane.isRunning || lane.waiting.length > 0 || through - lane.committed < behindMin) continue;
       const { target } = lane;
       const done = await this.options
         .apply({ target, stream: this.options.stream.id, messages: [], through })

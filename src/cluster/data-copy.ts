@@ -51,11 +51,14 @@ const PIECE_BYTES = 2 * 1024 * 1024;
 const PIECES_UNDER_WAY = 4;
 const ASK_MS = 10_000;
 const ASK_TRIES = 6;
+const AGAIN_MS = 250;
 /** A copy that nobody has asked for in this time is deleted. */
 const IDLE_MS = 15_000;
 /** The messages that come after a copy stay in the log for so long after it has been taken. */
 const HELD_MS = 600_000;
-const LOOK_MS = 250;
+const LOOK_MS = 50;
+/** Nodes tell of themselves twice a second. */
+const LISTEN_MS = 800;
 /** Both are below the data directory, so that what they hold can be renamed. */
 const GIVEN = 'copies';
 const TAKEN = 'copy';
@@ -230,7 +233,7 @@ async function asked(stream: LogStream, node: string, question: Question): Promi
     } catch (error) {
       if (tries === ASK_TRIES)
         throw new NoCopy(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
-      await sleep(LOOK_MS);
+      await sleep(AGAIN_MS);
     }
   }
 }
@@ -243,7 +246,7 @@ async function begunCopy({ stream, node, waitMs }: TakerOptions): Promise<{ give
     if (state.node !== node) heard.set(state.node, state);
   });
   for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
-    await sleep(6 * LOOK_MS);
+    await sleep(LISTEN_MS);
     const givers = [...heard.values()].filter(({ fenced }) => fenced === null).sort((a, b) => b.applied - a.applied);
     heard.clear();
     for (const { node: giver } of givers) {

@@ -27,9 +27,9 @@ export interface StreamState {
 export interface Rebuild {
   /** Counts the rebuilds of the cluster from 1. */
   readonly generation: number;
-  /** The id of the new stream, and that of the previous one. */
+  /** The id of the new stream, and those of the ones before, the latest first. */
   readonly stream: string;
-  readonly previous: string;
+  readonly earlier: readonly string[];
   readonly source: string;
   readonly through: number;
   /** What the source has applied of each target of the previous stream. */

@@ -66,7 +66,7 @@ export async function joinCluster(
     return new LateStream(known, later, log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  return { id, name, stream, progress: LogProgress.of(stream.id, stream.rebuild?.previous) };
+  return { id, name, stream, progress: LogProgress.of(stream.id, stream.rebuild?.earlier) };
 }
 
 /** How long a node looks for another one that gives a copy. */
@@ -98,7 +98,7 @@ async function meet(
 /** Throws unless the node that a stream was rebuilt from has all that this data has. */
 function assertPrevious(
   old: readonly { readonly position: LogPosition | undefined }[],
-  { previous, through, generation }: Rebuild,
+  { earlier: [previous], through, generation }: Rebuild,
 ): void {
   const keep = 'keep the data directory, whose journal has all of it, and begin with an empty one';
   for (const { position } of old) {

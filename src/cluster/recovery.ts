@@ -27,6 +27,8 @@ const LOOK_MS = 500;
 const CALM_LOOKS = 20;
 /** A node that was heard of in this time is there. */
 const THERE_MS = 3000;
+/** Streams that tokens of clients may still tell of. */
+const EARLIER_MAX = 16;
 /** How much later than the one before it a node begins anew. */
 const APART_MS = 3000;
 /** Looks at which all nodes have to be at rest before the stream is rebuilt. */
@@ -102,7 +104,7 @@ export class Recovery {
     await stream.announceRebuild({
       generation: generation + 1,
       stream: randomUUID(),
-      previous: stream.id,
+      earlier: [stream.id, ...(stream.rebuild?.earlier ?? [])].slice(0, EARLIER_MAX),
       source: node,
       through: applied,
       targets: commandLog.targets(),

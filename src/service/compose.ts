@@ -211,7 +211,10 @@ function createCommandLog(
 ): { commandLog: ReplicatedLog; recovery: Recovery } {
   const giver = new CopyGiver({
     path,
-    copyTo: (directory) => pool().copyTo(directory),
+    copyTo: async (directory) => {
+      await commandLog.advanceIdle(1);
+      await pool().copyTo(directory);
+    },
     applied: () => commandLog.applied,
     log,
   });

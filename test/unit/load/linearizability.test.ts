@@ -72,6 +72,8 @@ function randomHistory(prng: ReturnType<typeof createPrng>): Operation[] {
     if (!isPut) return get(text, version === 0 ? undefined : version, calledAtMs, answeredAtMs);
     version++;
     text = name;
-    return prng.int(6) === 0 ? put(name, undefined, calledAtMs, Infinity) : put(name, version, calledAtMs, answeredAtMs);
+    return prng.int(6) === 0
+      ? put(name, undefined, calledAtMs, Infinity)
+      : put(name, version, calledAtMs, answeredAtMs);
   });
 }
