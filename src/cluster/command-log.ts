@@ -279,11 +279,17 @@ export class ReplicatedLog implements CommandLog {
     if (this.fenced) throw fencedError(this.fenced);
     const { stream } = this.options;
     const id = `${this.session}.${++this.appended}`;
+    const { received } = this;
+    let sequence: number;
     try {
-      return await retried(() => stream.publish(BARRIER, new Uint8Array(), id, PUBLISH_MS));
+      sequence = await retried(() => stream.publish(BARRIER, new Uint8Array(), id, PUBLISH_MS));
     } catch {
       throw new AppError('log_unavailable', undefined, { retryAfterS: 1 });
     }
+    // The stream has lost messages that this node has received before.
+    if (sequence <= received) this.fence('regress');
+    if (this.fenced) throw fencedError(this.fenced);
+    return sequence;
   }
 
   /** Publishes until the stream has the message, with the same id, so that it is there once. */
