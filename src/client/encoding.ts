@@ -33,6 +33,16 @@ export const documentBody = (document: DocumentRequest, encoding: Encoding): obj
 function withBytes<F extends string>(body: { readonly [Field in F]?: Vector }, field: F, encoding: Encoding): object {
   const { [field]: vector, ...rest } = body;
   if (!(vector instanceof Float32Array)) return body;
-  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-  return encoding === 'msgpack' ? { ...rest, [field]: bytes } : { ...rest, v_base64: bytes.toString('base64') };
+  const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+  return encoding === 'msgpack' ? { ...rest, [field]: bytes } : { ...rest, v_base64: base64Of(bytes) };
+}
+
+/** What `btoa` takes at a time, since a function has so many arguments at most; a multiple of three. */
+const SLICE_BYTES = 3 * 4096;
+
+function base64Of(bytes: Uint8Array): string {
+  let text = '';
+  for (let from = 0; from < bytes.length; from += SLICE_BYTES)
+    text += btoa(String.fromCharCode(...bytes.subarray(from, from + SLICE_BYTES)));
+  return text;
 }

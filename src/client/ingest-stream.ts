@@ -139,7 +139,7 @@ class LineSource {
   /** Sends what the source yields at once, up to one piece. Waits if the source has nothing yet. */
   private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     // Yields to the event loop between two pieces, so that the answer is read meanwhile.
-    const turn = new Promise<typeof LATER>((resolve) => setImmediate(resolve, LATER));
+    const turn = new Promise<typeof LATER>((resolve) => void setTimeout(resolve, 0, LATER));
     let piece = '';
     let line: string | undefined | typeof LATER;
     this.idle.pause();

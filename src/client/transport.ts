@@ -1,16 +1,11 @@
 // HTTP transport of the client: address, key, timeouts, retries, and error classes. Uses fetch, except for archives.
 // Calls may share a transport, because its only state is its options.
-import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
-import { request as overHttps } from 'node:https';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommonFields } from '../api/common.js';
 import type { ErrorCode } from '../api/errors.js';
 import { parseRetryAfterMs } from '../base/http-headers.js';
 import { type Encoding, MSGPACK_TYPE, packed, unpacked } from './encoding.js';
 import { SheafError, SheafUnreachable, errorOf } from './errors.js';
+import { upload } from './upload.js';
 import { type Query, encodePath, encodeQuery, parseBase } from './url.js';
 
 const RETRIES_MAX = 5;
@@ -35,6 +30,22 @@ const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
 const isWorthRetry = (status: number, code: string): boolean =>
   (isRejection(status) && !LASTING.has(code)) || code === ('idempotency_key_in_use' satisfies ErrorCode);
 
+/** Resolves after this time, and rejects with the reason of the signal if that is aborted before. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, ms);
+    if (signal?.aborted) aborted();
+    else signal?.addEventListener('abort', aborted, { once: true });
+  });
+}
+
 /** What one attempt has come to. */
 type Attempt = { body: string | object } | { error: unknown; isWorthRetry: boolean; retryAfter: string | null };
 
@@ -47,60 +58,6 @@ export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: n
   const askedMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, nowMs);
   const waitMs = askedMs ?? WAIT_FIRST_MS * 2 ** attempt;
   return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
-}
-
-interface Upload {
-  url: string;
-  method: 'POST' | 'PUT';
-  headers: Readonly<Record<string, string>>;
-  file: Blob;
-  signal: AbortSignal | undefined;
-}
-
-const BOUNDARY = 'sheaf-archive-5b0f4f8d1c2e';
-const HEAD = Buffer.from(
-  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="archive.zip"\r\nContent-Type: application/zip\r\n\r\n`,
-);
-const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
-
-/**
- * Uploads a file and returns the whole answer. Uses node:http, because fetch gives up if an answer takes five minutes
- * to begin, which a restore may exceed. The file is read as the server takes it; a server that rejects the request may
- * not read all of it.
- */
-async function upload({ url, method, headers, file, signal }: Upload): Promise<Response> {
-  const length = HEAD.length + file.size + TAIL.length;
-  const request = (url.startsWith('https:') ? overHttps : overHttp)(url, {
-    method,
-    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, 'content-length': length },
-    ...(signal && { signal }),
-  });
-  const answered = once(request, 'response') as Promise<[IncomingMessage]>;
-  const sent = sendForm(request, file);
-  const [response] = await Promise.race([answered, sent.then(() => answered)]);
-  const body = await readAll(response);
-  request.destroy();
-  await sent.catch(() => undefined);
-  return new Response(body, {
-    status: response.statusCode ?? 0,
-    headers: Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
-  });
-}
-
-async function sendForm(request: ClientRequest, file: Blob): Promise<void> {
-  await pipeline(Readable.from(form(file)), request);
-}
-
-async function* form(file: Blob): AsyncGenerator<Uint8Array> {
-  yield HEAD;
-  yield* file.stream() as unknown as AsyncIterable<Uint8Array>;
-  yield TAIL;
-}
-
-async function readAll(response: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const piece of response.setEncoding('utf8')) text += piece as string;
-  return text;
 }
 
 export interface TransportOptions {
@@ -231,7 +188,7 @@ export class Transport {
       const attempted = await this.attempted(exchange);
       if ('body' in attempted) return attempted.body;
       if (!attempted.isWorthRetry || attempt >= retriesMax) throw attempted.error;
-      await sleep(retryWaitMs(attempt, attempted.retryAfter, Date.now(), Math.random()), undefined, { signal });
+      await sleep(retryWaitMs(attempt, attempted.retryAfter, Date.now(), Math.random()), signal);
     }
   }
 
