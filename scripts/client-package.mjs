@@ -52,7 +52,7 @@ async function buildModule() {
       {
         name: 'fetch alone',
         setup({ onResolve }) {
-          const instead = (filter, file) => onResolve({ filter }, () => ({ path: join(root, 'src/client', file) }));
+          const instead = (filter, file) => onResolve({ filter }, () => ({ path: join(dirname(target), 'src', file) }));
           instead(/\/upload\.js$/, 'upload-by-fetch.ts');
           instead(/^msgpackr$/, 'without-msgpack.ts');
         },

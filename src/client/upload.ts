@@ -1,4 +1,5 @@
-// Uploads of the client in Node. In the package `sheaf-client`, upload-by-fetch.ts takes the place of this file.
+// Uploads of the client in Node. In the package `sheaf-client`, clients/typescript/src/upload-by-fetch.ts
+// takes the place of this file.
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';

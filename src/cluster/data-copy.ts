@@ -178,7 +178,7 @@ async function readWhole(handle: FileHandle, into: Buffer, from: number): Promis
 }
 
 /** No node gives a copy. */
-export class NoCopy extends OperatorError {
+class NoCopy extends OperatorError {
   override readonly name = 'NoCopy';
 }
 

@@ -1,5 +1,5 @@
-// Uploads of the client where there is fetch alone: browsers, edge runtimes, and Node in the package `sheaf-client`.
-import type { Upload } from './upload.js';
+// Uploads of the package `sheaf-client`, in place of src/client/upload.ts: where there is fetch alone.
+import type { Upload } from '../../../src/client/upload.js';
 
 /** Uploads a file as a form and returns the answer. */
 export function upload({ url, method, headers, file, signal }: Upload): Promise<Response> {
