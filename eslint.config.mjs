@@ -71,7 +71,7 @@ const shipped = {
 
 export default [
   // The kernel is AssemblyScript, which the compiler checks by tsconfigs of its own.
-  { ignores: ['dist*/', 'data/', 'models/', 'src/engine/kernel/', 'src/base/assembly/'] },
+  { ignores: ['dist*/', 'clients/*/dist/', 'data/', 'models/', 'src/engine/kernel/', 'src/base/assembly/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.{ts,tsx}'],

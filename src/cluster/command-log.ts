@@ -286,10 +286,10 @@ export class ReplicatedLog implements CommandLog {
     } catch {
       throw new AppError('log_unavailable', undefined, { retryAfterS: 1 });
     }
+    if (sequence > received) return sequence;
     // The stream has lost messages that this node has received before.
-    if (sequence <= received) this.fence('regress');
-    if (this.fenced) throw fencedError(this.fenced);
-    return sequence;
+    this.fence('regress');
+    throw fencedError('regress');
   }
 
   /** Publishes until the stream has the message, with the same id, so that it is there once. */
