@@ -45,7 +45,6 @@ async function buildModule() {
     platform: 'browser',
     target: 'es2022',
     minify: true,
-    keepNames: false,
     legalComments: 'none',
     banner: { js: HEADER },
     plugins: [

@@ -2,7 +2,7 @@
 // `node scripts/nats-server.mjs` does.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from './network.js';
@@ -110,6 +110,22 @@ export async function startNats(
       return servers.find((each) => each.name === name) as NatsServer;
     },
   };
+}
+
+/** Puts all servers back to what they had before `work`, as a restore of their disks from an older copy does. */
+export async function backInTime({ servers }: Nats, work: () => Promise<void>): Promise<void> {
+  const all = (each: (server: NatsServer) => Promise<void>): Promise<unknown> => Promise.all(servers.map(each));
+  const older = (store: string): string => `${store}.old`;
+  await all((server) => server.kill());
+  for (const { store } of servers) cpSync(store, older(store), { recursive: true });
+  await all((server) => server.start());
+  await work();
+  await all((server) => server.kill());
+  for (const { store } of servers) {
+    rmSync(store, { recursive: true });
+    renameSync(older(store), store);
+  }
+  await all((server) => server.start());
 }
 
 const WAIT_MS = 60_000;

@@ -6,6 +6,9 @@ import { freePort } from './server.js';
 /** Which direction of a link is cut, seen from the side that has connected. */
 export type Cut = 'out' | 'in' | 'both';
 
+/** The same, seen from the other side. */
+const REVERSED: Readonly<Record<Cut, Cut>> = { out: 'in', in: 'out', both: 'both' };
+
 interface Link {
   readonly from: string;
   readonly to: string;
@@ -47,7 +50,7 @@ export class Network {
   cut(name: string, cut: Cut): void {
     for (const link of this.links) {
       if (link.from !== name && link.to !== name) continue;
-      this.set(link, link.from === name || cut === 'both' ? cut : cut === 'in' ? 'out' : 'in');
+      this.set(link, link.from === name ? cut : REVERSED[cut]);
     }
   }
 
@@ -55,7 +58,7 @@ export class Network {
   cutBetween(a: string, b: string, cut: Cut): void {
     for (const link of this.links) {
       if (link.from === a && link.to === b) this.set(link, cut);
-      if (link.from === b && link.to === a) this.set(link, cut === 'both' ? cut : cut === 'in' ? 'out' : 'in');
+      if (link.from === b && link.to === a) this.set(link, REVERSED[cut]);
     }
   }
 

@@ -2,11 +2,11 @@
 // the other and together, the network between them is cut, and the log goes back in time, while clients write and read by
 // every node. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
 // several clients write at once are read with `X-Consistency: strong`, and what the clients saw has to be linearizable.
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
-import { type Nats, startNats } from '../kit/nats.js';
+import { type Nats, backInTime, startNats } from '../kit/nats.js';
 import { type Cut, Network } from '../kit/network.js';
 import { type LoadServer, startServer } from '../kit/server.js';
 import { type Operation, isLinearizable } from './linearizability.js';
@@ -183,22 +183,11 @@ class Chaos {
     await kinds[name]?.();
   }
 
-  /** Puts back what the servers of the log had some time ago, as a restore from an older copy does. */
+  /** Sets the log back in time, and waits until the nodes have rebuilt it. */
   private async rewind(ms: number): Promise<void> {
     this.rewinds++;
     this.isRewinding = true;
-    const { servers } = this.nats;
-    await Promise.all(servers.map((each) => each.kill()));
-    for (const { store } of servers) cpSync(store, `${store}.old`, { recursive: true });
-    await Promise.all(servers.map((each) => each.start()));
-    await sleep(ms);
-    await Promise.all(servers.map((each) => each.kill()));
-    for (const { store } of servers) {
-      rmSync(store, { recursive: true });
-      cpSync(`${store}.old`, store, { recursive: true });
-      rmSync(`${store}.old`, { recursive: true });
-    }
-    await Promise.all(servers.map((each) => each.start()));
+    await backInTime(this.nats, () => sleep(ms));
     await this.takesWrites();
     this.isRewinding = false;
   }

@@ -158,9 +158,9 @@ export class ReplicatedLog implements CommandLog {
     return Math.min(...this.lanes.map(({ waiting: [first] }) => (first ? first.sequence - 1 : this.received)));
   }
 
-  /** The last message that this node would begin with after a restart. */
+  /** The log has to keep what comes after this message, for this node after a restart or for those that it gave copies. */
   private get committed(): number {
-    return Math.min(...this.lanes.map(({ committed }) => committed));
+    return Math.min(...this.lanes.map(({ committed }) => committed), this.options.heldAfter?.() ?? Infinity);
   }
 
   /** Whether nothing is being applied or is still to be applied, and nothing comes any more. */
@@ -451,13 +451,12 @@ export class ReplicatedLog implements CommandLog {
     await this.advanceIdle(BEHIND_MAX);
     const askedAtMs = Date.now();
     // Where another node has applied more than the stream has, the stream has lost messages as well.
-    const told = this.allNodes().map(({ applied }) => applied);
-    const known = Math.max(this.applied, ...told);
+    const told = Math.max(0, ...this.allNodes().map(({ applied }) => applied));
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
     if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
-    else if (state.last < Math.max(known, this.applied)) this.doubt('regress');
+    else if (state.last < Math.max(told, this.applied)) this.doubt('regress');
     else {
       this.doubts.regress = 0;
       this.known = { last: state.last, askedAtMs };
@@ -506,8 +505,7 @@ export class ReplicatedLog implements CommandLog {
     if (!this.isLeader || performance.now() - this.startedAtMs < this.trimMs) return;
     const { first, bytes } = await stream.state();
     if (bytes < stream.bytesMax / 2) return;
-    const held = this.options.heldAfter?.() ?? Infinity;
-    const before = Math.min(held, this.committed, ...this.allNodes().map(({ committed }) => committed));
+    const before = Math.min(this.committed, ...this.allNodes().map(({ committed }) => committed));
     if (before > first) await stream.trim(before);
   }
 
@@ -517,8 +515,7 @@ export class ReplicatedLog implements CommandLog {
     for (const lane of this.lanes)
       if (lane.heads.size > 0)
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
-    const { received, applied, isAtRest, fenced = null } = this;
-    const committed = Math.min(this.committed, this.options.heldAfter?.() ?? Infinity);
+    const { received, applied, committed, isAtRest, fenced = null } = this;
     stream.tell({ node, received, applied, committed, fenced, isAtRest, heads } satisfies Told);
   }
 

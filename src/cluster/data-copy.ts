@@ -16,7 +16,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -77,7 +77,7 @@ interface GiverOptions {
 
 interface GivenCopy {
   readonly folder: string;
-  /** The first message that a taker needs. */
+  /** Everything up to this message was applied when the copy was begun. */
   readonly applied: number;
   /** Undefined until the copy is complete. */
   files: readonly CopiedFile[] | undefined;
@@ -87,7 +87,7 @@ interface GivenCopy {
 /** Gives copies to other nodes, one at a time. */
 export class CopyGiver {
   private readonly copies = new Map<string, GivenCopy>();
-  private readonly holds: { readonly applied: number; readonly untilMs: number }[] = [];
+  private holds: readonly { readonly applied: number; readonly untilMs: number }[] = [];
 
   constructor(private readonly options: GiverOptions) {
     rmSync(this.folder, { recursive: true, force: true });
@@ -101,8 +101,8 @@ export class CopyGiver {
   get heldAfter(): number {
     this.forgetIdle();
     const nowMs = performance.now();
-    const held = this.holds.filter(({ untilMs }) => untilMs > nowMs);
-    return Math.min(...[...held, ...this.copies.values()].map(({ applied }) => applied), Infinity);
+    this.holds = this.holds.filter(({ untilMs }) => untilMs > nowMs);
+    return Math.min(...[...this.holds, ...this.copies.values()].map(({ applied }) => applied), Infinity);
   }
 
   /** Answers a question of another node. Rejects for a copy that is not there any more. */
@@ -146,8 +146,9 @@ export class CopyGiver {
 
   private forget(id: string, { folder, applied }: GivenCopy): void {
     this.copies.delete(id);
-    this.holds.push({ applied, untilMs: performance.now() + HELD_MS });
-    rmSync(folder, { recursive: true, force: true });
+    this.holds = [...this.holds, { applied, untilMs: performance.now() + HELD_MS }];
+    // Not in one go, because deleting large files takes time; what is left is deleted at the next start.
+    rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -49,8 +49,9 @@ export async function joinCluster(
   putInPlace(path, shards);
   const { origin, known } = beginningOf(path, journalBytesMax);
   const id = nodeId(path);
+  const find = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
   const open = async (): Promise<LogStream> => {
-    const stream = await openNats({ ...cluster, cluster: name, shards }, origin, log);
+    const stream = await find();
     try {
       await meet(stream, directory, id, copies || (origin === EMPTY && stream.origin !== EMPTY), log);
       return stream;
@@ -62,8 +63,7 @@ export async function joinCluster(
   const stream = await open().catch((error: unknown) => {
     if (known === undefined || !(error instanceof ClusterUnavailable)) throw error;
     log.warn({ reason: error.message }, 'the node serves reads only, until the command log answers');
-    const later = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
-    return new LateStream(known, later, log);
+    return new LateStream(known, find, log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
   return { id, name, stream, progress: LogProgress.of(stream.id, stream.rebuild?.earlier) };

@@ -15,10 +15,7 @@ interface RecoveryOptions {
   readonly stream: LogStream;
   /** The id of this node. */
   readonly node: string;
-  readonly commandLog: Pick<
-    ReplicatedLog,
-    'fenced' | 'received' | 'applied' | 'isAtRest' | 'isLeader' | 'allNodes' | 'targets'
-  >;
+  readonly commandLog: Pick<ReplicatedLog, 'fenced' | 'received' | 'applied' | 'isAtRest' | 'allNodes' | 'targets'>;
   readonly log: Log;
 }
 

@@ -30,3 +30,30 @@ export async function startNode(nats: Pick<Nats, 'env'>, env: Record<string, str
 
 /** Starts it again on its data directory. */
 export const restartNode = (nats: Nats, { env }: Node): Promise<Node> => startNode(nats, env);
+
+interface Answer {
+  readonly status: number;
+  readonly json: any;
+  /** What the answer may be read after, on any node. */
+  readonly token: string;
+}
+
+/** Asks a node with JSON. Rejects while it does not answer. */
+export async function ask(
+  { url }: Pick<Node, 'url'>,
+  method: string,
+  path: string,
+  body?: object,
+  headers = {},
+): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return {
+    status: response.status,
+    json: await response.json(),
+    token: response.headers.get('x-consistency') ?? '',
+  };
+}

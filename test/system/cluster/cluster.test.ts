@@ -7,38 +7,12 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createPrng } from '../../../src/base/prng.js';
 import { runInProcess } from '../../kit/cli.js';
-import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
+import { type Node, ask, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 
 const DOCUMENTS = '/v1/collections/acme/docs/documents';
-
-interface Answer {
-  readonly status: number;
-  readonly json: any;
-  /** What the answer may be read after, on any node. */
-  readonly token: string;
-}
-
-async function ask(
-  { url }: Pick<Node, 'url'>,
-  method: string,
-  path: string,
-  body?: object,
-  headers = {},
-): Promise<Answer> {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { 'content-type': 'application/json', ...headers },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return {
-    status: response.status,
-    json: await response.json(),
-    token: response.headers.get('x-consistency') ?? '',
-  };
-}
 
 /** All documents of a node with their versions, in order. */
 async function documentsOf(node: Node, collection = 'docs'): Promise<string[]> {

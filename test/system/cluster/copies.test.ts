@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
+import { type Node, ask, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
@@ -15,14 +15,7 @@ import { until } from '../../kit/until.js';
 const DOCS = '/v1/collections/acme/docs';
 const DOCUMENTS = `${DOCS}/documents`;
 
-async function call({ url }: Pick<Node, 'url'>, method: string, path: string, body?: object): Promise<any> {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return response.json();
-}
+const call = async (...question: Parameters<typeof ask>): Promise<any> => (await ask(...question)).json;
 
 async function write(node: Node, from: number, count: number): Promise<void> {
   for (let i = from; i < from + count; i++) {

@@ -1,28 +1,17 @@
 // A command log that has gone back in time, as after a restore of its disks from an older copy: the nodes rebuild it from
 // what they have, but not while a node is away that may have acknowledged more.
 import assert from 'node:assert/strict';
-import { cpSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import type { Nats } from '../../../load/kit/nats.js';
-import { type Node, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
+import { backInTime } from '../../../load/kit/nats.js';
+import { type Node, ask as askNode, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { until } from '../../kit/until.js';
 
 const DOCUMENTS = '/v1/collections/acme/docs/documents';
 
-/** The status of an answer; 0 while the node does not answer. */
-async function ask({ url }: Pick<Node, 'url'>, method: string, path: string, body?: object, headers = {}) {
-  try {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, json: (await response.json()) as any, headers: response.headers };
-  } catch {
-    return { status: 0, json: {}, headers: new Headers() };
-  }
-}
+/** What a node answers; status 0 while it does not. */
+const ask = (...question: Parameters<typeof askNode>): ReturnType<typeof askNode> =>
+  askNode(...question).catch(() => ({ status: 0, json: {}, token: '' }));
 
 async function put(node: Node, docid: string): Promise<number> {
   return (await ask(node, 'POST', DOCUMENTS, { docid, text: `The whale ${docid}.` })).status;
@@ -41,23 +30,6 @@ async function hasAll(node: Node, count: number): Promise<void> {
   }, 'a node lacks documents');
 }
 
-/** Puts the log back to what it was before `work`. */
-async function backInTime(nats: Nats, work: () => Promise<void>): Promise<void> {
-  const { servers } = nats;
-  const all = (each: (server: (typeof servers)[number]) => Promise<void>): Promise<unknown> =>
-    Promise.all(servers.map(each));
-  await all((server) => server.kill());
-  for (const { store } of servers) cpSync(store, `${store}.old`, { recursive: true });
-  await all((server) => server.start());
-  await work();
-  await all((server) => server.kill());
-  for (const { store } of servers) {
-    rmSync(store, { recursive: true });
-    cpSync(`${store}.old`, store, { recursive: true });
-  }
-  await all((server) => server.start());
-}
-
 const end = async (node: Node): Promise<void> => {
   node.child.kill('SIGKILL');
   await node.ended;
@@ -74,7 +46,7 @@ test('a log that has lost its end is rebuilt without an operator', {
   let token = '';
   await backInTime(nats, async () => {
     await write(nodes, 40, 40);
-    token = (await ask(nodes[0], 'GET', `${DOCUMENTS}/d79`)).headers.get('x-consistency') as string;
+    token = (await ask(nodes[0], 'GET', `${DOCUMENTS}/d79`)).token;
   });
   await write(nodes, 80, 20);
   for (const node of nodes) await hasAll(node, 100);
