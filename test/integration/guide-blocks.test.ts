@@ -184,11 +184,18 @@ async function readYaml({ text }: Block): Promise<void> {
   assert.ok(readConfig({ SHEAF_CONFIG: file, SHEAF_DATA_DIR: home, OPENAI_API_KEY: 'key', RERANK_KEY: 'key' }));
 }
 
+/** The package of the client alone, which is built as for a release. */
+function packagedClient(): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/client-package.mjs'], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return join(stdout.trim(), 'dist/index.js');
+}
+
 async function runTypeScript({ text }: Block): Promise<void> {
-  const client = resolve('dist/src/client/client.js');
+  const client = text.includes("'sheaf-client'") ? packagedClient() : resolve('dist/src/client/client.js');
   const { code } = await transform(
     `const documents = [{ docid: 'whale', text: 'Whales sing.' }];\n${text}`
-      .replace("'sheaf/client'", JSON.stringify(client))
+      .replace(/'sheaf[/-]client'/, JSON.stringify(client))
       .replace('http://127.0.0.1:8080', server.url),
     { loader: 'ts', format: 'esm' },
   );
