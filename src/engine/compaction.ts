@@ -12,12 +12,12 @@ import type { ShardWriteTxn } from '../storage/shard-store.js';
 import { ArenaFull } from './memory/bindings.js';
 import { arenaOf, rowOf } from './memory/ownership.js';
 import { FieldTerms } from './segments/indexes.js';
-import type { Segment } from './segments/segment.js';
+import type { Segment, StoredRows } from './segments/segment.js';
 import type { Shard } from './shard.js';
-import { type Change, discardChange, logChanges, noChange, publishChanges } from './write/write.js';
+import { type Change, discardChange, indexesOf, logChanges, noChange, publishChanges } from './write/write.js';
 
 interface LeavingRow {
-  segment: Segment;
+  rows: StoredRows;
   row: Ordinal;
   text: string | undefined;
   terms: readonly string[] | undefined;
@@ -50,25 +50,27 @@ export function reclaimSome(shard: Shard): boolean {
     return false;
   }
   shard.writeFreeze.noteChange();
-  for (const { segment, row, text, terms } of rows) {
-    if (text !== undefined) segment.textIndex?.removeIfThere(row, text);
-    if (terms) segment.fields?.removeIfThere(row, terms);
-    segment.ordinals.release(row);
+  for (const { rows: of, row, text, terms } of rows) {
+    const { textIndex, fields } = indexesOf(of);
+    if (text !== undefined) textIndex?.removeIfThere(row, text);
+    if (terms) fields?.removeIfThere(row, terms);
+    of.ordinals.release(row);
   }
   document.blocks.shift();
   if (document.blocks.length === 0) end(shard, document);
   return true;
 }
 
-/** The rows of the block that are in memory, with their source texts and terms. */
+/** The rows of the block that are known, with their source texts and terms. */
 function rowsOf(shard: Shard, txn: ShardWriteTxn, { ref, record }: LeavingDocument, block: LeavingBlock): LeavingRow[] {
   const fields = new FieldTerms(txn, ref.id, record);
   return block.ordinals.flatMap((ordinal) => {
-    const segment = shard.segments.find(ref.id, arenaOf(ordinal));
-    if (!segment) return [];
-    const { chunk, text } = segment.textIndex || segment.fields ? txn.leavingChunk(ref.id, ordinal) : {};
-    const terms = segment.fields && chunk && fields.of(chunk);
-    return [{ segment, row: rowOf(ordinal), text: segment.textIndex && text, terms }];
+    const rows = shard.segments.findRows(ref.id, arenaOf(ordinal));
+    if (!rows) return [];
+    const { textIndex, fields: fieldIndex } = indexesOf(rows);
+    const { chunk, text } = textIndex || fieldIndex ? txn.leavingChunk(ref.id, ordinal) : {};
+    const terms = fieldIndex && chunk && fields.of(chunk);
+    return [{ rows, row: rowOf(ordinal), text: textIndex && text, terms }];
   });
 }
 

@@ -1,6 +1,7 @@
 // Everything that belongs to the ownership of a shard: the shard itself, maintenance between commands, eviction of idle
 // segments, and checkpoints. It also tells when commands have to wait. Owner only.
 import type { CollectionRef } from '../api/collections.js';
+import type { MemoryPlacement } from '../api/memory-placement.js';
 import type { CheckpointFiles } from '../storage/checkpoint-files.js';
 import type { ShardStore } from '../storage/shard-store.js';
 import { discard, restore } from './checkpoint/recovery.js';
@@ -8,7 +9,8 @@ import { Checkpoints, type Note } from './checkpoint/writer.js';
 import { Maintenance } from './maintenance.js';
 import type { Arenas } from './memory/arena.js';
 import { IdleEviction } from './segments/eviction.js';
-import { Shard, type ShardCollections } from './shard.js';
+import { Holding } from './segments/holding.js';
+import { type CollectionKinds, Shard, type ShardCollections } from './shard.js';
 
 export interface OwnerOptions extends ShardCollections {
   /** The shard's number, which its checkpoints contain. */
@@ -25,6 +27,8 @@ export interface OwnerOptions extends ShardCollections {
   readonly isSuccessor: boolean;
   /** A small segment that is not used for this long is evicted; 0 disables it. */
   readonly idleSeconds: number;
+  /** What the shard holds in memory at first; all if absent. */
+  readonly placement?: MemoryPlacement | undefined;
   readonly note: Note;
 }
 
@@ -43,22 +47,22 @@ export class ShardOwner {
   }
 
   static open(options: OwnerOptions): ShardOwner {
-    const { number, arenas, openStore, files, checkpointMs, isSuccessor, idleSeconds, note } = options;
+    const { number, arenas, openStore, files, checkpointMs, isSuccessor, idleSeconds, placement, note } = options;
     arenas.close();
-    const shard = Shard.open(openStore(), arenas, options, (opened, kinds) =>
-      checkpointMs > 0 && !isSuccessor ? restore(opened, number, files, kinds, note) : discard(opened, files),
-    );
+    const restoreFrom = (shard: Shard, kinds: CollectionKinds): void =>
+      checkpointMs > 0 && !isSuccessor ? restore(shard, number, files, kinds, note) : discard(shard, files);
+    const shard = Shard.open(openStore(), arenas, options, restoreFrom, new Holding(placement));
     const checkpoints = checkpointMs > 0 ? new Checkpoints(shard, number, files, checkpointMs, note) : undefined;
     return new ShardOwner(shard, checkpoints, idleSeconds);
   }
 
   /**
-   * Resolves when commands may run: those that write to the collections `refs` once these are in memory, those that
+   * Resolves when commands may run: those that write to the collections `refs` once what they need is loaded, those that
    * change memory when no write freeze is held. Other commands may run meanwhile.
    */
   async whenReady(refs: Iterable<CollectionRef>, isChanging: boolean): Promise<void> {
     await this.untilThawed(isChanging);
-    const underWay = this.shard.loads.loadAll(refs);
+    const underWay = this.shard.loads.loadAllForWrites(refs);
     this.wake();
     if (underWay) await underWay;
     await this.untilThawed(isChanging);

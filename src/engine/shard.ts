@@ -4,6 +4,7 @@
 import type { CollectionGroup, CollectionRef } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
+import type { MemoryPlacement, PlacedMemory } from '../api/memory-placement.js';
 import type { LeavingDocument } from '../storage/large-removal.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
 import type { ShardStore } from '../storage/shard-store.js';
@@ -14,9 +15,10 @@ import { LOST } from './memory/layout.js';
 import { SegmentTerms, type TermMaker } from './postings/builder.js';
 import type { TextIndex } from './postings/text-index.js';
 import { Reclaimer } from './segments/eviction.js';
+import { Holding } from './segments/holding.js';
 import { SegmentLoads } from './segments/loading.js';
 import { SegmentTable } from './segments/segment-table.js';
-import type { Segment } from './segments/segment.js';
+import { type Segment, StoredRows } from './segments/segment.js';
 import { packCommand } from './write/journaled.js';
 
 /**
@@ -107,14 +109,17 @@ export class Shard {
   readonly expiryRound = new ExpiryRound();
   /** Large documents whose chunks are still to be removed from the store. */
   readonly leaving: LeavingDocument[] = [];
+  /** Large collections that are on disk alone, because other nodes hold them. */
+  private readonly heldElsewhere = new Map<CollectionId, CollectionRef>();
 
   private constructor(
     readonly store: ShardStore,
     readonly arenas: Arenas,
+    readonly holding: Holding,
   ) {
     this.segments = new SegmentTable(this.arenas);
     this.reclaimer = new Reclaimer(this.segments, this.arenas);
-    this.loads = new SegmentLoads(store, this.segments, this.reclaimer);
+    this.loads = new SegmentLoads(store, this.segments, this.reclaimer, holding);
   }
 
   /**
@@ -127,8 +132,9 @@ export class Shard {
     arenas: Arenas,
     { collections, isWhole }: ShardCollections,
     restore: (shard: Shard, kinds: CollectionKinds) => void = () => {},
+    holding = new Holding(),
   ): Shard {
-    const shard = new Shard(store, arenas);
+    const shard = new Shard(store, arenas, holding);
     arenas.format();
     store.finishLeaving();
     const kinds = new Map<CollectionId, CollectionGroup['kind']>();
@@ -144,20 +150,52 @@ export class Shard {
   }
 
   /**
-   * Loads a collection completely if it is evicted, so that it can be written to. Throws AppError
-   * `collection_not_found` if it has been dropped, and ArenaFull.
+   * Loads what writes to a collection need. Throws AppError `collection_not_found` if it has been dropped, and ArenaFull.
    */
-  load(ref: CollectionRef, txn?: ShardTxn): void {
+  loadForWrites(ref: CollectionRef, txn?: ShardTxn): void {
     if (this.dropped.has(ref.id)) throw new AppError('collection_not_found');
-    this.loads.load(ref, Infinity, txn);
+    this.loads.loadForWrites(ref, txn);
   }
 
   /**
-   * The segment of a collection in an arena, created if necessary. Requires that the collection is not evicted. Throws
-   * ArenaFull.
+   * Holds what a placement says: what is to be held and large is loaded in the background, what other nodes hold is
+   * removed from memory, except for `keep`: collections that those nodes cannot search yet.
    */
-  segmentIn(ref: CollectionRef, arena: number): Segment {
-    return this.segments.find(ref.id, arena) ?? this.begin(ref, arena);
+  place(placement: MemoryPlacement, keep: readonly CollectionId[]): PlacedMemory {
+    if (this.holding.change(placement)) this.loadHeld();
+    const mayKeep = new Set(keep);
+    const kept: CollectionId[] = [];
+    for (const ref of new Set(Array.from(this.segments.all(), (segment) => segment.ref))) {
+      if (this.holding.has(ref.id)) continue;
+      if (mayKeep.has(ref.id)) kept.push(ref.id);
+      else this.release(ref);
+    }
+    return { loading: this.loads.underWay(), kept };
+  }
+
+  /** Loads what is on disk alone and is to be held: large collections in the background, small ones on demand. */
+  private loadHeld(): void {
+    const absent = [...this.heldElsewhere.values(), ...this.segments.onDisk()].filter(({ id }) => this.holding.has(id));
+    for (const ref of absent) {
+      this.heldElsewhere.delete(ref.id);
+      this.segments.forgetRows(ref.id);
+      if (this.store.read((txn) => txn.counts(ref.id)).chunks >= GRAPH_MIN) this.loads.queue(ref);
+    }
+  }
+
+  /** Removes a collection from memory. */
+  private release(ref: CollectionRef): void {
+    const segments = this.segments.of(ref.id);
+    if (segments.some(({ isSmall }) => !isSmall)) this.heldElsewhere.set(ref.id, ref);
+    for (const segment of segments.slice(0, 1)) this.segments.evict(segment);
+  }
+
+  /**
+   * The rows of a collection in an arena, created if necessary: a segment, unless the collection is on disk alone.
+   * Requires `loadForWrites`. Throws ArenaFull.
+   */
+  rowsIn(ref: CollectionRef, arena: number): StoredRows {
+    return this.segments.findRows(ref.id, arena) ?? this.begin(ref, arena);
   }
 
   /** Creates an empty text or metadata index, which readers find once it is complete. Throws ArenaFull. */
@@ -211,6 +249,7 @@ export class Shard {
     this.dropped.add(id);
     this.purges.push(id);
     this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
+    this.heldElsewhere.delete(id);
     this.loads.cancel(id);
     this.segments.delete(id);
   }
@@ -251,10 +290,18 @@ export class Shard {
           large.push({ ref: { id, ...kind }, chunks });
       }
     });
-    for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
+    for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) {
+      if (this.holding.has(ref.id)) this.loads.queue(ref);
+      else this.heldElsewhere.set(ref.id, ref);
+    }
   }
 
-  private begin(ref: CollectionRef, arena: number): Segment {
+  private begin(ref: CollectionRef, arena: number): StoredRows {
+    if (this.segments.isOnDisk(ref.id)) {
+      const rows = new StoredRows(ref, arena);
+      this.segments.enterRows(ref.id, [rows]);
+      return rows;
+    }
     const segment = this.segments.create(ref, arena);
     try {
       this.segments.enter(ref.id, [segment]);
@@ -269,12 +316,11 @@ export class Shard {
 /**
  * Places a document: calls `stage` on a segment in an arena with enough memory, preferring arenas that already hold the
  * collection, then those with the most free memory. A document is never split between arenas. `stage` must change
- * nothing if it throws ArenaFull. Throws ArenaFull when all arenas are full. Requires that the collection is not
- * evicted.
+ * nothing if it throws ArenaFull. Throws ArenaFull when all arenas are full. Requires `loadForWrites`.
  */
-export function placed<T>(shard: Shard, ref: CollectionRef, stage: (segment: Segment) => T): T {
+export function placed<T>(shard: Shard, ref: CollectionRef, stage: (rows: StoredRows) => T): T {
   const order = orderOf(shard, ref);
-  const plainly = (arena: number): T => stage(shard.segmentIn(ref, arena));
+  const plainly = (arena: number): T => stage(shard.rowsIn(ref, arena));
   const reclaiming = (arena: number): T => shard.reclaimer.for(() => plainly(arena), { arena, id: ref.id });
   // Arenas with ample memory come first, then all arenas; at last small idle segments are evicted.
   const attempts = [
@@ -294,6 +340,6 @@ export function placed<T>(shard: Shard, ref: CollectionRef, stage: (segment: Seg
 
 function orderOf({ arenas, segments }: Shard, { id }: CollectionRef): number[] {
   const byFreeBytes = arenas.byFreeBytes();
-  const isThere = (arena: number): boolean => segments.find(id, arena) !== undefined;
+  const isThere = (arena: number): boolean => segments.findRows(id, arena) !== undefined;
   return [...byFreeBytes.filter(isThere), ...byFreeBytes.filter((arena) => !isThere(arena))];
 }

@@ -163,6 +163,16 @@ export class ShardTxn {
     }
   }
 
+  /** The ordinals of all chunks of a collection from an ordinal on, in ascending order. */
+  *ordinals(ref: CollectionRef, from: Ordinal): Generator<Ordinal> {
+    const prefix = generationPrefix(ref.id, ref.generation);
+    const leaving = this.leaving(ref.id);
+    for (const key of this.tables.vectors.keys(prefix, vectorKey(ref.id, ref.generation, from))) {
+      const ordinal = ordinalOfVectorKey(key);
+      if (!leaving.has(ordinal)) yield ordinal;
+    }
+  }
+
   /** Counts of documents and chunks of a collection. */
   counts(id: CollectionId): CollectionCounts {
     return readCounts(this.tables.counts, id);

@@ -28,11 +28,11 @@ interface KeyAndLength {
 
 const entriesFrom = (open: CursorMaker, prefix: Buffer, from: Buffer): Generator<Entry> =>
   walk(open, prefix, (cursor) => firstFrom(cursor, from), 'goToNext', entryAt);
-const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =>
+const keysFrom = (open: CursorMaker, prefix: Buffer, from: Buffer): Generator<Buffer> =>
   walk(
     open,
     prefix,
-    (cursor) => firstFrom(cursor, prefix),
+    (cursor) => firstFrom(cursor, from),
     'goToNext',
     (_, key) => key,
   );
@@ -119,7 +119,7 @@ interface RawTable {
    */
   entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
   /** Like `entries`, without reading the values. */
-  keys(prefix: Buffer): Generator<Buffer>;
+  keys(prefix: Buffer, from?: Buffer): Generator<Buffer>;
   /** Like `entries`, with the lengths of the values, whose checksums are not checked. */
   lengths(prefix: Buffer): Generator<KeyAndLength>;
   /** The keys that `entriesBelow` has. */
@@ -158,7 +158,7 @@ export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCurs
     delete: (key) => remove(txn, handle, key),
     deleteRead: (key) => txn.del(handle, key),
     entries: (prefix, from = prefix) => entriesFrom(openCursor, prefix, from),
-    keys: (prefix) => keysFrom(openCursor, prefix),
+    keys: (prefix, from = prefix) => keysFrom(openCursor, prefix, from),
     lengths: (prefix) => lengthsFrom(openCursor, prefix),
     keysBelow: (prefix, before) => keysBelow(openCursor, prefix, before),
     entriesBelow: (prefix, before) => entriesBelow(openCursor, prefix, before),
@@ -187,7 +187,7 @@ export function reportingTable(raw: RawTable, disk: DiskState): RawTable {
     get: (key) => told(disk, () => raw.get(key)),
     has: (key) => told(disk, () => raw.has(key)),
     entries: (prefix, from) => reportingEach(disk, raw.entries(prefix, from)),
-    keys: (prefix) => reportingEach(disk, raw.keys(prefix)),
+    keys: (prefix, from) => reportingEach(disk, raw.keys(prefix, from)),
     lengths: (prefix) => reportingEach(disk, raw.lengths(prefix)),
     keysBelow: (prefix, before) => reportingEach(disk, raw.keysBelow(prefix, before)),
     entriesBelow: (prefix, before) => reportingEach(disk, raw.entriesBelow(prefix, before)),

@@ -58,6 +58,7 @@ function openOwner(
     journalBytesMax,
     isOfNode,
     idleSeconds,
+    placement,
   }: ShardWorkerStart,
   takeOver: boolean,
   { collections, isWhole }: ShardRequest<'open'>,
@@ -81,6 +82,7 @@ function openOwner(
     checkpointMs,
     isSuccessor: takeOver,
     idleSeconds,
+    placement,
     note,
   });
 }
@@ -217,6 +219,7 @@ export class Commands {
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     logPosition: () => this.logPosition(),
+    placeMemory: ({ placement, keep }) => this.shard.place(placement, keep),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),
     indexing: (request) => indexing(this.shard, request),

@@ -84,16 +84,16 @@ class LogReplay extends SegmentLoad {
   }
 
   /** After ArenaFull it continues with the same row, which by then is removed and not yet added again. */
-  override proceed(txn: ShardTxn, untilMs: number): Segment[] | undefined {
+  protected override isTaken(txn: ShardTxn, untilMs: number): boolean {
     const terms = new FieldTerms(txn, this.ref.id);
     while (this.next) {
       const [ordinal, source] = this.next;
       const segment = this.segmentIn(arenaOf(ordinal));
       takeOut(segment, rowOf(ordinal), source);
       putIn(txn, segment, rowOf(ordinal), terms);
-      if (this.step() && performance.now() >= untilMs) return undefined;
+      if (this.step() && performance.now() >= untilMs) return false;
     }
-    return [...this.made.values()];
+    return true;
   }
 
   /** Advances to the next row. Returns false after the last one. */

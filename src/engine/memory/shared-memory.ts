@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../base/arena-memory.js';
 import { ReadGate } from '../../base/read-gate.js';
 import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../../api/limits.js';
+import type { MemoryPlacement } from '../../api/memory-placement.js';
 import type { SharedShards } from '../write/commands.js';
 import { ARENAS } from './ownership.js';
 import { placeOfShard, SharedMeters } from '../../base/meters.js';
@@ -18,6 +19,8 @@ export interface SharedOptions {
   journalBytesMax?: number;
   /** Whether this server is a node of a cluster. */
   isOfNode?: boolean;
+  /** What the shards hold in memory at first; all if absent. */
+  placement?: MemoryPlacement | undefined;
   /** The maximum size of an arena, in pages of 64 KiB. */
   arenaPagesMax?: number;
 }
@@ -31,6 +34,7 @@ export function createSharedShards(
     checkpointMs = 0,
     journalBytesMax = 0,
     isOfNode = false,
+    placement,
     arenaPagesMax = SHARD_PAGES_MAX,
   }: SharedOptions,
 ): SharedShards {
@@ -47,6 +51,7 @@ export function createSharedShards(
     checkpointMs,
     journalBytesMax,
     isOfNode,
+    placement,
   };
 }
 

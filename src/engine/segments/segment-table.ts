@@ -5,7 +5,7 @@ import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import type { DocumentRecord } from '../../storage/records.js';
 import type { Arenas } from '../memory/arena.js';
-import { Segment } from './segment.js';
+import { Segment, StoredRows } from './segment.js';
 import type { SegmentRoots } from './directory.js';
 import { LOST } from '../memory/layout.js';
 import { nowSeconds } from '../../base/clock.js';
@@ -27,6 +27,8 @@ const rootsOf = ({ index, priorities, textIndex, fields }: Segment): Omit<Segmen
 export class SegmentTable {
   /** The segments of each collection that is in memory as a whole. */
   private readonly segments = new Map<CollectionId, Segment[]>();
+  /** The rows of collections that are written to and not in memory; for readers these are evicted. */
+  private readonly storedRows = new Map<CollectionId, StoredRows[]>();
   /** Dirty segments: those for which background work may have something to do. */
   readonly unmaintained = new Set<Segment>();
 
@@ -37,8 +39,34 @@ export class SegmentTable {
     return this.segments.get(id) ?? [];
   }
 
-  find(id: CollectionId, arena: number): Segment | undefined {
-    return this.of(id).find((segment) => segment.arena === arena);
+  /** The segments of a collection, or its rows if it is on disk alone. */
+  rowsOf(id: CollectionId): readonly StoredRows[] {
+    return this.segments.get(id) ?? this.storedRows.get(id) ?? [];
+  }
+
+  findRows(id: CollectionId, arena: number): StoredRows | undefined {
+    return this.rowsOf(id).find((rows) => rows.arena === arena);
+  }
+
+  /** Whether a collection is on disk alone, and its rows are known. */
+  isOnDisk(id: CollectionId): boolean {
+    return this.storedRows.has(id);
+  }
+
+  /** The collections that are on disk alone and whose rows are known. */
+  onDisk(): CollectionRef[] {
+    return [...this.storedRows.values()].flatMap(([rows]) => rows?.ref ?? []);
+  }
+
+  /** Takes the rows of a collection that is not in memory, so that it can be written to. Throws ArenaFull. */
+  enterRows(id: CollectionId, rows: readonly StoredRows[]): void {
+    this.enterEvicted(id);
+    this.storedRows.set(id, [...this.rowsOf(id), ...rows]);
+  }
+
+  /** Forgets the rows of a collection that is on disk alone. */
+  forgetRows(id: CollectionId): void {
+    this.storedRows.delete(id);
   }
 
   *all(): Generator<Segment, undefined> {
@@ -133,6 +161,7 @@ export class SegmentTable {
 
   /** Removes a deleted collection. */
   delete(id: CollectionId): void {
+    this.forgetRows(id);
     this.arenas.home.directory.delete(id);
     this.forget(id);
   }

@@ -220,11 +220,28 @@ export class Expiries {
   }
 }
 
-/** A segment as its owner holds it. Owner only. */
-export class Segment {
+/**
+ * The rows that a shard stores of one collection in one arena: all that is known of them in a collection that is not in
+ * memory and is written to all the same. Owner only.
+ */
+export class StoredRows {
   readonly ordinals = new OrdinalPool();
   /** A batch of writes on it is under way. */
   isChanging = false;
+
+  constructor(
+    readonly ref: CollectionRef,
+    readonly arena = 0,
+  ) {}
+
+  /** The ordinal of a row as the store has it. */
+  stored(row: Ordinal): Ordinal {
+    return storedOrdinal(this.arena, row);
+  }
+}
+
+/** A segment as its owner holds it. Owner only. */
+export class Segment extends StoredRows {
   /** Rows from `from` on are hidden. Their blocks are freed when the readers of `epoch` have left (compaction.ts). */
   hidden: { from: number; epoch: number } | undefined;
 
@@ -234,11 +251,13 @@ export class Segment {
   fields: SegmentTerms<readonly string[]> | undefined;
 
   constructor(
-    readonly ref: CollectionRef,
+    ref: CollectionRef,
     readonly index: VectorIndex,
     readonly priorities: Priorities,
-    readonly arena = 0,
-  ) {}
+    arena = 0,
+  ) {
+    super(ref, arena);
+  }
 
   get expiries(): Expiries {
     return this.priorities.expiries;
@@ -252,11 +271,6 @@ export class Segment {
     const { index, ordinals } = this;
     for (const row of ordinalsIn(index.liveRows())) ordinals.markTaken(row as Ordinal);
     index.freeFrom(index.end);
-  }
-
-  /** The ordinal of a row as the store has it. */
-  stored(row: Ordinal): Ordinal {
-    return storedOrdinal(this.arena, row);
   }
 
   /**

@@ -5,6 +5,7 @@ import type { CollectionGroup, CollectionRef, IndexingState, SearchEf, ShardMemo
 import type { Result } from '../../api/errors.js';
 import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
+import type { MemoryPlacement, PlacedMemory } from '../../api/memory-placement.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { AnswerToKeep, KeptAnswer } from '../../storage/kept-answers.js';
 import type { LogPosition } from '../../storage/journal.js';
@@ -239,6 +240,8 @@ export interface ShardCommands extends CatalogCommands {
     request: Record<never, never>;
     answer: { shard: LogPosition | null; catalog: LogPosition | null; isEmpty: boolean };
   };
+  /** Sets which collections the shard holds in memory, and answers what is not so yet. */
+  placeMemory: { request: { placement: MemoryPlacement; keep: readonly CollectionId[] }; answer: PlacedMemory };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: ShardMemory };
   searchEf: { request: { collection: CollectionId; k: number; chunks: number }; answer: SearchEf };
@@ -391,6 +394,7 @@ const COMMANDS = {
   forgetAnswers: { writes: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   logPosition: {},
+  placeMemory: { changesMemory: true },
   counts: {},
   memory: { collection: ofId },
   searchEf: { collection: ofId },
@@ -453,6 +457,8 @@ export interface SharedShards {
   journalBytesMax: number;
   /** Whether this server is a node of a cluster. */
   isOfNode: boolean;
+  /** What the shards hold in memory at first; undefined if that is everything. */
+  placement: MemoryPlacement | undefined;
 }
 
 /** Start message of a shard worker. `starts` counts, for each shard, the workers that have owned it in this process. */

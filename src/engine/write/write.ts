@@ -16,7 +16,7 @@ import { type PreparedDocument, unpackDocument } from '../../text/prepared-docum
 import { clientErrorOf, isOfMachine } from '../errors.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import { FieldTerms } from '../segments/indexes.js';
-import type { Segment } from '../segments/segment.js';
+import { Segment, type StoredRows } from '../segments/segment.js';
 import { type Shard, placed } from '../shard.js';
 import type { DocumentWrite, ShardAnswer, ShardRequest, StagedPut, WriteAnswer } from './commands.js';
 import { packCommand } from './journaled.js';
@@ -33,8 +33,9 @@ interface PatchedRow {
 }
 
 /**
- * What a batch of writes does to one segment once it is committed: rows added and removed, with the texts, metadata,
- * priorities and expiries of their chunks. All rows are numbers within the segment.
+ * What a batch of writes does to one segment once it is committed, or to the rows of a collection that is on disk alone:
+ * rows added and removed, with the texts, metadata, priorities and expiries of their chunks. All rows are numbers within
+ * the segment.
  */
 export interface Change {
   /** Staged rows with their values. */
@@ -69,8 +70,9 @@ export const noChange = (): Change => ({
  * Logs the changes in the transaction, before the commit, so that they can be replayed on an older checkpoint
  * (checkpoint/recovery.ts).
  */
-export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segment, Change]>): void {
+export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [StoredRows, Change]>): void {
   for (const [segment, { added, patched, removed: gone, left, texts, fields }] of changes) {
+    const { textIndex, fields: fieldIndex } = indexesOf(segment);
     // A patched row is logged as a removed one: a replay takes it out of the checkpoint, and in again from the store.
     const removed = [...gone, ...patched.keys()];
     // Texts and terms of a large document are not read for the log, so recovery from an older checkpoint drops the
@@ -87,8 +89,8 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segme
     txn.segmentChanges.push({
       id: segment.ref.id,
       removed: removed.map((row) => segment.stored(row)),
-      texts: segment.textIndex ? removed.map((row) => texts.get(row) ?? null) : null,
-      terms: segment.fields ? removed.map((row) => patched.get(row)?.before ?? fields.get(row) ?? []) : null,
+      texts: textIndex ? removed.map((row) => texts.get(row) ?? null) : null,
+      terms: fieldIndex ? removed.map((row) => patched.get(row)?.before ?? fields.get(row) ?? []) : null,
       added: Array.from(added.keys(), (row) => segment.stored(row)),
     });
   }
@@ -98,15 +100,16 @@ export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Segme
  * Publishes the changes after the commit. The new rows of all segments become visible before any old one is removed, so
  * that no document is missing in between.
  */
-export function publishChanges(changes: Iterable<readonly [Segment, Change]>): void {
+export function publishChanges(changes: Iterable<readonly [StoredRows, Change]>): void {
   const all = [...changes];
-  markRemovals(all);
-  for (const [segment, change] of all) add(segment, change);
-  for (const [segment, change] of all) patch(segment, change);
-  for (const [segment, change] of all) remove(segment, change);
-  markRemovals(all);
-  for (const [segment, { removed, superseded }] of all)
-    for (const ordinal of [...removed, ...superseded]) segment.ordinals.release(ordinal);
+  const inMemory = all.filter((each): each is [Segment, Change] => each[0] instanceof Segment);
+  markRemovals(inMemory);
+  for (const [segment, change] of inMemory) add(segment, change);
+  for (const [segment, change] of inMemory) patch(segment, change);
+  for (const [segment, change] of inMemory) remove(segment, change);
+  markRemovals(inMemory);
+  for (const [{ ordinals }, { removed, superseded }] of all)
+    for (const ordinal of [...removed, ...superseded]) ordinals.release(ordinal);
 }
 
 /**
@@ -167,8 +170,8 @@ function withSource<S>(sources: ReadonlyMap<Ordinal, S>, ordinal: Ordinal, chang
 }
 
 /** Frees what was staged, after a failed commit. */
-export function discardChange(segment: Segment, { added, superseded }: Change): void {
-  for (const ordinal of [...added.keys(), ...superseded]) segment.ordinals.release(ordinal);
+export function discardChange({ ordinals }: StoredRows, { added, superseded }: Change): void {
+  for (const ordinal of [...added.keys(), ...superseded]) ordinals.release(ordinal);
 }
 
 /**
@@ -176,7 +179,7 @@ export function discardChange(segment: Segment, { added, superseded }: Change): 
  * published after it or discarded if it fails.
  */
 class RowChanges {
-  private readonly changes = new Map<Segment, Change>();
+  private readonly changes = new Map<StoredRows, Change>();
   private readonly leaving: LeavingDocument[] = [];
 
   constructor(private readonly shard: Shard) {}
@@ -185,7 +188,7 @@ class RowChanges {
    * Keeps the segments of a collection in memory until the batch ends, even if later writes of the batch need memory.
    */
   hold(id: CollectionId): void {
-    for (const segment of this.shard.segments.of(id)) this.changeOf(segment);
+    for (const rows of this.shard.segments.rowsOf(id)) this.changeOf(rows);
   }
 
   /**
@@ -193,13 +196,13 @@ class RowChanges {
    * nothing has changed.
    */
   stage(ref: CollectionRef, vectors: Float32Array, values: RowValues): Ordinal[] {
-    return placed(this.shard, ref, (segment) => this.stageIn(segment, vectors, values));
+    return placed(this.shard, ref, (rows) => this.stageIn(rows, vectors, values));
   }
 
   /** Removes rows: published ones after the commit, those staged in this batch at once. */
   takeOut(id: CollectionId, ordinals: readonly Ordinal[]): void {
     for (const ordinal of ordinals) {
-      const { added, superseded, removed, patched, fields } = this.changeOf(this.segmentOf(id, ordinal));
+      const { added, superseded, removed, patched, fields } = this.changeOf(this.rowsOf(id, ordinal));
       const row = rowOf(ordinal);
       (added.delete(row) ? superseded : removed).push(row);
       // The index has the terms from before the batch.
@@ -211,8 +214,10 @@ class RowChanges {
 
   /** Reserves memory for the values of rows, so that `patch` cannot fail. Throws ArenaFull. */
   reserve(id: CollectionId, ordinals: readonly Ordinal[], values: RowValues): void {
-    for (const ordinal of ordinals)
-      this.shard.segments.reserveValues(this.segmentOf(id, ordinal), [rowOf(ordinal)], values);
+    for (const ordinal of ordinals) {
+      const rows = this.rowsOf(id, ordinal);
+      if (rows instanceof Segment) this.shard.segments.reserveValues(rows, [rowOf(ordinal)], values);
+    }
   }
 
   /** Keeps what the rows of a document are before and after `write`, which changes its metadata in the transaction. */
@@ -221,8 +226,8 @@ class RowChanges {
     write();
     const after = this.termsOf(txn, id, ordinals);
     ordinals.forEach((ordinal, i) => {
-      const segment = this.segmentOf(id, ordinal);
-      const { added, patched, texts, fields } = this.changeOf(segment);
+      const rows = this.rowsOf(id, ordinal);
+      const { added, patched, texts, fields } = this.changeOf(rows);
       const [row, terms] = [rowOf(ordinal), after[i]];
       if (added.has(row)) {
         added.set(row, values);
@@ -231,7 +236,7 @@ class RowChanges {
       }
       const first = patched.get(row);
       patched.set(row, { values, before: first ? first.before : before[i], after: terms });
-      const text = segment.textIndex && txn.text(id, ordinal)?.toString();
+      const text = indexesOf(rows).textIndex && txn.text(id, ordinal)?.toString();
       if (text !== undefined) texts.set(row, text);
     });
   }
@@ -239,25 +244,25 @@ class RowChanges {
   private termsOf(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): (readonly string[] | undefined)[] {
     const terms = new FieldTerms(txn, id);
     return ordinals.map((ordinal) =>
-      this.segmentOf(id, ordinal).fields ? terms.of(txn.chunk(id, ordinal)) : undefined,
+      indexesOf(this.rowsOf(id, ordinal)).fields ? terms.of(txn.chunk(id, ordinal)) : undefined,
     );
   }
 
   /** Whether this batch has changed the metadata of a published chunk. */
   isPatched(id: CollectionId, ordinal: Ordinal): boolean {
-    return this.changeOf(this.segmentOf(id, ordinal)).patched.has(rowOf(ordinal));
+    return this.changeOf(this.rowsOf(id, ordinal)).patched.has(rowOf(ordinal));
   }
 
   /** Whether a chunk was staged in this batch and is not published yet. */
   isAdded(id: CollectionId, ordinal: Ordinal): boolean {
-    return this.changeOf(this.segmentOf(id, ordinal)).added.has(rowOf(ordinal));
+    return this.changeOf(this.rowsOf(id, ordinal)).added.has(rowOf(ordinal));
   }
 
   /** Removes the published rows of a large document. */
   leave(document: LeavingDocument): void {
     const { ref, blocks } = document;
     for (const { ordinals } of blocks)
-      for (const ordinal of ordinals) this.changeOf(this.segmentOf(ref.id, ordinal)).left.push(rowOf(ordinal));
+      for (const ordinal of ordinals) this.changeOf(this.rowsOf(ref.id, ordinal)).left.push(rowOf(ordinal));
     this.leaving.push(document);
   }
 
@@ -268,11 +273,12 @@ class RowChanges {
   keepSources(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
     const terms = new FieldTerms(txn, id);
     for (const ordinal of ordinals) {
-      const segment = this.segmentOf(id, ordinal);
-      const { texts, fields } = this.changeOf(segment);
-      const text = segment.textIndex && txn.text(id, ordinal)?.toString();
+      const rows = this.rowsOf(id, ordinal);
+      const { textIndex, fields: fieldIndex } = indexesOf(rows);
+      const { texts, fields } = this.changeOf(rows);
+      const text = textIndex && txn.text(id, ordinal)?.toString();
       if (text !== undefined) texts.set(rowOf(ordinal), text);
-      if (segment.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
+      if (fieldIndex) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
     }
   }
 
@@ -293,43 +299,48 @@ class RowChanges {
     this.end();
   }
 
-  private stageIn(segment: Segment, vectors: Float32Array, values: RowValues): Ordinal[] {
-    const { dim } = segment.ref;
+  private stageIn(rows: StoredRows, vectors: Float32Array, values: RowValues): Ordinal[] {
+    const { dim } = rows.ref;
+    const segment = rows instanceof Segment ? rows : undefined;
     const ordinals: Ordinal[] = [];
     try {
       for (let at = 0; at < vectors.length; at += dim) {
-        const ordinal = segment.ordinals.take();
+        const ordinal = rows.ordinals.take();
         ordinals.push(ordinal);
-        segment.index.stage(ordinal, vectors.subarray(at, at + dim));
+        segment?.index.stage(ordinal, vectors.subarray(at, at + dim));
       }
-      this.shard.segments.reserveValues(segment, ordinals, values);
+      if (segment) this.shard.segments.reserveValues(segment, ordinals, values);
     } catch (error) {
-      for (const ordinal of ordinals) segment.ordinals.release(ordinal);
+      for (const ordinal of ordinals) rows.ordinals.release(ordinal);
       throw error;
     }
-    const { added } = this.changeOf(segment);
+    const { added } = this.changeOf(rows);
     for (const ordinal of ordinals) added.set(ordinal, values);
-    return ordinals.map((ordinal) => segment.stored(ordinal));
+    return ordinals.map((ordinal) => rows.stored(ordinal));
   }
 
   private end(): void {
-    for (const segment of this.changes.keys()) {
-      segment.isChanging = false;
-      this.shard.segments.wake(segment);
+    for (const rows of this.changes.keys()) {
+      rows.isChanging = false;
+      if (rows instanceof Segment) this.shard.segments.wake(rows);
     }
   }
 
-  private segmentOf(id: CollectionId, ordinal: Ordinal): Segment {
-    return defined(this.shard.segments.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
+  private rowsOf(id: CollectionId, ordinal: Ordinal): StoredRows {
+    return defined(this.shard.segments.findRows(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
   }
 
-  private changeOf(segment: Segment): Change {
-    let change = this.changes.get(segment);
-    if (!change) this.changes.set(segment, (change = noChange()));
-    segment.isChanging = true;
+  private changeOf(rows: StoredRows): Change {
+    let change = this.changes.get(rows);
+    if (!change) this.changes.set(rows, (change = noChange()));
+    rows.isChanging = true;
     return change;
   }
 }
+
+/** The indexes that have to be told of changes; none for a collection that is on disk alone. */
+export const indexesOf = (rows: StoredRows): Pick<Segment, 'textIndex' | 'fields'> =>
+  rows instanceof Segment ? rows : { textIndex: undefined, fields: undefined };
 
 interface Target {
   ref: CollectionRef;
@@ -508,7 +519,7 @@ class WriteBatch {
   }
 
   private load(txn: ShardWriteTxn, ref: CollectionRef): void {
-    this.shard.load(ref, txn);
+    this.shard.loadForWrites(ref, txn);
     this.rows.hold(ref.id);
   }
 

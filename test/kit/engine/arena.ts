@@ -1,8 +1,10 @@
 // Kernels on a memory of their own, seeds, and seeded vectors and bitmaps.
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
+import type { MemoryPlacement } from '../../../src/api/memory-placement.js';
 import type { CollectionGroup, CollectionRef } from '../../../src/api/collections.js';
 import { Arenas, Kernel } from '../../../src/engine/memory/arena.js';
+import { Holding } from '../../../src/engine/segments/holding.js';
 import { type CollectionKinds, Shard } from '../../../src/engine/shard.js';
 import type { ShardStore } from '../../../src/storage/shard-store.js';
 
@@ -54,7 +56,8 @@ export function shardOn(
   kernels: readonly Kernel[],
   refs: readonly CollectionRef[] = [],
   restore?: (shard: Shard, kinds: CollectionKinds) => void,
+  placement?: MemoryPlacement,
 ): Shard {
   const collections = refs.map(({ id, ...kind }): CollectionGroup => ({ kind, ids: Uint32Array.of(id) }));
-  return Shard.open(store, new Arenas(kernels), { collections, isWhole: true }, restore);
+  return Shard.open(store, new Arenas(kernels), { collections, isWhole: true }, restore, new Holding(placement));
 }

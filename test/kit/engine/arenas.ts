@@ -45,6 +45,7 @@ class Site {
       checkpointMs: 0,
       journalBytesMax: 0,
       isOfNode: false,
+      placement: undefined,
       ...sharedByStores(1),
     };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });

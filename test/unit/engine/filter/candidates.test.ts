@@ -284,8 +284,8 @@ class Pair {
   restart(): void {
     this.kernel = createKernel();
     this.shard = shardOn(this.store, [this.kernel], [ref]);
-    this.shard.load(ref);
-    this.shard.segmentIn(ref, 0);
+    this.shard.loadForWrites(ref);
+    this.shard.rowsIn(ref, 0);
     for (const segment of this.shard.segments.all())
       [prepareFields, prepareTextIndex].forEach((prepare) => prepare(this.shard, segment, 0));
   }

@@ -7,6 +7,7 @@ import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../../src/api/ids.js';
 import type { ShardCounts, ShardRequest, DocumentWrite } from '../../../../src/engine/write/commands.js';
 import type { CollectionRef } from '../../../../src/api/collections.js';
+import { nodesHolding } from '../../../../src/api/memory-placement.js';
 import { withPriority } from '../../../../src/ranking/scores.js';
 import { DamagedRecord } from '../../../../src/storage/damage.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
@@ -153,6 +154,72 @@ for (const seed of SEEDS) {
   });
 }
 
+const NODES = ['a', 'b', 'c'];
+
+for (const seed of SEEDS) {
+  test(`collections that other nodes hold are written to on disk alone, and load when they are held (seed ${seed})`, () => {
+    const prng = createPrng(seed);
+    const directory = tempDirectory();
+    const store = ShardStore.open(directory, false);
+    const naive = new NaiveRows();
+    const owned = openShard(directory, store, []);
+    const { shard } = owned;
+    let written = 0;
+    for (let round = 0; round < 200; round++) {
+      const step = prng.int(6);
+      if (step < 4) for (const result of applyWrites(shard, naive.change(prng))) assert.ok('value' in result);
+      else if (step === 4) {
+        const members = NODES.filter((node) => node === 'a' || prng.int(2) === 0);
+        const keep = ALL.filter(() => prng.int(3) === 0).map(({ id }) => id);
+        const { kept } = shard.place({ members, own: 'a', copies: 1 }, keep);
+        const inMemory = new Set(Array.from(shard.segments.all(), ({ ref }) => ref.id));
+        for (const { id } of ALL) {
+          const isHeld = nodesHolding(id, { members, copies: 1 }).includes('a');
+          assert.equal(kept.includes(id), inMemory.has(id) && !isHeld, `round ${round}`);
+          if (kept.includes(id)) assert.ok(keep.includes(id));
+        }
+      } else shard.loads.work(NOW, prng.int(2) === 0);
+      written += shard.segments.onDisk().length;
+      const { id } = ALL[prng.int(COLLECTIONS)] as CollectionRef;
+      if (prng.int(3) === 0) {
+        const query = randomVector(prng, DIM);
+        assertBest(best(owned, refOf(id), query), naive.scores(id, query), `round ${round}`);
+      }
+      assert.deepEqual(countsOf(shard, [id]), [naive.counts(id)], `round ${round}`);
+    }
+    assert.ok(written > 50, `${written} rounds had a collection on disk alone`);
+    for (const ref of ALL) {
+      const query = randomVector(prng, DIM);
+      assertBest(best(owned, ref, query), naive.scores(ref.id, query), 'at the end');
+    }
+    shard.close();
+  });
+}
+
+test('a large collection that is to be held loads in the background, and leaves memory when others hold it', () => {
+  const { ref, ...owned } = withLarge();
+  owned.shard.close();
+  const store = ShardStore.open(owned.directory, false);
+  const elsewhere = { members: ['b'], own: 'a', copies: 1 };
+  const shard = shardOn(store, [owned.kernel], [ref], undefined, elsewhere);
+  assert.deepEqual(shard.place(elsewhere, []), { loading: [], kept: [] });
+  const here = { ...elsewhere, members: ['a'] };
+  assert.deepEqual(shard.place(here, []), { loading: [ref.id], kept: [] });
+  while (!shard.loads.work(NOW, false));
+  assert.equal(shard.segments.of(ref.id)[0]?.index.liveCount, LARGE);
+  assert.deepEqual(shard.place(here, []), { loading: [], kept: [] });
+  assert.deepEqual(shard.place(elsewhere, [ref.id]), { loading: [], kept: [ref.id] });
+  assert.equal(shard.segments.of(ref.id).length, 1);
+  assert.deepEqual(shard.place(elsewhere, []), { loading: [], kept: [] });
+  assert.ok(shard.segments.isEvicted(ref.id));
+  applyWrites(shard, [removalOf(ref, 'L0')]);
+  assert.deepEqual(shard.segments.of(ref.id), []);
+  assert.deepEqual(shard.place(here, []), { loading: [ref.id], kept: [] });
+  while (!shard.loads.work(NOW, false));
+  assert.equal(shard.segments.of(ref.id)[0]?.index.liveCount, LARGE - 100);
+  shard.close();
+});
+
 /** A shard with one large collection in its store, and nothing loaded. */
 function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: CollectionRef; rows: Float32Array[] } {
   const prng = createPrng(7);
@@ -205,7 +272,7 @@ test('a write to a segment that is being loaded waits until it is loaded', async
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   let isThere = false;
-  const underWay = shard.loads.loadAll([ref])?.then(() => (isThere = true));
+  const underWay = shard.loads.loadAllForWrites([ref])?.then(() => (isThere = true));
   if (underWay) {
     assert.equal(shard.segments.of(ref.id)[0], undefined);
     while (!shard.loads.work(NOW, true));

@@ -1,0 +1,28 @@
+// Which collections a shard holds in memory: all of them, unless the nodes of a cluster share the memory. Owner only.
+import { isDeepStrictEqual } from 'node:util';
+import type { CollectionId } from '../../api/ids.js';
+import { type MemoryPlacement, nodesHolding } from '../../api/memory-placement.js';
+
+/** What a shard is to hold. Owner only. */
+export class Holding {
+  private readonly known = new Map<CollectionId, boolean>();
+
+  /** `placement`: undefined if the shard holds everything. */
+  constructor(private placement?: MemoryPlacement) {}
+
+  has(id: CollectionId): boolean {
+    const { placement, known } = this;
+    if (placement === undefined) return true;
+    let has = known.get(id);
+    if (has === undefined) known.set(id, (has = nodesHolding(id, placement).includes(placement.own)));
+    return has;
+  }
+
+  /** Returns whether this changes anything. */
+  change(placement: MemoryPlacement): boolean {
+    if (isDeepStrictEqual(placement, this.placement)) return false;
+    this.placement = placement;
+    this.known.clear();
+    return true;
+  }
+}
