@@ -12,6 +12,8 @@ interface ClusterNodeState {
   lag: number;
   /** Why it takes no writes; null if it does. */
   fenced: string | null;
+  /** Collections that it is loading into its memory; null if it holds all collections in memory. */
+  loading: number | null;
   /** When it was heard of last. Every node is heard of each second. */
   heard_at: string;
 }
@@ -52,6 +54,7 @@ export const CLUSTER_ROUTES = routes({
             applied: 1207,
             lag: 0,
             fenced: null,
+            loading: null,
             heard_at: '2026-01-05T09:30:00.000Z',
           },
         ],

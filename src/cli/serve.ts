@@ -127,6 +127,7 @@ function createFronts(
   const pool = fronts.start(
     {
       ...parts,
+      searches: parts.routed,
       textVector: services.search.search.textVector,
       config,
       log,

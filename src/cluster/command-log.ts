@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result } from '../api/errors.js';
+import type { PlacedMemory } from '../api/memory-placement.js';
 import type { Log } from '../base/log.js';
 import type { LogProgress } from '../base/log-progress.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/commands.js';
@@ -42,6 +43,8 @@ export interface ReplicatedLogOptions {
   readonly log: Log;
   /** Messages after this one have to be kept for other nodes; Infinity where none are. */
   readonly heldAfter?: () => number;
+  /** What the memory of this node does not have as it should be; absent if the nodes do not share the memory. */
+  readonly memory?: (() => PlacedMemory) | undefined;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
   readonly trimMs?: number;
 }
@@ -57,6 +60,8 @@ export interface NodeState {
   readonly fenced: FenceReason | null;
   /** Whether it has applied all that it has received, and receives nothing. */
   readonly isAtRest: boolean;
+  /** Absent from nodes that hold everything. */
+  readonly memory?: PlacedMemory | undefined;
   /** When it was heard of last, in milliseconds since 1970. */
   readonly heardAtMs: number;
 }
@@ -67,6 +72,8 @@ interface Lane {
   isRunning: boolean;
   /** Everything up to here that concerns the target has been committed. */
   committed: number;
+  /** The last message that was applied since the start. */
+  last: number;
   stalled: string | undefined;
   /** The latest states, by the sequence of their last message. */
   readonly heads: Map<number, string>;
@@ -87,6 +94,7 @@ interface Told {
   readonly fenced: FenceReason | null;
   /** Absent from nodes of an earlier release. */
   readonly isAtRest?: boolean;
+  readonly memory?: PlacedMemory | undefined;
   readonly heads: Readonly<Record<string, LogHead[]>>;
 }
 
@@ -148,6 +156,7 @@ export class ReplicatedLog implements CommandLog {
       waiting: [],
       isRunning: false,
       committed: 0,
+      last: 0,
       stalled: undefined,
       heads: new Map(),
     }));
@@ -155,7 +164,27 @@ export class ReplicatedLog implements CommandLog {
 
   /** Everything up to this message has been applied on this node. */
   get applied(): number {
-    return Math.min(...this.lanes.map(({ waiting: [first] }) => (first ? first.sequence - 1 : this.received)));
+    return Math.min(...this.lanes.map((lane) => this.appliedIn(lane)));
+  }
+
+  private readonly appliedIn = ({ waiting: [first] }: Lane): number => (first ? first.sequence - 1 : this.received);
+
+  /** The last message that this node has applied to one of these shards since it started. */
+  lastApplied(shards: readonly number[]): number {
+    return Math.max(0, ...this.lanesOf(shards).map(({ last }) => last));
+  }
+
+  /** Resolves to whether this node has applied everything up to a message to these shards within `waitMs`. */
+  async hasApplied(shards: readonly number[], sequence: number, waitMs: number): Promise<boolean> {
+    const lanes = this.lanesOf(shards);
+    for (const untilMs = performance.now() + waitMs; ; await sleep(REST_MS)) {
+      if (lanes.every((lane) => this.appliedIn(lane) >= sequence)) return true;
+      if (this.isClosed || performance.now() > untilMs) return false;
+    }
+  }
+
+  private lanesOf(shards: readonly number[]): Lane[] {
+    return this.lanes.filter(({ target }) => target !== 'catalog' && shards.includes(target));
   }
 
   /** The log has to keep what comes after this message, for this node after a restart or for those that it gave copies. */
@@ -428,6 +457,7 @@ export class ReplicatedLog implements CommandLog {
   private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {
     lane.waiting.shift();
     lane.committed = sequence;
+    lane.last = sequence;
     this.waitingBytes -= payload.length;
     this.note();
     const own = this.pending.get(id);
@@ -516,12 +546,14 @@ export class ReplicatedLog implements CommandLog {
       if (lane.heads.size > 0)
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, committed, isAtRest, fenced = null } = this;
-    stream.tell({ node, received, applied, committed, fenced, isAtRest, heads } satisfies Told);
+    const memory = this.options.memory?.();
+    stream.tell({ node, received, applied, committed, fenced, isAtRest, memory, heads } satisfies Told);
   }
 
   /** Compares the states of another node with those of this one. */
-  private compare({ node, received, applied, committed, fenced, isAtRest = false, heads }: Told): void {
-    this.nodes.set(node, { node, received, applied, committed, fenced, isAtRest, heardAtMs: Date.now() });
+  private compare({ heads, ...told }: Told): void {
+    const { node } = told;
+    this.nodes.set(node, { isAtRest: false, ...told, heardAtMs: Date.now() });
     if (node === this.options.node) return;
     for (const lane of this.lanes)
       for (const { sequence, hash } of heads[lane.target] ?? []) {

@@ -230,7 +230,7 @@ async function asked(stream: LogStream, node: string, question: Question): Promi
   const packed = packr.pack(question);
   for (let tries = 1; ; tries++) {
     try {
-      return await stream.ask(node, packed, ASK_MS);
+      return await stream.ask('copy', node, packed, ASK_MS);
     } catch (error) {
       if (tries === ASK_TRIES)
         throw new NoCopy(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
@@ -251,7 +251,8 @@ async function begunCopy({ stream, node, waitMs }: TakerOptions): Promise<{ give
     const givers = [...heard.values()].filter(({ fenced }) => fenced === null).sort((a, b) => b.applied - a.applied);
     heard.clear();
     for (const { node: giver } of givers) {
-      const answer = await stream.ask(giver, packr.pack({ ask: 'make' } satisfies Question), ASK_MS).catch(() => null);
+      const question = packr.pack({ ask: 'make' } satisfies Question);
+      const answer = await stream.ask('copy', giver, question, ASK_MS).catch(() => null);
       const copy = answer && (packr.unpack(answer) as string | null);
       if (copy) return { giver, copy };
     }

@@ -2,7 +2,7 @@
 // writes once the stream answers. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { LogStream, Rebuild, StreamMessage, StreamState } from './log-stream.js';
+import type { LogStream, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
 
 const AGAIN_MS = 1000;
 /** What the stream takes is not known yet; it refuses what is too much. */
@@ -100,12 +100,12 @@ export class LateStream implements LogStream {
     await this.stream.announceRebuild(rebuild);
   }
 
-  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.reached((stream) => stream.onAsked(node, answer));
+  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    this.reached((stream) => stream.onAsked(about, node, answer));
   }
 
-  async ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
-    return this.stream.ask(node, question, timeoutMs);
+  async ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    return this.stream.ask(about, node, question, timeoutMs);
   }
 
   tell(what: object): void {

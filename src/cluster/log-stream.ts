@@ -36,6 +36,9 @@ export interface Rebuild {
   readonly targets: Readonly<Record<string, number>>;
 }
 
+/** What a node asks another one about. */
+export type Topic = 'copy' | 'search';
+
 export interface LogStream {
   /** Whether the stream has not been reached since the node started. */
   readonly isAway?: boolean;
@@ -68,10 +71,10 @@ export interface LogStream {
   latestRebuild(): Promise<Rebuild | undefined>;
   /** Makes the stream of a rebuild. Rejects if another node has made one of the same generation. */
   announceRebuild(rebuild: Rebuild): Promise<void>;
-  /** Answers the questions of other nodes to this one. */
-  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void;
+  /** Answers the questions of other nodes to this one about something. */
+  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void;
   /** Asks another node. Rejects if it does not answer in time. */
-  ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
+  ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /** Tells all nodes something that may be lost. */
   tell(what: object): void;
   onTold(take: (what: unknown) => void): void;

@@ -17,7 +17,7 @@ import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticato
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../base/operator-error.js';
 import type { Log } from '../base/log.js';
-import type { LogStream, Rebuild, StreamMessage, StreamState } from './log-stream.js';
+import type { LogStream, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
 
 export interface NatsOptions {
   /** Addresses of the servers. */
@@ -68,7 +68,7 @@ interface Names {
   /** Where messages are published again once they are stored. */
   readonly stored: string;
   readonly told: string;
-  readonly asked: string;
+  readonly asked: Readonly<Record<Topic, string>>;
 }
 
 function namesOf(cluster: string, generation: number): Names {
@@ -78,7 +78,7 @@ function namesOf(cluster: string, generation: number): Names {
     log: `${prefix}.log`,
     stored: `${prefix}.stored`,
     told: `${prefix}.heads`,
-    asked: `${prefix}.asked`,
+    asked: { copy: `${prefix}.asked`, search: `${prefix}.searched` },
   };
 }
 
@@ -396,8 +396,8 @@ export class NatsStream implements LogStream {
     await this.manager.streams.add(wantedStream(this.stream.options, generation, metadata));
   }
 
-  onAsked(node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.connection.subscribe(`${this.stream.names.asked}.${node}`, {
+  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    this.connection.subscribe(`${this.stream.names.asked[about]}.${node}`, {
       callback: (error, message) => {
         // Who asks hears nothing of a failure, and asks again or another node.
         if (!error)
@@ -409,8 +409,8 @@ export class NatsStream implements LogStream {
     });
   }
 
-  async ask(node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
-    const { data } = await this.connection.request(`${this.stream.names.asked}.${node}`, question, {
+  async ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    const { data } = await this.connection.request(`${this.stream.names.asked[about]}.${node}`, question, {
       timeout: timeoutMs,
     });
     return data;

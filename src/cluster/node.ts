@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MemoryPlacement } from '../api/memory-placement.js';
 import { LogProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
@@ -23,10 +24,16 @@ export interface ClusterNode {
   readonly name: string;
   readonly stream: LogStream;
   readonly progress: LogProgress;
+  /** How the nodes shared the memory when this one ended; undefined if every node holds everything. */
+  readonly placement: MemoryPlacement | undefined;
+  /** Keeps the nodes that share the memory for the next start. */
+  keepMembers(members: readonly string[]): void;
 }
 
 /** The data directory holds the id of the node, by which others know it whatever its address is. */
 const ID_FILE = 'node-id';
+/** The ids of the nodes that share the memory. */
+const MEMBERS_FILE = 'node-members';
 
 /** How a node begins. */
 export interface JoinOptions {
@@ -42,7 +49,7 @@ export async function joinCluster(
   { cluster, journalBytesMax }: Pick<Config, 'cluster' | 'journalBytesMax'>,
   directory: Pick<DataDirectory, 'path' | 'shards'>,
   log: Log,
-  { copies = false }: JoinOptions = {},
+  { copies: takesCopy = false }: JoinOptions = {},
 ): Promise<ClusterNode> {
   const { name } = cluster;
   const { path, shards } = directory;
@@ -53,7 +60,7 @@ export async function joinCluster(
   const open = async (): Promise<LogStream> => {
     const stream = await find();
     try {
-      await meet(stream, directory, id, copies || (origin === EMPTY && stream.origin !== EMPTY), log);
+      await meet(stream, directory, id, takesCopy || (origin === EMPTY && stream.origin !== EMPTY), log);
       return stream;
     } catch (error) {
       await stream.close();
@@ -66,7 +73,21 @@ export async function joinCluster(
     return new LateStream(known, find, log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  return { id, name, stream, progress: LogProgress.of(stream.id, stream.rebuild?.earlier) };
+  const { searchCopies: copies } = cluster;
+  return {
+    id,
+    name,
+    stream,
+    progress: LogProgress.of(stream.id, stream.rebuild?.earlier),
+    placement: copies === 0 ? undefined : { members: keptMembers(path), own: id, copies },
+    keepMembers: (members) => writeFileSync(join(path, MEMBERS_FILE), `${members.join('\n')}\n`),
+  };
+}
+
+/** A file that was not written whole names no node that there is, and the first nodes that are heard of correct it. */
+function keptMembers(path: string): string[] {
+  const file = join(path, MEMBERS_FILE);
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
 /** How long a node looks for another one that gives a copy. */

@@ -158,6 +158,18 @@ const SETTINGS = {
     ),
     name: key('cluster.name', slug, 'main', 'Name of the cluster, which its stream is named by.'),
     replicas: key('cluster.replicas', integer(1, 5), 3, 'Number of NATS servers that keep a copy of the command log.'),
+    searchCopies: key(
+      'cluster.search_copies',
+      integer(0, 16),
+      0,
+      'Number of nodes that hold a collection in memory and search it for the others; all have it on disk. 0: all nodes hold it.',
+    ),
+    leaveMs: key(
+      'cluster.leave_s',
+      seconds(5, 86_400),
+      60,
+      'When a node has not been heard of for so many seconds, others take over the collections that it holds in memory.',
+    ),
     logBytesMax: key(
       'cluster.log_mb',
       mebibytes(64, 1024 * 1024),

@@ -2,6 +2,7 @@
 // each feature receive. Runs on the main thread.
 import type { Collection } from '../api/collections.js';
 import type { CollectionId } from '../api/ids.js';
+import type { PlacedMemory } from '../api/memory-placement.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
@@ -30,7 +31,9 @@ import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js
 import { CatalogState } from './collections/catalog-state.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { ShadowCollections } from './collections/shadow-collections.js';
+import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
+import { RoutedSearches } from './cluster/routed-searches.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -67,6 +70,10 @@ interface Parts {
   readonly commandLog: ReplicatedLog | undefined;
   readonly recovery: Recovery | undefined;
   readonly searches: SearchPool;
+  /** Absent if this server holds everything in memory. */
+  readonly sharing: Sharing | undefined;
+  /** Searches of this server, or of the nodes that hold the collections. */
+  readonly routed: Pick<SearchPool, 'request' | 'count'>;
   /** The worker threads that run embedders and rerankers. */
   readonly embed: EmbedPool;
   readonly embedders: Embedders;
@@ -84,6 +91,12 @@ interface Parts {
   /** The memory that the threads share. */
   readonly shared: SharedShards;
   readonly embedderFile: Uint8Array | undefined;
+}
+
+/** How the nodes of a cluster share the memory. */
+interface Sharing {
+  readonly placer: MemoryPlacer;
+  readonly routed: RoutedSearches;
 }
 
 export interface Service {
@@ -118,6 +131,8 @@ export function createService(
 export async function closeService({ parts }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
     parts;
+  parts.sharing?.placer.close();
+  parts.sharing?.routed.close();
   recovery?.close();
   await jobs.close();
   commandLog?.close();
@@ -147,12 +162,15 @@ function createParts(
   const { catalog, shadows, tenants } = state;
   const metrics = new Metrics(config.metrics.tenantLabels);
   const poolMetrics = new PoolMetrics();
-  const shared = createSharedShards(shardCount, path, { ...config, isOfNode: node !== undefined });
+  const inCluster = node && { isOfNode: true, placement: node.placement };
+  const shared = createSharedShards(shardCount, path, { ...config, ...inCluster });
   spreadOverNodes(shared.memories.flat(), shared.arenaPagesMax * PAGE_BYTES, log);
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };
-  const inCluster = node && createCommandLog(node, path, shardCount, log, useCases.changed, () => shards);
-  const { commandLog, recovery } = inCluster ?? {};
+  const logging: ReturnType<typeof createCommandLog> | undefined =
+    node &&
+    createCommandLog(node, path, shardCount, log, useCases.changed, () => ({ shards, placer: sharing?.placer }));
+  const { commandLog, recovery } = logging ?? {};
   const shards: ShardPool = new ShardPool({
     ...pool,
     commandLog,
@@ -161,6 +179,13 @@ function createParts(
     tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
     successorOf: (id) => shadows.successorOf(id),
   });
+  const searches = new SearchPool({
+    ...pool,
+    threads: config.threads.search,
+    hitCacheBytes: config.tuning.hitCacheBytes,
+    exited: (threadId) => shards.releaseReader(threadId),
+  });
+  const sharing: Sharing | undefined = node && commandLog && createSharing(node, config, { commandLog, shards, searches, log });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   const logs = createLogPool(config, path, shared, log, poolMetrics);
@@ -175,12 +200,9 @@ function createParts(
     shards,
     commandLog,
     recovery,
-    searches: new SearchPool({
-      ...pool,
-      threads: config.threads.search,
-      hitCacheBytes: config.tuning.hitCacheBytes,
-      exited: (threadId) => shards.releaseReader(threadId),
-    }),
+    searches,
+    sharing,
+    routed: sharing?.routed ?? searches,
     ...createEmbedders(config, log, metrics, poolMetrics),
     batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.readGates, log, config.scale.archiveProcesses),
@@ -202,18 +224,18 @@ function createParts(
 }
 
 function createCommandLog(
-  { id, stream, progress }: ClusterNode,
+  { id, stream, progress, placement }: ClusterNode,
   path: string,
   shards: number,
   log: Log,
   changed: ReplicatedLogOptions['changed'],
-  pool: () => ShardPool,
+  later: () => { shards: ShardPool; placer: MemoryPlacer | undefined },
 ): { commandLog: ReplicatedLog; recovery: Recovery } {
   const giver = new CopyGiver({
     path,
     copyTo: async (directory) => {
       await commandLog.advanceIdle(1);
-      await pool().copyTo(directory);
+      await later().shards.copyTo(directory);
     },
     applied: () => commandLog.applied,
     log,
@@ -223,13 +245,25 @@ function createCommandLog(
     progress,
     node: id,
     shards,
-    apply: (batch) => pool().apply(batch),
+    apply: (batch) => later().shards.apply(batch),
     changed,
     log,
     heldAfter: () => giver.heldAfter,
+    memory: placement && ((): PlacedMemory => later().placer?.told ?? { loading: [], kept: [] }),
   });
-  stream.onAsked(id, (question) => giver.answer(question));
+  stream.onAsked('copy', id, (question) => giver.answer(question));
   return { commandLog, recovery: new Recovery({ stream, node: id, commandLog, log }) };
+}
+
+/** Undefined if every node holds everything. */
+function createSharing(
+  { id, stream, placement, keepMembers }: ClusterNode,
+  { cluster: { leaveMs } }: Pick<Config, 'cluster'>,
+  { commandLog, shards, searches, log }: Pick<Parts, 'shards' | 'searches'> & { commandLog: ReplicatedLog; log: Log },
+): Sharing | undefined {
+  if (!placement) return undefined;
+  const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, log });
+  return { placer, routed: new RoutedSearches({ searches, shards, placer, commandLog, stream, node: id, log }) };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -346,7 +380,7 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     catalog,
     shadows,
     textVector: textVectors(embedders, queryCache),
-    searches: parts.searches,
+    searches: parts.routed,
     shards,
     rerankers: parts.rerankers,
     recallSampler: parts.recallSampler,
@@ -372,7 +406,7 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
   };
   return {
     search: loggedSearch,
-    counts: { catalog, searches: parts.searches, shards, settings },
+    counts: { catalog, searches: parts.routed, shards, settings },
     queries: { catalog, queryLog, search: loggedSearch },
     recall: { search, catalog, shards, queryLog, recallsUnderWay: new UnderWay(), searchesUnderWay },
     ingest: {
@@ -442,6 +476,8 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
       poolMetrics: parts.poolMetrics,
       fronts: parts.fronts,
       commandLog: parts.commandLog,
+      node,
+      sharing: parts.sharing,
       sharedMeters: SharedMeters.over(shared.meters),
       memories: shared.memories,
       nowMs,

@@ -14,12 +14,13 @@ export const clusterUseCases = ({ node, commandLog }: ClusterContext): UseCases<
   getCluster: async () => {
     if (!node || !commandLog) return { cluster: null, node: null, leader: null, log: null, nodes: [], stalled: [] };
     const state = await node.stream.state().catch(() => null);
-    const nodes = commandLog.allNodes().map(({ node: id, received, applied, fenced, heardAtMs }) => ({
+    const nodes = commandLog.allNodes().map(({ node: id, received, applied, fenced, memory, heardAtMs }) => ({
       node: id,
       received,
       applied,
       fenced,
       lag: Math.max(0, (state?.last ?? received) - applied),
+      loading: memory?.loading.length ?? null,
       heard_at: new Date(heardAtMs).toISOString(),
     }));
     return {

@@ -26,6 +26,7 @@ import type { ShardPool } from '../../pool/shard-pool.js';
 import { logName, shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
 import type { ReplicatedLog } from '../../cluster/command-log.js';
+import type { ClusterNode } from '../../cluster/node.js';
 import type { Catalog } from '../collections/catalog.js';
 import type { ShadowCollections } from '../collections/shadow-collections.js';
 import type { Embedders } from '../embedding/embedders.js';
@@ -35,6 +36,8 @@ import type { UnderWay } from '../recall/sampler.js';
 import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
 import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
+import type { MemoryPlacer } from '../cluster/memory-placer.js';
+import type { RoutedSearches } from '../cluster/routed-searches.js';
 
 export interface MetricsContext {
   readonly metrics: Metrics;
@@ -42,6 +45,11 @@ export interface MetricsContext {
   readonly shadows: Pick<ShadowCollections, 'all'>;
   /** Absent on a single machine. */
   readonly commandLog: Pick<ReplicatedLog, 'received' | 'applied' | 'isLeader' | 'fenced' | 'stalls'> | undefined;
+  readonly node: Pick<ClusterNode, 'progress'> | undefined;
+  /** Absent if this server holds everything in memory. */
+  readonly sharing:
+    | { readonly placer: Pick<MemoryPlacer, 'moving'>; readonly routed: Pick<RoutedSearches, 'counts'> }
+    | undefined;
   readonly shards: Pick<ShardPool, 'requestAll' | 'size' | 'openCount'>;
   /** The latest answer of each shard. */
   readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
@@ -147,7 +155,7 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
 }
 
 /** On a single machine all of them are 0. */
-function registerCluster(registry: Registry, { commandLog }: MetricsContext): void {
+function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs }: MetricsContext): void {
   registry.gauge(
     'sheaf_cluster_received_messages',
     'Sequence of the last message of the command log that this node has received.',
@@ -170,6 +178,42 @@ function registerCluster(registry: Registry, { commandLog }: MetricsContext): vo
     'sheaf_cluster_stalled_targets',
     'Shards, and the catalog, that cannot apply their next message on this machine.',
     () => commandLog?.stalls().length ?? 0,
+  );
+  registry.gauge(
+    'sheaf_cluster_age_seconds',
+    'How old what this node shows may be, which grows while the command log does not answer.',
+    () => (node?.progress.ageMs(nowMs()) ?? 0) / 1000,
+  );
+  const { placer, routed } = sharing ?? {};
+  registry.gauge(
+    'sheaf_cluster_loading_collections',
+    'Collections that this node is loading because it is to hold them in memory.',
+    () => placer?.moving.loading ?? 0,
+  );
+  registry.gauge(
+    'sheaf_cluster_leaving_collections',
+    'Collections that leave the memory of this node once others have loaded them.',
+    () => placer?.moving.leaving ?? 0,
+  );
+  registry.counter(
+    'sheaf_cluster_searches_sent_total',
+    'Searches that this node has sent to nodes that hold their collections.',
+    () => routed?.counts.sent ?? 0,
+  );
+  registry.counter(
+    'sheaf_cluster_searches_hedged_total',
+    'Searches that were sent to a second node because the first one took long.',
+    () => routed?.counts.hedged ?? 0,
+  );
+  registry.counter(
+    'sheaf_cluster_searches_unanswered_total',
+    'Searches that a node did not answer, and that another one was sent.',
+    () => routed?.counts.unanswered ?? 0,
+  );
+  registry.counter(
+    'sheaf_cluster_searches_received_total',
+    'Searches of other nodes that this node has run.',
+    () => routed?.counts.received ?? 0,
   );
 }
 

@@ -50,7 +50,7 @@ async function countChunks(
     matching: text == null ? undefined : matchingOf(collection, { q: text, fuzzy, prefix, synonyms }),
     facets: wishes.map(({ wish }) => wish),
   };
-  const counted = await countShards(context, collection, count, cancelSource);
+  const counted = await countShards(context, count, collection.tenant, cancelSource);
   return {
     tenant,
     collection: name,

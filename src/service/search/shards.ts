@@ -2,9 +2,9 @@
 // missing, the owners of the shards are asked to prepare them and the search is retried. Runs on front threads and on
 // the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Collection } from '../../api/collections.js';
+import type { Collection, CollectionRef } from '../../api/collections.js';
+import type { Tenant } from '../../api/ids.js';
 import type { SearchTiming } from '../../api/search.js';
-import { refOf } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
@@ -73,7 +73,7 @@ export async function searchShards(
     hasMore = false,
     last,
     timing: spent,
-  } = await find(context, collection, search, signal);
+  } = await findInShards(context, search, collection.tenant, signal);
   Object.assign(timing, spent);
   timing.search_ms = Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms);
   const hits = ids.map((id, i): FoundHit => {
@@ -84,14 +84,14 @@ export async function searchShards(
   return { hits, hasMore, ...(last && { last }) };
 }
 
-function find(
+/** Runs a search on the shards of this server. */
+export const findInShards = (
   context: ShardsContext,
-  collection: Collection,
   search: CollectionSearch,
-  signal: CancelSignal | undefined,
-): Promise<Found> {
-  return onIndexes(context, collection, () => context.searches.request(search, collection.tenant, signal));
-}
+  tenant: Tenant,
+  signal?: CancelSignal,
+): Promise<Found> =>
+  onIndexes(context, search.collection, () => context.searches.request(search, tenant, signal));
 
 export interface CountContext {
   readonly searches: Pick<SearchPool, 'count'>;
@@ -101,15 +101,15 @@ export interface CountContext {
 /** Counts the chunks of a collection that match, and the values of their metadata. */
 export const countShards = (
   context: CountContext,
-  collection: Collection,
   count: CollectionCount,
-  signal: CancelSignal,
-): Promise<Counted> => onIndexes(context, collection, () => context.searches.count(count, collection.tenant, signal));
+  tenant: Tenant,
+  signal?: CancelSignal,
+): Promise<Counted> => onIndexes(context, count.collection, () => context.searches.count(count, tenant, signal));
 
 /** Asks, and if indexes are missing, has them prepared and asks again. */
 function onIndexes<T>(
   context: Pick<ShardsContext, 'shards'>,
-  collection: Collection,
+  collection: CollectionRef,
   ask: () => Promise<T | MissingIndexes[]>,
 ): Promise<T> {
   return untilIndexed(async () => {
@@ -123,12 +123,12 @@ function onIndexes<T>(
 /** Asks the owners of the shards to load segments and build missing indexes; returns false while any is unfinished. */
 async function prepare(
   { shards }: Pick<ShardsContext, 'shards'>,
-  collection: Collection,
+  collection: CollectionRef,
   missing: readonly MissingIndexes[],
 ): Promise<boolean> {
   const ready = await Promise.all(
     missing.map(({ shard, textIndex, fields }) =>
-      shards.request(shard, 'prepare', { collection: refOf(collection), textIndex, fields }),
+      shards.request(shard, 'prepare', { collection, textIndex, fields }),
     ),
   );
   return ready.every(Boolean);

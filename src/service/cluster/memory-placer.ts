@@ -1,0 +1,146 @@
+// Shares the memory between the nodes of a cluster: each collection is held by some of them, which all nodes work out alike
+// from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has everything on disk: one
+// that is asked for what it does not hold loads it. Runs on the main thread.
+import type { CollectionId } from '../../api/ids.js';
+import { type MemoryPlacement, type PlacedMemory, nodesHolding } from '../../api/memory-placement.js';
+import type { Log } from '../../base/log.js';
+import type { NodeState, ReplicatedLog } from '../../cluster/command-log.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+
+interface MemoryPlacerOptions {
+  /** What the shards began with. */
+  readonly placement: MemoryPlacement;
+  /** How long a node keeps its place after it was heard of last. */
+  readonly leaveMs: number;
+  readonly commandLog: Pick<ReplicatedLog, 'allNodes'>;
+  readonly shards: Pick<ShardPool, 'requestAll'>;
+  readonly keepMembers: (members: readonly string[]) => void;
+  readonly log: Log;
+}
+
+const PLACE_MS = 500;
+/**
+ * Nodes tell of themselves twice a second. One that is silent for longer is not asked if there is another one, and not at
+ * all after the second time: then this node loads what it holds.
+ */
+const SILENT_MS = 1500;
+const GONE_MS = 5000;
+/** A node looks around for so long before it takes a place in a cluster that it does not know. */
+const LISTEN_MS = 2500;
+/** What this node has loaded in place of the nodes that should have it stays for so long after its last search. */
+const STAND_IN_MS = 60_000;
+/** Ids that a node tells of; the rest is found out by asking. */
+const TOLD_MAX = 1000;
+
+export class MemoryPlacer {
+  private placement: MemoryPlacement;
+  private own: PlacedMemory = { loading: [], kept: [] };
+  /** Collections that this node searches though others should, with the time of the last search. */
+  private readonly standIns = new Map<CollectionId, number>();
+  private readonly startedAtMs = performance.now();
+  private readonly timer: NodeJS.Timeout;
+  private isPlacing = false;
+
+  constructor(private readonly options: MemoryPlacerOptions) {
+    this.placement = options.placement;
+    this.timer = setInterval(() => void this.place(), PLACE_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  /** What other nodes are told. */
+  get told(): PlacedMemory {
+    const { loading, kept } = this.own;
+    return { loading: loading.slice(0, TOLD_MAX), kept: kept.slice(0, TOLD_MAX) };
+  }
+
+  /** The number of collections that are being loaded here, and of those that leave once others have them. */
+  get moving(): { loading: number; leaving: number } {
+    return { loading: this.own.loading.length, leaving: this.own.kept.length };
+  }
+
+  /**
+   * The other nodes that can search a collection now, the one first that should be asked first by default; empty if this
+   * node searches it itself.
+   */
+  othersHolding(id: CollectionId): string[] {
+    const { own } = this.placement;
+    const nodes = new Map(this.heardNodes().map((state) => [state.node, state]));
+    const heardWithin = (names: readonly string[], ms: number): string[] =>
+      names.filter((name) => {
+        const state = nodes.get(name);
+        return state?.fenced === null && state.heardAtMs > Date.now() - ms;
+      });
+    const holders = nodesHolding(id, this.placement);
+    const memoryOf = (node: string): PlacedMemory | undefined => (node === own ? this.own : nodes.get(node)?.memory);
+    const isLoading = (node: string): boolean => memoryOf(node)?.loading.includes(id) ?? true;
+    const ready = holders.filter((node) => !isLoading(node));
+    const keepers = [...nodes.keys()].filter((node) => memoryOf(node)?.kept.includes(id));
+    const able = [...ready, ...keepers];
+    if (able.includes(own)) return [];
+    const others = able.length > 0 ? able : holders.filter((node) => node !== own);
+    const answering = heardWithin(others, SILENT_MS);
+    return answering.length > 0 ? answering : heardWithin(others, GONE_MS);
+  }
+
+  /** Takes note that this node searches a collection that others should hold, because none of them answers. */
+  standIn(id: CollectionId): void {
+    if (!nodesHolding(id, this.placement).includes(this.placement.own)) this.standIns.set(id, performance.now());
+  }
+
+  /** The nodes that share the memory. */
+  private heardNodes(): NodeState[] {
+    return this.options.commandLog.allNodes().filter(({ memory }) => memory !== undefined);
+  }
+
+  private async place(): Promise<void> {
+    if (this.isPlacing || !this.take(this.membersNow())) return;
+    this.isPlacing = true;
+    try {
+      const { placement, keep } = { placement: this.placement, keep: this.toKeep() };
+      const answers = await Promise.all(this.options.shards.requestAll('placeMemory', { placement, keep }));
+      this.own = {
+        loading: [...new Set(answers.flatMap(({ loading }) => loading))],
+        kept: [...new Set(answers.flatMap(({ kept }) => kept))],
+      };
+    } catch {
+      // A shard that is not open is told the next time.
+    } finally {
+      this.isPlacing = false;
+    }
+  }
+
+  /** Takes the nodes that share the memory now. Returns whether they are known. */
+  private take(members: readonly string[] | undefined): boolean {
+    if (!members) return false;
+    const before = this.placement.members;
+    if (members.length === before.length && members.every((member, i) => member === before[i])) return true;
+    this.placement = { ...this.placement, members };
+    this.options.keepMembers(members);
+    this.options.log.info({ nodes: members.length }, 'the nodes that share the memory have changed');
+    return true;
+  }
+
+  /** In the order of their ids; undefined while that is not known. */
+  private membersNow(): string[] | undefined {
+    const { leaveMs } = this.options;
+    const upMs = performance.now() - this.startedAtMs;
+    const { own, members } = this.placement;
+    if (members.length === 0 && upMs < LISTEN_MS) return undefined;
+    const sinceMs = Date.now() - leaveMs;
+    const heard = this.heardNodes().filter(({ heardAtMs }) => heardAtMs >= sinceMs);
+    // What was there before the start may still come.
+    const before = upMs < leaveMs ? members : [];
+    return [...new Set([own, ...before, ...heard.map(({ node }) => node)])].sort();
+  }
+
+  /** What stays in memory here though others are to hold it: they have not loaded it yet, or do not answer. */
+  private toKeep(): CollectionId[] {
+    const sinceMs = performance.now() - STAND_IN_MS;
+    for (const [id, atMs] of this.standIns) if (atMs < sinceMs) this.standIns.delete(id);
+    const others = this.heardNodes().filter(({ node }) => node !== this.placement.own);
+    return [...new Set([...this.standIns.keys(), ...others.flatMap(({ memory }) => memory?.loading ?? [])])];
+  }
+}
