@@ -85,9 +85,12 @@ export class MemoryPlacer {
     return answering.length > 0 ? answering : heardWithin(others, GONE_MS);
   }
 
-  /** Takes note that this node searches a collection that others should hold, because none of them answers. */
-  standIn(id: CollectionId): void {
-    if (!nodesHolding(id, this.placement).includes(this.placement.own)) this.standIns.set(id, performance.now());
+  /** Takes note that this node searches a collection itself: if others should hold it, none of them answers. */
+  searchedHere(id: CollectionId): void {
+    const { own, members } = this.placement;
+    const isPlaced = members.length === 0 || nodesHolding(id, this.placement).includes(own);
+    const isLeaving = this.own.kept.includes(id) && !this.standIns.has(id);
+    if (!isPlaced && !isLeaving) this.standIns.set(id, performance.now());
   }
 
   /** The nodes that share the memory. */

@@ -110,7 +110,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   ): Promise<Result | undefined> {
     const { placer, commandLog, stream } = this.options;
     let left = placer.othersHolding(collection);
-    if (left.length === 0) return void placer.standIn(collection);
+    if (left.length === 0) return void placer.searchedHere(collection);
     const question = packr.pack({
       ...work,
       tenant: tenant as Tenant,
@@ -127,7 +127,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
         this.counts.unanswered++;
       }
     }
-    return void placer.standIn(collection);
+    return void placer.searchedHere(collection);
   }
 
   /** Of two that are drawn, the one that has been faster comes first. */
