@@ -266,6 +266,77 @@ export async function searches({ tiny, number }: LoadOptions): Promise<void> {
   });
 }
 
+interface Detail {
+  readonly memory: { readonly vectors: number; readonly graph: number; readonly quantized_vectors: number };
+}
+
+/**
+ * Three nodes that hold each collection once: what each has in its memory, what the collections cost them that they do not
+ * hold, and what a search costs that another node runs.
+ */
+export async function shares({ tiny, number }: LoadOptions): Promise<void> {
+  const rows = number('rows', tiny ? 500 : 10_000);
+  const seconds = number('seconds', tiny ? 1 : 6);
+  const names = Array.from({ length: number('collections', 6) }, (_, i) => `c${i}`);
+  await withNats(async (nats, folder) => {
+    const nodes: LoadServer[] = [];
+    for (const name of ['d0', 'd1', 'd2'])
+      nodes.push(await startNode(nats, folder, name, { SHEAF_CLUSTER__SEARCH_COPIES: '1' }));
+    const [first] = nodes as [LoadServer];
+    const spentOf = ({ pid }: LoadServer): number => cpuMs(pid)?.all ?? NaN;
+    const memoryOf = async ({ url }: LoadServer, name: string): Promise<number> => {
+      const response = await fetch(`${url}/v1/collections/${TENANT}/${name}/detail`);
+      const { vectors, graph, quantized_vectors: quantized } = ((await response.json()) as Detail).memory;
+      return vectors + graph + quantized;
+    };
+    // Nodes that have just started look around before they take their places.
+    await sleep(4000);
+    const table = [['collection', 'node', 'holds it', 'memory, MB', 'CPU of the fill, s']];
+    const holders = new Map<string, LoadServer>();
+    for (const name of names) {
+      const before = nodes.map(spentOf);
+      await createVectorCollection(new SheafClient({ url: first.url }), TENANT, name);
+      await fillCollection({ url: first.url, tenant: TENANT, name, rows });
+      for (const [i, node] of nodes.entries()) {
+        const bytes = await memoryOf(node, name);
+        if (bytes > 0) holders.set(name, node);
+        const spent = (spentOf(node) - (before[i] as number)) / 1000;
+        const label = `d${i}${node === first ? ', which is asked' : ''}`;
+        table.push([name, label, bytes > 0 ? 'yes' : 'no', (bytes / 1e6).toFixed(1), spent.toFixed(1)]);
+      }
+    }
+    printTable(`${whole(names.length)} collections of ${whole(rows)} × ${DIM}, each held by one of 3 nodes`, table);
+    const prng = createPrng(5);
+    const costs = [['round', 'asked', 'searches/s', 'p50 ms', 'p99 ms', 'CPU a search, µs: asked node', 'holder']];
+    const [name, holder] = [...holders][0] as [string, LoadServer];
+    const other = nodes.find((node) => node !== holder) as LoadServer;
+    const requests = Array.from({ length: 64 }, () =>
+      jsonPost(`/v1/collections/${TENANT}/${name}/search`, {
+        v: Array.from({ length: DIM }, () => prng.normal()),
+        k: 10,
+      }),
+    );
+    for (const round of [1, 2, 3])
+      for (const node of [holder, other]) {
+        const before = [node, holder].map(spentOf) as [number, number];
+        const found = await closedLoopInThread({ url: node.url, connections: 4, seconds, requests });
+        const cost = (server: LoadServer, ms: number): string =>
+          whole(((spentOf(server) - ms) * 1000) / found.requests);
+        costs.push([
+          String(round),
+          node === holder ? 'the holder' : 'another node',
+          whole(found.requestsPerSecond),
+          found.p50Ms.toFixed(2),
+          found.p99Ms.toFixed(2),
+          cost(node, before[0]),
+          node === holder ? '' : cost(holder, before[1]),
+        ]);
+      }
+    printTable(`Searches by vector of a collection, 4 connections`, costs);
+    for (const node of nodes) await node.kill();
+  });
+}
+
 /**
  * A new node copies the data of another one, which answers searches meanwhile. The giver's own copy of its files is part
  * of the time; the opening of the shards comes after it.

@@ -390,6 +390,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...ROWS, ...SECONDS },
         run: async (options) => (await import('./cluster.js')).searches(options),
       },
+      shares: {
+        about: 'memory of 3 nodes that hold each collection once, and searches that another node runs',
+        options: { ...ROWS, ...SECONDS, '--collections <n>': '(6)' },
+        run: async (options) => (await import('./cluster.js')).shares(options),
+      },
       copies: {
         about: 'a new node copies the data of another one beside searches',
         options: { ...ROWS, ...SECONDS },
