@@ -2,6 +2,7 @@
 // the other and together, the network between them is cut, and the log goes back in time, while clients write and read by
 // every node. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
 // several clients write at once are read with `X-Consistency: strong`, and what the clients saw has to be linearizable.
+// The nodes hold all in memory, or share it, so that searches go from one to the other.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +16,9 @@ const NODES = 3;
 const WRITERS = 6;
 const DOCIDS = 60;
 const DOCUMENTS = '/v1/collections/load/docs/documents';
+const SEARCH = '/v1/collections/load/docs/search';
+/** On how many nodes a collection is in memory; 0: on all. */
+const SEARCH_COPIES = [0, 1, 2];
 const FAULT_MS_MAX = 2500;
 const STOP_MS_MAX = 4000;
 /** Some cuts last longer than connections and leaders wait. */
@@ -34,6 +38,7 @@ export interface ChaosReport {
   /** Writes that may have been made or not, as far as their client knows. */
   readonly unknown: number;
   readonly reads: number;
+  readonly searches: number;
   /** Documents that several clients wrote at once, and whose history was checked. */
   readonly histories: number;
   /** What must not happen. */
@@ -48,6 +53,8 @@ interface Known {
   open: number;
   /** The token of the last answer that told of it. */
   token: string;
+  /** The text that was acknowledged last. */
+  text: string;
   isBusy: boolean;
 }
 
@@ -64,10 +71,12 @@ export async function runChaos(folder: string, seed: number, minutes: number): P
   const network = new Network();
   const nats = await startNats(join(folder, 'nats'), { network });
   const settings = new Map<string, Readonly<Record<string, string>>>();
+  const copies = String(SEARCH_COPIES[prng.int(SEARCH_COPIES.length)]);
+  const shared = { SHEAF_CLUSTER__SEARCH_COPIES: copies, SHEAF_CLUSTER__LEAVE_S: '5' };
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
     mkdirSync(own, { recursive: true });
-    const env = settings.get(name) ?? (await nats.envOf(name));
+    const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)) };
     settings.set(name, env);
     return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SERVER__THREADS: '0', ...env });
   };
@@ -78,8 +87,9 @@ export async function runChaos(folder: string, seed: number, minutes: number): P
   for (const { server } of nodes) await server?.kill();
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
-  const { faults, acknowledged, unknown, reads, histories } = cluster;
-  return { faults: Object.fromEntries(faults), acknowledged, unknown, reads, histories, violations };
+  const { acknowledged, unknown, reads, searches, histories } = cluster;
+  const faults = { ...Object.fromEntries(cluster.faults), [`memory shared (${copies} copies)`]: Number(copies !== '0') };
+  return { faults, acknowledged, unknown, reads, searches, histories, violations };
 }
 
 class Chaos {
@@ -87,6 +97,7 @@ class Chaos {
   acknowledged = 0;
   unknown = 0;
   reads = 0;
+  searches = 0;
   histories = 0;
   private rewinds = 0;
   private isRewinding = false;
@@ -234,20 +245,23 @@ class Chaos {
   private async write(prng: Prng): Promise<void> {
     while (!this.isOver && this.violations.length === 0) {
       const docid = `d${prng.int(DOCIDS)}`;
-      const known = this.known.get(docid) ?? { version: 0, open: 0, token: '', isBusy: false };
+      const known = this.known.get(docid) ?? { version: 0, open: 0, token: '', text: '', isBusy: false };
       this.known.set(docid, known);
       if (known.isBusy) {
         await sleep(5);
         continue;
       }
       known.isBusy = true;
-      await (prng.int(3) === 0 ? this.read(docid, known, prng) : this.put(docid, known, prng));
+      const what = prng.int(6);
+      if (what === 0) await this.read(docid, known, prng);
+      else await (what === 1 ? this.search(docid, known, prng) : this.put(docid, known, prng));
       known.isBusy = false;
     }
   }
 
   private async put(docid: string, known: Known, prng: Prng): Promise<void> {
-    const answer = await this.ask(prng, 'POST', DOCUMENTS, { docid, text: `Text ${prng.int(1e6)} of ${docid}.` });
+    const text = `Text ${prng.int(1e6)} of ${docid}.`;
+    const answer = await this.ask(prng, 'POST', DOCUMENTS, { docid, text });
     const { status, version } = answer;
     if (status !== 201 && status !== 200) {
       // No client can tell a write that was refused from one that was made without an answer.
@@ -261,7 +275,7 @@ class Chaos {
       this.violations.push(`${docid} was acknowledged as version ${version} in place of ${least} to ${most}`);
     // Those that have not been made by now may still be made later, by a node that was stopped meanwhile.
     known.open -= version - least;
-    Object.assign(known, { version, token: answer.token });
+    Object.assign(known, { version, token: answer.token, text });
   }
 
   private async read(docid: string, known: Known, prng: Prng): Promise<void> {
@@ -275,13 +289,24 @@ class Chaos {
       this.violations.push(`${docid} has version ${known.version}, and a read with its token showed ${version}`);
   }
 
+  /** Searches a document, which finds what was acknowledged last if no write is open. */
+  private async search(docid: string, known: Known, prng: Prng): Promise<void> {
+    if (known.token === '' || known.open > 0) return;
+    const { status, matches = [] } = await this.ask(prng, 'POST', SEARCH, searchOf(docid), known.token);
+    if (status === 0 || status === 503) return;
+    this.searches++;
+    const texts = matches.map(({ text }) => text);
+    if (status !== 200 || texts.length !== 1 || texts[0] !== known.text)
+      this.violations.push(`${docid} has "${known.text}", and a search was answered ${status} ${JSON.stringify(texts)}`);
+  }
+
   private async ask(
     prng: Prng,
     method: string,
     path: string,
     body?: object,
     token = '',
-  ): Promise<{ status: number; version: number; token: string; metadata?: { text?: string } }> {
+  ): Promise<Answer> {
     const node = this.nodes[prng.int(this.nodes.length)];
     const failed = { status: 0, version: 0, token: '' };
     if (!node?.server) return await sleep(20), failed;
@@ -292,13 +317,14 @@ class Chaos {
         signal: AbortSignal.timeout(30_000),
         ...(body && { body: JSON.stringify(body) }),
       });
-      const json = (await response.json()) as { version?: number; metadata?: { text?: string } };
+      const json = (await response.json()) as Partial<Answer>;
       if (response.status === 503) await sleep(20);
       return {
         status: response.status,
         version: json.version ?? 0,
         token: response.headers.get('x-consistency') ?? '',
         ...(json.metadata && { metadata: json.metadata }),
+        ...(json.matches && { matches: json.matches }),
       };
     } catch {
       await sleep(20);
@@ -341,6 +367,11 @@ class Chaos {
       if (found < version || found > version + open)
         this.violations.push(`${docid} has version ${found} in place of ${version} to ${version + open}`);
     }
+    for (const docid of this.known.keys()) {
+      const found = await Promise.all(this.nodes.map(({ server }) => foundIn(server as LoadServer, docid)));
+      if (found.some((each) => each !== found[0]))
+        this.violations.push(`the nodes find different things of ${docid}: ${found.join(' and ')}`);
+    }
     for (const { name, server } of this.nodes) {
       const state = (await (await fetch(`${server?.url}/v1/admin/cluster`)).json()) as {
         nodes: { fenced: string | null }[];
@@ -349,6 +380,27 @@ class Chaos {
         if (fenced !== null) this.violations.push(`${name} tells of a fence: ${fenced}`);
     }
   }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly version: number;
+  readonly token: string;
+  readonly metadata?: { readonly text?: string };
+  readonly matches?: readonly { readonly text: string }[];
+}
+
+const searchOf = (docid: string): object => ({ q: 'text', k: 10, mode: 'vector', filters: { docid } });
+
+/** What a search of a node finds of a document. */
+async function foundIn({ url }: LoadServer, docid: string): Promise<string> {
+  const response = await fetch(`${url}${SEARCH}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(searchOf(docid)),
+  });
+  const { matches } = (await response.json()) as { matches?: object[] };
+  return `${response.status} ${JSON.stringify(matches)}`;
 }
 
 /** All documents of a node as lines of id, version and time. */
