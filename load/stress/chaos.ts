@@ -88,7 +88,10 @@ export async function runChaos(folder: string, seed: number, minutes: number): P
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
   const { acknowledged, unknown, reads, searches, histories } = cluster;
-  const faults = { ...Object.fromEntries(cluster.faults), [`memory shared (${copies} copies)`]: Number(copies !== '0') };
+  const faults = {
+    ...Object.fromEntries(cluster.faults),
+    [`memory shared (${copies} copies)`]: Number(copies !== '0'),
+  };
   return { faults, acknowledged, unknown, reads, searches, histories, violations };
 }
 
@@ -297,16 +300,12 @@ class Chaos {
     this.searches++;
     const texts = matches.map(({ text }) => text);
     if (status !== 200 || texts.length !== 1 || texts[0] !== known.text)
-      this.violations.push(`${docid} has "${known.text}", and a search was answered ${status} ${JSON.stringify(texts)}`);
+      this.violations.push(
+        `${docid} has "${known.text}", and a search was answered ${status} ${JSON.stringify(texts)}`,
+      );
   }
 
-  private async ask(
-    prng: Prng,
-    method: string,
-    path: string,
-    body?: object,
-    token = '',
-  ): Promise<Answer> {
+  private async ask(prng: Prng, method: string, path: string, body?: object, token = ''): Promise<Answer> {
     const node = this.nodes[prng.int(this.nodes.length)];
     const failed = { status: 0, version: 0, token: '' };
     if (!node?.server) return await sleep(20), failed;

@@ -1,5 +1,6 @@
 // Random messages of a command log, applied to several shards in batches of other sizes. Some shards end in the middle of
-// a message, and get messages again that they have applied already. In the end all have the same documents, chunks,
+// a message, and get messages again that they have applied already, and hold other collections in memory from time to
+// time. In the end all have the same documents, chunks,
 // vectors, counts, expiries, kept answers and rolling hash, and have told the same states on the way. One thread, without
 // HTTP.
 import { join } from 'node:path';
@@ -27,6 +28,8 @@ export interface CommandLogReport {
   readonly refused: number;
   /** How often a shard ended in the middle of a message. */
   readonly cuts: number;
+  /** The number of shards that wrote to collections which were not in memory. */
+  readonly placed: number;
   /** States that several shards have told. */
   readonly compared: number;
   /** What differs between the shards. */
@@ -62,7 +65,8 @@ export function runCommandLog(folder: string, seed: number, messages: number): C
   }
   for (const { site } of replicas) site.shard.close();
   const cuts = replicas.reduce((sum, replica) => sum + replica.cuts, 0);
-  return { messages, commands: log.flat().length, refused: first.refused, cuts, compared, differences };
+  const placed = replicas.filter((replica) => replica.placed).length;
+  return { messages, commands: log.flat().length, refused: first.refused, cuts, placed, compared, differences };
 }
 
 function commandOf(made: RandomCommands, prng: Prng): ShardCommand {
@@ -74,6 +78,8 @@ function commandOf(made: RandomCommands, prng: Prng): ShardCommand {
     if (to) return { op: 'copyShadow', collection: to, source: ref, after: undefined };
   }
   const aim = { collection: ref, docids: made.docids(20), filter: made.filter(), nowS: made.nowS() };
+  if (step === 4)
+    return { op: 'setFollower', collection: ref.id as CollectionId, follower: made.besides(ref)?.id ?? null };
   if (step === 2) return { op: 'deleteDocuments', ...aim };
   if (step === 3) return { op: 'patchDocuments', ...aim, change: made.change() };
   return made.write() as ShardCommand;
@@ -84,6 +90,8 @@ class Replica {
   readonly heads = new Map<number, string>();
   refused = 0;
   cuts = 0;
+  /** Whether collections were written to that were not in memory. */
+  placed = false;
 
   constructor(
     readonly site: Site,
@@ -112,8 +120,16 @@ class Replica {
       for (const { sequence, hash } of heads) this.heads.set(sequence, hash);
       this.refused += results.flat().filter((result) => 'error' in result).length;
       if (prng.int(4) === 0) maintainSome(this.site.shard);
+      if (isCut && prng.int(3) === 0) this.place();
       from = end;
     }
+  }
+
+  /** Lets other nodes hold some of the collections. */
+  private place(): void {
+    const members = ['a', 'b', 'c'].filter((node) => node === 'a' || this.prng.int(2) === 0);
+    this.site.shard.place({ members, own: 'a', copies: 1 }, []);
+    this.placed ||= this.site.shard.segments.onDisk().length > 0;
   }
 
   private batchOf(from: number, end: number): LogBatch {
@@ -132,6 +148,8 @@ class Replica {
   private run(command: ShardCommand): Result<ShardAnswer<ShardOp>> {
     const { shard } = this.site;
     try {
+      if (command.op === 'setFollower')
+        return { value: (shard.setFollower(command.collection, command.follower), null) };
       if (command.op === 'dropCollection') return { value: (shard.drop(command.collection), null) };
       if (command.op === 'copyShadow') return { value: copyShadow(shard, command) };
       if (command.op === 'deleteDocuments') return { value: deleteDocuments(shard, command) };

@@ -183,6 +183,13 @@ export class ReplicatedLog implements CommandLog {
     }
   }
 
+  /** Resolves to whether this node has applied everything up to a message within `waitMs`. */
+  async reached(sequence: number, waitMs: number): Promise<boolean> {
+    for (const untilMs = performance.now() + waitMs; this.applied < sequence; await sleep(REST_MS))
+      if (this.isClosed || performance.now() > untilMs) return false;
+    return true;
+  }
+
   private lanesOf(shards: readonly number[]): Lane[] {
     return this.lanes.filter(({ target }) => target !== 'catalog' && shards.includes(target));
   }

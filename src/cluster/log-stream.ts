@@ -37,7 +37,7 @@ export interface Rebuild {
 }
 
 /** What a node asks another one about. */
-export type Topic = 'copy' | 'search';
+export type Topic = 'copy' | 'search' | 'job';
 
 export interface LogStream {
   /** Whether the stream has not been reached since the node started. */

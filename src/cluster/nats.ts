@@ -78,7 +78,7 @@ function namesOf(cluster: string, generation: number): Names {
     log: `${prefix}.log`,
     stored: `${prefix}.stored`,
     told: `${prefix}.heads`,
-    asked: { copy: `${prefix}.asked`, search: `${prefix}.searched` },
+    asked: { copy: `${prefix}.asked`, search: `${prefix}.searched`, job: `${prefix}.jobs` },
   };
 }
 

@@ -109,6 +109,8 @@ export class Shard {
   readonly expiryRound = new ExpiryRound();
   /** Large documents whose chunks are still to be removed from the store. */
   readonly leaving: LeavingDocument[] = [];
+  /** Collections whose writes have to be made to another one as well. */
+  private readonly followers = new Map<CollectionId, CollectionId>();
   /** Large collections that are on disk alone, because other nodes hold them. */
   private readonly heldElsewhere = new Map<CollectionId, CollectionRef>();
 
@@ -244,8 +246,22 @@ export class Shard {
     this.arenas.publishBatch();
   }
 
+  /** Makes another collection the follower of this one; none if it is null. */
+  setFollower(id: CollectionId, follower: CollectionId | null): void {
+    this.store.write((txn) => txn.setFollower(id, follower));
+    if (follower === null) this.followers.delete(id);
+    else this.followers.set(id, follower);
+  }
+
+  /** The collection that every write to this one has to be made to as well; undefined if there is none. */
+  followerOf(id: CollectionId): CollectionId | undefined {
+    const follower = this.followers.get(id);
+    return follower !== undefined && !this.dropped.has(follower) ? follower : undefined;
+  }
+
   drop(id: CollectionId): void {
     this.recordDrop(id);
+    this.followers.delete(id);
     this.dropped.add(id);
     this.purges.push(id);
     this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
@@ -264,6 +280,7 @@ export class Shard {
     try {
       this.store.write((txn) => {
         txn.drop(id, journal.head.sequence + 1);
+        txn.setFollower(id, null);
         txn.note(() => packCommand({ op: 'dropCollection', collection: id }, null));
       });
     } catch (error) {
@@ -282,6 +299,7 @@ export class Shard {
     const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
       for (const id of txn.dropped()) this.dropped.add(id);
+      for (const [id, follower] of txn.followers()) this.followers.set(id, follower);
       for (const { id, chunks } of txn.allCounts()) {
         const kind = this.dropped.has(id) ? undefined : kinds.get(id);
         if (kind) this.segments.enterEvicted(id);

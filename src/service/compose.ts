@@ -31,6 +31,7 @@ import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js
 import { CatalogState } from './collections/catalog-state.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { ShadowCollections } from './collections/shadow-collections.js';
+import { LeaderCalls } from './cluster/leader-calls.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { RoutedSearches } from './cluster/routed-searches.js';
@@ -47,6 +48,7 @@ import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
+import { jobWorks } from './reindex/reindex.js';
 import { WrittenDocuments } from './reindex/written-documents.js';
 import { textVectors } from './search/query.js';
 import type { SearchContext } from './search/search.js';
@@ -115,7 +117,7 @@ export function createService(
   const parts = createParts(config, log, path, shardCount, node, {
     openShard: (shard) => openShard(startup, shard),
     afterOpening: (shard) => afterOpening(startup, shard),
-    changed: (commands, results) => applyRemoteChanges(startup.store, commands, results),
+    changed: (commands, results) => applyRemoteChanges(startup.store, startup.reindex, commands, results),
     compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
   });
   const services = createServices(parts, config, log, node);
@@ -179,13 +181,15 @@ function createParts(
     tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
     successorOf: (id) => shadows.successorOf(id),
   });
+  const jobs = new ReindexJobs();
   const searches = new SearchPool({
     ...pool,
     threads: config.threads.search,
     hitCacheBytes: config.tuning.hitCacheBytes,
     exited: (threadId) => shards.releaseReader(threadId),
   });
-  const sharing: Sharing | undefined = node && commandLog && createSharing(node, config, { commandLog, shards, searches, log });
+  const sharing: Sharing | undefined =
+    node && commandLog && createSharing(node, config, { commandLog, shards, searches, jobs, log });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   const logs = createLogPool(config, path, shared, log, poolMetrics);
@@ -193,7 +197,7 @@ function createParts(
     state,
     catalog,
     shadows,
-    jobs: new ReindexJobs(),
+    jobs,
     events: new EventHub(Date.now()),
     tenants,
     quarantine,
@@ -259,10 +263,12 @@ function createCommandLog(
 function createSharing(
   { id, stream, placement, keepMembers }: ClusterNode,
   { cluster: { leaveMs } }: Pick<Config, 'cluster'>,
-  { commandLog, shards, searches, log }: Pick<Parts, 'shards' | 'searches'> & { commandLog: ReplicatedLog; log: Log },
+  parts: Pick<Parts, 'shards' | 'searches' | 'jobs'> & { commandLog: ReplicatedLog; log: Log },
 ): Sharing | undefined {
   if (!placement) return undefined;
-  const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, log });
+  const { commandLog, shards, searches, jobs, log } = parts;
+  const building = (): CollectionId[] => jobs.building();
+  const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, building, log });
   return { placer, routed: new RoutedSearches({ searches, shards, placer, commandLog, stream, node: id, log }) };
 }
 
@@ -392,6 +398,10 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
   const written = new WrittenDocuments();
   const keyed = new KeyedWrites({ catalog, shards, nowMs, keptMs: limits.idempotencyMs });
   const growth = { chunksPerPartition, everyMs: config.tuning.growthCheckMs };
+  const leader =
+    node &&
+    parts.commandLog &&
+    new LeaderCalls({ commandLog: parts.commandLog, stream: node.stream, node: node.id, log });
   const reindex: ReindexContext = {
     store,
     jobs,
@@ -402,8 +412,9 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     written,
     searchesUnderWay,
     growth,
-    isInCluster: parts.commandLog !== undefined,
+    leader,
   };
+  leader?.serve(jobWorks(reindex));
   return {
     search: loggedSearch,
     counts: { catalog, searches: parts.routed, shards, settings },

@@ -50,6 +50,7 @@ export const SHARD_TABLES = [
   'journal',
   'dropped',
   'answers',
+  'followers',
 ] as const;
 
 /** One snapshot of a shard's tables, with what the shard has of every collection. */
@@ -206,6 +207,12 @@ export class ShardTxn {
   /** The dropped collections whose commands the journal still has. */
   *dropped(): Generator<CollectionId> {
     for (const key of this.tables.dropped.keys(ALL)) yield collectionOfKey(key);
+  }
+
+  /** The collections whose writes have to be made to another one as well, with that one. */
+  *followers(): Generator<[CollectionId, CollectionId]> {
+    for (const { key, value } of this.tables.followers.entries(ALL))
+      yield [collectionOfKey(key), collectionOfKey(value)];
   }
 
   /** Counts of every collection that has documents in this shard. */

@@ -159,6 +159,13 @@ export class ShardWriteTxn extends ShardTxn {
     this.tables.dropped.put(collectionPrefix(id), keyOfSequence(sequence));
   }
 
+  /** Makes another collection the follower of this one; none if it is null. */
+  setFollower(id: CollectionId, follower: CollectionId | null): void {
+    const key = collectionPrefix(id);
+    if (follower === null) this.tables.followers.delete(key);
+    else this.tables.followers.put(key, collectionPrefix(follower));
+  }
+
   /** Takes note of a command that this transaction has applied, if there is a journal. */
   note(pack: () => Buffer): void {
     if (this.isJournaled) this.commands.push(pack());

@@ -219,6 +219,7 @@ export class Commands {
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     logPosition: () => this.logPosition(),
+    setFollower: ({ collection, follower }) => (this.shard.setFollower(collection, follower), null),
     placeMemory: ({ placement, keep }) => this.shard.place(placement, keep),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

@@ -5,7 +5,7 @@ import type { CollectionId, Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import type { DocumentRecord } from '../../storage/records.js';
 import type { Arenas } from '../memory/arena.js';
-import { Segment, StoredRows } from './segment.js';
+import { Segment, type StoredRows } from './segment.js';
 import type { SegmentRoots } from './directory.js';
 import { LOST } from '../memory/layout.js';
 import { nowSeconds } from '../../base/clock.js';

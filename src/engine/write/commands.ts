@@ -240,6 +240,12 @@ export interface ShardCommands extends CatalogCommands {
     request: Record<never, never>;
     answer: { shard: LogPosition | null; catalog: LogPosition | null; isEmpty: boolean };
   };
+  /**
+   * From here on in the order of the commands, a client's write to the collection fails with `collection_changed` unless
+   * it is made to the follower as well, with vectors for it. Nodes of a cluster, which do not learn at the same moment
+   * that a collection is about to be replaced, so lose no write. null: any write is taken again.
+   */
+  setFollower: { request: { collection: CollectionId; follower: CollectionId | null }; answer: null };
   /** Sets which collections the shard holds in memory, and answers what is not so yet. */
   placeMemory: { request: { placement: MemoryPlacement; keep: readonly CollectionId[] }; answer: PlacedMemory };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
@@ -394,6 +400,7 @@ const COMMANDS = {
   forgetAnswers: { writes: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
   logPosition: {},
+  setFollower: { collection: ofId, writes: true },
   placeMemory: { changesMemory: true },
   counts: {},
   memory: { collection: ofId },

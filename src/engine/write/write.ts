@@ -423,10 +423,21 @@ class WriteBatch {
   }
 
   private answer(txn: ShardWriteTxn, write: DocumentWrite): WriteAnswer {
-    if (write.op === 'put') return this.put(txn, write);
     if (write.op === 'putShadow') return this.putShadow(txn, write);
+    this.checkFollower(write);
+    if (write.op === 'put') return this.put(txn, write);
     if (write.op === 'patchDocument') return this.patch(txn, write);
     return this.remove(txn, write);
+  }
+
+  /** Throws 503 `collection_changed` if the write is not made to the follower of its collection. */
+  private checkFollower({ collection, dualWrites = [] }: Exclude<DocumentWrite, StagedPut>): void {
+    const follower = this.shard.followerOf(collection.id);
+    if (follower === undefined) return;
+    const isMade = dualWrites.some((dual) =>
+      'collection' in dual ? dual.collection.id === follower && dual.vectors !== null : dual.id === follower,
+    );
+    if (!isMade) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
   }
 
   /** Checks everything that can fail with a client error before it changes the transaction. */

@@ -15,6 +15,8 @@ interface MemoryPlacerOptions {
   readonly commandLog: Pick<ReplicatedLog, 'allNodes'>;
   readonly shards: Pick<ShardPool, 'requestAll'>;
   readonly keepMembers: (members: readonly string[]) => void;
+  /** Collections that this node needs in memory for a while, because a job builds them. */
+  readonly building: () => readonly CollectionId[];
   readonly log: Log;
 }
 
@@ -144,6 +146,7 @@ export class MemoryPlacer {
     const sinceMs = performance.now() - STAND_IN_MS;
     for (const [id, atMs] of this.standIns) if (atMs < sinceMs) this.standIns.delete(id);
     const others = this.heardNodes().filter(({ node }) => node !== this.placement.own);
-    return [...new Set([...this.standIns.keys(), ...others.flatMap(({ memory }) => memory?.loading ?? [])])];
+    const awaited = others.flatMap(({ memory }) => memory?.loading ?? []);
+    return [...new Set([...this.standIns.keys(), ...this.options.building(), ...awaited])];
   }
 }

@@ -4,12 +4,15 @@
 import type { Result } from '../../api/errors.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../../engine/write/commands.js';
 import { type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import type { ReindexContext } from '../reindex/jobs.js';
+import { takeJob } from '../reindex/run-job.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
 import { type Applied, type CatalogEvent, isCatalogOp } from '../collections/catalog-state.js';
 
 /** Applies the commands that were not refused, in order. */
 export function applyRemoteChanges(
   context: CatalogContext,
+  reindex: ReindexContext,
   commands: readonly ShardCommand[],
   results: readonly Result<ShardAnswer<ShardOp>>[],
 ): void {
@@ -20,7 +23,15 @@ export function applyRemoteChanges(
     const event = { op, request, answer: result.value } as unknown as CatalogEvent;
     const left = leavingBy(context, event);
     forget(context, left, context.state.apply(event));
+    takeJobIn(reindex, event);
   });
+}
+
+/** Takes the record of a reindex job that a change creates, saves or ends. */
+function takeJobIn(context: ReindexContext, event: CatalogEvent): void {
+  if (event.op === 'createJob') takeJob(context, event.answer.job, event.request.forget);
+  if (event.op === 'saveJob') takeJob(context, event.request.job);
+  if (event.op === 'switchCollection' && event.request.job) takeJob(context, event.request.job);
 }
 
 /** The collections that a change removes. */

@@ -153,7 +153,9 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     if (second === undefined) return asked;
     const slow = Symbol('slow');
     let timer: NodeJS.Timeout | undefined;
-    const isSlow = new Promise<typeof slow>((resolve) => (timer = setTimeout(() => resolve(slow), Math.min(this.hedgeMs, ASK_MS))));
+    const isSlow = new Promise<typeof slow>(
+      (resolve) => (timer = setTimeout(() => resolve(slow), Math.min(this.hedgeMs, ASK_MS))),
+    );
     const answer = await Promise.race([asked, isSlow]).finally(() => clearTimeout(timer));
     if (answer !== slow) return answer;
     if (this.counts.hedged > HEDGED_SHARE * this.counts.sent + HEDGED_BURST) return asked;
@@ -239,8 +241,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     try {
       const { tenant, after } = question;
       const wanted = 'search' in question ? question.search.shards : question.count.shards;
-      const isCurrent =
-        question.stream === stream.id && (await commandLog.hasApplied(wanted ?? [], after, BEHIND_MS));
+      const isCurrent = question.stream === stream.id && (await commandLog.hasApplied(wanted ?? [], after, BEHIND_MS));
       if (!isCurrent) throw new AppError('node_behind', undefined, { retryAfterS: 1 });
       const context: ShardsContext & CountContext = { searches, shards };
       return {

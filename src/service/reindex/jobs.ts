@@ -1,14 +1,18 @@
 // Reindex jobs: their states, their records in memory (the owner of shard 0 has the originals), their runs, and the
 // transitions of a record, including how a job is cancelled or fails. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection } from '../../api/collections.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
+import { shardsOf } from '../../api/placement.js';
 import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
 import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
 import { type CatalogContext, changeCatalog, forgetShadow, nowIso } from '../collections/catalog-changes.js';
 import type { CollectionDefaults } from '../collections/settings.js';
+import type { DualWriteMode } from '../collections/shadow-collections.js';
+import type { LeaderCalls } from '../cluster/leader-calls.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import type { SearchContext } from '../search/search.js';
@@ -23,8 +27,8 @@ export interface ReindexContext {
   readonly written: WrittenDocuments;
   readonly searchesUnderWay: { readonly count: number };
   readonly growth: Growth;
-  /** Whether other nodes write to the collections too, which the jobs of this one do not hear of. */
-  readonly isInCluster: boolean;
+  /** The node of a cluster that runs the jobs; absent on a single machine. */
+  readonly leader: LeaderCalls | undefined;
   /** The number of shards that are copied at a time, so that one page is embedded while others are read and written. */
   readonly shardsCopied: number;
 }
@@ -64,6 +68,12 @@ export const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>([
   'cancelling',
 ]);
 const FINISHED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
+
+/** How writes go to the shadow collection of a job, on nodes that do not run it. */
+export function dualWriteModeIn(status: ReindexStatus): DualWriteMode {
+  if (status === 'committing') return 'require';
+  return status === 'queued' || status === 'running' ? 'embed' : 'later';
+}
 
 /** A collection has at most one live job. */
 export const isLive = (status: ReindexStatus): boolean => LIVE.has(status);
@@ -135,6 +145,11 @@ export class ReindexJobs {
 
   *live(): Generator<StoredJob> {
     for (const job of this.byIds.values()) if (isLive(job.status)) yield job;
+  }
+
+  /** Vector spaces that runs are building. */
+  building(): CollectionId[] {
+    return [...this.runs.keys()].flatMap((id) => this.byIds.get(id)?.staged_id ?? []);
   }
 
   put(job: StoredJob): StoredJob {
@@ -290,15 +305,45 @@ export async function endRun(
   } = context;
   const { rate: _, eta_seconds: _eta, unindexed_chunks: _unindexed, ...job } = jobs.find(id) as StoredJob;
   jobs.put(job);
-  if (job.staged_id !== null && shadows.find(job.staged_id)) shadows.setMode(job.staged_id, 'later');
+  const shadow = job.staged_id === null ? undefined : shadows.find(job.staged_id);
+  if (shadow) shadows.setMode(shadow.id, 'later');
   const isGone = error instanceof AppError && GONE.has(error.code);
   try {
     if (why === 'cancel') await cancelled(context, id);
     else if (why === 'pause' && !isGone) await saveJob(context, id, { status: 'paused' });
     else if (why !== 'close') await failed(context, id, error);
+    if (shadow && why !== 'cancel' && why !== 'close') await endFollowing(context, shadow.replaces);
   } catch (failure) {
     log.error({ error: String(failure), job: id }, 'the final state of a reindex job could not be stored');
   }
+}
+
+/**
+ * From here on in the order of the log, no node writes to a collection without writing to the follower. Nothing has to be
+ * done on a single machine, which knows of all its writes.
+ */
+export async function beginFollowing(
+  { leader, store: { shards } }: Pick<ReindexContext, 'leader' | 'store'>,
+  source: Collection,
+  follower: CollectionId,
+): Promise<void> {
+  if (!leader) return;
+  const request = { collection: source.id, follower };
+  await Promise.all(
+    shardsOf(source, shards.size).map((shard) => retrying(() => shards.request(shard, 'setFollower', request))),
+  );
+}
+
+/** Lets writes be made to the collection alone again. */
+export async function endFollowing(
+  { leader, store: { shards } }: Pick<ReindexContext, 'leader' | 'store'>,
+  id: CollectionId | null,
+): Promise<void> {
+  if (!leader || id === null) return;
+  const request = { collection: id, follower: null };
+  await Promise.all(
+    Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.request(shard, 'setFollower', request))),
+  );
 }
 
 /** The shadow collection is kept, so that the job can be resumed. */

@@ -19,38 +19,68 @@ import {
 import { spreadWithin } from '../collections/settings.js';
 import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
+import type { LeaderCalls } from '../cluster/leader-calls.js';
 import type { Caller, UseCases } from '../use-case.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
-import { type ReindexContext, cancelled, changes, jobAnswer, saveJob } from './jobs.js';
+import { type ReindexContext, beginFollowing, cancelled, changes, endFollowing, jobAnswer, saveJob } from './jobs.js';
 import { beginRun } from './run-job.js';
 
-export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
-  const start = async ({ tenant, name, body }: InputOf<typeof REINDEX_ROUTES.startReindex>): Promise<ReindexJob> =>
-    jobAnswer(await startReindex(context, tenant, name, body));
-  const goBack = async (
-    { tenant, name }: InputOf<typeof REINDEX_ROUTES.rollBack>,
-    { signal }: Caller,
-  ): Promise<RolledBack> => {
-    const collection = await rollBack(context, tenant, name, signal);
-    const { embed_model, embedder_type, embedder_config, vector_space_key } = collection;
-    return { tenant, collection: name, embed_model, embedder_type, embedder_config, vector_space_key };
+type OfCollection = Pick<InputOf<typeof REINDEX_ROUTES.rollBack>, 'tenant' | 'name'>;
+
+/** What only the node does that runs the jobs. Inputs and answers are plain data. */
+export const jobWorks = (context: ReindexContext) => {
+  const change =
+    (work: (context: ReindexContext, job: StoredJob) => Promise<StoredJob>) =>
+    async ({ id }: { id: string }): Promise<ReindexJob> =>
+      jobAnswer(await work(context, jobById(context, id)));
+  return {
+    start: ({ tenant, name, body }: OfCollection & { body: ReindexBody }): Promise<ReindexJob> =>
+      startReindex(context, tenant, name, body).then(jobAnswer),
+    rollBack: ({ tenant, name }: OfCollection): Promise<RolledBack> =>
+      goBack(context, tenant, name, new AbortController().signal),
+    pause: change(pauseJob),
+    resume: change(resumeJob),
+    cancel: change(cancelJob),
   };
+};
+
+export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
+  const own = jobWorks(context);
+  const elsewhere = (): LeaderCalls | undefined => (context.leader?.isHere === false ? context.leader : undefined);
+  const start = ({ tenant, name, body }: OfCollection & { body: ReindexBody }): Promise<ReindexJob> => {
+    const input = { tenant, name, body };
+    return elsewhere()?.ask<ReindexJob>('start', input) ?? own.start(input);
+  };
+  const change = (name: 'pause' | 'resume' | 'cancel', { job_id: id }: StoredJob): Promise<ReindexJob> =>
+    elsewhere()?.ask<ReindexJob>(name, { id }) ?? own[name]({ id });
+  const rollBackOf = ({ tenant, name }: OfCollection, { signal }: Caller): Promise<RolledBack> =>
+    elsewhere()?.ask<RolledBack>('rollBack', { tenant, name }) ?? goBack(context, tenant, name, signal);
   return {
     startReindexAsAdmin: start,
-    rollBackAsAdmin: goBack,
+    rollBackAsAdmin: rollBackOf,
     listAllReindexJobs: () => listed(allJobs(context)),
     getReindexJobAsAdmin: ({ job_id: id }) => jobAnswer(jobById(context, id)),
-    cancelReindexAsAdmin: async ({ job_id: id }) => jobAnswer(await cancelJob(context, jobById(context, id))),
-    pauseReindex: async ({ job_id: id }) => jobAnswer(await pauseJob(context, jobById(context, id))),
-    resumeReindex: async ({ job_id: id }) => jobAnswer(await resumeJob(context, jobById(context, id))),
+    cancelReindexAsAdmin: async ({ job_id: id }) => change('cancel', jobById(context, id)),
+    pauseReindex: async ({ job_id: id }) => change('pause', jobById(context, id)),
+    resumeReindex: async ({ job_id: id }) => change('resume', jobById(context, id)),
     startReindex: start,
     listReindexJobs: ({ tenant, name }) => listed(jobsOf(context, tenant, name)),
     getReindexJob: ({ tenant, name, job_id: id }) => jobAnswer(jobOf(context, tenant, name, id)),
-    cancelReindex: async ({ tenant, name, job_id: id }) =>
-      jobAnswer(await cancelJob(context, jobOf(context, tenant, name, id))),
-    rollBack: goBack,
+    cancelReindex: async ({ tenant, name, job_id: id }) => change('cancel', jobOf(context, tenant, name, id)),
+    rollBack: rollBackOf,
   };
 };
+
+async function goBack(
+  context: ReindexContext,
+  tenant: Tenant,
+  name: CollectionName,
+  signal: AbortSignal,
+): Promise<RolledBack> {
+  const collection = await rollBack(context, tenant, name, signal);
+  const { embed_model, embedder_type, embedder_config, vector_space_key } = collection;
+  return { tenant, collection: name, embed_model, embedder_type, embedder_config, vector_space_key };
+}
 
 function listed(jobs: readonly StoredJob[]): ReindexJobList {
   return { jobs: jobs.map(jobAnswer), count: jobs.length };
@@ -68,7 +98,8 @@ export async function startReindex(
 ): Promise<StoredJob> {
   const { store, jobs } = context;
   const live = store.catalog.get(tenant, name);
-  if (context.isInCluster) throw new AppError('not_in_cluster');
+  // Documents that other nodes write meanwhile would be missing in the new shards.
+  if (context.leader && wish.partitions != null) throw new AppError('not_in_cluster');
   const space = targetOf(context, live, wish);
   return jobs.acquire(logIdOf(live), async () => {
     if (space !== live) await checkCopyable(context, live, space);
@@ -313,8 +344,13 @@ function rollBack(
     shadows.setMode(previous.id, 'require');
     try {
       const check = (): void => signal.throwIfAborted();
+      await beginFollowing(context, live, previous.id);
       await copyRest({ store, embedders, shardsCopied, source: live, shadow: previous.collection, signal, check });
+      await endFollowing(context, previous.id);
       return await switchCollection(store, previous.id, { expect: live.id });
+    } catch (error) {
+      await endFollowing(context, live.id);
+      throw error;
     } finally {
       if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');
     }

@@ -12,10 +12,12 @@ import {
   type ReindexContext,
   type Run,
   afterRestart,
+  beginFollowing,
   cancelled,
+  dualWriteModeIn,
   endJobsOf,
   endRun,
-  isLive,
+  jobAnswer,
   retrying,
   saveJob,
   showJob,
@@ -144,6 +146,8 @@ class JobRun implements Run {
   }
 
   private check(): void {
+    // Another node leads now, and goes on with the job.
+    if (this.context.leader?.isHere === false) void this.stop('close');
     if (this.why !== undefined) throw new Error(`stopped: ${this.why}`);
   }
 
@@ -190,6 +194,7 @@ class JobRun implements Run {
     await this.save({ status: 'committing' });
     copy.store.shadows.setMode(copy.shadow.id, 'require');
     await writesBefore(copy);
+    await beginFollowing(this.context, copy.source, copy.shadow.id);
     while ((await copyMissing(copy)) > 0);
     await this.finish(copy);
   }
@@ -243,6 +248,8 @@ async function sweepKept(store: CatalogContext): Promise<void> {
 }
 
 const SWEEP_MS = 5000;
+/** How soon a node that has begun to lead goes on with the jobs. */
+const LOOK_MS = 1000;
 
 export function beginRun(context: ReindexContext, { job_id: id }: StoredJob): void {
   const { runs } = context.jobs;
@@ -258,20 +265,44 @@ export async function resumeJobs(context: ReindexContext): Promise<void> {
   const { log } = store;
   if (jobs.hasResumed) return;
   jobs.hasResumed = true;
-  jobs.every(
-    SWEEP_MS,
-    () =>
-      void sweepKept(store).catch((error: unknown) =>
-        log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),
-      ),
-  );
-  // A job of the single machine that the data comes from would run on every node.
-  if (context.isInCluster) return;
-  for (const job of jobs.all().filter(({ status }) => isLive(status))) {
+  const { leader } = context;
+  jobs.every(SWEEP_MS, () => {
+    if (leader?.isHere === false) return;
+    sweepKept(store).catch((error: unknown) =>
+      log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),
+    );
+  });
+  if (!leader) return resumeLive(context);
+  for (const job of jobs.live()) writeAsIn(context, job);
+  jobs.every(LOOK_MS, () => {
+    if (leader.isHere) void resumeLive(context);
+    else for (const run of jobs.runs.values()) void run.stop('close');
+  });
+}
+
+/** Resumes the jobs that have no run. */
+async function resumeLive(context: ReindexContext): Promise<void> {
+  const { jobs, store } = context;
+  const waiting = [...jobs.live()].filter(({ status, job_id: id }) => status !== 'paused' && !jobs.runs.has(id));
+  for (const job of waiting) {
     await resumeJob(context, job).catch((error: unknown) =>
-      log.error({ reason: String(error), job: job.job_id }, 'a reindex job could not be resumed'),
+      store.log.error({ reason: String(error), job: job.job_id }, 'a reindex job could not be resumed'),
     );
   }
+}
+
+/** Writes go to the shadow collection of a job that another node runs as its record says. */
+function writeAsIn({ store: { shadows } }: ReindexContext, { staged_id: id, status }: StoredJob): void {
+  if (id !== null && shadows.find(id)) shadows.setMode(id, dualWriteModeIn(status));
+}
+
+/** Takes the record of a job that another node has changed. */
+export function takeJob(context: ReindexContext, job: StoredJob, forget: readonly string[] = []): void {
+  const { jobs, store } = context;
+  jobs.forget(forget);
+  jobs.put(job);
+  writeAsIn(context, job);
+  store.events.publish(job.log_id, 'job', jobAnswer(job));
 }
 
 async function resumeJob(context: ReindexContext, job: StoredJob): Promise<void> {

@@ -90,8 +90,7 @@ export const findInShards = (
   search: CollectionSearch,
   tenant: Tenant,
   signal?: CancelSignal,
-): Promise<Found> =>
-  onIndexes(context, search.collection, () => context.searches.request(search, tenant, signal));
+): Promise<Found> => onIndexes(context, search.collection, () => context.searches.request(search, tenant, signal));
 
 export interface CountContext {
   readonly searches: Pick<SearchPool, 'count'>;
@@ -127,9 +126,7 @@ async function prepare(
   missing: readonly MissingIndexes[],
 ): Promise<boolean> {
   const ready = await Promise.all(
-    missing.map(({ shard, textIndex, fields }) =>
-      shards.request(shard, 'prepare', { collection, textIndex, fields }),
-    ),
+    missing.map(({ shard, textIndex, fields }) => shards.request(shard, 'prepare', { collection, textIndex, fields })),
   );
   return ready.every(Boolean);
 }

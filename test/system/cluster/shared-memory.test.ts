@@ -14,11 +14,16 @@ const pathOf = (collection: string, rest: string): string => `/v1/collections/ac
 async function fill(nodes: readonly Node[], documents: number): Promise<void> {
   for (const [c, collection] of COLLECTIONS.entries())
     for (let i = 0; i < documents; i++) {
-      const { status, json } = await ask(nodes[(c + i) % nodes.length] as Node, 'POST', pathOf(collection, 'documents'), {
-        docid: `d${i}`,
-        text: `The whale of document ${i} in ${collection}.`,
-        metadata: { half: i % 2, rank: i },
-      });
+      const { status, json } = await ask(
+        nodes[(c + i) % nodes.length] as Node,
+        'POST',
+        pathOf(collection, 'documents'),
+        {
+          docid: `d${i}`,
+          text: `The whale of document ${i} in ${collection}.`,
+          metadata: { half: i % 2, rank: i },
+        },
+      );
       assert.equal(status, 201, JSON.stringify(json));
     }
 }
@@ -63,7 +68,8 @@ const sum = async (nodes: readonly Node[], name: string): Promise<number> =>
 const settled = (nodes: readonly Node[]): Promise<void> =>
   until(
     async () =>
-      (await sum(nodes, 'sheaf_cluster_loading_collections')) + (await sum(nodes, 'sheaf_cluster_leaving_collections')) ===
+      (await sum(nodes, 'sheaf_cluster_loading_collections')) +
+        (await sum(nodes, 'sheaf_cluster_leaving_collections')) ===
       0,
     'collections are still moving',
   );
@@ -72,7 +78,9 @@ for (const [copies, threads] of [
   ['1', '0'],
   ['2', '2'],
 ] as const)
-  test(`nodes that hold each collection ${copies} times answer alike for all, ${threads} front threads`, { skip }, async () => {
+  test(`nodes that hold each collection ${copies} times answer alike for all, ${threads} front threads`, {
+    skip,
+  }, async () => {
     const nats = await startNats();
     const env = { ...SHARED, SHEAF_CLUSTER__SEARCH_COPIES: copies, SHEAF_SERVER__THREADS: threads };
     const nodes = [await startNode(nats, env), await startNode(nats, env), await startNode(nats, env)];
@@ -106,7 +114,9 @@ for (const [copies, threads] of [
     assert.equal(await answersOf(again), before);
     await ask(again, 'DELETE', pathOf('c0', 'documents/d7'));
     await ask(again, 'PATCH', pathOf('c1', 'documents/d3'), { metadata: { half: 0 } });
-    await until(async () => (await Promise.all([...nodes, again].map(answersOf))).every((one, _, all) => one === all[0]));
+    await until(async () =>
+      (await Promise.all([...nodes, again].map(answersOf))).every((one, _, all) => one === all[0]),
+    );
     assert.notEqual(await areAlike([...nodes, again]), before);
   });
 
@@ -120,7 +130,9 @@ async function heldBy(node: Node): Promise<Set<string>> {
   return held;
 }
 
-test('a search with the token of a write sees it, whichever node runs it, while documents change', { skip }, async () => {
+test('a search with the token of a write sees it, whichever node runs it, while documents change', {
+  skip,
+}, async () => {
   const nats = await startNats();
   const env = { ...SHARED, SHEAF_CLUSTER__SEARCH_COPIES: '1' };
   const nodes = [await startNode(nats, env), await startNode(nats, env)] as const;

@@ -9,5 +9,8 @@ for (const seed of [1, 2, 3, 4])
   test(`shards that apply the same log are the same, seed ${seed}`, () => {
     const report = runCommandLog(tempDirectory(), seed, 1200);
     assert.deepEqual(report.differences, []);
-    assert.ok(report.refused > 0 && report.cuts > 10 && report.compared > 10, JSON.stringify(report));
+    assert.ok(
+      report.refused > 0 && report.cuts > 10 && report.compared > 10 && report.placed > 0,
+      JSON.stringify(report),
+    );
   });
