@@ -50,6 +50,8 @@ export interface NatsOptions {
   /** A setting of the block `jetstream`, with a comma before it. */
   readonly sync?: string;
   readonly logMb?: number;
+  /** More of the configuration of every server, such as certificates. */
+  readonly settings?: string;
   /** Between the servers, and between them and nodes that `envOf` names. */
   readonly network?: Network;
 }
@@ -59,7 +61,7 @@ const config = (
   { client, monitor, route }: Ports,
   routes: readonly number[],
   store: string,
-  sync: string,
+  { sync = ', sync_interval: always', settings = '' }: Pick<NatsOptions, 'sync' | 'settings'>,
 ): string =>
   `server_name: ${name}
 listen: 127.0.0.1:${client}
@@ -70,13 +72,12 @@ cluster {
   name: sheaf, listen: 127.0.0.1:${route}, no_advertise: true
   routes: [ ${routes.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')} ]
 }
+${settings}
 `;
 
 /** Starts three servers that keep their streams below `folder`. They end with this process. */
-export async function startNats(
-  folder: string,
-  { sync = ', sync_interval: always', logMb = 256, network }: NatsOptions = {},
-): Promise<Nats> {
+export async function startNats(folder: string, options: NatsOptions = {}): Promise<Nats> {
+  const { logMb = 256, network } = options;
   const program = findNats();
   if (program === undefined) throw new Error('nats-server is absent: node scripts/nats-server.mjs builds it');
   const all: Ports[] = [];
@@ -89,7 +90,7 @@ export async function startNats(
   for (const own of named) {
     const routes: number[] = [];
     for (const { name, route } of named) routes.push(await linked(own.name, name, route));
-    servers.push(serverOf(program, join(folder, own.name), own.name, own, routes, sync));
+    servers.push(serverOf(program, join(folder, own.name), own.name, own, routes, options));
   }
   await Promise.all(servers.map((each) => each.start()));
   const envOf = async (node: string): Promise<Record<string, string>> => {
@@ -145,11 +146,11 @@ function serverOf(
   name: string,
   ports: Ports,
   routes: readonly number[],
-  sync: string,
+  options: NatsOptions,
 ): NatsServer {
   const store = join(folder, 'store');
   mkdirSync(store, { recursive: true });
-  writeFileSync(join(folder, 'nats.conf'), config(name, ports, routes, store, sync));
+  writeFileSync(join(folder, 'nats.conf'), config(name, ports, routes, store, options));
   const monitor = `http://127.0.0.1:${ports.monitor}`;
   let child: ChildProcess | undefined;
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;

@@ -268,7 +268,7 @@ export class ReplicatedLog implements CommandLog {
     this.received = Math.max(0, Math.min(...this.lanes.map(({ committed }) => committed)) - 1);
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
-    stream.onTold((told) => this.compare(told as Told));
+    stream.onTold('state', (told) => this.compare(told as Told));
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
     this.every(LEAD_AGAIN_MS, () => void this.lead());
@@ -554,7 +554,7 @@ export class ReplicatedLog implements CommandLog {
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, committed, isAtRest, fenced = null } = this;
     const memory = this.options.memory?.();
-    stream.tell({ node, received, applied, committed, fenced, isAtRest, memory, heads } satisfies Told);
+    stream.tell('state', { node, received, applied, committed, fenced, isAtRest, memory, heads } satisfies Told);
   }
 
   /** Compares the states of another node with those of this one. */

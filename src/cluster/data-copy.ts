@@ -242,7 +242,7 @@ async function asked(stream: LogStream, node: string, question: Question): Promi
 /** Begins a copy on the node that has applied most, among those that take writes. */
 async function begunCopy({ stream, node, waitMs }: TakerOptions): Promise<{ giver: string; copy: string }> {
   const heard = new Map<string, Pick<NodeState, 'node' | 'applied' | 'fenced'>>();
-  stream.onTold((told) => {
+  stream.onTold('state', (told) => {
     const state = told as NodeState;
     if (state.node !== node) heard.set(state.node, state);
   });

@@ -2,7 +2,7 @@
 // writes once the stream answers. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { LogStream, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
+import type { LogStream, News, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
 
 const AGAIN_MS = 1000;
 /** What the stream takes is not known yet; it refuses what is too much. */
@@ -108,16 +108,16 @@ export class LateStream implements LogStream {
     return this.stream.ask(about, node, question, timeoutMs);
   }
 
-  tell(what: object): void {
-    this.found?.tell(what);
+  tell(of: News, what: object): void {
+    this.found?.tell(of, what);
   }
 
   onStored(take: (message: StreamMessage) => void): void {
     this.reached((stream) => stream.onStored(take));
   }
 
-  onTold(take: (what: unknown) => void): void {
-    this.reached((stream) => stream.onTold(take));
+  onTold(of: News, take: (what: unknown) => void): void {
+    this.reached((stream) => stream.onTold(of, take));
   }
 
   private reached(take: (stream: LogStream) => void): void {

@@ -36,6 +36,9 @@ export interface Rebuild {
   readonly targets: Readonly<Record<string, number>>;
 }
 
+/** What a node tells all nodes of. */
+export type News = 'state' | 'event';
+
 /** What a node asks another one about. */
 export type Topic = 'copy' | 'search' | 'job';
 
@@ -76,7 +79,8 @@ export interface LogStream {
   /** Asks another node. Rejects if it does not answer in time. */
   ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /** Tells all nodes something that may be lost. */
-  tell(what: object): void;
-  onTold(take: (what: unknown) => void): void;
+  tell(of: News, what: object): void;
+  /** Calls `take` with what any node tells, this one too. */
+  onTold(of: News, take: (what: unknown) => void): void;
   close(): Promise<void>;
 }

@@ -17,7 +17,7 @@ import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticato
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../base/operator-error.js';
 import type { Log } from '../base/log.js';
-import type { LogStream, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
+import type { LogStream, News, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
 
 export interface NatsOptions {
   /** Addresses of the servers. */
@@ -67,7 +67,7 @@ interface Names {
   readonly log: string;
   /** Where messages are published again once they are stored. */
   readonly stored: string;
-  readonly told: string;
+  readonly told: Readonly<Record<News, string>>;
   readonly asked: Readonly<Record<Topic, string>>;
 }
 
@@ -77,7 +77,7 @@ function namesOf(cluster: string, generation: number): Names {
     stream: generation === 0 ? `SHEAF_${cluster}` : `SHEAF_${cluster}_rebuilt_${generation}`,
     log: `${prefix}.log`,
     stored: `${prefix}.stored`,
-    told: `${prefix}.heads`,
+    told: { state: `${prefix}.heads`, event: `${prefix}.events` },
     asked: { copy: `${prefix}.asked`, search: `${prefix}.searched`, job: `${prefix}.jobs` },
   };
 }
@@ -416,12 +416,12 @@ export class NatsStream implements LogStream {
     return data;
   }
 
-  tell(what: object): void {
-    this.connection.publish(this.stream.names.told, JSON.stringify(what));
+  tell(of: News, what: object): void {
+    this.connection.publish(this.stream.names.told[of], JSON.stringify(what));
   }
 
-  onTold(take: (what: unknown) => void): void {
-    this.connection.subscribe(this.stream.names.told, {
+  onTold(of: News, take: (what: unknown) => void): void {
+    this.connection.subscribe(this.stream.names.told[of], {
       callback: (error, message) => void (error || take(message.json())),
     });
   }

@@ -34,6 +34,7 @@ import type { ShadowCollections } from './collections/shadow-collections.js';
 import { LeaderCalls } from './cluster/leader-calls.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
+import { shareEvents } from './cluster/shared-events.js';
 import { RoutedSearches } from './cluster/routed-searches.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
@@ -415,6 +416,8 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     leader,
   };
   leader?.serve(jobWorks(reindex));
+  if (node && parts.commandLog)
+    shareEvents({ events, commandLog: parts.commandLog, stream: node.stream, node: node.id });
   return {
     search: loggedSearch,
     counts: { catalog, searches: parts.routed, shards, settings },

@@ -43,6 +43,7 @@ export class EventHub {
   private readonly rings = new Map<CollectionId, Ring>();
   private readonly readers = new Map<CollectionId, Set<EventReader>>();
   private lastId: number;
+  private published: ((collection: CollectionId, type: EventType, data: object) => void) | undefined;
 
   constructor(nowMs: number) {
     this.lastId = nowMs * IDS_PER_MS;
@@ -57,7 +58,18 @@ export class EventHub {
     return [...this.readers.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
+  /** `listener` is called with each event that this server publishes. */
+  onPublished(listener: (collection: CollectionId, type: EventType, data: object) => void): void {
+    this.published = listener;
+  }
+
   publish(collection: CollectionId, type: EventType, data: object): void {
+    this.show(collection, type, data);
+    this.published?.(collection, type, data);
+  }
+
+  /** Shows an event that another server has published. */
+  show(collection: CollectionId, type: EventType, data: object): void {
     const event = { id: ++this.lastId, type, data };
     const ring = this.ringOf(collection);
     ring.events.push(event);

@@ -72,8 +72,8 @@ class FakeStream {
         return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0, bytes: stream.bytes };
       },
       trim: async (before) => void (stream.trimmedTo = before),
-      tell: (what) => stream.told.forEach((take) => take(structuredClone(what))),
-      onTold: (take) => void stream.told.push(take),
+      tell: (_, what) => stream.told.forEach((take) => take(structuredClone(what))),
+      onTold: (_, take) => void stream.told.push(take),
       close: async () => undefined,
     };
   }
