@@ -1,3 +1,5 @@
+import { NOT_BUNDLED } from './scripts/bundle.mjs';
+
 // Who may import whom. A type is imported as a value is: who names it knows the place it comes from.
 
 /** Folders of src, the lowest first, and what each sees beside itself. */
@@ -35,7 +37,7 @@ const SEES = {
   console: ['base', 'api', 'ranking', 'client'],
 };
 /** Files of src/api that define no routes. */
-const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|msgpack|numbers|placement)\\.ts$';
+const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|memory-placement|msgpack|numbers|placement)\\.ts$';
 /** Folders of src that worker threads see. */
 const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
 /** Folders of src that front threads, which serve HTTP, see as well. */
@@ -173,9 +175,18 @@ export default {
     ...libraries,
     {
       name: 'declared-packages',
-      comment: 'what is shipped imports only `dependencies` of package.json; the build bundles the console',
-      from: { path: '^(src|workers)/', pathNot: '^src/console/' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+      comment: 'what is shipped imports only packages of package.json',
+      from: { path: '^(src|workers)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'installed-packages',
+      comment: 'the build bundles all packages but these, which are `dependencies` of package.json',
+      from: { path: '^(src|workers)/' },
+      to: {
+        path: `node_modules/(${NOT_BUNDLED.filter((name) => !name.includes('*')).join('|')})/`,
+        dependencyTypes: ['npm-dev'],
+      },
     },
     {
       name: 'shipped-is-used',

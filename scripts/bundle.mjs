@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
 /** These packages are native, or look for their own files beside their modules. */
-const NOT_BUNDLED = [
+export const NOT_BUNDLED = [
   '@btc-vision/uwebsockets.js',
   '*.node',
   'msgpackr-extract',

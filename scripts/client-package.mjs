@@ -16,16 +16,7 @@ const HEADER = '// Built from src/client of the Sheaf server by scripts/client-p
 /** What only the server has of the interface: the tables of its routes and the checks of its input. */
 const ONLY_OF_SERVER = /^export declare (?:const|function) (?:\w*ROUTES|check\w+|is\w+|SEARCH_ANSWER)\b/;
 
-/** The ranges of numbers and lengths are checked by the server; to TypeScript they are plain numbers and texts. */
-function plainTypes(code, id) {
-  let before;
-  do {
-    before = code;
-    code = code.replace(/\s*&\s*tags\.\w+<(?:[^<>]|<[^<>]*>)*>/g, '');
-  } while (code !== before);
-  code = code.replace(/^import .* from 'typia';$/gm, '');
-  return id.includes('/api/') ? withoutStatements(code, ONLY_OF_SERVER) : code;
-}
+const ofClient = (code, id) => (id.includes('/api/') ? withoutStatements(code, ONLY_OF_SERVER) : code);
 
 /** Leaves out the declarations at the top level that begin with a pattern, with their comments. */
 function withoutStatements(code, pattern) {
@@ -63,7 +54,7 @@ async function buildModule() {
 async function buildTypes() {
   const bundle = await rollup({
     input: join(root, 'dist', `${CLIENT}.d.ts`),
-    plugins: [{ name: 'plain types', transform: plainTypes }, dts()],
+    plugins: [{ name: 'of the client', transform: ofClient }, dts()],
     onwarn: () => undefined,
   });
   await bundle.write({ file: join(target, 'index.d.ts'), format: 'es', banner: HEADER });

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 const { platform, arch } = process;
 const PACKAGES = {
   'onnxruntime-node': (path) => path.includes(`${sep}${platform}${sep}${arch}${sep}`),
+  'node-lmdb': (path) => path.includes(`${sep}${platform}-${arch}${sep}`) || path.includes(`${sep}build${sep}`),
   'uWebSockets.js': (path) => new RegExp(`_${platform}_${arch}_(115|127)\\.node$`).test(path),
   '@btc-vision/uwebsockets.js': (path) => new RegExp(`_${platform}_${arch}_137\\.node$`).test(path),
 };

@@ -26,6 +26,7 @@ export function buildValidators(root, paths) {
   const outputs = [];
   const writeFile = (path, text) => {
     if (path.endsWith('.d.ts') && !DECLARED.test(relative(join(root, 'dist'), path))) return;
+    if (path.endsWith('.d.ts')) text = plainTypes(text);
     // A file that would not change is not written, so that bundles that contain it are not built again.
     if (ts.sys.readFile(path) !== text) ts.sys.writeFile(path, text);
     outputs.push(relative(root, path));
@@ -43,6 +44,16 @@ export function buildValidators(root, paths) {
   for (const path of inputs.filter((path) => DECLARED.test(path)))
     program.emit(program.getSourceFile(join(root, path)), writeFile, undefined, true);
   return { inputs: inputs.sort(), outputs };
+}
+
+/** The ranges of numbers and lengths are checked by the server; to users of the client they are plain. */
+function plainTypes(code) {
+  let before;
+  do {
+    before = code;
+    code = code.replace(/\s*&\s*tags\.\w+<(?:[^<>]|<[^<>]*>)*>/g, '');
+  } while (code !== before);
+  return code.replace(/^import .* from 'typia';$|^export declare const \w+: .*\btypia\..*$/gm, '');
 }
 
 /**

@@ -12,7 +12,7 @@ interface ClusterNodeState {
   lag: number;
   /** Why it takes no writes; null if it does. */
   fenced: string | null;
-  /** Collections that it is loading into its memory; null if it holds all collections in memory. */
+  /** Collections that it is loading; null if it holds all. */
   loading: number | null;
   /** When it was heard of last. Every node is heard of each second. */
   heard_at: string;

@@ -24,8 +24,7 @@ export function pythonWith(...requirements: readonly string[]): Python {
   const building = `${folder}.${process.pid}`;
   mkdirSync(CACHE, { recursive: true });
   const failure =
-    run(base, ['-m', 'venv', building]) ||
-    run(join(building, 'bin/python'), [...PIP_INSTALL, ...requirements]);
+    run(base, ['-m', 'venv', building]) || run(join(building, 'bin/python'), [...PIP_INSTALL, ...requirements]);
   if (failure === '') renameSync(building, folder);
   else rmSync(building, { recursive: true, force: true });
   return failure === ''

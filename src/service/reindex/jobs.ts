@@ -76,7 +76,7 @@ export function dualWriteModeIn(status: ReindexStatus): DualWriteMode {
 }
 
 /** A collection has at most one live job. */
-export const isLive = (status: ReindexStatus): boolean => LIVE.has(status);
+const isLive = (status: ReindexStatus): boolean => LIVE.has(status);
 const isFinished = (status: ReindexStatus): boolean => FINISHED.has(status);
 
 /** Whether the request takes effect in this state. Throws 409 `reindex_state_conflict`. */

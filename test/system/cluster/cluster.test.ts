@@ -119,10 +119,7 @@ test('every node takes writes, and all have the same collections, documents, key
   await ask(a, 'POST', DOCUMENTS, { text: 'A text.' });
   const leads = async (): Promise<boolean> => (await ask(a, 'GET', '/v1/admin/cluster')).json.leader !== null;
   await until(leads, 'no node leads');
-  assert.equal(
-    (await ask(a, 'POST', '/v1/collections/acme/docs/reindex', spread)).json.code,
-    'not_in_cluster',
-  );
+  assert.equal((await ask(a, 'POST', '/v1/collections/acme/docs/reindex', spread)).json.code, 'not_in_cluster');
 });
 
 for (const threads of ['0', '2'])

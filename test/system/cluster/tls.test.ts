@@ -14,10 +14,10 @@ import { until } from '../../kit/until.js';
 type KeyPair = ReturnType<typeof nkeys.createAccount>;
 
 /** A token as `nsc` makes it (https://docs.nats.io/running-a-nats-service/nats_admin/jwt). */
-function signed(issuer: KeyPair, subject: KeyPair, type: string, claims: object): string {
+function signed(issuer: KeyPair, subject: KeyPair, type: string, content: object): string {
   const [iss, sub] = [issuer.getPublicKey(), subject.getPublicKey()];
   const body = { jti: crypto.randomUUID(), iat: Math.floor(Date.now() / 1000), iss, sub, name: type };
-  const nats = { ...claims, type, version: 2 };
+  const nats = { ...content, type, version: 2 };
   const packed = [
     { typ: 'JWT', alg: 'ed25519-nkey' },
     { ...body, nats },
@@ -52,7 +52,7 @@ function credentialsIn(folder: string): { settings: string; file: string } {
 system_account: ${system.getPublicKey()}
 resolver: MEMORY
 resolver_preload: {
-${preloaded.map(([pair, claims]) => `  ${pair.getPublicKey()}: ${signed(operator, pair, 'account', claims)}`).join('\n')}
+${preloaded.map(([pair, content]) => `  ${pair.getPublicKey()}: ${signed(operator, pair, 'account', content)}`).join('\n')}
 }`;
   const file = join(folder, 'node.creds');
   const jwt = signed(account, user, 'user', { ...UNLIMITED, pub: {}, sub: {} });

@@ -62,6 +62,22 @@ test('what it needs is installed in the versions that are tested here', { skip }
   }
 });
 
+test('an installation has only the binaries of its platform, no source maps, and at most 250 MB', { skip }, (t) => {
+  const found = (pattern: RegExp): string[] =>
+    readdirSync(join(folder, 'node_modules'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      pattern.test(path),
+    );
+  // It runs after an installation with scripts; npm was told to run none.
+  const removed = run(process.execPath, ['node_modules/sheaf/scripts/foreign-binaries.mjs'], folder);
+  assert.equal(removed.code, 0, removed.out);
+  assert.deepEqual(found(/(darwin|win32).*\.(node|dll|dylib)$/), []);
+  assert.deepEqual(found(/^sheaf\/.*\.map$/), []);
+  assert.ok(found(new RegExp(`_${process.platform}_${process.arch}_\\d+\\.node$`)).length >= 2);
+  const megabytes = Number(run('du', ['-sm', 'node_modules'], folder).out.split('\t')[0]);
+  t.diagnostic(`${megabytes} MB installed, ${found(/^(@[^/]+\/)?[^@/.][^/]*\/package\.json$/).length} packages`);
+  assert.ok(megabytes <= 250, `${megabytes} MB`);
+});
+
 test('a packed server runs where nothing but its package is installed', { skip }, async (t) => {
   for (const name of ['ts-patch', 'assemblyscript', 'autocannon'])
     assert.ok(!existsSync(join(folder, 'node_modules', name)), `${name} is for development`);
