@@ -66,6 +66,7 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
     await close();
     throw error;
   });
+  service.services.backups.start();
   const stop = async (): Promise<void> => {
     // Event streams would otherwise stay open until the drain times out.
     service.parts.events.close();

@@ -22,6 +22,7 @@ import {
   choice,
   choices,
   flag,
+  hours,
   integer,
   mappings,
   mebibytes,
@@ -373,6 +374,17 @@ const SETTINGS = {
       'Maximum number of chunks in a collection; beyond it, 429 `chunk_limit_reached`.',
       '0: no limit',
     ),
+  },
+  backups: {
+    folder: key(
+      'backups.folder',
+      text,
+      '',
+      'A folder in which the server makes [backups](backup-and-restore.md#scheduled-backups) of everything by itself.',
+      'none',
+    ),
+    everyMs: key('backups.every_hours', hours(1, 24 * 366), 24, 'How often.'),
+    keep: key('backups.keep', integer(1, 10_000), 7, 'How many of them are kept; the oldest are deleted.'),
   },
   queryLog: {
     enabled: key('query_log.enabled', flag, true, 'Whether searches are logged; otherwise answers have no `query_id`.'),

@@ -86,6 +86,8 @@ export const seconds = (min: number, max: number): Kind<number> => mapped(intege
 export const MIB = 2 ** 20;
 
 /** Whole mebibytes in the configuration, bytes in the server. */
+export const hours = (min: number, max: number): Kind<number> =>
+  mapped(integer(min, max), (value) => value * 3_600_000);
 export const mebibytes = (min: number, max: number): Kind<number> => mapped(integer(min, max), (value) => value * MIB);
 
 /** A list, or a text with commas; each entry, by itself or after http://, must form a URL. */

@@ -32,6 +32,8 @@ import { CatalogState } from './collections/catalog-state.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { ShadowCollections } from './collections/shadow-collections.js';
 import { LeaderCalls } from './cluster/leader-calls.js';
+import type { ArchiveContext } from './archive/archive.js';
+import { ScheduledBackups } from './archive/scheduled-backups.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
@@ -131,9 +133,10 @@ export function createService(
 }
 
 /** Closes all pools and jobs. Call it when no request is under way. */
-export async function closeService({ parts }: Service): Promise<void> {
+export async function closeService({ parts, services }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
     parts;
+  await services.backups.close();
   parts.sharing?.placer.close();
   parts.sharing?.routed.close();
   recovery?.close();
@@ -416,6 +419,19 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     leader,
   };
   leader?.serve(jobWorks(reindex));
+  const archive: ArchiveContext = {
+    commandLog: parts.commandLog,
+    archives: parts.archives,
+    store,
+    collections,
+    tenants,
+    queryLog,
+    metadataBytesMax,
+    stringOperators: settings.stringOperators,
+    batchesRestored,
+  };
+  const isOwn = (): boolean => parts.commandLog?.isLeader ?? true;
+  const backups = new ScheduledBackups({ backups: config.backups, archive, isOwn, nowMs, log });
   if (node && parts.commandLog)
     shareEvents({ events, commandLog: parts.commandLog, stream: node.stream, node: node.id });
   return {
@@ -460,17 +476,8 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     collections,
     cluster: { node, commandLog: parts.commandLog },
     reindex,
-    archive: {
-      commandLog: parts.commandLog,
-      archives: parts.archives,
-      store,
-      collections,
-      tenants,
-      queryLog,
-      metadataBytesMax,
-      stringOperators: settings.stringOperators,
-      batchesRestored,
-    },
+    archive,
+    backups,
     tenants: { tenants, store },
     events: { catalog, events },
     health: { catalog, quarantine, embedders, shards, commandLog: parts.commandLog },
@@ -492,6 +499,7 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
       commandLog: parts.commandLog,
       node,
       sharing: parts.sharing,
+      backups,
       sharedMeters: SharedMeters.over(shared.meters),
       memories: shared.memories,
       nowMs,

@@ -1,5 +1,6 @@
 // The contexts of the use cases, by feature. Types only.
 import type { ArchiveContext } from './archive/archive.js';
+import type { ScheduledBackups } from './archive/scheduled-backups.js';
 import type { ClusterContext } from './cluster/cluster.js';
 import type { CollectionsContext } from './collections/collections.js';
 import type { DocumentsContext } from './documents/changes.js';
@@ -26,6 +27,7 @@ export interface Services {
   readonly cluster: ClusterContext;
   readonly reindex: ReindexContext;
   readonly archive: ArchiveContext;
+  readonly backups: ScheduledBackups;
   readonly tenants: TenantsContext;
   readonly events: EventsContext;
   readonly health: HealthContext;

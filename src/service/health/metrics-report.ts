@@ -36,6 +36,7 @@ import type { UnderWay } from '../recall/sampler.js';
 import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
 import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
+import type { ScheduledBackups } from '../archive/scheduled-backups.js';
 import type { MemoryPlacer } from '../cluster/memory-placer.js';
 import type { RoutedSearches } from '../cluster/routed-searches.js';
 
@@ -50,6 +51,7 @@ export interface MetricsContext {
   readonly sharing:
     | { readonly placer: Pick<MemoryPlacer, 'moving'>; readonly routed: Pick<RoutedSearches, 'counts'> }
     | undefined;
+  readonly backups: Pick<ScheduledBackups, 'latestAtMs' | 'latestBytes' | 'failed'>;
   readonly shards: Pick<ShardPool, 'requestAll' | 'size' | 'openCount'>;
   /** The latest answer of each shard. */
   readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
@@ -217,6 +219,15 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   );
 }
 
+/** All of them are 0 where no backups are scheduled. */
+function registerBackups(registry: Registry, { backups }: MetricsContext): void {
+  registry.gauge('sheaf_backup_latest_timestamp_seconds', 'When the latest scheduled backup was made.', () =>
+    Math.round(backups.latestAtMs / 1000),
+  );
+  registry.gauge('sheaf_backup_latest_bytes', 'Size of the latest scheduled backup.', () => backups.latestBytes);
+  registry.counter('sheaf_backups_failed_total', 'Scheduled backups that have failed.', () => backups.failed);
+}
+
 function registerState(registry: Registry, context: MetricsContext): void {
   const { quarantine, queryLog, searchesUnderWay, shards } = context;
   registry.gauge(
@@ -225,6 +236,7 @@ function registerState(registry: Registry, context: MetricsContext): void {
     () => quarantine.size,
   );
   registerCluster(registry, context);
+  registerBackups(registry, context);
   registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
   registry.gauge('sheaf_shards_open', 'Shards that are open.', () => shards.openCount);
   registry.gauge('sheaf_searches_under_way', 'Searches in progress.', () => searchesUnderWay.count);
