@@ -430,7 +430,7 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     stringOperators: settings.stringOperators,
     batchesRestored,
   };
-  const isOwn = (): boolean => parts.commandLog?.isLeader ?? true;
+  const isOwn = (): boolean => shards.readyCount === shards.size && (parts.commandLog?.isLeader ?? true);
   const backups = new ScheduledBackups({ backups: config.backups, archive, isOwn, nowMs, log });
   if (node && parts.commandLog)
     shareEvents({ events, commandLog: parts.commandLog, stream: node.stream, node: node.id });

@@ -10,7 +10,7 @@ import { type ArchiveContext, archiveDataset } from './archive.js';
 
 interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly archive: ArchiveContext;
-  /** Whether this server makes them: of the nodes of a cluster, one does. */
+  /** Whether this server can make them now, and is to: of the nodes of a cluster, one does. */
   readonly isOwn: () => boolean;
   readonly nowMs: () => number;
   readonly log: Log;
