@@ -194,7 +194,7 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   );
   registry.gauge(
     'sheaf_cluster_leaving_collections',
-    'Collections that leave the memory of this node once others have loaded them.',
+    'Collections that leave the memory of this node once they are loaded elsewhere.',
     () => placer?.moving.leaving ?? 0,
   );
   registry.counter(
@@ -209,12 +209,12 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   );
   registry.counter(
     'sheaf_cluster_searches_unanswered_total',
-    'Searches that a node did not answer, and that another one was sent.',
+    'Searches that a node did not answer, so that the next one was asked.',
     () => routed?.counts.unanswered ?? 0,
   );
   registry.counter(
     'sheaf_cluster_searches_received_total',
-    'Searches of other nodes that this node has run.',
+    'Searches that nodes have sent to this one, and that it has run.',
     () => routed?.counts.received ?? 0,
   );
 }
