@@ -33,13 +33,14 @@ function show({ cluster, node: own, leader, log, nodes, stalled }: ClusterState,
   line(
     stdout,
     table(
-      ['node', 'role', 'applied', 'behind', 'writes', 'heard of'],
-      nodes.map(({ node, applied, lag, fenced, heard_at: at }) => [
+      ['node', 'role', 'applied', 'behind', 'writes', 'loading', 'heard of'],
+      nodes.map(({ node, applied, lag, fenced, loading, heard_at: at }) => [
         node,
         roleOf(node),
         applied,
         lag,
         fenced === null ? 'yes' : `no: ${fenced}`,
+        loading ?? 'holds all',
         at,
       ]),
     ),

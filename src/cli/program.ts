@@ -29,6 +29,7 @@ import { type Input, type Output, line, outliveReader, styleOf } from './output.
 import { addLogCommands } from './query-log.js';
 import { addReindexCommands } from './reindex.js';
 import { addSearchCommands } from './search.js';
+import { addTopCommand } from './top.js';
 
 export interface CliContext extends Partial<Output> {
   stdin?: Input;
@@ -103,7 +104,8 @@ function createProgram(context: Omit<CommandLine, 'program'>): Command {
   ])
     add(cli);
   program.commandsGroup('Operations:');
-  for (const add of [addReindexCommands, addKeyCommands, addClusterCommand, addArchiveCommands]) add(cli);
+  for (const add of [addReindexCommands, addKeyCommands, addTopCommand, addClusterCommand, addArchiveCommands])
+    add(cli);
   program.commandsGroup('This machine:');
   addMachineCommands(cli);
   return program;

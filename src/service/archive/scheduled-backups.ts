@@ -1,6 +1,6 @@
 // Scheduled backups: an archive of everything in a folder, every so many hours, of which the latest are kept. What tells
 // when the next one is due is the folder itself, so a restart neither skips nor repeats one. Runs on the main thread.
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, errorTypeOf } from '../../api/errors.js';
 import type { Log } from '../../base/log.js';
@@ -111,7 +111,7 @@ export class ScheduledBackups {
     const { bytes, leftOut } = await archiveDataset(archive, this.ending.signal);
     const file = await open(partial, 'wx', 0o600);
     try {
-      await file.writeFile(bytes);
+      await writeFile(file, bytes);
       await file.sync();
     } catch (error) {
       await rm(partial, { force: true });
