@@ -130,17 +130,20 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     return void placer.searchedHere(collection);
   }
 
-  /** Of two that are drawn, the one that has been faster comes first. */
+  /** Of two that are drawn, the one comes first that is expected to answer sooner. */
   private fasterFirst(nodes: readonly string[]): string[] {
     const start = Math.floor(Math.random() * nodes.length);
     const drawn = [...nodes.slice(start), ...nodes.slice(0, start)];
     const [first, second, ...rest] = drawn as [string, string?, ...string[]];
-    if (second === undefined || this.average(first) <= this.average(second)) return drawn;
+    if (second === undefined || this.expectedMs(first) <= this.expectedMs(second)) return drawn;
     return [second, first, ...rest];
   }
 
-  private average(node: string): number {
-    return this.averages.get(node) ?? 0;
+  /** How long a further search of a node takes: as long as the latest ones, and those that it has under way. */
+  private expectedMs(node: string): number {
+    let underWay = 1;
+    for (const each of this.waiting) if (each.node === node) underWay++;
+    return underWay * (this.averages.get(node) ?? 0);
   }
 
   /** Asks the first node, and the second one too if the first takes longer than most searches do. */

@@ -1,0 +1,215 @@
+// Searches that nodes send to each other, over a stream that a test controls: who is asked, what follows when a node is
+// slow, does not answer, is behind or refuses, and answers larger than a message.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { AppError } from '../../../src/api/errors.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import type { NodeState } from '../../../src/cluster/command-log.js';
+import type { CollectionSearch, Found } from '../../../src/engine/search/params.js';
+import { MemoryPlacer } from '../../../src/service/cluster/memory-placer.js';
+import { RoutedSearches } from '../../../src/service/cluster/routed-searches.js';
+import { nodesHolding } from '../../../src/api/memory-placement.js';
+import { SILENT } from '../../kit/log.js';
+import { searchFor } from '../../kit/engine/search.js';
+import { until } from '../../kit/until.js';
+
+const ref = (id: number) =>
+  ({ id: id as CollectionId, generation: 1, dim: 2, language: 'none', precision: 'int16' }) as const;
+const searchOf = (id: number): CollectionSearch => ({ ...searchFor(ref(id), {}), shards: [0] });
+const foundBy = (node: string, json = '{}'): Found => ({
+  ids: [node],
+  scores: [1],
+  json: [json],
+  timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 },
+});
+const whoFound = (found: unknown): string => (found as Found).ids[0] as string;
+
+interface Behaviour {
+  /** How long its searches take. */
+  ms?: number;
+  error?: AppError;
+  /** It gets questions and answers none. */
+  isStopped?: boolean;
+  /** It is not heard of any more. */
+  isSilent?: boolean;
+  /** The last message that it has applied. */
+  applied?: number;
+  json?: string;
+}
+
+const PAYLOAD_BYTES = 64 * 1024;
+
+/** Nodes that share the memory, each collection on two of them, with a network in this process. */
+class Nodes {
+  readonly behaviours = new Map<string, Behaviour>();
+  readonly searched: string[] = [];
+  private readonly answers = new Map<string, (question: Uint8Array) => Promise<Uint8Array>>();
+  private readonly all = new Map<string, { placer: MemoryPlacer; routed: RoutedSearches }>();
+  /** The timers of the nodes do not keep the process. */
+  private readonly timer = setInterval(() => undefined, 1000);
+
+  constructor(
+    readonly names: readonly string[],
+    readonly copies = 2,
+  ) {
+    for (const name of names) this.all.set(name, this.create(name));
+  }
+
+  routed(name: string): RoutedSearches {
+    return this.all.get(name)?.routed as RoutedSearches;
+  }
+
+  /** A collection that these nodes hold, and one that does not. */
+  held(): { id: number; holders: string[]; other: string } {
+    const id = 7;
+    const holders = nodesHolding(id as CollectionId, { members: this.names, copies: this.copies });
+    return { id, holders, other: this.names.find((name) => !holders.includes(name)) as string };
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const { placer, routed } of this.all.values()) {
+      placer.close();
+      routed.close();
+    }
+  }
+
+  private behaviour(name: string): Behaviour {
+    return this.behaviours.get(name) ?? {};
+  }
+
+  private states(): NodeState[] {
+    return this.names.map((node) => ({
+      node,
+      received: 0,
+      applied: 0,
+      committed: 0,
+      fenced: null,
+      isAtRest: false,
+      memory: { loading: [], kept: [] },
+      heardAtMs: this.behaviour(node).isSilent ? 0 : Date.now(),
+    }));
+  }
+
+  private create(name: string): { placer: MemoryPlacer; routed: RoutedSearches } {
+    const placement = { members: [...this.names].sort(), own: name, copies: this.copies };
+    const placer = new MemoryPlacer({
+      placement,
+      leaveMs: 60_000,
+      commandLog: { allNodes: () => this.states() },
+      shards: { requestAll: () => [] },
+      keepMembers: () => undefined,
+      building: () => [],
+      log: SILENT,
+    });
+    const search = async (): Promise<Found> => {
+      const { ms = 0, error, json } = this.behaviour(name);
+      this.searched.push(name);
+      await sleep(ms);
+      if (error) throw error;
+      return foundBy(name, json);
+    };
+    const routed = new RoutedSearches({
+      searches: { request: search, count: () => Promise.reject(new Error('not counted here')) },
+      shards: { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 },
+      placer,
+      commandLog: {
+        lastApplied: () => this.behaviour(name).applied ?? 0,
+        hasApplied: async (_, sequence) => (this.behaviour(name).applied ?? 0) >= sequence,
+      },
+      stream: {
+        id: 'stream',
+        payloadBytesMax: PAYLOAD_BYTES,
+        onAsked: (_, node, answer) => void this.answers.set(node, answer),
+        ask: async (_, node, question, timeoutMs) => {
+          if (this.behaviour(node).isStopped) {
+            await sleep(timeoutMs, undefined, { ref: false });
+            throw new Error('timeout');
+          }
+          const answer = await (this.answers.get(node) as (question: Uint8Array) => Promise<Uint8Array>)(question);
+          assert.ok(answer.length <= PAYLOAD_BYTES, 'an answer is larger than a message');
+          return answer;
+        },
+      },
+      node: name,
+      log: SILENT,
+    });
+    return { placer, routed };
+  }
+}
+
+test('a node searches what it holds, and asks a node that holds the rest', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c', 'd']);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  for (const holder of holders)
+    assert.equal(whoFound(await nodes.routed(holder).request(searchOf(id), 'acme')), holder);
+  for (let i = 0; i < 20; i++)
+    assert.ok(holders.includes(whoFound(await nodes.routed(other).request(searchOf(id), 'acme'))));
+  assert.deepEqual(nodes.routed(other).counts, { sent: 20, hedged: 0, unanswered: 0, received: 0 });
+});
+
+test('a node that is behind what the asking one shows is passed over, and what is refused is refused', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c', 'd']);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  const [behind, current] = holders as [string, string];
+  nodes.behaviours.set(other, { applied: 9 }).set(current, { applied: 9 }).set(behind, { applied: 8 });
+  for (let i = 0; i < 10; i++) assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), current);
+  nodes.behaviours.set(current, { applied: 9, error: new AppError('invalid_docid') });
+  await assert.rejects(nodes.routed(other).request(searchOf(id), 'acme'), { code: 'invalid_docid' });
+});
+
+test('a search that takes long is sent to a second node, for few of all searches', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c', 'd']);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  const routed = nodes.routed(other);
+  const [stopped, fast] = holders as [string, string];
+  nodes.behaviours.set(fast, { ms: 4 });
+  for (let i = 0; i < 100; i++) await routed.request(searchOf(id), 'acme');
+  // The node learns how long searches take.
+  await sleep(400);
+  nodes.behaviours.set(stopped, { isStopped: true });
+  const startedAtMs = performance.now();
+  for (let i = 0; i < 10; i++) assert.equal(whoFound(await routed.request(searchOf(id), 'acme')), fast);
+  assert.ok(routed.counts.hedged >= 1);
+  assert.ok(routed.counts.hedged <= 0.05 * routed.counts.sent + 17);
+  assert.ok(performance.now() - startedAtMs < 20_000);
+});
+
+test('what a silent node was asked is given up, and a node whose collections nobody has searches itself', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c'], 1);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  const [holder] = holders as [string];
+  nodes.behaviours.set(holder, { isStopped: true });
+  const asked = nodes.routed(other).request(searchOf(id), 'acme');
+  await until(() => nodes.routed(other).counts.sent === 1);
+  nodes.behaviours.set(holder, { isStopped: true, isSilent: true });
+  assert.equal(whoFound(await asked), other);
+  assert.equal(nodes.routed(other).counts.unanswered, 1);
+});
+
+test('an answer that is larger than a message comes in pieces', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c'], 1);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  const json = JSON.stringify({ text: 'whale '.repeat(60_000) });
+  nodes.behaviours.set(holders[0] as string, { json });
+  const found = (await nodes.routed(other).request(searchOf(id), 'acme')) as Found;
+  assert.equal(found.json[0], json);
+});
+
+test('a search of another stream is not run', async (t) => {
+  const nodes = new Nodes(['a', 'b', 'c'], 1);
+  t.after(() => nodes.close());
+  const { id, holders, other } = nodes.held();
+  Object.assign((nodes.routed(other) as unknown as { options: { stream: { id: string } } }).options.stream, {
+    id: 'old',
+  });
+  assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), other);
+  assert.deepEqual(nodes.searched, [other]);
+  assert.equal(nodes.routed(holders[0] as string).counts.received, 1);
+});
