@@ -113,6 +113,8 @@ function connectionOf({ servers, credentials, ca }: NatsOptions): ConnectionOpti
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
     ignoreClusterUpdates: true,
+    // Otherwise each request makes two errors in advance for their stacks.
+    noAsyncTraces: true,
     ...(credentials !== '' && { authenticator: credsAuthenticator(readFileSync(credentials)) }),
     ...(ca !== '' && { tls: { caFile: ca } }),
   };
