@@ -38,6 +38,12 @@ export class RouteCalls {
     return named ?? tenants?.[0] ?? TENANT_DEFAULT;
   }
 
+  /** The tenant of a call that names none; undefined for a key that has to name one. */
+  onlyTenant(): string | undefined {
+    const { tenants } = this.request.actor;
+    return tenants === undefined || tenants.length === 1 ? this.tenantOf(undefined) : undefined;
+  }
+
   /** Whether the key may call all of these operations in at least one collection of at least one tenant. */
   mayCall(operations: readonly string[]): boolean {
     const { actor } = this.request;

@@ -1,6 +1,7 @@
 // The MCP tools that agents see, in the order in which they are listed: name, description, arguments, and the routes
 // that each calls. Argument schemas and checks are generated from the types. Runs on the main thread.
 import typia, { type tags } from 'typia';
+import type { TenantList } from '../../api/tenants.js';
 import type { CollectionList } from '../../api/collections.js';
 import type { Ingested, StoredDocument } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
@@ -188,6 +189,15 @@ export const TOOLS: readonly Tool[] = [
     call: async (calls, input) => listed(calls, fitting(checkList(input), 'body')),
   },
   {
+    name: 'list_tenants',
+    title: 'List tenants',
+    description: 'Lists the tenants that there are, for the admin key, which names one of them in other tools.',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    writes: false,
+    operations: ['listTenants'],
+    call: async (calls) => tenantsListed(calls),
+  },
+  {
     name: 'ingest',
     title: 'Store a document',
     description:
@@ -258,6 +268,11 @@ async function listed(calls: RouteCalls, { tenant }: ListArguments): Promise<Too
       collections: collections.map(({ name, display_name }) => ({ name, display_name })),
     },
   };
+}
+
+async function tenantsListed(calls: RouteCalls): Promise<ToolAnswer> {
+  const { tenants: names } = await calls.json<TenantList>('listTenants', { params: {} });
+  return { text: names.length === 0 ? 'There are no tenants.' : names.join('\n'), structured: { tenants: names } };
 }
 
 async function ingested(calls: RouteCalls, { tenant, collection, ...body }: IngestArguments): Promise<ToolAnswer> {

@@ -352,3 +352,55 @@ test('numbers that would not be kept as they are written are refused in the argu
     assert.deepEqual([status, json.detail?.[0]?.type], [422, 'number_not_exact']);
   }
 });
+
+test('collections and documents are resources, of what the key may read', async () => {
+  const client = await connect(server, 'all');
+  const { resources } = await client.listResources();
+  const docs = resources.find(({ name }) => name === 'docs');
+  assert.equal(docs?.uri, 'sheaf://acme/docs');
+  const about = await client.readResource({ uri: 'sheaf://acme/docs' });
+  const { documents, doc_count: count } = JSON.parse((about.contents[0] as { text: string }).text) as any;
+  assert.deepEqual([documents.includes('nemo'), count], [true, 3]);
+  const { resourceTemplates } = await client.listResourceTemplates();
+  assert.deepEqual(
+    resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    ['sheaf://{tenant}/{collection}/{docid}'],
+  );
+  const whole = await client.readResource({ uri: 'sheaf://acme/docs/long' });
+  const text = (whole.contents[0] as { text: string }).text;
+  for (let n = 0; n < 30; n++) assert.ok(text.includes(`Paragraph ${n} tells`), `paragraph ${n} is missing`);
+
+  for (const [key, uri, code] of [
+    ['all', 'sheaf://acme/none', 'collection_not_found'],
+    ['all', 'sheaf://acme/docs/none', 'document_not_found'],
+    ['all', 'sheaf://other/docs', 'auth_forbidden'],
+    ['all', 'file:///etc/passwd', 'not_found'],
+    ['all', 'sheaf://acme/%zz', 'not_found'],
+    ['all', 'sheaf://acme/docs/nemo/more', 'not_found'],
+    ['filtered', 'sheaf://acme/docs/geheim', 'auth_forbidden'],
+    ['narrow', 'sheaf://acme/docs/nemo', 'auth_forbidden'],
+  ] as const)
+    await assert.rejects((await connect(server, key)).readResource({ uri }), new RegExp(code), `${key} ${uri}`);
+  assert.deepEqual(server.faults, []);
+});
+
+test('prompts tell an agent how to answer from a collection', async () => {
+  const client = await connect(server, 'reads');
+  const { prompts } = await client.listPrompts();
+  assert.deepEqual(
+    prompts.map(({ name }) => name),
+    ['answer', 'compare'],
+  );
+  const { messages } = await client.getPrompt({ name: 'answer', arguments: { question: 'Who?', collection: 'docs' } });
+  assert.match((messages[0]?.content as { text: string }).text, /collection docs has.*: Who\?/);
+  await assert.rejects(client.getPrompt({ name: 'answer', arguments: { question: 'Who?' } }), /Missing: collection/);
+  await assert.rejects(client.getPrompt({ name: 'none' }), /There is no prompt/);
+});
+
+test('the admin key sees the tenants, and no other key does', async () => {
+  const admin = await connect(server, 'root');
+  assert.deepEqual((await call(admin, 'list_tenants', {})).structured.tenants, ['acme']);
+  assert.deepEqual((await admin.listResources()).resources, []);
+  const names = (await (await connect(server, 'all')).listTools()).tools.map(({ name }) => name);
+  assert.ok(!names.includes('list_tenants'));
+});

@@ -43,7 +43,7 @@ async function checkFindings(command: string, args: readonly string[]): Promise<
   const [tools, stored, hit, chunk, list, unknown, ...more] = found;
   assert.deepEqual([code, more], [0, []], output);
   const schemas = tools?.value as Record<string, { properties: Record<string, object> }>;
-  assert.deepEqual(Object.keys(schemas), ['search', 'read_chunk', 'list_collections', 'ingest']);
+  assert.deepEqual(Object.keys(schemas), ['search', 'read_chunk', 'list_collections', 'list_tenants', 'ingest']);
   assert.match(JSON.stringify(schemas.search?.properties.filters), /"type":"object".*metadata match/);
   assert.match(JSON.stringify(schemas.ingest?.properties.metadata), /"type":"object".*searches can filter/);
   assert.equal(stored?.value, 'Stored nemo in sea: 1 chunk.');
