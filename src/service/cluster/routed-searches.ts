@@ -2,7 +2,7 @@
 // others to a node that does. Every search is repeated elsewhere if a node does not answer, since it changes nothing. Runs
 // on the main thread.
 import { Packr } from 'msgpackr';
-import { AppError, type WireError, errorTypeOf } from '../../api/errors.js';
+import { AppError, type WireError, abandoned, errorTypeOf } from '../../api/errors.js';
 import type { CollectionId, Tenant } from '../../api/ids.js';
 import { LatencyWindow } from '../../base/histogram.js';
 import type { Log } from '../../base/log.js';
@@ -118,7 +118,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       after: commandLog.lastApplied(shards),
     } satisfies Question);
     for (; left.length > 0; left = left.slice(1)) {
-      if (signal?.aborted) throw new AppError('shutting_down');
+      if (signal?.aborted) throw abandoned();
       left = this.fasterFirst(left);
       try {
         return await this.askHedged(left, collection, question);

@@ -306,7 +306,8 @@ export async function endRun(
   const { rate: _, eta_seconds: _eta, unindexed_chunks: _unindexed, ...job } = jobs.find(id) as StoredJob;
   jobs.put(job);
   const shadow = job.staged_id === null ? undefined : shadows.find(job.staged_id);
-  if (shadow) shadows.setMode(shadow.id, 'later');
+  // A job that ends here with the server, or because another node leads now, goes on.
+  if (shadow) shadows.setMode(shadow.id, why === 'close' ? dualWriteModeIn(job.status) : 'later');
   const isGone = error instanceof AppError && GONE.has(error.code);
   try {
     if (why === 'cancel') await cancelled(context, id);
