@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 const CACHE = 'node_modules/.cache/sheaf-tests';
-const INSTALL_TIMEOUT_MS = 180_000;
+const INSTALL_TIMEOUT_MS = 420_000;
 const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 
 export type Python = { readonly python: string; readonly skip: false } | { readonly python: ''; readonly skip: string };
