@@ -184,7 +184,8 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   registry.gauge(
     'sheaf_cluster_age_seconds',
     'How old what this node shows may be, which grows while the command log does not answer.',
-    () => (node?.progress.ageMs(nowMs()) ?? 0) / 1000,
+    // A node that has not heard of the log yet has been without it since it started.
+    () => (node ? (node.progress.ageMs(nowMs()) ?? 1000 * process.uptime()) / 1000 : 0),
   );
   const { placer, routed } = sharing ?? {};
   registry.gauge(
