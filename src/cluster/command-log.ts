@@ -174,18 +174,14 @@ export class ReplicatedLog implements CommandLog {
     return Math.max(0, ...this.lanesOf(shards).map(({ last }) => last));
   }
 
-  /** Resolves to whether this node has applied everything up to a message to these shards within `waitMs`. */
-  async hasApplied(shards: readonly number[], sequence: number, waitMs: number): Promise<boolean> {
-    const lanes = this.lanesOf(shards);
-    for (const untilMs = performance.now() + waitMs; ; await sleep(REST_MS)) {
-      if (lanes.every((lane) => this.appliedIn(lane) >= sequence)) return true;
-      if (this.isClosed || performance.now() > untilMs) return false;
-    }
-  }
-
-  /** Resolves to whether this node has applied everything up to a message within `waitMs`. */
-  async reached(sequence: number, waitMs: number): Promise<boolean> {
-    for (const untilMs = performance.now() + waitMs; this.applied < sequence; await sleep(REST_MS))
+  /**
+   * Resolves to whether this node has applied everything up to a message within `waitMs`: everything to these shards, or to
+   * all targets.
+   */
+  async reached(sequence: number, waitMs: number, shards?: readonly number[]): Promise<boolean> {
+    const lanes = shards ? this.lanesOf(shards) : this.lanes;
+    const isReached = (): boolean => lanes.every((lane) => this.appliedIn(lane) >= sequence);
+    for (const untilMs = performance.now() + waitMs; !isReached(); await sleep(REST_MS))
       if (this.isClosed || performance.now() > untilMs) return false;
     return true;
   }

@@ -189,7 +189,8 @@ export class Shard {
   private release(ref: CollectionRef): void {
     const segments = this.segments.of(ref.id);
     if (segments.some(({ isSmall }) => !isSmall)) this.heldElsewhere.set(ref.id, ref);
-    for (const segment of segments.slice(0, 1)) this.segments.evict(segment);
+    const [first] = segments;
+    if (first) this.segments.evict(first);
   }
 
   /**

@@ -1,6 +1,7 @@
 // Shares the memory between the nodes of a cluster: each collection is held by some of them, which all nodes work out alike
 // from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has everything on disk: one
 // that is asked for what it does not hold loads it. Runs on the main thread.
+import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
 import { type MemoryPlacement, type PlacedMemory, nodesHolding } from '../../api/memory-placement.js';
 import type { Log } from '../../base/log.js';
@@ -64,8 +65,7 @@ export class MemoryPlacer {
   }
 
   /**
-   * The other nodes that can search a collection now, the one first that should be asked first by default; empty if this
-   * node searches it itself.
+   * The other nodes that can search a collection now; empty if this node is to search it itself.
    */
   othersHolding(id: CollectionId): string[] {
     const { own } = this.placement;
@@ -104,8 +104,8 @@ export class MemoryPlacer {
     if (this.isPlacing || !this.take(this.membersNow())) return;
     this.isPlacing = true;
     try {
-      const { placement, keep } = { placement: this.placement, keep: this.toKeep() };
-      const answers = await Promise.all(this.options.shards.requestAll('placeMemory', { placement, keep }));
+      const request = { placement: this.placement, keep: this.toKeep() };
+      const answers = await Promise.all(this.options.shards.requestAll('placeMemory', request));
       this.own = {
         loading: [...new Set(answers.flatMap(({ loading }) => loading))],
         kept: [...new Set(answers.flatMap(({ kept }) => kept))],
@@ -120,8 +120,7 @@ export class MemoryPlacer {
   /** Takes the nodes that share the memory now. Returns whether they are known. */
   private take(members: readonly string[] | undefined): boolean {
     if (!members) return false;
-    const before = this.placement.members;
-    if (members.length === before.length && members.every((member, i) => member === before[i])) return true;
+    if (isDeepStrictEqual(members, this.placement.members)) return true;
     this.placement = { ...this.placement, members };
     this.options.keepMembers(members);
     this.options.log.info({ nodes: members.length }, 'the nodes that share the memory have changed');

@@ -20,7 +20,7 @@ interface RoutedSearchesOptions {
   readonly searches: Pick<SearchPool, 'request' | 'count'>;
   readonly shards: ShardsContext['shards'];
   readonly placer: MemoryPlacer;
-  readonly commandLog: Pick<ReplicatedLog, 'lastApplied' | 'hasApplied'>;
+  readonly commandLog: Pick<ReplicatedLog, 'lastApplied' | 'reached'>;
   readonly stream: Pick<LogStream, 'id' | 'ask' | 'onAsked' | 'payloadBytesMax'>;
   /** The id of this node. */
   readonly node: string;
@@ -244,7 +244,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     try {
       const { tenant, after } = question;
       const wanted = 'search' in question ? question.search.shards : question.count.shards;
-      const isCurrent = question.stream === stream.id && (await commandLog.hasApplied(wanted ?? [], after, BEHIND_MS));
+      const isCurrent = question.stream === stream.id && (await commandLog.reached(after, BEHIND_MS, wanted ?? []));
       if (!isCurrent) throw new AppError('node_behind', undefined, { retryAfterS: 1 });
       const context: ShardsContext & CountContext = { searches, shards };
       return {

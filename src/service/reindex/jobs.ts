@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
-import { shardsOf } from '../../api/placement.js';
 import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
@@ -330,9 +329,7 @@ export async function beginFollowing(
 ): Promise<void> {
   if (!leader) return;
   const request = { collection: source.id, follower };
-  await Promise.all(
-    shardsOf(source, shards.size).map((shard) => retrying(() => shards.request(shard, 'setFollower', request))),
-  );
+  await retrying(() => Promise.all(shards.requestOf(source, 'setFollower', request)));
 }
 
 /** Lets writes be made to the collection alone again. */
@@ -341,10 +338,7 @@ export async function endFollowing(
   id: CollectionId | null,
 ): Promise<void> {
   if (!leader || id === null) return;
-  const request = { collection: id, follower: null };
-  await Promise.all(
-    Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.request(shard, 'setFollower', request))),
-  );
+  await retrying(() => Promise.all(shards.requestAll('setFollower', { collection: id, follower: null })));
 }
 
 /** The shadow collection is kept, so that the job can be resumed. */

@@ -116,7 +116,7 @@ class Nodes {
       placer,
       commandLog: {
         lastApplied: () => this.behaviour(name).applied ?? 0,
-        hasApplied: async (_, sequence) => (this.behaviour(name).applied ?? 0) >= sequence,
+        reached: async (sequence) => (this.behaviour(name).applied ?? 0) >= sequence,
       },
       stream: {
         id: 'stream',
