@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import type { MemoryPlacement } from '../api/memory-placement.js';
 import { LogProgress } from '../base/log-progress.js';
 import type { Log } from '../base/log.js';
-import { OperatorError } from '../base/operator-error.js';
 import type { Config } from '../config/config.js';
 import { CATALOG_TABLES } from '../storage/catalog-records.js';
 import { CATALOG, type DataDirectory, shardNames } from '../storage/data-directory.js';
@@ -15,7 +14,8 @@ import { Environment } from '../storage/lmdb.js';
 import { SHARD_TABLES } from '../storage/shard-reader.js';
 import { ALL } from '../storage/table.js';
 import { putInPlace, takeCopy } from './data-copy.js';
-import type { LogStream, Rebuild } from './log-stream.js';
+import { wayToJoin } from './joining.js';
+import type { LogStream } from './log-stream.js';
 import { LateStream } from './late-stream.js';
 import { ClusterUnavailable, EMPTY, openNats } from './nats.js';
 
@@ -101,36 +101,13 @@ async function meet(
   copies: boolean,
   log: Log,
 ): Promise<void> {
-  const { id, rebuild } = stream;
   const targets = targetsOf(path, shards).map((target) => ({ ...target, position: positionOf(target) }));
-  const old = targets.filter(({ position }) => position && position.stream !== id);
-  if (rebuild && old.length > 0) {
-    assertPrevious(old, rebuild);
-    const behind = targets.filter(({ position }) => position?.stream !== id);
-    if (behind.every(({ name, position }) => (position?.sequence ?? 0) >= (rebuild.targets[name] ?? 0)))
-      return behind.forEach((target) => inEnvironment(target, (env) => beginStream(env, id)));
-  }
-  const next = 1 + Math.min(...targets.map(({ position }) => position?.sequence ?? 0));
-  const lacksBegin = old.length === 0 && next < (await stream.state()).first;
-  if (copies || lacksBegin || (rebuild && old.length > 0))
+  const way = wayToJoin(targets, stream, (await stream.state()).first);
+  if (way === 'begin') {
+    for (const target of targets)
+      if (target.position?.stream !== stream.id) inEnvironment(target, (env) => beginStream(env, stream.id));
+  } else if (copies || way === 'copy') {
     await takeCopy({ stream, node, path, shards, waitMs: COPY_WAIT_MS, log });
-}
-
-/** Throws unless the node that a stream was rebuilt from has all that this data has. */
-function assertPrevious(
-  old: readonly { readonly position: LogPosition | undefined }[],
-  { earlier: [previous], through, generation }: Rebuild,
-): void {
-  const keep = 'keep the data directory, whose journal has all of it, and begin with an empty one';
-  for (const { position } of old) {
-    if (position && position.stream !== previous)
-      throw new OperatorError(
-        `the data is from before rebuild ${generation - 1} of the cluster, and nobody knows whether the other nodes have all of it: ${keep}`,
-      );
-    if (position && position.sequence > through)
-      throw new OperatorError(
-        `the data has messages that rebuild ${generation} of the cluster lacks, because this node was away (${position.sequence}, and the others had ${through}): ${keep}`,
-      );
   }
 }
 

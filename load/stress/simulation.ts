@@ -1,0 +1,688 @@
+// A simulation of the cluster's protocol: real command logs, recoveries and decisions to join, over a stream, a network,
+// disks and a clock that are simulated, so that minutes take milliseconds and a seed gives the same run. Nodes die and are
+// cut off, the stream stops, is slow, loses what it has acknowledged at its end or in its middle, and answers from a
+// replica that is behind; shards stop applying; the clock jumps. Then everything is mended, and all nodes must come to the
+// same data, with every acknowledged write in it once.
+import { syncBuiltinESMExports } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { install } from '@sinonjs/fake-timers';
+import type { Result } from '../../src/api/errors.js';
+import { LogProgress } from '../../src/base/log-progress.js';
+import type { Log } from '../../src/base/log.js';
+import { OperatorError } from '../../src/base/operator-error.js';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import { ReplicatedLog } from '../../src/cluster/command-log.js';
+import { wayToJoin } from '../../src/cluster/joining.js';
+import type { LogStream, Rebuild, StreamMessage, StreamState } from '../../src/cluster/log-stream.js';
+import type { JoinOptions } from '../../src/cluster/node.js';
+import { Recovery } from '../../src/cluster/recovery.js';
+import type { ShardCommand } from '../../src/engine/write/commands.js';
+import { type LogBatch, type LogTarget, unpackMessage } from '../../src/engine/write/log-message.js';
+import type { LogHead, LogResults } from '../../src/engine/write/logged.js';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Whether the stream may lose what it has acknowledged. */
+  readonly losses: boolean;
+  /** A fault of the protocol that the checks must find. */
+  readonly planted?: 'acknowledges early' | 'forgets ids' | 'applies twice';
+}
+
+export interface SimulationReport {
+  readonly seed: number;
+  /** Writes that were acknowledged. */
+  readonly writes: number;
+  readonly strongReads: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly rebuilds: number;
+  readonly copies: number;
+  /** Virtual seconds from the end of the faults until all nodes agreed. */
+  readonly healedS: number;
+  readonly violations: readonly string[];
+}
+
+const NODES = ['a', 'b', 'c'];
+const TARGETS: readonly LogTarget[] = ['catalog', 0, 1];
+const FAULTS_MS = 40_000;
+/** A rebuild takes some 15 seconds, and one node after the other begins anew. */
+const HEALED_MS = 180_000;
+const LOOK_MS = 500;
+const BLOCK_MESSAGES = 64;
+const STREAM_BYTES_MAX = 40_000;
+const TRIM_MS = 5000;
+const COPY_WAIT_MS = 20_000;
+const LATE_MS = 4000;
+const SILENT = new Proxy({} as Log, { get: () => () => undefined });
+
+/** The real one, whatever the clock is. */
+const nextTurn = setImmediate;
+const turn = (): Promise<void> => new Promise((resolve) => nextTurn(resolve));
+
+const nameOf = (command: ShardCommand): string => (command as unknown as { name: string }).name;
+const commandOf = (name: string): ShardCommand => ({ op: 'counts', name }) as unknown as ShardCommand;
+const refused = (message: string): Error => new Error(message);
+
+/** What the log servers keep of one stream. */
+class StoredStream {
+  readonly messages: StreamMessage[] = [];
+  private readonly ids = new Map<string, number>();
+  first = 1;
+  last = 0;
+
+  constructor(
+    readonly id: string,
+    readonly rebuild: Rebuild | undefined,
+    private readonly forgetsIds: boolean,
+  ) {}
+
+  store(target: string, payload: Uint8Array, id: string): { sequence: number; message?: StreamMessage } {
+    const known = this.forgetsIds ? undefined : this.ids.get(id);
+    if (id !== '' && known !== undefined) return { sequence: known };
+    const message = { sequence: ++this.last, target, payload, id };
+    this.messages.push(message);
+    if (id !== '') this.ids.set(id, message.sequence);
+    return { sequence: message.sequence, message };
+  }
+
+  get bytes(): number {
+    return this.messages.reduce((sum, { payload }) => sum + payload.length + 100, 0);
+  }
+
+  lastOf(target: string): number {
+    return this.messages.findLast((message) => message.target === target)?.sequence ?? 0;
+  }
+
+  trim(before: number): void {
+    while ((this.messages[0]?.sequence ?? Infinity) < before) this.messages.shift();
+    this.first = Math.max(this.first, before);
+  }
+
+  loseEnd(count: number): void {
+    for (const { id } of this.messages.splice(-count, count)) this.ids.delete(id);
+    this.last = this.messages.at(-1)?.sequence ?? this.first - 1;
+  }
+
+  loseOne(at: number): void {
+    this.messages.splice(at, 1);
+  }
+}
+
+/** The way between a node and the log servers. */
+interface Link {
+  sends: boolean;
+  receives: boolean;
+  /** The server that it is connected to lacks so many of the latest messages. */
+  behind: number;
+}
+
+interface Told {
+  readonly of: string;
+  readonly take: (what: unknown) => void;
+}
+
+/** The log servers, with all streams of the cluster, and the network to the nodes. */
+class LogServers {
+  readonly streams: [StoredStream, ...StoredStream[]];
+  isDown = false;
+  /** Milliseconds that a message is under way at most. */
+  slowMs = 3;
+  private readonly stored = new Map<object, { stream: StoredStream; link: Link; take: (m: StreamMessage) => void }>();
+  private readonly told = new Map<object, Told & { stream: StoredStream; link: Link }>();
+
+  constructor(
+    readonly prng: Prng,
+    private readonly planted: SimulationOptions['planted'],
+  ) {
+    this.streams = [new StoredStream('stream-0', undefined, planted === 'forgets ids')];
+  }
+
+  get latest(): StoredStream {
+    return this.streams.at(-1) as StoredStream;
+  }
+
+  chance(share: number): boolean {
+    return this.prng.next() < share;
+  }
+
+  /** Most messages take no time that matters. */
+  private async underWay(): Promise<void> {
+    if (this.chance(0.3)) await sleep(this.prng.int(this.slowMs));
+  }
+
+  private later(work: () => void): void {
+    setTimeout(work, this.prng.int(this.slowMs));
+  }
+
+  /** A question to the servers, which gets no answer where the way is cut. */
+  private async asked<T>(link: Link, timeoutMs: number, work: () => T): Promise<T> {
+    await this.underWay();
+    if (!link.sends) {
+      // What is under way when the way is cut may come later.
+      if (this.chance(0.3)) setTimeout(() => this.takeLate(work), this.prng.int(LATE_MS));
+      await sleep(timeoutMs);
+      throw refused('timeout');
+    }
+    if (this.isDown) {
+      await sleep(this.chance(0.5) ? 1 : timeoutMs);
+      throw refused('no responders');
+    }
+    const answer = work();
+    await this.underWay();
+    if (link.receives && !this.chance(0.02)) return answer;
+    await sleep(timeoutMs);
+    throw refused('timeout');
+  }
+
+  private takeLate(work: () => unknown): void {
+    try {
+      if (!this.isDown) work();
+    } catch {
+      // Nobody hears of the refusal.
+    }
+  }
+
+  private store(stream: StoredStream, target: string, payload: Uint8Array, id: string): number {
+    const { sequence, message } = stream.store(target, payload, id);
+    if (message)
+      for (const { stream: of, link, take } of this.stored.values())
+        if (of === stream && link.receives && !this.chance(0.1)) this.later(() => link.receives && take(message));
+    return sequence;
+  }
+
+  /** The stream as a run of a node sees it. */
+  connect(stream: StoredStream, link: Link): LogStream {
+    const servers = this;
+    const run = {};
+    const seen = (): readonly StreamMessage[] =>
+      link.behind === 0 ? stream.messages : stream.messages.slice(0, -link.behind);
+    return {
+      id: stream.id,
+      origin: 'empty',
+      rebuild: stream.rebuild,
+      payloadBytesMax: 1024 * 1024,
+      bytesMax: STREAM_BYTES_MAX,
+      publish: (target, payload, id, timeoutMs) => {
+        if (servers.planted === 'acknowledges early' && servers.chance(0.01)) return Promise.resolve(stream.last + 1);
+        return servers.asked(link, timeoutMs, () => servers.store(stream, target, payload, id));
+      },
+      publishAfter: (target, payload, last, timeoutMs) =>
+        servers.asked(link, timeoutMs, () => {
+          if (stream.lastOf(target) !== last) throw refused('wrong last sequence');
+          return servers.store(stream, target, payload, '');
+        }),
+      lastOf: (target) => servers.asked(link, 1000, () => stream.lastOf(target)),
+      onStored: (take) => void servers.stored.set({ run, take }, { stream, link, take }),
+      async *read(from) {
+        const limit = 1 + servers.prng.int(40);
+        yield* await servers.asked(link, 1000, () =>
+          seen()
+            .filter(({ sequence }) => sequence >= from)
+            .slice(0, limit),
+        );
+      },
+      state: () =>
+        servers.asked(link, 1000, (): StreamState => {
+          const { id, first, bytes } = stream;
+          const last = link.behind === 0 ? stream.last : (seen().at(-1)?.sequence ?? first - 1);
+          return { id, first, last, bytes };
+        }),
+      trim: (before) => servers.asked(link, 1000, () => stream.trim(before)),
+      latestRebuild: () => servers.asked(link, 1000, () => servers.latest.rebuild),
+      announceRebuild: (rebuild) =>
+        servers.asked(link, 1000, () => {
+          if (servers.streams.length !== rebuild.generation) throw refused('there is such a stream');
+          servers.streams.push(new StoredStream(rebuild.stream, rebuild, servers.planted === 'forgets ids'));
+        }),
+      onAsked: () => undefined,
+      ask: () => Promise.reject(refused('no responders')),
+      tell: (of, what) => {
+        if (!link.sends || servers.isDown) return;
+        for (const each of servers.told.values())
+          if (each.of === of && each.stream === stream && each.link.receives && !servers.chance(0.02))
+            servers.later(() => each.take(what));
+      },
+      onTold: (of, take) => void servers.told.set({ run, take }, { of, take, stream, link }),
+      close: async () => {
+        for (const all of [servers.stored, servers.told])
+          for (const key of all.keys()) if ((key as { run: object }).run === run) all.delete(key as never);
+      },
+    };
+  }
+}
+
+/** What is on the disk of a node of one target. */
+interface TargetData {
+  position: { stream: string; sequence: number; done: number } | null;
+  /** The names of the commands that were applied, in order. */
+  names: string[];
+  /** Of all names, as the journal has one. */
+  hash: number;
+}
+
+const emptyData = (): Map<LogTarget, TargetData> =>
+  new Map(TARGETS.map((target) => [target, { position: null, names: [], hash: 0 }]));
+
+const hashed = (hash: number, text: string): number => {
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  return hash;
+};
+
+/** A node from one start until it dies or begins anew. */
+interface Run {
+  isAlive: boolean;
+  readonly log: ReplicatedLog;
+  readonly recovery: Recovery;
+  readonly stream: LogStream;
+  readonly progress: LogProgress;
+}
+
+class SimulatedNode {
+  data = emptyData();
+  readonly link: Link = { sends: true, receives: true, behind: 0 };
+  run: Run | undefined;
+  /** Targets that this machine cannot apply now. */
+  readonly stalled = new Set<LogTarget>();
+  /** Why the node does not start again. */
+  refusal: string | undefined;
+  copies = 0;
+  private life = 0;
+
+  constructor(
+    readonly name: string,
+    private readonly world: World,
+  ) {}
+
+  /** Starts, and begins anew whenever the recovery says so, until the node dies. */
+  async start(): Promise<void> {
+    const life = ++this.life;
+    const isOver = (): boolean => life !== this.life;
+    let joining: JoinOptions = {};
+    while (!isOver()) {
+      const stream = await this.join(joining, isOver).catch((error: unknown) => {
+        if (error instanceof OperatorError && !isOver()) this.refusal = error.message;
+        return undefined;
+      });
+      if (this.refusal !== undefined || isOver()) return void stream?.close();
+      if (!stream) {
+        await sleep(1000);
+        continue;
+      }
+      this.run = this.runOn(stream);
+      joining = await this.run.recovery.mustRejoin();
+      if (!isOver()) this.stop();
+    }
+  }
+
+  die(): void {
+    this.life++;
+    this.stop();
+  }
+
+  private stop(): void {
+    const { run } = this;
+    if (!run) return;
+    this.run = undefined;
+    run.isAlive = false;
+    run.recovery.close();
+    run.log.close();
+    void run.stream.close();
+  }
+
+  private async join({ copies = false }: JoinOptions, isOver: () => boolean): Promise<LogStream | undefined> {
+    const { servers } = this.world;
+    if (!this.link.sends || !this.link.receives || servers.isDown) return undefined;
+    const stored = servers.latest;
+    const stream = servers.connect(stored, this.link);
+    const targets = [...this.data].map(([target, { position }]) => ({
+      name: String(target),
+      position: position ?? undefined,
+    }));
+    try {
+      const way = wayToJoin(targets, stream, (await stream.state()).first);
+      if (isOver()) throw refused('the node has died');
+      if (way === 'begin') {
+        for (const one of this.data.values())
+          if (one.position?.stream !== stream.id) one.position = { stream: stream.id, sequence: 0, done: 0 };
+      } else if (copies || way === 'copy') {
+        await this.takeCopy(stream, isOver);
+      }
+      return stream;
+    } catch (error) {
+      await stream.close();
+      throw error;
+    }
+  }
+
+  private async takeCopy(stream: LogStream, isOver: () => boolean): Promise<void> {
+    for (const untilMs = performance.now() + COPY_WAIT_MS; performance.now() < untilMs; ) {
+      await sleep(800);
+      const [giver] = this.world.nodes
+        .filter((node) => node !== this && node.run?.stream.id === stream.id && node.run.log.fenced === undefined)
+        .filter(({ link }) => link.sends && link.receives)
+        .sort((a, b) => (b.run as Run).log.applied - (a.run as Run).log.applied);
+      const run = giver?.run;
+      if (!giver || !run) continue;
+      await run.log.advanceIdle(1);
+      const copy = new Map<LogTarget, TargetData>();
+      for (const target of TARGETS) {
+        await sleep(this.world.prng.int(50));
+        copy.set(target, structuredClone(giver.data.get(target) as TargetData));
+      }
+      // A copy that was not taken whole is not put in place.
+      if (isOver() || !run.isAlive) continue;
+      this.data = copy;
+      this.copies++;
+      return;
+    }
+    throw refused('no node gives a copy');
+  }
+
+  private runOn(stream: LogStream): Run {
+    const progress = LogProgress.of(stream.id, stream.rebuild?.earlier);
+    const log = new ReplicatedLog({
+      stream,
+      progress,
+      node: this.name,
+      shards: TARGETS.length - 1,
+      apply: (batch) => this.apply(batch, run),
+      changed: () => undefined,
+      log: SILENT,
+      trimMs: TRIM_MS,
+    });
+    const recovery = new Recovery({ stream, node: this.name, commandLog: log, log: SILENT });
+    const run: Run = { isAlive: true, log, recovery, stream, progress };
+    const positionIn = (target: LogTarget): TargetData['position'] => this.data.get(target)?.position ?? null;
+    for (const target of TARGETS)
+      if (target !== 'catalog')
+        log.opened(target, { shard: positionIn(target), catalog: target === 0 ? positionIn('catalog') : null });
+    return run;
+  }
+
+  /** Applies messages as an owner does: what a command changes and its position are committed together. */
+  private async apply({ target, messages, through, stream }: LogBatch, run: Run): Promise<LogResults> {
+    const { prng, planted } = this.world;
+    const one = this.data.get(target) as TargetData;
+    if (prng.next() < 0.3) await sleep(prng.int(4));
+    if (prng.next() < 0.02) throw refused('the shard has no owner now');
+    const results: Result<never>[][] = [];
+    const heads: LogHead[] = [];
+    for (const { sequence, payload } of messages) {
+      if (this.stalled.has(target))
+        return { results, heads, stalled: { code: 'shard_unavailable', message: 'the disk is full' } as never };
+      const answers: Result<never>[] = [];
+      for (const [i, name] of unpackMessage(payload).map(nameOf).entries()) {
+        if (prng.next() < 0.05) await sleep(prng.int(3));
+        if (!run.isAlive) throw refused('the node has died');
+        const { position } = one;
+        const isApplied =
+          position !== null &&
+          (sequence < position.sequence || (sequence === position.sequence && i < position.done));
+        if (isApplied && planted !== 'applies twice') {
+          answers.push({ error: { code: 'shard_unavailable', message: '' } as never });
+          continue;
+        }
+        one.names.push(name);
+        one.hash = hashed(one.hash, name);
+        one.position = { stream, sequence, done: i + 1 };
+        answers.push({ value: name as never });
+      }
+      results.push(answers);
+      if (sequence % BLOCK_MESSAGES === BLOCK_MESSAGES - 1 && one.position?.sequence === sequence)
+        heads.push({ sequence, hash: String(one.hash) });
+    }
+    if (!run.isAlive) throw refused('the node has died');
+    if (messages.length === 0 && (one.position?.sequence ?? 0) < through)
+      one.position = { stream, sequence: through, done: 0 };
+    return { results, heads };
+  }
+
+  has(target: LogTarget, name: string): boolean {
+    return this.data.get(target)?.names.includes(name) ?? false;
+  }
+}
+
+interface Write {
+  readonly target: LogTarget;
+  readonly name: string;
+}
+
+class World {
+  readonly prng: Prng;
+  readonly servers: LogServers;
+  readonly nodes: readonly SimulatedNode[];
+  readonly planted: SimulationOptions['planted'];
+  readonly acknowledged: Write[] = [];
+  readonly violations: string[] = [];
+  readonly faults: Record<string, number> = {};
+  strongReads = 0;
+  /** Whether the stream has lost what it had acknowledged. */
+  private hasLost = false;
+  private isOver = false;
+  private written = 0;
+
+  constructor(private readonly options: SimulationOptions) {
+    this.prng = createPrng(options.seed);
+    this.planted = options.planted;
+    this.servers = new LogServers(this.prng, options.planted);
+    this.nodes = NODES.map((name) => new SimulatedNode(name, this));
+  }
+
+  private oneNode(): SimulatedNode {
+    return this.nodes[this.prng.int(this.nodes.length)] as SimulatedNode;
+  }
+
+  start(): void {
+    for (const node of this.nodes) void node.start();
+    for (let client = 0; client < 3; client++) void this.write();
+    void this.readStrongly();
+    void this.harm();
+  }
+
+  /** Clients write, one write after the other. */
+  private async write(): Promise<void> {
+    while (!this.isOver) {
+      await sleep(20 + this.prng.int(300));
+      const node = this.oneNode();
+      if (!node.run) continue;
+      const target = TARGETS[this.prng.int(TARGETS.length)] as LogTarget;
+      const names = Array.from({ length: 1 + this.prng.int(3) }, () => String(++this.written));
+      const { run } = node;
+      await run.log
+        .append(target, names.map(commandOf), (results) => {
+          results.forEach((result, i) => {
+            if (!('value' in result)) return;
+            const name = names[i] as string;
+            if ((result.value as unknown) !== name) this.violations.push(`the answer to ${name} is of another write`);
+            if (run.isAlive && !node.has(target, name)) this.violations.push(`${name} is not on the node that answers`);
+            if (run.isAlive) this.acknowledged.push({ target, name });
+          });
+        })
+        .catch(() => undefined);
+    }
+  }
+
+  /** Reads that show everything that was acknowledged before them. */
+  private async readStrongly(): Promise<void> {
+    while (!this.isOver) {
+      await sleep(500 + this.prng.int(1000));
+      const node = this.oneNode();
+      const { run } = node;
+      if (!run) continue;
+      const before = this.acknowledged.length;
+      const sequence = await run.log.barrier().catch(() => undefined);
+      if (sequence === undefined || !(await run.log.reached(sequence, 1000)) || !run.isAlive) continue;
+      // Between a loss in the log and its detection, such a read may miss something.
+      if (this.hasLost) continue;
+      this.strongReads++;
+      const missed = this.acknowledged.slice(0, before).find(({ target, name }) => !node.has(target, name));
+      if (missed) this.violations.push(`a strong read of ${node.name} misses ${missed.name}`);
+    }
+  }
+
+  private async harm(): Promise<void> {
+    const { prng } = this;
+    const kinds = Object.entries(this.harms).filter(([kind]) => this.options.losses || !kind.startsWith('lose'));
+    for (const untilMs = performance.now() + FAULTS_MS; performance.now() < untilMs; ) {
+      await sleep(500 + prng.int(4000));
+      if (this.isOver) return;
+      const [kind, work] = kinds[prng.int(kinds.length)] as [string, () => Promise<void>];
+      this.faults[kind] = (this.faults[kind] ?? 0) + 1;
+      void work();
+    }
+  }
+
+  private readonly harms: Readonly<Record<string, () => Promise<void>>> = {
+    kill: async () => {
+      const node = this.oneNode();
+      if (node.refusal !== undefined) return;
+      node.die();
+      await sleep(100 + this.prng.int(8000));
+      if (!this.isOver) void node.start();
+    },
+    'cut off': async () => {
+      const { link } = this.oneNode();
+      const ways = this.prng.int(3);
+      if (ways !== 0) link.sends = false;
+      if (ways !== 1) link.receives = false;
+      await sleep(200 + this.prng.int(8000));
+      Object.assign(link, { sends: true, receives: true });
+    },
+    'log stops': async () => {
+      this.servers.isDown = true;
+      await sleep(200 + this.prng.int(6000));
+      this.servers.isDown = false;
+    },
+    'log is slow': async () => {
+      this.servers.slowMs = 400;
+      await sleep(this.prng.int(5000));
+      this.servers.slowMs = 3;
+    },
+    'replica is behind': async () => {
+      const { link } = this.oneNode();
+      link.behind = 1 + this.prng.int(5);
+      await sleep(this.prng.int(6000));
+      link.behind = 0;
+    },
+    'disk is full': async () => {
+      const { stalled } = this.oneNode();
+      stalled.add(TARGETS[this.prng.int(TARGETS.length)] as LogTarget);
+      await sleep(this.prng.int(8000));
+      stalled.clear();
+    },
+    'clock jumps': async () => {
+      const hours = this.prng.int(2) === 0 ? -1 : 1;
+      clock?.setSystemTime(Date.now() + hours * this.prng.int(3_600_000));
+    },
+    'lose the end': async () => {
+      this.hasLost = true;
+      this.servers.latest.loseEnd(1 + this.prng.int(8));
+    },
+    'lose one': async () => {
+      const { latest } = this.servers;
+      if (latest.messages.length === 0) return;
+      this.hasLost = true;
+      latest.loseOne(Math.max(0, latest.messages.length - 1 - this.prng.int(10)));
+    },
+  };
+
+  /** Ends all faults. */
+  mend(): void {
+    this.isOver = true;
+    this.servers.isDown = false;
+    this.servers.slowMs = 3;
+    for (const node of this.nodes) {
+      Object.assign(node.link, { sends: true, receives: true, behind: 0 });
+      node.stalled.clear();
+      if (node.refusal === undefined && !node.run) {
+        node.die();
+        void node.start();
+      }
+    }
+  }
+
+  /** Whether all nodes take writes and have applied everything. */
+  get hasHealed(): boolean {
+    const { latest } = this.servers;
+    return this.nodes.every(
+      ({ run, refusal }) =>
+        refusal !== undefined ||
+        (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady && run.log.applied >= latest.last),
+    );
+  }
+
+  check(): void {
+    const { nodes, violations } = this;
+    if (!this.hasHealed)
+      violations.push(
+        `the nodes do not come to rest: ${nodes.map(({ name, run }) => `${name} ${run ? (run.log.fenced ?? `at ${run.log.applied}`) : 'is not there'}`).join(', ')}, the stream ends at ${this.servers.latest.last}`,
+      );
+    for (const { name, refusal } of nodes) if (refusal !== undefined) violations.push(`${name}: ${refusal}`);
+    const [first, ...others] = nodes as [SimulatedNode, ...SimulatedNode[]];
+    for (const target of TARGETS) {
+      const { names } = first.data.get(target) as TargetData;
+      if (new Set(names).size < names.length) violations.push(`a write to ${target} is there twice`);
+      for (const other of others)
+        if (other.data.get(target)?.names.join() !== names.join())
+          violations.push(`${first.name} and ${other.name} differ in ${target}`);
+    }
+    const lost = this.acknowledged.filter(({ target, name }) => nodes.some((node) => !node.has(target, name)));
+    if (lost.length > 0) violations.push(`lost: ${lost.map(({ name }) => name).join(', ')}`);
+    if (this.acknowledged.length === 0) violations.push('nothing was written');
+  }
+
+  end(): void {
+    for (const node of this.nodes) node.die();
+  }
+}
+
+type VirtualClock = ReturnType<typeof install>;
+
+let clock: VirtualClock | undefined;
+
+/** Lets virtual time pass until `isOver`, for at most so long. */
+async function pass(time: VirtualClock, ms: number, isOver: () => boolean): Promise<void> {
+  const until = performance.now() + ms;
+  for (let lookAtMs = 0; performance.now() < until; ) {
+    if (performance.now() >= lookAtMs) {
+      if (isOver()) return;
+      lookAtMs = performance.now() + LOOK_MS;
+    }
+    time.next();
+    await turn();
+  }
+}
+
+/** Runs a seed. Not to be run beside anything else in this thread, whose clock it sets. */
+export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
+  const time = install({
+    now: Date.UTC(2026, 0, 1),
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+  });
+  clock = time;
+  syncBuiltinESMExports();
+  try {
+    const world = new World(options);
+    world.start();
+    await pass(time, FAULTS_MS, () => false);
+    world.mend();
+    const mendedAtMs = performance.now();
+    await pass(time, HEALED_MS, () => world.hasHealed);
+    const healedS = (performance.now() - mendedAtMs) / 1000;
+    world.check();
+    world.end();
+    return {
+      seed: options.seed,
+      writes: world.acknowledged.length,
+      strongReads: world.strongReads,
+      faults: world.faults,
+      rebuilds: world.servers.streams.length - 1,
+      copies: world.nodes.reduce((sum, { copies }) => sum + copies, 0),
+      healedS,
+      violations: world.violations,
+    };
+  } finally {
+    time.uninstall();
+    clock = undefined;
+    syncBuiltinESMExports();
+  }
+}
