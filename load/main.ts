@@ -452,6 +452,17 @@ const VERBS: Readonly<Record<string, Verb>> = {
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).cluster(options),
       },
+      simulation: {
+        about: "the cluster's protocol in a simulated world with a clock of its own",
+        options: {
+          '--seeds <n>': 'in all (1,000)',
+          ...SEED,
+          '--losses <0|1>': 'whether the log loses what it has acknowledged (0)',
+          '--trace <0|1>': 'tell what happens',
+        },
+        isSeeded: true,
+        run: async (options) => (await import('./soak.js')).simulation(options),
+      },
       requests: {
         about: "random requests from the server's own OpenAPI document",
         options: { '--requests <n>': 'in all (100,000)', ...SEED, '--connections <n>': '(8)', ...URL },

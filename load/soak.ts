@@ -12,6 +12,7 @@ import { type Settings, withFolder, withServer } from './kit/server.js';
 import { findNats } from './kit/nats.js';
 import { runChaos } from './stress/chaos.js';
 import { runReplay } from './stress/replay.js';
+import { type SimulationReport, simulate } from './stress/simulation.js';
 import { runStress } from './stress/run.js';
 import { keepEvidence } from './torture/evidence.js';
 import { createSlots } from './torture/model.js';
@@ -240,6 +241,42 @@ export async function stress({ tiny, number }: LoadOptions): Promise<void> {
     for (const fault of faults) console.log(`  ${fault}`);
     if (faults.length > 0) process.exitCode = 1;
   }
+}
+
+/**
+ * Runs seeds of the simulated cluster (stress/simulation.ts). Prints what was done, and the seeds that ended with a
+ * violation. A log that loses what it has acknowledged may also leave nodes to an operator, which is counted.
+ */
+export async function simulation({ tiny, number }: LoadOptions): Promise<void> {
+  const seeds = number('seeds', tiny ? 20 : 1000);
+  const from = number('seed', 1);
+  const losses = number('losses', 0) === 1;
+  const isTraced = number('trace', 0) === 1;
+  const startedAtMs = performance.now();
+  const sum = { writes: 0, 'strong reads': 0, rebuilds: 0, copies: 0 };
+  const [failed, left]: [SimulationReport[], SimulationReport[]] = [[], []];
+  const faults: Record<string, number> = {};
+  for (let seed = from; seed < from + seeds; seed++) {
+    const report = await simulate({ seed, losses, ...(isTraced && { trace: (line) => console.log(line) }) });
+    sum.writes += report.writes;
+    sum['strong reads'] += report.strongReads;
+    sum.rebuilds += report.rebuilds;
+    sum.copies += report.copies;
+    for (const [kind, times] of Object.entries(report.faults)) faults[kind] = (faults[kind] ?? 0) + times;
+    if (report.violations.length > 0) failed.push(report);
+    else if (report.needOperator.length > 0) left.push(report);
+  }
+  const perMinute = (60_000 * seeds) / (performance.now() - startedAtMs);
+  printTable(`A simulated cluster, seeds from ${from}`, [
+    ['what', 'number'],
+    ['seeds', whole(seeds)],
+    ['seeds per minute', whole(perMinute)],
+    ...Object.entries({ ...sum, ...faults }).map(([name, value]) => [name, whole(value)]),
+    ['seeds that need an operator', whole(left.length)],
+    ['seeds with violations', whole(failed.length)],
+  ]);
+  for (const { seed, violations } of failed) console.log(`seed ${seed}: ${violations.join('; ')}`);
+  if (failed.length > 0) process.exitCode = 1;
 }
 
 /**

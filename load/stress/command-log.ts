@@ -135,7 +135,7 @@ class Replica {
   private batchOf(from: number, end: number): LogBatch {
     const messages = this.payloads
       .slice(from, end)
-      .map((payload, i) => ({ sequence: from + i + 1, payload, isAwaited: true }));
+      .map((payload, i) => ({ sequence: from + i + 1, payload, id: '', isAwaited: true }));
     return { target: 0, stream: STREAM, messages, through: end };
   }
 

@@ -11,7 +11,7 @@ import { LogProgress } from '../../src/base/log-progress.js';
 import type { Log } from '../../src/base/log.js';
 import { OperatorError } from '../../src/base/operator-error.js';
 import { type Prng, createPrng } from '../../src/base/prng.js';
-import { ReplicatedLog } from '../../src/cluster/command-log.js';
+import { type KnownNode, ReplicatedLog } from '../../src/cluster/command-log.js';
 import { wayToJoin } from '../../src/cluster/joining.js';
 import type { LogStream, Rebuild, StreamMessage, StreamState } from '../../src/cluster/log-stream.js';
 import type { JoinOptions } from '../../src/cluster/node.js';
@@ -19,13 +19,16 @@ import { Recovery } from '../../src/cluster/recovery.js';
 import type { ShardCommand } from '../../src/engine/write/commands.js';
 import { type LogBatch, type LogTarget, unpackMessage } from '../../src/engine/write/log-message.js';
 import type { LogHead, LogResults } from '../../src/engine/write/logged.js';
+import type { LogPosition } from '../../src/storage/journal.js';
 
 export interface SimulationOptions {
   readonly seed: number;
   /** Whether the stream may lose what it has acknowledged. */
   readonly losses: boolean;
   /** A fault of the protocol that the checks must find. */
-  readonly planted?: 'acknowledges early' | 'forgets ids' | 'applies twice';
+  /** Takes lines that tell what happens. */
+  readonly trace?: (line: string) => void;
+  readonly planted?: 'leaves out a write' | 'forgets ids' | 'applies twice';
 }
 
 export interface SimulationReport {
@@ -38,6 +41,8 @@ export interface SimulationReport {
   readonly copies: number;
   /** Virtual seconds from the end of the faults until all nodes agreed. */
   readonly healedS: number;
+  /** Nodes that an operator has to look at, with what they say. */
+  readonly needOperator: readonly string[];
   readonly violations: readonly string[];
 }
 
@@ -46,13 +51,15 @@ const TARGETS: readonly LogTarget[] = ['catalog', 0, 1];
 const FAULTS_MS = 40_000;
 /** A rebuild takes some 15 seconds, and one node after the other begins anew. */
 const HEALED_MS = 180_000;
+/** How long all nodes have to agree; what one has missed it notices in this time. */
+const STILL_MS = 5000;
 const LOOK_MS = 500;
 const BLOCK_MESSAGES = 64;
 const STREAM_BYTES_MAX = 40_000;
 const TRIM_MS = 5000;
 const COPY_WAIT_MS = 20_000;
 const LATE_MS = 4000;
-const SILENT = new Proxy({} as Log, { get: () => () => undefined });
+const ELECTION_MS = 600;
 
 /** The real one, whatever the clock is. */
 const nextTurn = setImmediate;
@@ -201,14 +208,12 @@ class LogServers {
       rebuild: stream.rebuild,
       payloadBytesMax: 1024 * 1024,
       bytesMax: STREAM_BYTES_MAX,
-      publish: (target, payload, id, timeoutMs) => {
-        if (servers.planted === 'acknowledges early' && servers.chance(0.01)) return Promise.resolve(stream.last + 1);
-        return servers.asked(link, timeoutMs, () => servers.store(stream, target, payload, id));
-      },
-      publishAfter: (target, payload, last, timeoutMs) =>
+      publish: (target, payload, id, timeoutMs) =>
+        servers.asked(link, timeoutMs, () => servers.store(stream, target, payload, id)),
+      publishAfter: ({ target, payload, id }, last, timeoutMs) =>
         servers.asked(link, timeoutMs, () => {
           if (stream.lastOf(target) !== last) throw refused('wrong last sequence');
-          return servers.store(stream, target, payload, '');
+          return servers.store(stream, target, payload, id);
         }),
       lastOf: (target) => servers.asked(link, 1000, () => stream.lastOf(target)),
       onStored: (take) => void servers.stored.set({ run, take }, { stream, link, take }),
@@ -233,6 +238,12 @@ class LogServers {
           if (servers.streams.length !== rebuild.generation) throw refused('there is such a stream');
           servers.streams.push(new StoredStream(rebuild.stream, rebuild, servers.planted === 'forgets ids'));
         }),
+      publishTo: (rebuild, { target, payload, id }, timeoutMs) =>
+        servers.asked(link, timeoutMs, () => {
+          const next = servers.streams.find((each) => each.id === rebuild.stream);
+          if (!next) throw refused('there is no such stream');
+          servers.store(next, target, payload, id);
+        }),
       onAsked: () => undefined,
       ask: () => Promise.reject(refused('no responders')),
       tell: (of, what) => {
@@ -252,7 +263,7 @@ class LogServers {
 
 /** What is on the disk of a node of one target. */
 interface TargetData {
-  position: { stream: string; sequence: number; done: number } | null;
+  position: LogPosition | null;
   /** The names of the commands that were applied, in order. */
   names: string[];
   /** Of all names, as the journal has one. */
@@ -278,6 +289,7 @@ interface Run {
 
 class SimulatedNode {
   data = emptyData();
+  private known: readonly KnownNode[] = [];
   readonly link: Link = { sends: true, receives: true, behind: 0 };
   run: Run | undefined;
   /** Targets that this machine cannot apply now. */
@@ -286,6 +298,7 @@ class SimulatedNode {
   refusal: string | undefined;
   copies = 0;
   private life = 0;
+  isStarting = false;
 
   constructor(
     readonly name: string,
@@ -295,6 +308,7 @@ class SimulatedNode {
   /** Starts, and begins anew whenever the recovery says so, until the node dies. */
   async start(): Promise<void> {
     const life = ++this.life;
+    this.isStarting = true;
     const isOver = (): boolean => life !== this.life;
     let joining: JoinOptions = {};
     while (!isOver()) {
@@ -304,10 +318,13 @@ class SimulatedNode {
       });
       if (this.refusal !== undefined || isOver()) return void stream?.close();
       if (!stream) {
+        // The process ends, and is started again.
+        joining = {};
         await sleep(1000);
         continue;
       }
       this.run = this.runOn(stream);
+      this.world.tell(`${this.name} runs on ${stream.id} with ${this.positions}`);
       joining = await this.run.recovery.mustRejoin();
       if (!isOver()) this.stop();
     }
@@ -315,12 +332,18 @@ class SimulatedNode {
 
   die(): void {
     this.life++;
+    this.isStarting = false;
     this.stop();
+  }
+
+  private get positions(): string {
+    return [...this.data].map(([target, { position }]) => `${target}: ${position?.sequence ?? 0}`).join(', ');
   }
 
   private stop(): void {
     const { run } = this;
     if (!run) return;
+    this.world.tell(`${this.name} ends with ${this.positions}`);
     this.run = undefined;
     run.isAlive = false;
     run.recovery.close();
@@ -338,14 +361,12 @@ class SimulatedNode {
       position: position ?? undefined,
     }));
     try {
-      const way = wayToJoin(targets, stream, (await stream.state()).first);
+      const way = copies ? 'copy' : wayToJoin(this.name, targets, stream, (await stream.state()).first);
       if (isOver()) throw refused('the node has died');
-      if (way === 'begin') {
+      if (way === 'copy') await this.takeCopy(stream, isOver);
+      else if (way === 'begin')
         for (const one of this.data.values())
           if (one.position?.stream !== stream.id) one.position = { stream: stream.id, sequence: 0, done: 0 };
-      } else if (copies || way === 'copy') {
-        await this.takeCopy(stream, isOver);
-      }
       return stream;
     } catch (error) {
       await stream.close();
@@ -362,6 +383,7 @@ class SimulatedNode {
         .sort((a, b) => (b.run as Run).log.applied - (a.run as Run).log.applied);
       const run = giver?.run;
       if (!giver || !run) continue;
+      if (!(await run.log.agrees().catch(() => false))) continue;
       await run.log.advanceIdle(1);
       const copy = new Map<LogTarget, TargetData>();
       for (const target of TARGETS) {
@@ -371,6 +393,7 @@ class SimulatedNode {
       // A copy that was not taken whole is not put in place.
       if (isOver() || !run.isAlive) continue;
       this.data = copy;
+      this.world.tell(`${this.name} has copied ${giver.name}`);
       this.copies++;
       return;
     }
@@ -386,10 +409,11 @@ class SimulatedNode {
       shards: TARGETS.length - 1,
       apply: (batch) => this.apply(batch, run),
       changed: () => undefined,
-      log: SILENT,
+      log: this.world.logOf(this.name),
       trimMs: TRIM_MS,
+      known: { nodes: this.known, keep: (nodes) => (this.known = nodes) },
     });
-    const recovery = new Recovery({ stream, node: this.name, commandLog: log, log: SILENT });
+    const recovery = new Recovery({ stream, node: this.name, commandLog: log, log: this.world.logOf(this.name) });
     const run: Run = { isAlive: true, log, recovery, stream, progress };
     const positionIn = (target: LogTarget): TargetData['position'] => this.data.get(target)?.position ?? null;
     for (const target of TARGETS)
@@ -399,14 +423,14 @@ class SimulatedNode {
   }
 
   /** Applies messages as an owner does: what a command changes and its position are committed together. */
-  private async apply({ target, messages, through, stream }: LogBatch, run: Run): Promise<LogResults> {
+  private async apply({ target, messages, through, throughId, stream }: LogBatch, run: Run): Promise<LogResults> {
     const { prng, planted } = this.world;
     const one = this.data.get(target) as TargetData;
     if (prng.next() < 0.3) await sleep(prng.int(4));
     if (prng.next() < 0.02) throw refused('the shard has no owner now');
     const results: Result<never>[][] = [];
     const heads: LogHead[] = [];
-    for (const { sequence, payload } of messages) {
+    for (const { sequence, payload, id } of messages) {
       if (this.stalled.has(target))
         return { results, heads, stalled: { code: 'shard_unavailable', message: 'the disk is full' } as never };
       const answers: Result<never>[] = [];
@@ -421,9 +445,11 @@ class SimulatedNode {
           answers.push({ error: { code: 'shard_unavailable', message: '' } as never });
           continue;
         }
-        one.names.push(name);
-        one.hash = hashed(one.hash, name);
-        one.position = { stream, sequence, done: i + 1 };
+        if (planted !== 'leaves out a write' || prng.next() > 0.01) {
+          one.names.push(name);
+          one.hash = hashed(one.hash, name);
+        }
+        one.position = { stream, sequence, done: i + 1, id };
         answers.push({ value: name as never });
       }
       results.push(answers);
@@ -432,7 +458,7 @@ class SimulatedNode {
     }
     if (!run.isAlive) throw refused('the node has died');
     if (messages.length === 0 && (one.position?.sequence ?? 0) < through)
-      one.position = { stream, sequence: through, done: 0 };
+      one.position = { stream, sequence: through, done: 0, ...(throughId !== undefined && { id: throughId }) };
     return { results, heads };
   }
 
@@ -458,6 +484,7 @@ class World {
   /** Whether the stream has lost what it had acknowledged. */
   private hasLost = false;
   private isOver = false;
+  private readonly startedAtMs = performance.now();
   private written = 0;
 
   constructor(private readonly options: SimulationOptions) {
@@ -465,6 +492,15 @@ class World {
     this.planted = options.planted;
     this.servers = new LogServers(this.prng, options.planted);
     this.nodes = NODES.map((name) => new SimulatedNode(name, this));
+  }
+
+  tell(line: string): void {
+    this.options.trace?.(`${((performance.now() - this.startedAtMs) / 1000).toFixed(2)} ${line}`);
+  }
+
+  logOf(node: string): Log {
+    const tell = (fields: object, message: string): void => this.tell(`${node}: ${message} ${JSON.stringify(fields)}`);
+    return { info: tell, warn: tell, error: tell } as unknown as Log;
   }
 
   private oneNode(): SimulatedNode {
@@ -495,6 +531,7 @@ class World {
             if ((result.value as unknown) !== name) this.violations.push(`the answer to ${name} is of another write`);
             if (run.isAlive && !node.has(target, name)) this.violations.push(`${name} is not on the node that answers`);
             if (run.isAlive) this.acknowledged.push({ target, name });
+            this.tell(`${node.name} acknowledges ${name} of ${target} at ${node.data.get(target)?.position?.sequence}`);
           });
         })
         .catch(() => undefined);
@@ -527,6 +564,7 @@ class World {
       if (this.isOver) return;
       const [kind, work] = kinds[prng.int(kinds.length)] as [string, () => Promise<void>];
       this.faults[kind] = (this.faults[kind] ?? 0) + 1;
+      this.tell(`${kind}, the stream ends at ${this.servers.latest.last}`);
       void work();
     }
   }
@@ -534,10 +572,10 @@ class World {
   private readonly harms: Readonly<Record<string, () => Promise<void>>> = {
     kill: async () => {
       const node = this.oneNode();
-      if (node.refusal !== undefined) return;
+      if (!node.run) return;
       node.die();
       await sleep(100 + this.prng.int(8000));
-      if (!this.isOver) void node.start();
+      if (!this.isOver && !node.isStarting) void node.start();
     },
     'cut off': async () => {
       const { link } = this.oneNode();
@@ -573,17 +611,27 @@ class World {
       const hours = this.prng.int(2) === 0 ? -1 : 1;
       clock?.setSystemTime(Date.now() + hours * this.prng.int(3_600_000));
     },
-    'lose the end': async () => {
-      this.hasLost = true;
-      this.servers.latest.loseEnd(1 + this.prng.int(8));
-    },
-    'lose one': async () => {
-      const { latest } = this.servers;
-      if (latest.messages.length === 0) return;
-      this.hasLost = true;
-      latest.loseOne(Math.max(0, latest.messages.length - 1 - this.prng.int(10)));
-    },
+    'lose the end': () => this.lose((stream) => stream.loseEnd(1 + this.prng.int(8))),
+    'lose one': () =>
+      this.lose((stream) => stream.loseOne(Math.max(0, stream.messages.length - 1 - this.prng.int(10)))),
   };
+
+  /** Servers that have lost something come back with what they have, after an election. */
+  private async lose(work: (stream: StoredStream) => void): Promise<void> {
+    const { latest } = this.servers;
+    if (!this.isMended || latest.messages.length === 0) return;
+    this.hasLost = true;
+    this.servers.isDown = true;
+    work(latest);
+    await sleep(ELECTION_MS + this.prng.int(4000));
+    this.servers.isDown = false;
+  }
+
+  /** Whether nothing is left of an earlier loss: what is lost while another loss is being mended may stay so. */
+  private get isMended(): boolean {
+    const { latest } = this.servers;
+    return this.nodes.every(({ run }) => run && run.log.fenced === undefined && run.stream.id === latest.id);
+  }
 
   /** Ends all faults. */
   mend(): void {
@@ -600,32 +648,46 @@ class World {
     }
   }
 
-  /** Whether all nodes take writes and have applied everything. */
-  get hasHealed(): boolean {
+  /** Whether all nodes that start take writes. */
+  get isWell(): boolean {
     const { latest } = this.servers;
     return this.nodes.every(
       ({ run, refusal }) =>
-        refusal !== undefined ||
-        (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady && run.log.applied >= latest.last),
+        refusal !== undefined || (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady),
     );
   }
 
+  /** Whether they have applied everything as well. */
+  get hasHealed(): boolean {
+    const { last } = this.servers.latest;
+    return this.isWell && this.nodes.every(({ run }) => !run || run.log.applied >= last);
+  }
+
+  /** Nodes that take no writes, or do not start, until an operator has looked at them. */
+  get needOperator(): SimulatedNode[] {
+    return this.nodes.filter(({ run, refusal }) => refusal !== undefined || run?.log.fenced !== undefined);
+  }
+
   check(): void {
-    const { nodes, violations } = this;
-    if (!this.hasHealed)
+    const { nodes, violations, needOperator } = this;
+    const well = nodes.filter((node) => !needOperator.includes(node));
+    if (!this.hasHealed && needOperator.length === 0)
       violations.push(
-        `the nodes do not come to rest: ${nodes.map(({ name, run }) => `${name} ${run ? (run.log.fenced ?? `at ${run.log.applied}`) : 'is not there'}`).join(', ')}, the stream ends at ${this.servers.latest.last}`,
+        `the nodes do not come to rest: ${nodes.map(({ name, run }) => `${name} ${run ? `at ${run.log.applied}` : 'is not there'}`).join(', ')}, the stream ends at ${this.servers.latest.last}`,
       );
-    for (const { name, refusal } of nodes) if (refusal !== undefined) violations.push(`${name}: ${refusal}`);
-    const [first, ...others] = nodes as [SimulatedNode, ...SimulatedNode[]];
     for (const target of TARGETS) {
-      const { names } = first.data.get(target) as TargetData;
-      if (new Set(names).size < names.length) violations.push(`a write to ${target} is there twice`);
-      for (const other of others)
-        if (other.data.get(target)?.names.join() !== names.join())
-          violations.push(`${first.name} and ${other.name} differ in ${target}`);
+      const namesOf = (node: SimulatedNode | undefined): string[] => node?.data.get(target)?.names ?? [];
+      for (const node of nodes)
+        if (new Set(namesOf(node)).size < namesOf(node).length)
+          violations.push(`a write to ${target} is twice on ${node.name}`);
+      for (const node of well)
+        if (namesOf(node).join() !== namesOf(well[0]).join())
+          violations.push(`${well[0]?.name} and ${node.name} differ in ${target}`);
     }
-    const lost = this.acknowledged.filter(({ target, name }) => nodes.some((node) => !node.has(target, name)));
+    // What an operator is told of is not lost, as long as it is somewhere.
+    const isThere = ({ target, name }: Write): boolean =>
+      well.every((node) => node.has(target, name)) || needOperator.some((node) => node.has(target, name));
+    const lost = this.acknowledged.filter((write) => !isThere(write));
     if (lost.length > 0) violations.push(`lost: ${lost.map(({ name }) => name).join(', ')}`);
     if (this.acknowledged.length === 0) violations.push('nothing was written');
   }
@@ -666,9 +728,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     await pass(time, FAULTS_MS, () => false);
     world.mend();
     const mendedAtMs = performance.now();
-    await pass(time, HEALED_MS, () => world.hasHealed);
-    const healedS = (performance.now() - mendedAtMs) / 1000;
+    let healedAtMs = Infinity;
+    await pass(time, HEALED_MS, () => {
+      if (!world.isWell) healedAtMs = Infinity;
+      else if (healedAtMs === Infinity) healedAtMs = performance.now();
+      return performance.now() > healedAtMs + STILL_MS && world.hasHealed;
+    });
+    const healedS = (healedAtMs - mendedAtMs) / 1000;
     world.check();
+    const needOperator = world.needOperator.map(({ name, run, refusal }) => `${name}: ${refusal ?? run?.log.fenced}`);
     world.end();
     return {
       seed: options.seed,
@@ -678,6 +746,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       rebuilds: world.servers.streams.length - 1,
       copies: world.nodes.reduce((sum, { copies }) => sum + copies, 0),
       healedS,
+      needOperator,
       violations: world.violations,
     };
   } finally {

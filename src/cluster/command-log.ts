@@ -13,6 +13,7 @@ import type { LogHead, LogResults } from '../engine/write/logged.js';
 import type { CommandLog } from '../pool/shard-pool.js';
 import type { LogPosition } from '../storage/journal.js';
 import type { LogStream, StreamMessage } from './log-stream.js';
+import { type Difference, RecentMessages } from './recent-messages.js';
 
 type Results = Result<ShardAnswer<ShardOp>>[];
 
@@ -47,6 +48,14 @@ export interface ReplicatedLogOptions {
   readonly memory?: (() => PlacedMemory) | undefined;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
   readonly trimMs?: number;
+  /** The nodes that were known when this one ended, and where they are kept for the next start. */
+  readonly known?: { readonly nodes: readonly KnownNode[]; readonly keep: (nodes: readonly KnownNode[]) => void };
+}
+
+/** What a node keeps of another one for its next start. */
+export interface KnownNode extends Pick<NodeState, 'node' | 'committed' | 'heardAtMs'> {
+  /** The stream that `committed` is of. */
+  readonly stream: string;
 }
 
 /** A node as the others hear of it. */
@@ -96,6 +105,8 @@ interface Told {
   readonly isAtRest?: boolean;
   readonly memory?: PlacedMemory | undefined;
   readonly heads: Readonly<Record<string, LogHead[]>>;
+  /** Sequences and ids of the latest messages. Absent from nodes of an earlier release. */
+  readonly recent?: readonly (readonly [sequence: number, id: string])[];
 }
 
 /** An election of NATS takes up to ten seconds. */
@@ -104,12 +115,19 @@ const PUBLISH_MS = 2000;
 const AGAIN_MS = 50;
 const LOOK_MS = 250;
 const REST_MS = 2;
+/**
+ * After so long without a message, the stream may be as it was before: a server that comes back without what it had
+ * acknowledged takes longer to lead.
+ */
+const PAUSE_MS = 500;
 const GUARD_MS = 500;
 /**
  * Looks that find a hole, or a stream that is too short, before it is believed: another replica may answer next. A server
  * that is cut off from the others does not know the latest messages, for as long as it takes it for the leader.
  */
 const DOUBTS_MAX = { hole: 3, regress: 16 } as const;
+/** Times that another node tells of other results of the same messages before it is believed, since it may fence itself. */
+const DIFFERENCES_MAX = 2;
 /** Messages and bytes that one batch of a target has. */
 const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -120,6 +138,8 @@ const TRIM_MS = 60_000;
 const GONE_MS = 24 * 3600 * 1000;
 const HEADS_KEPT = 64;
 const HEADS_TOLD = 4;
+const RECENT_TOLD = 16;
+const KEEP_KNOWN_MS = 60_000;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
 const LEAD = 'lead';
@@ -130,7 +150,8 @@ const LEAD_AGAIN_MS = 3000;
 export class ReplicatedLog implements CommandLog {
   private readonly lanes: readonly Lane[];
   private readonly pending = new Map<string, Pending>();
-  private readonly nodes = new Map<string, NodeState>();
+  /** With the time at which each was heard of, by a clock that does not jump. */
+  private readonly nodes = new Map<string, { readonly state: Omit<NodeState, 'heardAtMs'>; readonly heardAtMs: number }>();
   /** Ids of messages begin with it, so they differ from those of an earlier run. */
   private readonly session = randomUUID();
   private appended = 0;
@@ -139,9 +160,20 @@ export class ReplicatedLog implements CommandLog {
   private isFilling = false;
   private isClosed = false;
   private waitingBytes = 0;
+  /** When the last message was received. */
+  private receivedAtMs = -Infinity;
   /** Whether messages stay in the stream for now. */
   private isResting = false as boolean;
   private readonly doubts = { hole: 0, regress: 0 };
+  /** How often in a row each node has told of other results. */
+  private readonly differences = new Map<string, number>();
+  /** Whether another node, or a message, contradicts what this node has received. */
+  private isSuspicious = false;
+  private isVerifying = false;
+  private kept: ReadonlySet<string> = new Set();
+  private keptAtMs = -Infinity;
+  /** The latest messages that were received. */
+  readonly recent = new RecentMessages();
   private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private startedAtMs = Infinity;
@@ -160,6 +192,14 @@ export class ReplicatedLog implements CommandLog {
       stalled: undefined,
       heads: new Map(),
     }));
+    for (const { node, stream, committed: before, heardAtMs } of options.known?.nodes ?? []) {
+      const committed = stream === options.stream.id ? before : 0;
+      const silentMs = Math.max(0, Date.now() - heardAtMs);
+      this.nodes.set(node, {
+        state: { node, committed, received: 0, applied: 0, fenced: null, isAtRest: false },
+        heardAtMs: performance.now() - silentMs,
+      });
+    }
   }
 
   /** Everything up to this message has been applied on this node. */
@@ -215,9 +255,11 @@ export class ReplicatedLog implements CommandLog {
 
   /** The nodes that have been heard of, this one among them. */
   allNodes(): NodeState[] {
-    const sinceMs = Date.now() - GONE_MS;
-    for (const { node, heardAtMs } of this.nodes.values()) if (heardAtMs < sinceMs) this.nodes.delete(node);
-    return [...this.nodes.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
+    const [nowMs, upMs] = [Date.now(), performance.now()];
+    for (const [node, { heardAtMs }] of this.nodes) if (heardAtMs < upMs - GONE_MS) this.nodes.delete(node);
+    return [...this.nodes.values()]
+      .map(({ state, heardAtMs }) => ({ ...state, heardAtMs: nowMs - (upMs - heardAtMs) }))
+      .sort((a, b) => (a.node < b.node ? -1 : 1));
   }
 
   leaderNode(): string | undefined {
@@ -248,7 +290,10 @@ export class ReplicatedLog implements CommandLog {
   /** Takes the positions of a shard that is open; reading begins when all are known. */
   opened(shard: number, { shard: own, catalog }: { shard: LogPosition | null; catalog: LogPosition | null }): void {
     const { id } = this.options.stream;
-    for (const position of [own, catalog]) if (position && position.stream !== id) return this.fence('recreated');
+    for (const position of [own, catalog]) {
+      if (position && position.stream !== id) return this.fence('recreated');
+      if (position?.id !== undefined) this.recent.begin(position.sequence, position.id);
+    }
     this.positions.set(shard, { shard: own?.sequence ?? 0, catalog: catalog?.sequence ?? 0 });
     if (this.positions.size === this.options.shards && !this.hasStarted) this.start();
   }
@@ -265,6 +310,8 @@ export class ReplicatedLog implements CommandLog {
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
     stream.onTold('state', (told) => this.compare(told as Told));
+    // What was applied before the start may not be in the stream any more.
+    if (this.recent.begunThrough > 0) this.suspect();
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
     this.every(LEAD_AGAIN_MS, () => void this.lead());
@@ -296,7 +343,7 @@ export class ReplicatedLog implements CommandLog {
         'request_too_large',
         `The documents of this write have ${payload.length} bytes with their vectors, and the command log of the cluster takes ${stream.payloadBytesMax}.`,
       );
-    const id = `${this.session}.${++this.appended}`;
+    const id = this.nextId();
     await new Promise<void>((resolve, reject) => {
       this.pending.set(id, { settled, resolve, reject });
       void this.publish(String(target), payload, id);
@@ -310,7 +357,7 @@ export class ReplicatedLog implements CommandLog {
   async barrier(): Promise<number> {
     if (this.fenced) throw fencedError(this.fenced);
     const { stream } = this.options;
-    const id = `${this.session}.${++this.appended}`;
+    const id = this.nextId();
     const { received } = this;
     let sequence: number;
     try {
@@ -322,6 +369,10 @@ export class ReplicatedLog implements CommandLog {
     // The stream has lost messages that this node has received before.
     this.fence('regress');
     throw fencedError('regress');
+  }
+
+  private nextId(): string {
+    return `${this.session}.${++this.appended}`;
   }
 
   /** Publishes until the stream has the message, with the same id, so that it is there once. */
@@ -349,12 +400,15 @@ export class ReplicatedLog implements CommandLog {
 
   private heard(message: StreamMessage): void {
     if (this.mayNotDeliver()) return;
-    if (message.sequence === this.received + 1 && !this.isFilling && this.waitingBytes < WAITING_BYTES_MAX)
+    if (this.recent.contradicts(message)) return this.suspect();
+    const isNext = message.sequence === this.received + 1 && !this.isFilling;
+    if (isNext && this.waitingBytes < WAITING_BYTES_MAX && performance.now() - this.receivedAtMs < PAUSE_MS)
       this.deliver(message);
     else if (message.sequence > this.received) void this.fill();
   }
 
-  private readonly mayNotDeliver = (): boolean => this.isResting || this.isClosed || this.fenced !== undefined;
+  private readonly mayNotDeliver = (): boolean =>
+    this.isResting || this.isClosed || this.isSuspicious || this.fenced !== undefined;
 
   /** Reads what has been missed, until there is no more. */
   private async fill(): Promise<void> {
@@ -363,10 +417,14 @@ export class ReplicatedLog implements CommandLog {
     try {
       for (let before = -1; before < this.received && this.waitingBytes < WAITING_BYTES_MAX; ) {
         before = this.received;
+        let isContinued = performance.now() - this.receivedAtMs < PAUSE_MS;
         for await (const message of this.options.stream.read(this.received + 1)) {
           if (message.sequence <= this.received) continue;
           if (this.mayNotDeliver()) return;
           if (message.sequence !== this.received + 1) return this.doubt('hole');
+          if (!isContinued && !(await this.hasReceived())) return this.suspect();
+          isContinued = true;
+          if (this.recent.contradicts(message)) return this.fence('regress');
           this.deliver(message);
         }
       }
@@ -377,6 +435,13 @@ export class ReplicatedLog implements CommandLog {
     } finally {
       this.isFilling = false;
     }
+  }
+
+  /** Whether the stream still has the last message that this node has received, as far as that is known. */
+  private async hasReceived(): Promise<boolean> {
+    if (this.received === 0) return true;
+    for await (const message of this.options.stream.read(this.received)) return !this.recent.contradicts(message);
+    return true;
   }
 
   /**
@@ -405,6 +470,8 @@ export class ReplicatedLog implements CommandLog {
 
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
+    this.receivedAtMs = performance.now();
+    this.recent.add(message);
     this.doubts.hole = 0;
     if (message.target === LEAD) this.led(message);
     if (message.target === LEAD || message.target === BARRIER) return this.note();
@@ -438,9 +505,11 @@ export class ReplicatedLog implements CommandLog {
           messages: messages.map(({ sequence, payload, id }) => ({
             sequence,
             payload,
+            id,
             isAwaited: lane.target === 'catalog' || this.pending.has(id),
           })),
           through: (messages.at(-1) as StreamMessage).sequence,
+          throughId: messages.at(-1)?.id,
         });
       } catch (error) {
         this.stall(lane, (error as Error).message);
@@ -481,6 +550,8 @@ export class ReplicatedLog implements CommandLog {
 
   private async guard(): Promise<void> {
     this.tell();
+    this.keepKnown();
+    if (this.isSuspicious) void this.verify();
     await this.advanceIdle(BEHIND_MAX);
     const askedAtMs = Date.now();
     // Where another node has applied more than the stream has, the stream has lost messages as well.
@@ -489,7 +560,7 @@ export class ReplicatedLog implements CommandLog {
     if (!state || this.isClosed) return;
     if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
-    else if (state.last < Math.max(told, this.applied)) this.doubt('regress');
+    else if (state.last < Math.max(told, this.applied, this.recent.begunThrough)) this.doubt('regress');
     else {
       this.doubts.regress = 0;
       this.known = { last: state.last, askedAtMs };
@@ -523,7 +594,7 @@ export class ReplicatedLog implements CommandLog {
       if (lane.isRunning || lane.waiting.length > 0 || through - lane.committed < behindMin) continue;
       const { target } = lane;
       const done = await this.options
-        .apply({ target, stream: this.options.stream.id, messages: [], through })
+        .apply({ target, stream: this.options.stream.id, messages: [], through, throughId: this.recent.idAt(through) })
         .catch(() => undefined);
       if (done && lane.committed < through) lane.committed = through;
     }
@@ -550,19 +621,88 @@ export class ReplicatedLog implements CommandLog {
         heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, committed, isAtRest, fenced = null } = this;
     const memory = this.options.memory?.();
-    stream.tell('state', { node, received, applied, committed, fenced, isAtRest, memory, heads } satisfies Told);
+    const recent = this.recent.latest(RECENT_TOLD);
+    stream.tell('state', { node, received, applied, committed, fenced, isAtRest, memory, heads, recent } satisfies Told);
   }
 
-  /** Compares the states of another node with those of this one. */
-  private compare({ heads, ...told }: Told): void {
+  /** Compares the state of another node with that of this one. */
+  private compare({ heads, recent = [], ...told }: Told): void {
     const { node } = told;
-    this.nodes.set(node, { isAtRest: false, ...told, heardAtMs: Date.now() });
-    if (node === this.options.node) return;
-    for (const lane of this.lanes)
-      for (const { sequence, hash } of heads[lane.target] ?? []) {
-        const own = lane.heads.get(sequence);
-        if (own !== undefined && own !== hash) this.fence('diverged');
+    this.nodes.set(node, { state: { isAtRest: false, ...told }, heardAtMs: performance.now() });
+    if (node === this.options.node || this.fenced) return;
+    if (recent.some(([sequence, id]) => this.recent.contradicts({ sequence, id }))) this.suspect();
+    // A node whose log contradicts it has other results for that reason.
+    const counts = told.fenced === null || told.fenced === 'diverged';
+    const isOther = counts && this.lanes.some((lane) => hasOther(lane.heads, heads[lane.target] ?? []));
+    if (!isOther) return void this.differences.delete(node);
+    this.suspect();
+    const times = (this.differences.get(node) ?? 0) + 1;
+    this.differences.set(node, times);
+    if (times > DIFFERENCES_MAX) this.fence('diverged');
+  }
+
+  /**
+   * Whether the stream has the messages that this node has received, as far as it knows; if not, fences it. Rejects if the
+   * stream does not answer.
+   */
+  async agrees(): Promise<boolean> {
+    if ((await this.difference()).isOther) this.fence('regress');
+    return this.fenced === undefined;
+  }
+
+  /** Applies nothing more until it is known whether the stream has what this node has received. */
+  private suspect(): void {
+    this.isSuspicious = true;
+    void this.verify();
+  }
+
+  private async verify(): Promise<void> {
+    if (this.isVerifying || this.fenced) return;
+    this.isVerifying = true;
+    try {
+      if (await this.agrees()) this.isSuspicious = false;
+    } catch {
+      // The stream does not answer now; the guard tries again.
+    } finally {
+      this.isVerifying = false;
+    }
+    void this.fill();
+  }
+
+  /** How the latest messages that this node has received differ from the stream. Rejects if that does not answer. */
+  async difference(): Promise<Difference> {
+    const { stream } = this.options;
+    // What comes before this message is known to a majority of the servers.
+    const last = await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS);
+    const first = Math.max((await stream.state()).first, this.recent.first);
+    const ids = new Map<number, string>();
+    for (let next = first; next <= Math.min(last, this.recent.last); ) {
+      const before = next;
+      for await (const { sequence, id } of stream.read(next)) {
+        ids.set(sequence, id);
+        next = sequence + 1;
       }
+      if (next === before) throw new Error('the stream has no more messages');
+    }
+    return this.recent.differenceFrom({ first, last, ids });
+  }
+
+  /** Keeps the other nodes for the next start: they are waited for in the log, and before it is rebuilt. */
+  private keepKnown(): void {
+    const { known, node, stream } = this.options;
+    const nowMs = performance.now();
+    const others = this.allNodes().filter((each) => each.node !== node);
+    const isNew = others.some((each) => !this.kept.has(each.node));
+    if (!known || (!isNew && nowMs - this.keptAtMs < KEEP_KNOWN_MS)) return;
+    this.keptAtMs = nowMs;
+    this.kept = new Set(others.map((each) => each.node));
+    try {
+      known.keep(
+        others.map(({ node: id, committed, heardAtMs }) => ({ node: id, stream: stream.id, committed, heardAtMs })),
+      );
+    } catch (error) {
+      this.options.log.warn({ reason: (error as Error).message }, 'the other nodes cannot be kept for the next start');
+    }
   }
 
   private led({ sequence, payload }: StreamMessage): void {
@@ -578,7 +718,8 @@ export class ReplicatedLog implements CommandLog {
     if (this.fenced || !this.hasCaughtUp || !(leader?.node === node || isFree)) return;
     const last = leader?.sequence ?? (await stream.lastOf(LEAD).catch(() => 0));
     // If another node was faster, its message is heard of soon.
-    await stream.publishAfter(LEAD, Buffer.from(node), last, PUBLISH_MS).catch(() => undefined);
+    const message = { target: LEAD, payload: Buffer.from(node), id: this.nextId() };
+    await stream.publishAfter(message, last, PUBLISH_MS).catch(() => undefined);
   }
 }
 
@@ -610,6 +751,10 @@ function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
   const end = waiting.findIndex(({ payload }, i) => i === BATCH_MESSAGES || (bytes += payload.length) > BATCH_BYTES);
   return waiting.slice(0, end < 0 ? BATCH_MESSAGES : Math.max(1, end));
 }
+
+/** Whether another node has another state after the same message. */
+const hasOther = (own: ReadonlyMap<number, string>, told: readonly LogHead[]): boolean =>
+  told.some(({ sequence, hash }) => (own.get(sequence) ?? hash) !== hash);
 
 function keepHead(heads: Map<number, string>, sequence: number, hash: string): void {
   heads.set(sequence, hash);

@@ -72,6 +72,8 @@ interface GiverOptions {
   readonly copyTo: (directory: string) => Promise<void>;
   /** Everything up to this message has been applied. */
   readonly applied: () => number;
+  /** Whether the data is what the log leads to. */
+  readonly agrees: () => Promise<boolean>;
   readonly log: Log;
 }
 
@@ -109,7 +111,7 @@ export class CopyGiver {
   async answer(question: Uint8Array): Promise<Uint8Array> {
     const asked = packr.unpack(question) as Question;
     this.forgetIdle();
-    if (asked.ask === 'make') return packr.pack(this.make());
+    if (asked.ask === 'make') return packr.pack((await this.options.agrees()) ? this.make() : null);
     const copy = this.copies.get(asked.copy);
     if (!copy) throw new Error('there is no such copy');
     copy.touchedAtMs = performance.now();

@@ -68,8 +68,8 @@ export class LateStream implements LogStream {
     return this.stream.publish(target, payload, id, timeoutMs);
   }
 
-  async publishAfter(target: string, payload: Uint8Array, last: number, timeoutMs: number): Promise<number> {
-    return this.stream.publishAfter(target, payload, last, timeoutMs);
+  async publishAfter(message: Omit<StreamMessage, 'sequence'>, last: number, timeoutMs: number): Promise<number> {
+    return this.stream.publishAfter(message, last, timeoutMs);
   }
 
   async lastOf(target: string): Promise<number> {
@@ -98,6 +98,10 @@ export class LateStream implements LogStream {
 
   async announceRebuild(rebuild: Rebuild): Promise<void> {
     await this.stream.announceRebuild(rebuild);
+  }
+
+  async publishTo(rebuild: Rebuild, message: StreamMessage, timeoutMs: number): Promise<void> {
+    await this.stream.publishTo(rebuild, message, timeoutMs);
   }
 
   onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {

@@ -34,6 +34,10 @@ export interface Rebuild {
   readonly through: number;
   /** What the source has applied of each target of the previous stream. */
   readonly targets: Readonly<Record<string, number>>;
+  /** Where each of the earlier streams ended for the node that it was rebuilt from. Absent from earlier releases. */
+  readonly throughs?: readonly number[];
+  /** Sequences and ids of the latest messages that the source has applied. Absent from earlier releases. */
+  readonly recent?: readonly (readonly [sequence: number, id: string])[];
 }
 
 /** What a node tells all nodes of. */
@@ -58,7 +62,7 @@ export interface LogStream {
    */
   publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number>;
   /** The same, but only if `last` is the sequence of the last message to this target. */
-  publishAfter(target: string, payload: Uint8Array, last: number, timeoutMs: number): Promise<number>;
+  publishAfter(message: Omit<StreamMessage, 'sequence'>, last: number, timeoutMs: number): Promise<number>;
   /** The sequence of the last message to a target; 0 if there is none. */
   lastOf(target: string): Promise<number>;
   /** Calls `take` with messages when they are stored. Some may be missing, and an order is not promised. */
@@ -74,6 +78,8 @@ export interface LogStream {
   latestRebuild(): Promise<Rebuild | undefined>;
   /** Makes the stream of a rebuild. Rejects if another node has made one of the same generation. */
   announceRebuild(rebuild: Rebuild): Promise<void>;
+  /** Appends a message to the stream of a rebuild, as `publish` does. */
+  publishTo(rebuild: Rebuild, message: Omit<StreamMessage, 'sequence'>, timeoutMs: number): Promise<void>;
   /** Answers the questions of other nodes to this one about something. */
   onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void;
   /** Asks another node. Rejects if it does not answer in time. */

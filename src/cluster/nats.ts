@@ -308,20 +308,24 @@ export class NatsStream implements LogStream {
   }
 
   async publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number> {
-    const { seq } = await this.client.publish(`${this.stream.names.log}.${target}`, payload, {
+    return this.append(this.stream.names, { target, payload, id }, timeoutMs);
+  }
+
+  async publishAfter(message: Omit<StreamMessage, 'sequence'>, last: number, timeoutMs: number): Promise<number> {
+    return this.append(this.stream.names, message, timeoutMs, { lastSubjectSequence: last });
+  }
+
+  private async append(
+    names: Names,
+    { target, payload, id }: Omit<StreamMessage, 'sequence'>,
+    timeoutMs: number,
+    expect: { readonly lastSubjectSequence?: number } = {},
+  ): Promise<number> {
+    const { seq } = await this.client.publish(`${names.log}.${target}`, payload, {
       msgID: id,
       timeout: timeoutMs,
       retries: 0,
-      expect: { streamName: this.stream.names.stream },
-    });
-    return seq;
-  }
-
-  async publishAfter(target: string, payload: Uint8Array, last: number, timeoutMs: number): Promise<number> {
-    const { seq } = await this.client.publish(`${this.stream.names.log}.${target}`, payload, {
-      timeout: timeoutMs,
-      retries: 0,
-      expect: { streamName: this.stream.names.stream, lastSubjectSequence: last },
+      expect: { streamName: names.stream, ...expect },
     });
     return seq;
   }
@@ -396,6 +400,14 @@ export class NatsStream implements LogStream {
       sheaf_rebuild: JSON.stringify(rebuild),
     };
     await this.manager.streams.add(wantedStream(this.stream.options, generation, metadata));
+  }
+
+  async publishTo(
+    { generation }: Rebuild,
+    message: Omit<StreamMessage, 'sequence'>,
+    timeoutMs: number,
+  ): Promise<void> {
+    await this.append(namesOf(this.stream.options.cluster, generation), message, timeoutMs);
   }
 
   onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {

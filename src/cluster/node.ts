@@ -14,6 +14,7 @@ import { Environment } from '../storage/lmdb.js';
 import { SHARD_TABLES } from '../storage/shard-reader.js';
 import { ALL } from '../storage/table.js';
 import { putInPlace, takeCopy } from './data-copy.js';
+import type { KnownNode, ReplicatedLogOptions } from './command-log.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
 import { LateStream } from './late-stream.js';
@@ -28,12 +29,16 @@ export interface ClusterNode {
   readonly placement: MemoryPlacement | undefined;
   /** Keeps the nodes that share the memory for the next start. */
   keepMembers(members: readonly string[]): void;
+  /** The other nodes as they were known when this one ended, and how they are kept for the next start. */
+  readonly known: NonNullable<ReplicatedLogOptions['known']>;
 }
 
 /** The data directory holds the id of the node, by which others know it whatever its address is. */
 const ID_FILE = 'node-id';
 /** The ids of the nodes that share the memory. */
 const MEMBERS_FILE = 'node-members';
+/** The other nodes that were heard of, with what they need of the log. */
+const KNOWN_FILE = 'node-peers';
 
 /** How a node begins. */
 export interface JoinOptions {
@@ -81,6 +86,10 @@ export async function joinCluster(
     progress: LogProgress.of(stream.id, stream.rebuild?.earlier),
     placement: copies === 0 ? undefined : { members: keptMembers(path), own: id, copies },
     keepMembers: (members) => writeFileSync(join(path, MEMBERS_FILE), `${members.join('\n')}\n`),
+    known: {
+      nodes: knownNodes(path),
+      keep: (nodes) => writeFileSync(join(path, KNOWN_FILE), JSON.stringify(nodes)),
+    },
   };
 }
 
@@ -88,6 +97,17 @@ export async function joinCluster(
 function keptMembers(path: string): string[] {
   const file = join(path, MEMBERS_FILE);
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+}
+
+/** A file that was not written whole counts as none; the nodes that are there are heard of again. */
+function knownNodes(path: string): KnownNode[] {
+  const file = join(path, KNOWN_FILE);
+  if (!existsSync(file)) return [];
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as KnownNode[];
+  } catch {
+    return [];
+  }
 }
 
 /** How long a node looks for another one that gives a copy. */
@@ -102,13 +122,11 @@ async function meet(
   log: Log,
 ): Promise<void> {
   const targets = targetsOf(path, shards).map((target) => ({ ...target, position: positionOf(target) }));
-  const way = wayToJoin(targets, stream, (await stream.state()).first);
-  if (way === 'begin') {
+  const way = copies ? 'copy' : wayToJoin(node, targets, stream, (await stream.state()).first);
+  if (way === 'copy') return takeCopy({ stream, node, path, shards, waitMs: COPY_WAIT_MS, log });
+  if (way === 'begin')
     for (const target of targets)
       if (target.position?.stream !== stream.id) inEnvironment(target, (env) => beginStream(env, stream.id));
-  } else if (copies || way === 'copy') {
-    await takeCopy({ stream, node, path, shards, waitMs: COPY_WAIT_MS, log });
-  }
 }
 
 /** An environment that applies the log, and the name of its messages. */

@@ -15,7 +15,10 @@ interface RecoveryOptions {
   readonly stream: LogStream;
   /** The id of this node. */
   readonly node: string;
-  readonly commandLog: Pick<ReplicatedLog, 'fenced' | 'received' | 'applied' | 'isAtRest' | 'allNodes' | 'targets'>;
+  readonly commandLog: Pick<
+    ReplicatedLog,
+    'fenced' | 'received' | 'applied' | 'isAtRest' | 'allNodes' | 'targets' | 'recent' | 'difference'
+  >;
   readonly log: Log;
 }
 
@@ -30,12 +33,18 @@ const EARLIER_MAX = 16;
 const APART_MS = 3000;
 /** Looks at which all nodes have to be at rest before the stream is rebuilt. */
 const RESTING_LOOKS = 6;
+/** Looks at which another node has to go on, before this one follows it. */
+const PARTED_LOOKS = 6;
+/** Messages by which a node sees whether its own differ from those that a stream was rebuilt from. */
+const RECENT_MESSAGES = 512;
+const APPEND_MS = 2000;
 
 export class Recovery {
   private readonly timer: NodeJS.Timeout;
   private readonly abort = new AbortController();
   private looks = 0;
   private resting = 0;
+  private parted = 0;
   private isLooking = false;
 
   constructor(private readonly options: RecoveryOptions) {
@@ -74,13 +83,39 @@ export class Recovery {
     }
   }
 
-  /** Begins anew after the nodes before it, so that some node always answers reads. */
-  private async follow({ source }: Rebuild): Promise<void> {
-    const { commandLog, node } = this.options;
+  /**
+   * Begins anew after the nodes before it, so that some node always answers reads. What this node alone has is appended
+   * again before.
+   */
+  private async follow(rebuild: Rebuild): Promise<void> {
+    const { commandLog, node, stream } = this.options;
+    const { source, through, recent } = rebuild;
     const others = commandLog.allNodes().map((each) => each.node);
     const place = node === source ? 0 : 1 + others.filter((each) => each !== source).indexOf(node);
     await sleep(place * APART_MS);
-    this.rejoin({});
+    if (node === source || !recent) return this.rejoin({});
+    const ids = new Map(recent);
+    const first = recent[0]?.[0] ?? through + 1;
+    const { isOther, isWhole, alone } = commandLog.recent.differenceFrom({ first, last: through, ids });
+    if (isOther && !isWhole) return this.staysFenced();
+    for (const message of alone) await stream.publishTo(rebuild, message, APPEND_MS);
+    this.rejoin(isOther ? { copies: true } : {});
+  }
+
+  /** This node may have acknowledged what no other has, and does not know any more what that is. */
+  private staysFenced(): void {
+    this.close();
+    this.options.log.error({}, 'the node has messages that the others lack, from before it was started: see "Fences"');
+  }
+
+  /** Appends again what this node alone has of what the log has lost, and follows the nodes that go on without it. */
+  private async merge(): Promise<void> {
+    const { commandLog, stream, log } = this.options;
+    const { isWhole, alone } = await commandLog.difference();
+    if (!isWhole) return this.staysFenced();
+    for (const { target, payload, id } of alone) await stream.publish(target, payload, id, APPEND_MS);
+    log.warn({ messages: alone.length }, 'messages that the command log had lost are appended to it again');
+    this.rejoin({ copies: true });
   }
 
   private async mend(generation: number): Promise<void> {
@@ -91,8 +126,10 @@ export class Recovery {
     const others = nodes.filter((each) => each.node !== node);
     const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
     const isBehind = fenced === 'hole' || fenced === 'trimmed';
-    if (isBehind && others.some((each) => goesOn(each) && each.applied > received))
-      return this.rejoin({ copies: true });
+    const isParted = others.some((each) => goesOn(each) && (fenced === 'regress' || (isBehind && each.applied > received)));
+    // A node that begins anew says that it goes on until it has looked at the stream.
+    this.parted = isParted ? this.parted + 1 : 0;
+    if (this.parted > PARTED_LOOKS) return isBehind ? this.rejoin({ copies: true }) : this.merge();
     const mayRebuild = ({ fenced: reason, isAtRest, heardAtMs }: NodeState): boolean =>
       heardAtMs > sinceMs && isAtRest && (reason === 'regress' || reason === 'hole');
     this.resting = commandLog.isAtRest && nodes.length > 0 && nodes.every(mayRebuild) ? this.resting + 1 : 0;
@@ -102,9 +139,11 @@ export class Recovery {
       generation: generation + 1,
       stream: randomUUID(),
       earlier: [stream.id, ...(stream.rebuild?.earlier ?? [])].slice(0, EARLIER_MAX),
+      throughs: [applied, ...(stream.rebuild?.throughs ?? [])].slice(0, EARLIER_MAX),
       source: node,
       through: applied,
       targets: commandLog.targets(),
+      recent: commandLog.recent.latest(RECENT_MESSAGES),
     });
     log.warn({ through: applied }, 'the command log is rebuilt: a new stream begins with what this node has');
   }

@@ -232,7 +232,7 @@ function createParts(
 }
 
 function createCommandLog(
-  { id, stream, progress, placement }: ClusterNode,
+  { id, stream, progress, placement, known }: ClusterNode,
   path: string,
   shards: number,
   log: Log,
@@ -246,6 +246,7 @@ function createCommandLog(
       await later().shards.copyTo(directory);
     },
     applied: () => commandLog.applied,
+    agrees: () => commandLog.agrees(),
     log,
   });
   const commandLog: ReplicatedLog = new ReplicatedLog({
@@ -257,6 +258,7 @@ function createCommandLog(
     changed,
     log,
     heldAfter: () => giver.heldAfter,
+    known,
     memory: placement && ((): PlacedMemory => later().placer?.told ?? { loading: [], kept: [] }),
   });
   stream.onAsked('copy', id, (question) => giver.answer(question));

@@ -41,6 +41,8 @@ export interface LogPosition {
   readonly sequence: number;
   /** Commands of the message up to and with this one. */
   readonly done: number;
+  /** The id of the message; absent where there is none, and from releases that did not keep it. */
+  readonly id?: string;
 }
 
 /** Whether a command at this position has been applied by whoever has applied everything up to `applied`. */
@@ -147,14 +149,20 @@ export class Journal {
   }
 }
 
-const encodePosition = ({ stream, sequence, done }: LogPosition): Buffer => encode([stream, sequence, done]);
+const encodePosition = ({ stream, sequence, done, id }: LogPosition): Buffer =>
+  encode([stream, sequence, done, ...(id === undefined ? [] : [id])]);
 
 /** How far an environment has applied the command log of a cluster. */
 export function readPosition(env: Pick<JournaledEnvironment, 'read'>): LogPosition | undefined {
   const bytes = env.read(({ journal }) => journal.get(POSITION_KEY));
   if (!bytes) return undefined;
-  const [stream, sequence, done] = decode(bytes, ['string', 'number', 'number'], 'journal') as [string, number, number];
-  return { stream, sequence, done };
+  const [stream, sequence, done, id] = decode(bytes, ['string', 'number', 'number', 'string'], 'journal', 1) as [
+    string,
+    number,
+    number,
+    string?,
+  ];
+  return { stream, sequence, done, ...(id !== undefined && { id }) };
 }
 
 /** Says that everything that an environment has applied comes before the begin of this stream. */

@@ -12,6 +12,7 @@ export type LogTarget = number | 'catalog';
 interface LogMessage {
   readonly sequence: number;
   readonly payload: Uint8Array;
+  readonly id: string;
   /** Whether somebody on this node waits for the results. */
   readonly isAwaited: boolean;
 }
@@ -24,6 +25,8 @@ export interface LogBatch {
   readonly messages: readonly LogMessage[];
   /** The target has no other messages up to this sequence. */
   readonly through: number;
+  /** The id of the message with that sequence, if it is known. */
+  readonly throughId?: string | undefined;
 }
 
 export interface LoggedCommand {

@@ -56,8 +56,8 @@ const isWrite = (command: ShardCommand): command is WriteCommand => traitsOf(com
 
 /** The commands of the messages with their positions. */
 export const loggedCommands = ({ stream, messages }: LogBatch): LoggedCommand[][] =>
-  messages.map(({ sequence, payload }) =>
-    unpackMessage(payload).map((command, i) => ({ command, at: { stream, sequence, done: i + 1 } })),
+  messages.map(({ sequence, payload, id }) =>
+    unpackMessage(payload).map((command, i) => ({ command, at: { stream, sequence, done: i + 1, id } })),
   );
 
 /** This machine lacks what a command needs. */
@@ -87,8 +87,8 @@ export function applyLogged(to: LogApplier, batch: LogBatch, commands: readonly 
       if (isThere && isEndOfBlock(last, flat[results.length]))
         heads.push({ sequence: last.at.sequence, hash: journal.head.hash });
     }
-    const { stream, through } = batch;
-    const position = { stream, sequence: through, done: 0 };
+    const { stream, through, throughId: id } = batch;
+    const position = { stream, sequence: through, done: 0, ...(id !== undefined && { id }) };
     if (batch.messages.length === 0 && !isAppliedAt(position, journal.applied)) to.advance(position);
   } catch (error) {
     if (!(error instanceof Stalled)) throw error;

@@ -45,6 +45,7 @@ class FakeStream {
       rebuild: undefined,
       latestRebuild: async () => undefined,
       announceRebuild: async () => undefined,
+      publishTo: async () => undefined,
       onAsked: () => undefined,
       ask: () => Promise.reject(new Error('no responders')),
       payloadBytesMax: 1024 * 1024,
@@ -56,9 +57,9 @@ class FakeStream {
         if (stream.chance(0.1)) throw new Error('the acknowledgement is lost');
         return sequence;
       },
-      async publishAfter(target, payload, last) {
+      async publishAfter({ target, payload, id }, last) {
         if (stream.isDown || stream.lastOf(target) !== last) throw new Error('wrong last sequence');
-        return stream.store(target, payload, '');
+        return stream.store(target, payload, id);
       },
       lastOf: async (target) => stream.lastOf(target),
       onStored: (take) => void stream.listeners.push(take),

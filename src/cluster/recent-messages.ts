@@ -1,0 +1,105 @@
+// The latest messages of the command log that a node has received, by which it notices that the log has lost some of them,
+// and has them to append again. Runs on the main thread.
+import type { StreamMessage } from './log-stream.js';
+
+const MESSAGES_MAX = 4096;
+const BYTES_MAX = 16 * 1024 * 1024;
+
+/** Messages that a log has, as far as it matters which they are: their ids by sequence. */
+export interface KnownLog {
+  /** Nothing is said of messages before this one, and there are none after the last one. */
+  readonly first: number;
+  readonly last: number;
+  readonly ids: ReadonlyMap<number, string>;
+}
+
+/** How what a node has received differs from a log. */
+export interface Difference {
+  /** Whether the log has other messages than the node, or ends before them. One that it lacks in its middle does not count. */
+  readonly isOther: boolean;
+  /** Whether all of the difference is known: what is kept goes back to a message that both have. */
+  readonly isWhole: boolean;
+  /** Messages of the node that the log does not have, with the ids to append them by. */
+  readonly alone: readonly StreamMessage[];
+}
+
+/**
+ * The id under which a message is appended again: all nodes that have it use the same one, and the stream, which may
+ * remember an id of a message that it has lost, takes it for another message.
+ */
+const idAgain = (id: string): string => `${id}+`;
+
+/** The id that a message had at first. */
+const firstId = (id: string): string => id.replace(/\++$/, '');
+
+export class RecentMessages {
+  /** By sequence, in order. */
+  private readonly messages = new Map<number, StreamMessage>();
+  private readonly sequences = new Map<string, number>();
+  /** What had been applied before the start, as far as its data tells: the ids of the last messages of the targets. */
+  private readonly begun = new Map<number, string>();
+  private bytes = 0;
+  private sequence = 0;
+
+  /** Takes note of a message that had been applied before the start. */
+  begin(sequence: number, id: string): void {
+    this.begun.set(sequence, id);
+  }
+
+  /** The last message that is known to have been applied before the start. */
+  get begunThrough(): number {
+    return Math.max(0, ...this.begun.keys());
+  }
+
+  add(message: StreamMessage): void {
+    this.messages.set(message.sequence, message);
+    this.sequence = message.sequence;
+    if (message.id !== '') this.sequences.set(firstId(message.id), message.sequence);
+    this.bytes += message.payload.length;
+    for (const [sequence, { id, payload }] of this.messages) {
+      if (this.messages.size <= MESSAGES_MAX && this.bytes <= BYTES_MAX) break;
+      this.messages.delete(sequence);
+      this.sequences.delete(firstId(id));
+      this.bytes -= payload.length;
+    }
+  }
+
+  /** Whether the node has received another message with this sequence, or this message with another one. */
+  contradicts({ sequence, id }: Pick<StreamMessage, 'sequence' | 'id'>): boolean {
+    const known = this.messages.get(sequence)?.id ?? this.begun.get(sequence) ?? id;
+    return known !== id || (id !== '' && (this.sequences.get(firstId(id)) ?? sequence) !== sequence);
+  }
+
+  /** Sequences and ids of the latest messages, in order. */
+  latest(count: number): [sequence: number, id: string][] {
+    return [...this.messages.values()].slice(-count).map(({ sequence, id }) => [sequence, id]);
+  }
+
+  /** The sequence of the first message that is known; Infinity if there is none. */
+  get first(): number {
+    return Math.min(this.messages.keys().next().value ?? Infinity, ...this.begun.keys());
+  }
+
+  /** The sequence of the last message that is known; 0 if there is none. */
+  get last(): number {
+    return Math.max(this.sequence, this.begunThrough);
+  }
+
+  idAt(sequence: number): string | undefined {
+    return this.messages.get(sequence)?.id;
+  }
+
+  differenceFrom({ first, last, ids }: KnownLog): Difference {
+    const isOther = (sequence: number, id: string): boolean =>
+      sequence >= first && (sequence > last || (ids.get(sequence) ?? id) !== id);
+    const own = [...this.messages.values()].filter(({ sequence }) => sequence >= first);
+    const others = own.filter(({ sequence, id }) => isOther(sequence, id));
+    const hasBegunOther = [...this.begun].some(([sequence, id]) => isOther(sequence, id));
+    const known = new Set([...ids.values()].map(firstId));
+    return {
+      isOther: hasBegunOther || others.length > 0,
+      isWhole: !hasBegunOther && (others.length === 0 || own[0] !== others[0]),
+      alone: others.filter(({ id }) => id !== '' && !known.has(firstId(id))).map((one) => ({ ...one, id: idAgain(one.id) })),
+    };
+  }
+}
