@@ -676,13 +676,17 @@ export class ReplicatedLog implements CommandLog {
     const last = await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS);
     const first = Math.max((await stream.state()).first, this.recent.first);
     const ids = new Map<number, string>();
+    const untilMs = performance.now() + PUBLISH_MS;
     for (let next = first; next <= Math.min(last, this.recent.last); ) {
       const before = next;
       for await (const { sequence, id } of stream.read(next)) {
         ids.set(sequence, id);
         next = sequence + 1;
       }
-      if (next === before) throw new Error('the stream has no more messages');
+      if (next > before) continue;
+      // The replica that was asked may not have the latest messages yet.
+      if (performance.now() > untilMs) throw new Error('the stream has no more messages');
+      await sleep(AGAIN_MS);
     }
     return this.recent.differenceFrom({ first, last, ids });
   }
