@@ -439,8 +439,7 @@ class SimulatedNode {
         if (!run.isAlive) throw refused('the node has died');
         const { position } = one;
         const isApplied =
-          position !== null &&
-          (sequence < position.sequence || (sequence === position.sequence && i < position.done));
+          position !== null && (sequence < position.sequence || (sequence === position.sequence && i < position.done));
         if (isApplied && planted !== 'applies twice') {
           answers.push({ error: { code: 'shard_unavailable', message: '' } as never });
           continue;

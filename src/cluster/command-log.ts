@@ -151,7 +151,10 @@ export class ReplicatedLog implements CommandLog {
   private readonly lanes: readonly Lane[];
   private readonly pending = new Map<string, Pending>();
   /** With the time at which each was heard of, by a clock that does not jump. */
-  private readonly nodes = new Map<string, { readonly state: Omit<NodeState, 'heardAtMs'>; readonly heardAtMs: number }>();
+  private readonly nodes = new Map<
+    string,
+    { readonly state: Omit<NodeState, 'heardAtMs'>; readonly heardAtMs: number }
+  >();
   /** Ids of messages begin with it, so they differ from those of an earlier run. */
   private readonly session = randomUUID();
   private appended = 0;
@@ -622,7 +625,17 @@ export class ReplicatedLog implements CommandLog {
     const { received, applied, committed, isAtRest, fenced = null } = this;
     const memory = this.options.memory?.();
     const recent = this.recent.latest(RECENT_TOLD);
-    stream.tell('state', { node, received, applied, committed, fenced, isAtRest, memory, heads, recent } satisfies Told);
+    stream.tell('state', {
+      node,
+      received,
+      applied,
+      committed,
+      fenced,
+      isAtRest,
+      memory,
+      heads,
+      recent,
+    } satisfies Told);
   }
 
   /** Compares the state of another node with that of this one. */

@@ -402,11 +402,7 @@ export class NatsStream implements LogStream {
     await this.manager.streams.add(wantedStream(this.stream.options, generation, metadata));
   }
 
-  async publishTo(
-    { generation }: Rebuild,
-    message: Omit<StreamMessage, 'sequence'>,
-    timeoutMs: number,
-  ): Promise<void> {
+  async publishTo({ generation }: Rebuild, message: Omit<StreamMessage, 'sequence'>, timeoutMs: number): Promise<void> {
     await this.append(namesOf(this.stream.options.cluster, generation), message, timeoutMs);
   }
 

@@ -99,7 +99,9 @@ export class RecentMessages {
     return {
       isOther: hasBegunOther || others.length > 0,
       isWhole: !hasBegunOther && (others.length === 0 || own[0] !== others[0]),
-      alone: others.filter(({ id }) => id !== '' && !known.has(firstId(id))).map((one) => ({ ...one, id: idAgain(one.id) })),
+      alone: others
+        .filter(({ id }) => id !== '' && !known.has(firstId(id)))
+        .map((one) => ({ ...one, id: idAgain(one.id) })),
     };
   }
 }

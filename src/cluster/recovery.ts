@@ -126,7 +126,9 @@ export class Recovery {
     const others = nodes.filter((each) => each.node !== node);
     const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
     const isBehind = fenced === 'hole' || fenced === 'trimmed';
-    const isParted = others.some((each) => goesOn(each) && (fenced === 'regress' || (isBehind && each.applied > received)));
+    const isParted = others.some(
+      (each) => goesOn(each) && (fenced === 'regress' || (isBehind && each.applied > received)),
+    );
     // A node that begins anew says that it goes on until it has looked at the stream.
     this.parted = isParted ? this.parted + 1 : 0;
     if (this.parted > PARTED_LOOKS) return isBehind ? this.rejoin({ copies: true }) : this.merge();

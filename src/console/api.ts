@@ -2,8 +2,10 @@
 // call.
 import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection } from '../api/collections.js';
 import type { CommonFields } from '../api/common.js';
+import type { CountAnswer, CountBody } from '../api/count.js';
 import type {
   BatchAnswer,
+  ChangedDocuments,
   ChunkList,
   DeletedDocument,
   DocumentList,
@@ -129,6 +131,8 @@ export const getDocument = (at: At, docid: string, signal?: AbortSignal) =>
   call<StoredDocument>(pathOf(at, 'documents', docid), { signal });
 export const deleteDocument = (at: At, docid: string) =>
   call<DeletedDocument>(pathOf(at, 'documents', docid), { method: 'DELETE' });
+export const deleteDocuments = (at: At, docids: readonly string[]) =>
+  call<ChangedDocuments>(pathOf(at, 'documents:delete'), { method: 'POST', body: { docids } });
 export const listChunks = (at: At, docid: string, limit: number, cursor?: string, signal?: AbortSignal) =>
   call<ChunkList>(pathOf(at, 'documents', docid, 'chunks'), { query: { limit, cursor }, signal });
 export const chunkText = (at: At, rid: string, signal?: AbortSignal) =>
@@ -140,6 +144,8 @@ export const ingestBatch = (at: At, documents: IngestBody[]) =>
 export const search = (at: At, body: SearchBody, signal?: AbortSignal): Promise<Told<SearchAnswer>> =>
   call<SearchAnswer>(pathOf(at, 'search'), { method: 'POST', body, signal });
 /** Searches the collection and others of its tenant. */
+export const countMatches = (at: At, body: CountBody, signal?: AbortSignal) =>
+  call<CountAnswer>(pathOf(at, 'count'), { method: 'POST', body, signal });
 export const searchCollections = (at: At, others: readonly string[], body: SearchBody, signal?: AbortSignal) =>
   call<CollectionsSearchAnswer>(['v1', 'search', at.tenant], {
     method: 'POST',

@@ -82,6 +82,12 @@ export const chunkLink = (rid: string, q: string, at: Partial<Pick<Place, 'tenan
 /** A link to the overview of a tenant. */
 export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });
 
+/** As `go`, without an entry in the browser's history. */
+export function goInPlace(change: Partial<Place>): void {
+  history.replaceState(null, '', there(change));
+  place.value = parsePlace(location.hash);
+}
+
 export function go(change: Partial<Place>): void {
   location.hash = there(change);
 }

@@ -3,12 +3,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DocumentSummary, IngestBody } from '../../api/documents.js';
 import { changedNumber } from '../../base/json.js';
-import { type At, ingest, listDocuments } from '../api.js';
+import { type At, collectionDetail, deleteDocuments, ingest, listDocuments } from '../api.js';
 import { dimOfOwn, isListed, loadCatalog } from '../collections/catalog.js';
 import { Dialog, ErrorNote, Field } from '../components.tsx';
 import { useHappening } from '../events.js';
 import { count, counted, fileNameBeside, moment, vectorOf } from '../format.js';
-import { type Pages, useAction, usePages } from '../hooks.js';
+import { type Pages, useAction, useLoaded, usePages } from '../hooks.js';
 import { go, place, there } from '../state.js';
 import { Rows } from '../virtual-table.tsx';
 import { DocumentPane } from './document-pane.tsx';
@@ -158,7 +158,7 @@ export function DocumentsView(at: At) {
       <UploadList at={at} onDone={reloadSoon} />
       <ErrorNote error={pages.error} />
       <div class={docid === undefined ? 'panes' : 'panes two'}>
-        <DocumentList pages={pages} />
+        <DocumentList at={at} pages={pages} />
         {docid !== undefined && <DocumentPane key={docid} at={at} docid={docid} onDeleted={pages.reload} />}
       </div>
     </DropZone>
@@ -216,15 +216,26 @@ function Toolbar({ at, onAdded }: { at: At; onAdded: () => void }) {
   );
 }
 
-function DocumentList({ pages: { entries, isLoading, isWhole, more } }: { pages: Pages<DocumentSummary> }) {
+function DocumentList({
+  at,
+  pages: { entries, isLoading, isWhole, more, reload },
+}: {
+  at: At;
+  pages: Pages<DocumentSummary>;
+}) {
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const chosen = place.value.params.document;
+  const listed = entries.filter(({ docid }) => ticked.has(docid)).map(({ docid }) => docid);
   if (entries.length === 0) return isLoading ? <p class="faint">Loading …</p> : <Nothing />;
+  const tick = (docid: string, isOn: boolean) =>
+    setTicked(isOn ? new Set([...ticked, docid]) : new Set([...ticked].filter((each) => each !== docid)));
   return (
     <section>
-      <p class="faint">
-        {counted(entries.length, 'document')}
-        {!isWhole && ', more below'}
-      </p>
+      {listed.length > 0 ? (
+        <TickedBar at={at} docids={listed} onClear={() => setTicked(new Set())} onDeleted={reload} />
+      ) : (
+        <HowMany at={at} listed={entries.length} isWhole={isWhole} />
+      )}
       <Rows
         label="Documents"
         columns={['Document', 'Chunks', 'Version', 'Ingested']}
@@ -232,17 +243,81 @@ function DocumentList({ pages: { entries, isLoading, isWhole, more } }: { pages:
         rowHeight={ROW_PX}
         isChosen={({ docid }) => docid === chosen}
         onEnd={more}
-        cellsOf={cellsOf}
+        cellsOf={(document) => cellsOf(document, ticked.has(document.docid), tick)}
       />
     </section>
   );
 }
 
-function cellsOf({ docid, filename, chunk_count: chunks, version, ingested_at: at }: DocumentSummary) {
+/** The number of documents, of the collection or of those that are listed if not all are. */
+function HowMany({ at, listed, isWhole }: { at: At; listed: number; isWhole: boolean }) {
+  const { value } = useLoaded(`${at.tenant}/${at.collection}/${listed}`, async (signal) =>
+    isWhole ? undefined : collectionDetail(at, signal),
+  );
+  const all = value?.doc_count;
+  return (
+    <p class="faint">
+      {all === undefined ? counted(listed, 'document') : `${count(listed)} of ${counted(all, 'document')}`}
+      {!isWhole && ', more below'}
+    </p>
+  );
+}
+
+function TickedBar({
+  at,
+  docids,
+  onClear,
+  onDeleted,
+}: {
+  at: At;
+  docids: readonly string[];
+  onClear: () => void;
+  onDeleted: () => void;
+}) {
+  const [isSure, setIsSure] = useState(false);
+  const { isBusy, error, run } = useAction();
+  const drop = async () => {
+    await deleteDocuments(at, docids);
+    onClear();
+    onDeleted();
+  };
+  return (
+    <div class="tools" role="group" aria-label="Ticked documents">
+      <span>{counted(docids.length, 'document')} ticked</span>
+      {isSure ? (
+        <button type="button" class="danger" disabled={isBusy} onClick={() => run(drop)}>
+          Delete {counted(docids.length, 'document')} for good
+        </button>
+      ) : (
+        <button type="button" onClick={() => setIsSure(true)}>
+          Delete …
+        </button>
+      )}
+      <button type="button" class="plain" onClick={onClear}>
+        Untick all
+      </button>
+      <ErrorNote error={error} />
+    </div>
+  );
+}
+
+function cellsOf(
+  { docid, filename, chunk_count: chunks, version, ingested_at: at }: DocumentSummary,
+  isTicked: boolean,
+  onTick: (docid: string, isOn: boolean) => void,
+) {
   return [
-    <a data-entry href={there({ view: 'documents', params: { document: docid } })}>
-      {docid} <span class="faint">{fileNameBeside(docid, filename)}</span>
-    </a>,
+    <>
+      <input
+        type="checkbox"
+        checked={isTicked}
+        aria-label={`Tick ${docid}`}
+        onChange={({ currentTarget }) => onTick(docid, currentTarget.checked)}
+      />
+      <a data-entry href={there({ view: 'documents', params: { document: docid } })}>
+        {docid} <span class="faint">{fileNameBeside(docid, filename)}</span>
+      </a>
+    </>,
     count(chunks),
     version,
     moment(at),

@@ -125,6 +125,10 @@ export interface Settings {
   readonly groupSize: string;
   /** '1' or '': choose hits that differ. */
   readonly diverse: string;
+  /** Metadata fields whose values are counted, with commas or spaces between. */
+  readonly facets: string;
+  /** '1' or '': whether to search while the query is typed. */
+  readonly typing: string;
   /** Further fields of the body as a JSON object, which take the place of those above. */
   readonly further: string;
 }
@@ -152,6 +156,8 @@ export const SETTINGS_DEFAULT: Settings = {
   groupBy: '',
   groupSize: '',
   diverse: '',
+  facets: '',
+  typing: '',
   further: '',
 };
 
@@ -172,8 +178,24 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
   );
 }
 
+const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '');
+
 /** The names of the further collections. */
-export const othersOf = ({ also }: Settings): string[] => also.split(/[\s,]+/).filter((name) => name !== '');
+export const othersOf = ({ also }: Settings): string[] => namesIn(also);
+
+/** The fields whose values are counted. */
+export const facetsOf = ({ facets }: Settings): string[] => [...new Set(namesIn(facets))];
+
+/** The settings with one more condition: a field has a value. A condition that is there is not repeated. */
+export function withCondition(
+  { filters }: Settings,
+  field: string,
+  value: string | number | boolean | null,
+): Pick<Settings, 'filters'> {
+  const row: FilterRow = { field, operator: '=', value: String(value) };
+  const rows = parseRows(filters).filter((each) => each.field !== field || each.operator !== '=');
+  return { filters: JSON.stringify([...rows, row]) };
+}
 
 /** Relevance and difference count alike. */
 const DIVERSITY_LAMBDA = 0.5;

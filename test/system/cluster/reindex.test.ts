@@ -162,8 +162,9 @@ test('a job is paused, resumed and cancelled by any node, and a collection is bu
   await fill(nodes, 100);
   const place = await leading(nodes);
   const [first, second] = [1, 2].map((step) => nodes[(place + step) % 3]) as [Node, Node];
-  const { json: job } = await ask(first, 'POST', `${BASE}/reindex`, TO_FAR);
-  const paused = await ask(second, 'POST', `/v1/admin/reindex/${job.job_id}/pause`);
+  const { json: job, token } = await ask(first, 'POST', `${BASE}/reindex`, TO_FAR);
+  const after = { 'X-Consistency': token };
+  const paused = await ask(second, 'POST', `/v1/admin/reindex/${job.job_id}/pause`, undefined, after);
   assert.equal(paused.status, 200, JSON.stringify(paused.json));
   for (const node of nodes) await ended(node, job.job_id, 'paused');
   await ask(first, 'POST', `/v1/admin/reindex/${job.job_id}/resume`);

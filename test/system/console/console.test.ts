@@ -2,8 +2,10 @@
 // jobs, the map, live figures, the keyboard. axe-core checks each view in light and dark; screenshots go to a temporary
 // folder.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { CHROMIUM } from '../../kit/chromium.js';
 import { openConsole, type ConsolePage } from '../../kit/console-page.js';
 import { startTestServer } from '../../kit/server.js';
@@ -93,6 +95,57 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   assert.match(told, /^rank \d+ in A, \d+ in B: (up|down) \d+$/);
   assert.match(await page.shows('[aria-label=Difference]'), /\d+ %/);
   await inspect(page, 'compare');
+  assertClean(page);
+});
+
+test('searching while typing, facets that filter, and the search as a command that finds the same', {
+  skip,
+}, async (t) => {
+  const page = await openConsole(t, `${server.url}/ui#/default/demo/search`);
+  await page.click('.fold .tick', 'Search while I type');
+  await page.fill('input[placeholder="fields, with commas"]', 'topic');
+  const length = String(await page.evaluate('history.length'));
+  await page.fill('[data-query]', 'star');
+  await page.fill('[data-query]', 'star light');
+  await page.shows('.facets .chip', 'sky');
+  assert.match(String(await page.evaluate('location.hash')), /q=star\+light/);
+  assert.equal(String(await page.evaluate('history.length')), length, 'typing leaves no history');
+  await page.click('.facets .chip', 'sky');
+  await page.shows('.told', '{"topic":{"$eq":"sky"}}');
+  assert.doesNotMatch(await page.shows('.hits'), /topic: (?!sky)/);
+  await page.click('.copy-as summary', 'Copy as code');
+  const command = await page.shows('.copy-as pre', 'curl');
+  await inspect(page, 'search-facets');
+  const found = JSON.parse((await promisify(execFile)('bash', ['-c', command])).stdout) as {
+    matches: { id: string }[];
+  };
+  const shown = await page.evaluate(`[...document.querySelectorAll('.hit header a')].map((link) => link.innerText)`);
+  assert.deepEqual(
+    shown,
+    found.matches.map(({ id }) => id),
+  );
+  await page.click('.copy-as button', 'Python');
+  await page.shows('.copy-as pre', 'from sheaf_client import Sheaf');
+  assertClean(page);
+});
+
+test('documents that are ticked are deleted together', { skip }, async (t) => {
+  for (const docid of ['a', 'b', 'c'])
+    await server.call('POST', '/v1/collections/default/ticks/documents', { docid, text: `The text ${docid}.` });
+  const page = await openConsole(t, `${server.url}/ui#/default/ticks/documents`);
+  await page.shows('.rows', 'c');
+  await page.click('input[aria-label="Tick a"]');
+  await page.click('input[aria-label="Tick c"]');
+  await page.shows('[aria-label="Ticked documents"]', '2 documents ticked');
+  await inspect(page, 'documents-ticked');
+  await page.click('[aria-label="Ticked documents"] button', 'Delete …');
+  await page.click('[aria-label="Ticked documents"] button', 'Delete 2 documents for good');
+  await page.shows('.faint', '1 document');
+  const { json } = await server.call('GET', '/v1/collections/default/ticks/documents');
+  assert.deepEqual(
+    json.documents.map(({ docid }: { docid: string }) => docid),
+    ['b'],
+  );
   assertClean(page);
 });
 

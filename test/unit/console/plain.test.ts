@@ -8,12 +8,15 @@ import {
   type FilterRow,
   SETTINGS_DEFAULT,
   bodyOf,
+  facetsOf,
   filtersOf,
   othersOf,
   paramsOf,
   parseRows,
   settingsOf,
+  withCondition,
 } from '../../../src/console/search/settings.js';
+import { snippetOf } from '../../../src/console/search/snippets.js';
 import { EventLines, keptOf } from '../../../src/console/updates.js';
 import { inUnits, ownDim, piecesOf, vectorOf, wordsIn, wordsToMark } from '../../../src/console/format.js';
 import { barsOf, moveOf, rankDiff } from '../../../src/console/search/results.js';
@@ -283,4 +286,43 @@ test('events come whole, however the stream is cut', () => {
     for (let at = 0; at < stream.length; at += size) found.push(...lines.take(stream.slice(at, at + size)));
     assert.deepEqual(found, expected);
   }
+});
+
+test('a value that is chosen is a condition on its field, once', () => {
+  const settings = { ...SETTINGS_DEFAULT, facets: 'topic, year topic' };
+  assert.deepEqual(facetsOf(settings), ['topic', 'year']);
+  const first = { ...settings, ...withCondition(settings, 'topic', 'sky') };
+  const second = { ...first, ...withCondition(first, 'year', 1870) };
+  assert.deepEqual(bodyOf(second).filters, { topic: { $eq: 'sky' }, year: { $eq: 1870 } });
+  const third = { ...second, ...withCondition(second, 'topic', 'sea') };
+  assert.deepEqual(bodyOf(third).filters, { year: { $eq: 1870 }, topic: { $eq: 'sea' } });
+});
+
+test('a search as code has what was chosen, quoted for its language', () => {
+  const search = {
+    url: 'http://127.0.0.1:8080',
+    at: { tenant: 'acme', collection: 'two words' },
+    others: [],
+    body: bodyOf({
+      ...SETTINGS_DEFAULT,
+      q: 'Nemo\'s "ship"',
+      filters: '[{"field":"sold","operator":"exists","value":""}]',
+    }),
+    hasKey: true,
+  };
+  assert.equal(
+    snippetOf('curl', search),
+    `curl -s 'http://127.0.0.1:8080/v1/collections/acme/two%20words/search' -H "Authorization: Bearer $SHEAF_KEY" --json '{"q":"Nemo'\\''s \\"ship\\"","k":10,"filters":{"sold":{"$exists":true}}}'`,
+  );
+  assert.match(
+    snippetOf('TypeScript', search),
+    /client\.search\("acme", "two words", \{\n {2}"q": "Nemo's \\"ship\\""/,
+  );
+  const python = snippetOf('Python', search);
+  assert.match(python, /Sheaf\("http:\/\/127\.0\.0\.1:8080", key=os\.environ\["SHEAF_KEY"\], tenant="acme"\)/);
+  assert.match(python, /\.search\("Nemo's \\"ship\\"", k=10, filters=\{"sold": \{"\$exists": True\}\}\)/);
+  const several = { ...search, others: ['letters'], hasKey: false };
+  assert.match(snippetOf('curl', several), /\/v1\/search\/acme' --json '.*"collections":\["two words","letters"\]/);
+  assert.match(snippetOf('TypeScript', several), /searchCollections\("acme", \{/);
+  assert.match(snippetOf('Python', several), /sheaf\.request\("POST", "\/v1\/search\/acme", body=\{/);
 });
