@@ -64,7 +64,12 @@ const LATEST_WEIGHT = 0.1;
 const LOOK_MS = 250;
 
 /** A node does not answer, or cannot search now; another one may. */
-class Unanswered extends Error {}
+class Unanswered extends Error {
+  /** `overloaded`: the node has too many searches, if that is why it does not answer this one. */
+  constructor(readonly overloaded?: AppError) {
+    super();
+  }
+}
 
 export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   private readonly latencies = new LatencyWindow();
@@ -117,6 +122,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       stream: stream.id,
       after: commandLog.lastApplied(shards),
     } satisfies Question);
+    let overloaded: AppError | undefined;
     for (; left.length > 0; left = left.slice(1)) {
       if (signal?.aborted) throw abandoned();
       left = this.fasterFirst(left);
@@ -125,8 +131,11 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
         this.counts.unanswered++;
+        overloaded = error.overloaded ?? overloaded;
       }
     }
+    // Loading the collection here would add to the load.
+    if (overloaded) throw overloaded;
     return void placer.searchedHere(collection);
   }
 
@@ -179,7 +188,8 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       const answer = await Promise.race([this.answerOf(node, question), givenUp]);
       if ('value' in answer) return answer.value;
       const error = AppError.fromWire(answer.error);
-      throw errorTypeOf(error.code) === 'unavailable' ? new Unanswered() : error;
+      if (errorTypeOf(error.code) !== 'unavailable') throw error;
+      throw new Unanswered(error.code === 'overloaded' ? error : undefined);
     } finally {
       this.waiting.delete(entry);
       this.took(node, performance.now() - startedAtMs);

@@ -213,3 +213,15 @@ test('a search of another stream is not run', async (t) => {
   assert.deepEqual(nodes.searched, [other]);
   assert.equal(nodes.routed(holders[0] as string).counts.received, 1);
 });
+
+test('where the holders have too many searches, the node that is asked passes that on, and does not search itself', async () => {
+  const nodes = new Nodes(['a', 'b', 'c']);
+  const { id, holders, other } = nodes.held();
+  for (const name of holders)
+    nodes.behaviours.set(name, { error: new AppError('overloaded', undefined, { retryAfterS: 1 }) });
+  await assert.rejects(nodes.routed(other).request(searchOf(id), 'acme'), { code: 'overloaded' });
+  assert.deepEqual([...new Set(nodes.searched)].sort(), [...holders].sort());
+  nodes.behaviours.set(holders[0] as string, {});
+  assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), holders[0]);
+  nodes.close();
+});
