@@ -184,7 +184,7 @@ class LogServers {
     try {
       if (!this.isDown) work();
     } catch {
-      // Nobody hears of the refusal.
+      // Nobody hears that it was refused.
     }
   }
 
@@ -295,7 +295,7 @@ class SimulatedNode {
   /** Targets that this machine cannot apply now. */
   readonly stalled = new Set<LogTarget>();
   /** Why the node does not start again. */
-  refusal: string | undefined;
+  reason: string | undefined;
   copies = 0;
   private life = 0;
   isStarting = false;
@@ -313,10 +313,10 @@ class SimulatedNode {
     let joining: JoinOptions = {};
     while (!isOver()) {
       const stream = await this.join(joining, isOver).catch((error: unknown) => {
-        if (error instanceof OperatorError && !isOver()) this.refusal = error.message;
+        if (error instanceof OperatorError && !isOver()) this.reason = error.message;
         return undefined;
       });
-      if (this.refusal !== undefined || isOver()) return void stream?.close();
+      if (this.reason !== undefined || isOver()) return void stream?.close();
       if (!stream) {
         // The process ends, and is started again.
         joining = {};
@@ -640,7 +640,7 @@ class World {
     for (const node of this.nodes) {
       Object.assign(node.link, { sends: true, receives: true, behind: 0 });
       node.stalled.clear();
-      if (node.refusal === undefined && !node.run) {
+      if (node.reason === undefined && !node.run) {
         node.die();
         void node.start();
       }
@@ -651,8 +651,8 @@ class World {
   get isWell(): boolean {
     const { latest } = this.servers;
     return this.nodes.every(
-      ({ run, refusal }) =>
-        refusal !== undefined || (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady),
+      ({ run, reason }) =>
+        reason !== undefined || (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady),
     );
   }
 
@@ -664,7 +664,7 @@ class World {
 
   /** Nodes that take no writes, or do not start, until an operator has looked at them. */
   get needOperator(): SimulatedNode[] {
-    return this.nodes.filter(({ run, refusal }) => refusal !== undefined || run?.log.fenced !== undefined);
+    return this.nodes.filter(({ run, reason }) => reason !== undefined || run?.log.fenced !== undefined);
   }
 
   check(): void {
@@ -735,7 +735,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     });
     const healedS = (healedAtMs - mendedAtMs) / 1000;
     world.check();
-    const needOperator = world.needOperator.map(({ name, run, refusal }) => `${name}: ${refusal ?? run?.log.fenced}`);
+    const needOperator = world.needOperator.map(({ name, run, reason }) => `${name}: ${reason ?? run?.log.fenced}`);
     world.end();
     return {
       seed: options.seed,

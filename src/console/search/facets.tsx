@@ -30,7 +30,7 @@ export function Facets({ at, settings, onChoice }: FacetsProps) {
   return (
     <section class="facets" aria-label="Facets">
       <ErrorNote error={error} />
-      {value?.facets?.map((facet) => (
+      {value?.facets.map((facet) => (
         <Values facet={facet} onChoice={(chosen) => onChoice(withCondition(settings, facet.field, chosen))} />
       ))}
     </section>
