@@ -1,15 +1,17 @@
-// The overview: live figures of the server, and first steps on a new one.
+// The overview: the collections of the tenant, live figures of the whole server, and first steps on a new one.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { MetricsAnswer } from '../api/health.js';
 import { SheafError } from '../client/errors.js';
-import { metrics } from './api.js';
+import type { CollectionSummary, MemoryUse } from '../api/collections.js';
+import { collectionDetail, metrics } from './api.js';
 import { catalog } from './collections/catalog.js';
 import { ErrorNote, Term } from './components.tsx';
 import { FirstSteps } from './demo/demo.tsx';
-import { bytes, count, ms, span } from './format.js';
-import { apiKey, isSystemDark, theme } from './state.js';
+import { bytes, count, counted, ms, span } from './format.js';
+import { useLoaded } from './hooks.js';
+import { apiKey, isSystemDark, theme, there } from './state.js';
 
 // Counters of the server over the last minutes, polled every two seconds while the page is visible.
 
@@ -126,10 +128,13 @@ function usePlot(unit: string, times: readonly number[], lines: readonly Line[])
   return place;
 }
 
-/** The time range up to the last sample. For no sample or a single one, uPlot would choose years. */
-function timeRange(lastS: number | undefined): [number, number] {
+/** A shorter time of samples leaves room on the left. For no sample or a single one, uPlot would choose years. */
+const SPAN_MIN_S = 30;
+
+/** The time range from the first sample to the last. */
+function timeRange(firstS: number | undefined, lastS: number | undefined): [number, number] {
   const endS = lastS ?? Date.now() / 1000;
-  return [endS - KEPT_S, endS];
+  return [Math.min(firstS ?? endS, endS - SPAN_MIN_S), endS];
 }
 
 const shown = (value: number | null | undefined): string =>
@@ -147,7 +152,7 @@ function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): 
     legend: { show: false },
     cursor: { y: false },
     scales: {
-      x: { range: ({ data: [times] }) => timeRange(times.at(-1)) },
+      x: { range: ({ data: [times] }) => timeRange(times[0], times.at(-1)) },
       y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] },
     },
     axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
@@ -182,6 +187,7 @@ export function Overview({ tenant }: { tenant: string }) {
         <h1>Overview</h1>
       </header>
       {collections?.length === 0 && <FirstSteps tenant={tenant} />}
+      {collections !== undefined && collections.length > 0 && <Collections tenant={tenant} collections={collections} />}
       {error !== undefined ? (
         <Closed error={error} />
       ) : last ? (
@@ -193,11 +199,62 @@ export function Overview({ tenant }: { tenant: string }) {
   );
 }
 
+/** Collections whose sizes are asked for. */
+const SIZED = 20;
+
+const inMemory = ({ vectors, quantized_vectors: quantized, graph, postings }: MemoryUse): number =>
+  vectors + quantized + graph + postings;
+
+function Collections({ tenant, collections }: { tenant: string; collections: readonly CollectionSummary[] }) {
+  const names = collections.slice(0, SIZED).map(({ name }) => name);
+  const { value, error } = useLoaded(`${tenant}/${names.join('/')}`, (signal) =>
+    Promise.all(names.map((collection) => collectionDetail({ tenant, collection }, signal))),
+  );
+  return (
+    <section aria-label={`Tenant ${tenant}`}>
+      <h2>
+        Tenant {tenant}: {counted(collections.length, 'collection')}
+      </h2>
+      <ErrorNote error={error} />
+      <div class="wide-table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Collection</th>
+              <th scope="col">Documents</th>
+              <th scope="col">Chunks</th>
+              <th scope="col">Memory</th>
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((collection, i) => {
+              const detail = value?.[i];
+              return (
+                <tr>
+                  <th scope="row">
+                    <a href={there({ tenant, collection, view: 'documents' })}>{collection}</a>
+                  </th>
+                  <td>{detail && count(detail.doc_count)}</td>
+                  <td>{detail && count(detail.chunk_count)}</td>
+                  <td>{detail?.memory && bytes(inMemory(detail.memory))}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {collections.length > SIZED && (
+        <p class="faint">and {counted(collections.length - SIZED, 'collection')} more, on the left</p>
+      )}
+    </section>
+  );
+}
+
 /** Shown instead of the counters, which require the admin key if the server has keys. */
 function Closed({ error }: { error: unknown }) {
   return (
     <section>
-      <h2>Live figures</h2>
+      <h2>The whole server</h2>
       <ErrorNote error={error} />
     </section>
   );
@@ -207,7 +264,8 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
   const times = samples.map(({ atS }) => atS);
   const of = (pick: (sample: Sample) => number | null): (number | null)[] => samples.map(pick);
   return (
-    <>
+    <section aria-label="The whole server">
+      <h2>The whole server, all tenants</h2>
       <Figures metrics={metrics} />
       <div class="charts">
         <Chart
@@ -231,7 +289,7 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
           ]}
         />
       </div>
-    </>
+    </section>
   );
 }
 

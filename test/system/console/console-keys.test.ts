@@ -75,6 +75,7 @@ test('a key opens its tenant and says what it permits; figures are for the admin
     true,
   );
   await page.until(`document.querySelector('button[title^="Key web: "]') !== null`);
+  await page.shows('[aria-label="Tenant acme"] a', 'docs');
   await page.shows('main .note', 'Only the admin key may do this');
   await page.shoot('refused');
   assert.deepEqual(await page.violations(), []);

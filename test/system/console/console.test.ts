@@ -53,6 +53,12 @@ test('on a new server: the demo with one click, a suggested query, a hit among i
   await page.click('button', 'Load the demo');
   await page.shows('.side a', 'demo');
   await page.shows('.suggestions button');
+  await page.evaluate(`location.hash = '#/fresh'`);
+  await page.shows('[aria-label="Tenant fresh"] tr', 'demo');
+  await page.shows('[aria-label="The whole server"] .figures', 'documents');
+  await inspect(page, 'overview-filled');
+  await page.evaluate(`history.back()`);
+  await page.shows('.suggestions button');
   await inspect(page, 'suggestions');
   await page.click('.suggestions button', 'why is the sea salty');
   await page.shows('.hit mark', 'sea');
