@@ -84,6 +84,7 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
     throw new ConfigError(
       'cluster.monitors should name the monitoring endpoints of all NATS servers, such as http://10.0.0.1:8222 ("http: 8222" in their configuration)',
     );
+  checkBackups(settings.backups);
   return {
     ...settings,
     // A node keeps what it has applied, because the stream keeps it for a while only.
@@ -103,6 +104,16 @@ export function deriveConfig(settings: Settings, given: Given, env: NodeJS.Proce
     scale: { shardsCopied, batchesRestored, archiveProcesses },
     tuning: { ...TUNING, textBytesMax: Math.max(TUNING.textBytesMax, TEXT_SHARE * limits.fileBytesMax) },
   };
+}
+
+function checkBackups({ folder, s3: { url, accessKeyId, secretAccessKey } }: Settings['backups']): void {
+  if (url === '') return;
+  if (folder !== '') throw new ConfigError('backups go to backups.folder or to backups.s3.url: set one of them');
+  const { protocol, pathname } = URL.canParse(url) ? new URL(url) : { protocol: '', pathname: '/' };
+  if (!/^https?:$/.test(protocol) || pathname === '/')
+    throw new ConfigError('backups.s3.url should be the address of a bucket, such as https://s3.example.com/backups');
+  if (accessKeyId === '' || secretAccessKey === '')
+    throw new ConfigError('backups.s3.url needs backups.s3.access_key_id and backups.s3.secret_access_key');
 }
 
 /** A weight that is not set has the default of the method. */

@@ -1,12 +1,10 @@
-// Scheduled backups: an archive of everything in a folder, every so many hours, of which the latest are kept. What tells
-// when the next one is due is the folder itself, so a restart neither skips nor repeats one. Runs on the main thread.
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// Scheduled backups: an archive of everything in a folder or a bucket, every so many hours, of which the latest are kept.
+// What tells when the next one is due is what is there, so a restart neither skips nor repeats one. Runs on the main thread.
 import { AppError, errorTypeOf } from '../../api/errors.js';
 import type { Log } from '../../base/log.js';
 import type { Config } from '../../config/config.js';
-import { syncDirectory } from '../../storage/disk.js';
 import { type ArchiveContext, archiveDataset } from './archive.js';
+import { BackupBucket, BackupFolder, type BackupStore, type StoredBackup } from './backup-store.js';
 
 interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly archive: ArchiveContext;
@@ -16,15 +14,11 @@ interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly log: Log;
 }
 
-interface Backup {
-  readonly name: string;
+interface Backup extends StoredBackup {
   readonly madeAtMs: number;
-  readonly bytes: number;
 }
 
-/** Whole backups. What was not completed ends with `.partial`. */
 const NAME = /^sheaf-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.zip$/;
-const PARTIAL = /^sheaf-.*\.zip\.partial$/;
 const LOOK_MS = 5000;
 /** After a failure, the next attempt. */
 const AGAIN_MS = 600_000;
@@ -39,11 +33,15 @@ export class ScheduledBackups {
   latestBytes = 0;
   failed = 0;
 
-  constructor(private readonly options: ScheduledBackupsOptions) {}
+  private readonly store: BackupStore | undefined;
+
+  constructor(private readonly options: ScheduledBackupsOptions) {
+    this.store = storeOf(options.backups);
+  }
 
   /** Call it when the server can answer. */
   start(lookMs = LOOK_MS): void {
-    if (this.options.backups.folder === '') return;
+    if (!this.store) return;
     void this.look();
     this.timer = setInterval(() => void this.look(), lookMs).unref();
   }
@@ -74,15 +72,15 @@ export class ScheduledBackups {
   }
 
   private async makeIfDue(): Promise<void> {
+    const { store } = this;
+    if (!store) return;
     const { backups, nowMs } = this.options;
-    await mkdir(backups.folder, { recursive: true, mode: 0o700 });
-    const before = await this.all();
-    this.note(before);
+    this.note(await backupsIn(store));
     if (nowMs() - this.latestAtMs < backups.everyMs) return;
-    await this.make();
-    const all = await this.all();
+    await this.make(store);
+    const all = await backupsIn(store);
     this.note(all);
-    for (const { name } of all.slice(0, -backups.keep)) await rm(join(backups.folder, name));
+    for (const { name } of all.slice(0, -backups.keep)) await store.remove(name);
   }
 
   private note(all: readonly Backup[]): void {
@@ -91,41 +89,29 @@ export class ScheduledBackups {
     this.latestBytes = latest?.bytes ?? 0;
   }
 
-  /** The backups that are there, the oldest first. */
-  private async all(): Promise<Backup[]> {
-    const { folder } = this.options.backups;
-    const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort();
-    return Promise.all(
-      names.map(async (name) => ({ name, madeAtMs: timeOf(name), bytes: (await stat(join(folder, name))).size })),
-    );
-  }
-
-  /** Writes beside the others under another name, which changes when all of it is on disk. */
-  private async make(): Promise<void> {
-    const { archive, backups, nowMs, log } = this.options;
-    const { folder } = backups;
-    for (const name of await readdir(folder)) if (PARTIAL.test(name)) await rm(join(folder, name));
+  private async make(store: BackupStore): Promise<void> {
+    const { archive, nowMs, log } = this.options;
     const startedAtMs = performance.now();
     const name = nameOf(nowMs());
-    const partial = join(folder, `${name}.partial`);
     const { bytes, leftOut } = await archiveDataset(archive, this.ending.signal);
-    const file = await open(partial, 'wx', 0o600);
-    try {
-      await writeFile(file, bytes);
-      await file.sync();
-    } catch (error) {
-      await rm(partial, { force: true });
-      throw error;
-    } finally {
-      await file.close();
-    }
-    await rename(partial, join(folder, name));
-    syncDirectory(folder);
+    await store.put(name, bytes);
     const collections = leftOut.map(({ tenant, name: left }) => `${tenant}/${left}`);
     if (collections.length > 0) log.warn({ collections }, 'damaged collections are missing in the backup');
     const seconds = Number(((performance.now() - startedAtMs) / 1000).toFixed(1));
     log.info({ backup: name, seconds }, 'a backup has been made');
   }
+}
+
+/** Undefined if no backups are made. */
+function storeOf({ folder, s3 }: Config['backups']): BackupStore | undefined {
+  if (s3.url !== '') return new BackupBucket(s3);
+  return folder === '' ? undefined : new BackupFolder(folder);
+}
+
+/** The oldest first. */
+async function backupsIn(store: BackupStore): Promise<Backup[]> {
+  const all = await store.list();
+  return all.filter(({ name }) => NAME.test(name)).map((each) => ({ ...each, madeAtMs: timeOf(each.name) }));
 }
 
 /** To the second, in UTC, so that names are in the order of times. */

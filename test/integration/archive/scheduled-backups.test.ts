@@ -13,6 +13,8 @@ import { until } from '../../kit/until.js';
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-03-01T12:00:00Z');
 
+const NO_BUCKET = { url: '', region: 'auto', prefix: '', accessKeyId: '', secretAccessKey: '' };
+
 interface Clock {
   nowMs: number;
 }
@@ -26,7 +28,7 @@ function startBackups(
   isOwn = true,
 ): ScheduledBackups {
   const backups = new ScheduledBackups({
-    backups: { folder, everyMs: 24 * HOUR_MS, keep: 2 },
+    backups: { folder, s3: NO_BUCKET, everyMs: 24 * HOUR_MS, keep: 2 },
     archive: services.archive,
     isOwn: () => isOwn,
     nowMs: () => clock.nowMs,

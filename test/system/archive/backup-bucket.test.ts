@@ -1,0 +1,99 @@
+// Scheduled backups of a real server in a bucket, over the protocol of S3 (moto): they are made, the oldest go, what
+// fails leaves nothing, and one restores everything.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { S3mini } from 's3mini';
+import { BackupBucket } from '../../../src/service/archive/backup-store.js';
+import { upload } from '../../kit/archives.js';
+import { freePort } from '../../../load/kit/server.js';
+import { pythonWith } from '../../kit/python.js';
+import { startTestServer } from '../../kit/server.js';
+import { spawnServe } from '../../kit/process.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
+
+const { python, skip } = pythonWith('moto[s3,server]==5.2.5');
+const KEYS = { region: 'auto', accessKeyId: 'key', secretAccessKey: 'secret' };
+const port = await freePort();
+const url = `http://127.0.0.1:${port}/backups`;
+const client = new S3mini({ endpoint: url, ...KEYS });
+const moto = skip ? undefined : spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)]);
+after(() => void moto?.kill());
+
+before(async () => {
+  if (skip) return;
+  const answers = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    );
+  await until(answers, 'moto does not start');
+  assert.ok(await client.createBucket());
+});
+
+const namesIn = async (prefix: string): Promise<string[]> =>
+  ((await client.listObjects('/', prefix)) ?? []).map(({ Key }) => Key).sort();
+
+async function* bytesOf(pieces: readonly Uint8Array[], error?: Error): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+  if (error) throw error;
+}
+
+test('large archives arrive byte for byte, in several pieces; one that fails leaves nothing', { skip }, async () => {
+  const bucket = new BackupBucket({ url, prefix: 'pieces/', ...KEYS });
+  const pieces = Array.from({ length: 5 }, () => randomBytes(9_000_000));
+  await bucket.put('whole.zip', bytesOf(pieces));
+  assert.deepEqual(await bucket.list(), [{ name: 'whole.zip', bytes: 45_000_000 }]);
+  const stored = Buffer.from((await client.getObjectArrayBuffer('pieces/whole.zip')) as ArrayBuffer);
+  assert.ok(stored.equals(Buffer.concat(pieces)));
+  await assert.rejects(bucket.put('half.zip', bytesOf(pieces, new Error('the archive process died'))), /process died/);
+  assert.deepEqual(await namesIn('pieces/'), ['pieces/whole.zip']);
+  await bucket.remove('whole.zip');
+  assert.deepEqual(await bucket.list(), []);
+});
+
+test('a bucket that is not there, or a server that does not answer, is said', { skip }, async () => {
+  const missing = new BackupBucket({ url: url.replace('backups', 'missing'), prefix: '', ...KEYS });
+  await assert.rejects(missing.list(), /bucket/i);
+  const silent = new BackupBucket({ url: `http://127.0.0.1:${await freePort()}/b`, prefix: '', ...KEYS });
+  await assert.rejects(silent.list());
+});
+
+test('settings that cannot work are refused at the start', async () => {
+  for (const [env, message] of [
+    [{ URL: 'not an address' }, /backups\.s3\.url should be the address of a bucket/],
+    [{ URL: 'https://s3.example.com/' }, /should be the address of a bucket/],
+    [{ URL: 'https://s3.example.com/b' }, /needs backups\.s3\.access_key_id/],
+  ] as const) {
+    const set = Object.fromEntries(Object.entries(env).map(([name, value]) => [`SHEAF_BACKUPS__S3__${name}`, value]));
+    const { ended, output } = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...set });
+    assert.equal(await ended, 1);
+    assert.match(output(), message);
+  }
+});
+
+test('a server backs itself up into a bucket, keeps the latest, and another one is restored from it', {
+  skip,
+}, async (t) => {
+  for (const month of ['01', '02', '03']) await client.putObject(`own/sheaf-2026-${month}-01T00-00-00Z.zip`, 'old');
+  await client.putObject('own/notes.txt', 'not a backup');
+  const server = spawnServe({
+    SHEAF_DATA_DIR: tempDirectory(),
+    SHEAF_BACKUPS__S3__URL: url,
+    SHEAF_BACKUPS__S3__PREFIX: 'own/',
+    SHEAF_BACKUPS__S3__ACCESS_KEY_ID: 'key',
+    SHEAF_BACKUPS__S3__SECRET_ACCESS_KEY: 'secret',
+    SHEAF_BACKUPS__KEEP: '2',
+  });
+  t.after(() => server.child.kill());
+  await until(async () => (await namesIn('own/')).length === 3, `the old ones stay: ${(await namesIn('own/')).join()}`);
+  const [notes, old, latest] = await namesIn('own/');
+  assert.deepEqual([notes, old], ['own/notes.txt', 'own/sheaf-2026-03-01T00-00-00Z.zip']);
+  const archive = Buffer.from((await client.getObjectArrayBuffer(latest as string)) as ArrayBuffer);
+  const other = await startTestServer();
+  const restored = await upload(other, 'PUT', '/v1/admin/archive', archive);
+  assert.equal(restored.status, 200, JSON.stringify(restored.json));
+  assert.doesNotMatch(server.output(), /secret/);
+});
