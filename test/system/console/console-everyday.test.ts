@@ -27,7 +27,12 @@ test('every option of a search: an unknown reranker says what to do, the address
   assert.match(await page.shows('.note.bad'), /rerank\.instances[^]*invalid_rerank/);
   await page.evaluate(`location.hash = location.hash.replace('&reranker=nobody', '')`);
   assert.match(await page.shows('.hit'), /1\/\(10\+rank\)/);
-  assert.equal(await page.evaluate(`document.querySelector('.settings > .tick input').checked`), true);
+  assert.equal(
+    await page.evaluate(
+      `[...document.querySelectorAll('.tick')].find((tick) => tick.innerText.includes('common collection')).querySelector('input').checked`,
+    ),
+    true,
+  );
   assert.deepEqual(await page.violations(), []);
   await server.call('POST', '/v1/collections/default/vectors', {
     embedder_type: 'identity',

@@ -137,7 +137,9 @@ test('the charts of an empty server are of the last minutes', { skip }, async (t
     for (const line of text.split('\n'))
       assert.match(
         line,
-        new RegExp(`^(:?\\d\\d|\\d{1,2}:\\d\\d(:\\d\\d)?([ap]m)?|\\d{1,2}/\\d{1,2}(/${year % 100})?|${year})?$`),
+        new RegExp(
+          `^(:?\\d\\d|\\d{1,2}:\\d\\d(:\\d\\d)?([ap]m)?|\\d{1,2}/\\d{1,2}(/${year % 100})?( \\d{1,2}:\\d\\d[ap]m)?|${year})?$`,
+        ),
         JSON.stringify(times),
       );
 });
