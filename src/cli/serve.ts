@@ -233,7 +233,13 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
       await server.stop();
       if (!joining) return EXIT.done;
       // Clients know the port, which may have been any that was free.
-      server = await startServer({ ...config, port: server.port }, log, joining);
+      const again = { ...config, port: server.port };
+      server = await startServer(again, log, joining).catch((error: unknown) => {
+        // Where no node gives a copy, it serves reads of what it has, and looks again.
+        if (joining.copies !== true || !(error instanceof OperatorError)) throw error;
+        log.warn({ reason: error.message }, 'the node begins anew with its own data');
+        return startServer(again, log);
+      });
     }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
