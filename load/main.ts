@@ -27,6 +27,7 @@ const KEPT = { '--kept <folder>': 'the data directory stays there, and is filled
 const RATE = { '--rate <n>': 'searches per second' };
 const SETS = { '--sets <a,b>': 'some of the sets of vectors' };
 const SEED = { '--seed <n>': 'of the first round' };
+const TRACE = { '--trace <0|1>': 'tell what happens' };
 const MINUTES = { '--minutes <n>': 'ends after them' };
 const JUDGED_NAMES = 'collections (cranfield, scifact, npl-vaswani) and embedders; all where none is named';
 
@@ -448,7 +449,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       },
       cluster: {
         about: 'nodes and NATS servers that are killed and stopped at random under writes and reads',
-        options: { ...MINUTES, ...SEED },
+        options: { ...MINUTES, ...SEED, ...TRACE },
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).cluster(options),
       },
@@ -458,7 +459,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
           '--seeds <n>': 'in all (1,000)',
           ...SEED,
           '--losses <0|1>': 'whether the log loses what it has acknowledged (0)',
-          '--trace <0|1>': 'tell what happens',
+          ...TRACE,
         },
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).simulation(options),

@@ -315,7 +315,11 @@ export async function cluster({ tiny, number }: LoadOptions): Promise<void> {
     return;
   }
   await withFolder(async (folder) => {
-    const { faults, violations, ...done } = await runChaos(folder, seed, Math.max(minutes, 0.5));
+    const { faults, violations, ...done } = await runChaos(folder, {
+      seed,
+      minutes: Math.max(minutes, 0.5),
+      ...(number('trace', 0) === 1 && { trace: (line) => console.log(line) }),
+    });
     printTable(`Three nodes and three NATS servers under faults, seed ${seed}`, [
       ['what', 'number'],
       ...Object.entries({ ...faults, ...done }).map(([name, value]) => [name, whole(value)]),

@@ -29,6 +29,8 @@ export interface LoadServer {
   stop(): Promise<void>;
   /** Kills the server by SIGKILL. */
   kill(): Promise<void>;
+  /** The end of what the process has written. */
+  written(): string;
 }
 
 /** Environment variables by name. */
@@ -80,6 +82,7 @@ export async function spawnServer(
         );
     },
     kill: async () => void (await end(child, 'SIGKILL')),
+    written,
   };
 }
 

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
+import { whole } from '../kit/command.js';
 import { type Nats, backInTime, startNats } from '../kit/nats.js';
 import { type Cut, Network } from '../kit/network.js';
 import { type LoadServer, startServer } from '../kit/server.js';
@@ -65,8 +66,15 @@ interface NodeProcess {
   isStopped: boolean;
 }
 
+interface ChaosOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  /** Is told what is done and what nodes have written, as lines. */
+  readonly trace?: (line: string) => void;
+}
+
 /** Runs for `minutes` in new folders inside `folder`. */
-export async function runChaos(folder: string, seed: number, minutes: number): Promise<ChaosReport> {
+export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOptions): Promise<ChaosReport> {
   const prng = createPrng(seed);
   const network = new Network();
   const nats = await startNats(join(folder, 'nats'), { network });
@@ -82,8 +90,10 @@ export async function runChaos(folder: string, seed: number, minutes: number): P
   };
   const nodes: NodeProcess[] = [];
   for (let i = 0; i < NODES; i++) nodes.push({ name: `d${i}`, server: await start(`d${i}`), isStopped: false });
-  const cluster = new Chaos(prng, nats, network, nodes, start);
+  const cluster = new Chaos(prng, nats, network, nodes, start, trace);
   const violations = await cluster.run(minutes * 60_000);
+  if (violations.length > 0)
+    for (const { name, server } of nodes) trace?.(`what ${name} wrote:\n${server?.written() ?? ''}`);
   for (const { server } of nodes) await server?.kill();
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
@@ -114,6 +124,7 @@ class Chaos {
     private readonly network: Network,
     private readonly nodes: readonly NodeProcess[],
     private readonly start: (name: string) => Promise<LoadServer>,
+    private readonly trace: (line: string) => void = () => {},
   ) {}
 
   async run(ms: number): Promise<string[]> {
@@ -124,13 +135,20 @@ class Chaos {
       await sleep(this.prng.int(FAULT_MS_MAX));
       await this.fault();
     }
-    for (const node of this.nodes) node.server ??= await this.start(node.name);
     for (const server of this.nats.servers) await server.start();
-    await this.takesWrites();
+    if (this.violations.length === 0) await this.takesWrites();
     this.isOver = true;
     await Promise.all(work);
-    await this.compareAll();
+    if (this.violations.length === 0) await this.compareAll();
     return this.violations;
+  }
+
+  private async begin(node: NodeProcess): Promise<void> {
+    try {
+      node.server = await this.start(node.name);
+    } catch (error) {
+      this.violations.push(`${node.name} does not start: ${(error as Error).message}`);
+    }
   }
 
   private async fault(): Promise<void> {
@@ -156,7 +174,7 @@ class Chaos {
         await node.server?.kill();
         node.server = undefined;
         await sleep(pauseMs);
-        node.server = await this.start(node.name);
+        await this.begin(node);
       },
       'a node is stopped for a while': async () => {
         process.kill(node.server?.pid as number, 'SIGSTOP');
@@ -188,13 +206,17 @@ class Chaos {
         await Promise.all([...nats.servers.map((each) => each.kill()), ...nodes.map((each) => each.server?.kill())]);
         for (const each of nodes) each.server = undefined;
         await Promise.all(nats.servers.map((each) => each.start()));
-        await Promise.all(nodes.map(async (each) => (each.server = await this.start(each.name))));
+        await Promise.all(nodes.map((each) => this.begin(each)));
       },
     };
     const names = Object.keys(kinds);
     const name = names[prng.int(names.length)] as string;
     this.faults.set(name, (this.faults.get(name) ?? 0) + 1);
+    const beganMs = performance.now();
     await kinds[name]?.();
+    this.trace(
+      `${whole(beganMs)} ms: ${name} (${node.name}, ${server.name}), ${whole(performance.now() - beganMs)} ms, ${this.acknowledged} writes`,
+    );
   }
 
   /** Sets the log back in time, and waits until the nodes have rebuilt it. */
@@ -372,10 +394,8 @@ class Chaos {
         this.violations.push(`the nodes find different things of ${docid}: ${found.join(' and ')}`);
     }
     for (const { name, server } of this.nodes) {
-      const state = (await (await fetch(`${server?.url}/v1/admin/cluster`)).json()) as {
-        nodes: { fenced: string | null }[];
-      };
-      for (const { fenced } of state.nodes)
+      const { json } = await answerOf(`${server?.url}/v1/admin/cluster`);
+      for (const { fenced } of json.nodes as { fenced: string | null }[])
         if (fenced !== null) this.violations.push(`${name} tells of a fence: ${fenced}`);
     }
   }
@@ -389,24 +409,36 @@ interface Answer {
   readonly matches?: readonly { readonly text: string }[];
 }
 
+/** An answer of a node, which may begin anew meanwhile. Throws if there is none for 30 seconds. */
+async function answerOf(
+  url: string,
+  init: RequestInit = {},
+): Promise<{ status: number; json: Record<string, unknown> }> {
+  for (const endMs = performance.now() + 30_000; ; await sleep(100)) {
+    try {
+      const response = await fetch(url, init);
+      return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+    } catch (error) {
+      if (performance.now() > endMs) throw error;
+    }
+  }
+}
+
 const searchOf = (docid: string): object => ({ q: 'text', k: 10, mode: 'vector', filters: { docid } });
 
 /** What a search of a node finds of a document. */
 async function foundIn({ url }: LoadServer, docid: string): Promise<string> {
-  const response = await fetch(`${url}${SEARCH}`, {
+  const { status, json } = await answerOf(`${url}${SEARCH}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(searchOf(docid)),
   });
-  const { matches } = (await response.json()) as { matches?: object[] };
-  return `${response.status} ${JSON.stringify(matches)}`;
+  return `${status} ${JSON.stringify(json.matches)}`;
 }
 
 /** All documents of a node as lines of id, version and time. */
 async function documentsOf({ url }: LoadServer): Promise<string> {
-  const response = await fetch(`${url}${DOCUMENTS}?limit=500`);
-  const { documents = [] } = (await response.json()) as {
-    documents?: { docid: string; version: number; ingested_at: string }[];
-  };
+  const { json } = await answerOf(`${url}${DOCUMENTS}?limit=500`);
+  const { documents = [] } = json as { documents?: { docid: string; version: number; ingested_at: string }[] };
   return documents.map(({ docid, version, ingested_at: at }) => `${docid} ${version} ${at}`).join('\n');
 }

@@ -8,6 +8,7 @@ import { OperatorError } from '../base/operator-error.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
+import { NoCopy } from '../cluster/data-copy.js';
 import type { ClusterNode, JoinOptions } from '../cluster/node.js';
 import { readConfig } from '../config/load.js';
 import { Admission } from '../http/admission.js';
@@ -233,19 +234,38 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
       await server.stop();
       if (!joining) return EXIT.done;
       // Clients know the port, which may have been any that was free.
-      const again = { ...config, port: server.port };
-      server = await startServer(again, log, joining).catch((error: unknown) => {
-        // Where no node gives a copy, it serves reads of what it has, and looks again.
-        if (joining.copies !== true || !(error instanceof OperatorError)) throw error;
-        log.warn({ reason: error.message }, 'the node begins anew with its own data');
-        return startServer(again, log);
-      });
+      const again = await startedAgain({ ...config, port: server.port }, log, joining, told);
+      if (!again) return EXIT.done;
+      server = again;
     }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     print(`sheaf: ${error.message}`);
     return EXIT.failed;
   }
+}
+
+/**
+ * Starts a server whose node begins anew. While no other node gives it a copy, it looks again, by turns for a copy and with
+ * its own data, which may have become enough. Resolves to undefined if it is told to stop.
+ */
+async function startedAgain(
+  config: Config,
+  log: Log,
+  joining: JoinOptions,
+  told: Promise<undefined>,
+): Promise<RunningServer | undefined> {
+  let isOver = false;
+  void told.then(() => (isOver = true));
+  for (let options = joining; !isOver; options = options.copies ? {} : joining) {
+    try {
+      return await startServer(config, log, options);
+    } catch (error) {
+      if (!(error instanceof NoCopy)) throw error;
+      log.warn({ reason: error.message }, 'the node begins anew once more');
+    }
+  }
+  return undefined;
 }
 
 function descriptorsOf({ partitions, frontThreads, threads: { search, embed, batch } }: Config): number {

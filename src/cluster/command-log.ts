@@ -685,12 +685,15 @@ export class ReplicatedLog implements CommandLog {
   /** How the latest messages that this node has received differ from the stream. Rejects if that does not answer. */
   async difference(): Promise<Difference> {
     const { stream } = this.options;
+    const through = this.recent.last;
     // What comes before this message is known to a majority of the servers.
-    const last = await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS);
+    const barrier = await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS);
+    // Messages that are received meanwhile may well come after it.
+    const last = through > barrier ? barrier : Infinity;
     const first = Math.max((await stream.state()).first, this.recent.first);
     const ids = new Map<number, string>();
     const untilMs = performance.now() + PUBLISH_MS;
-    for (let next = first; next <= Math.min(last, this.recent.last); ) {
+    for (let next = first; next <= Math.min(barrier, this.recent.last); ) {
       const before = next;
       for await (const { sequence, id } of stream.read(next)) {
         ids.set(sequence, id);

@@ -181,7 +181,7 @@ async function readWhole(handle: FileHandle, into: Buffer, from: number): Promis
 }
 
 /** No node gives a copy. */
-class NoCopy extends OperatorError {
+export class NoCopy extends OperatorError {
   override readonly name = 'NoCopy';
 }
 

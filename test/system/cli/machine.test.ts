@@ -28,7 +28,7 @@ const has = (program: string): boolean => spawnSync(program, ['--version'], { st
 test('init writes every key with its default, and the server takes the file with all of them', () => {
   assert.equal(sheaf(['init', 'all.yaml']).code, 0);
   const text = readFileSync(join(folder, 'all.yaml'), 'utf8');
-  const lines = text.split('\n').filter((line) => /^# [a-z_.]+: /.test(line));
+  const lines = text.split('\n').filter((line) => /^# [a-z0-9_.]+: /.test(line));
   assert.deepEqual(
     lines.map((line) => line.slice(2, line.indexOf(':'))),
     CONFIG_KEYS.map(({ path }) => path),
