@@ -216,6 +216,21 @@ for (const [reason, harm] of [
     node.log.close();
   });
 
+test('a node that looks whether the stream has what it has received goes on while writes come', async () => {
+  const { stream, node } = await started(13);
+  const looks: Promise<boolean | undefined>[] = [];
+  for (let i = 0; i < 60; i++) {
+    looks.push(node.log.agrees().catch(() => undefined));
+    await node.log.append(0, [command(`while ${i}`)], () => undefined);
+  }
+  const agreed = await Promise.all(looks);
+  assert.ok(agreed.includes(true) && !agreed.includes(false), agreed.join());
+  stream.messages.splice(-5);
+  await until(async () => !(await node.log.agrees().catch(() => true)), 'lost messages are not noticed');
+  assert.equal(node.log.fenced, 'regress');
+  node.log.close();
+});
+
 test('another node with other results of the same messages fences the node', async () => {
   const { stream, node } = await started(8);
   const other = new FakeNode('b', stream, createPrng(9));
