@@ -34,7 +34,7 @@ test('variables that the pages name are those of configuration keys', () => {
     'SHEAF_KEY',
   ]);
   assert.deepEqual(
-    named(/\b(SHEAF_[A-Z_]+)/g).filter((name) => !variables.has(name)),
+    named(/\b(SHEAF_[A-Z0-9_]+)/g).filter((name) => !variables.has(name)),
     [],
   );
 });
