@@ -1,5 +1,5 @@
-// Which nodes of a cluster hold a collection in memory. Every node has all data on disk; where the nodes share the memory,
-// each collection is held by some of them, which search it for all. Pure; any thread.
+// Which nodes of a cluster hold what in memory. Every node has all data on disk; where the nodes share the memory, each
+// collection, or each shard of a collection, is held by some of them, which search it for all. Pure; any thread.
 import { holdersOf } from '../base/rendezvous.js';
 import type { CollectionId } from './ids.js';
 
@@ -9,20 +9,53 @@ export interface MemoryPlacement {
   readonly members: readonly string[];
   /** The id of this node. */
   readonly own: string;
-  /** The number of nodes that hold a collection. */
+  /** The number of nodes that hold a collection, or a shard of it. */
   readonly copies: number;
+  /** The number of shards, if each shard of a collection is placed by itself; absent: collections are placed whole. */
+  readonly shards?: number;
 }
 
-/** What of the collections in the memory of a shard or a node does not fit the placement yet. */
-export interface PlacedMemory {
-  /** Collections that are being loaded. */
+/** A collection, or `id/shard`: a shard of it. */
+export type Unit = CollectionId | `${number}/${number}`;
+
+export const unitOf = (id: CollectionId, shard: number, { shards }: Pick<MemoryPlacement, 'shards'>): Unit =>
+  shards === undefined ? id : `${id}/${shard}`;
+
+/** What of the collections in the memory of a shard does not fit the placement yet, as `PlacedMemory` has it. */
+export interface PlacedCollections {
   readonly loading: readonly CollectionId[];
-  /** Collections that stay in memory until the nodes that are to hold them have loaded them. */
   readonly kept: readonly CollectionId[];
 }
 
-/** The nodes that are to hold a collection, the first one first. */
-export const nodesHolding = (
+/** What of the units in the memory of a node does not fit the placement yet. */
+export interface PlacedMemory {
+  /** Units that are being loaded. */
+  readonly loading: readonly Unit[];
+  /** Units that stay in memory until the nodes that are to hold them have loaded them. */
+  readonly kept: readonly Unit[];
+}
+
+/** Keys of the shards of a collection differ by one, and those of collections by more than there are shards. */
+const SHARDS_MAX = 1024;
+
+/**
+ * The nodes that are to hold a shard of a collection, the first one first. Where shards are placed by themselves, no node
+ * has more of them than its share, rounded up: a shard whose first nodes have theirs goes to the next.
+ */
+export function nodesHolding(
   id: CollectionId,
-  { members, copies }: Pick<MemoryPlacement, 'members' | 'copies'>,
-): string[] => holdersOf(id, members, copies);
+  { members, copies, shards }: Pick<MemoryPlacement, 'members' | 'copies' | 'shards'>,
+  shard = 0,
+): string[] {
+  if (shards === undefined || members.length === 0) return holdersOf(id, members, copies);
+  const most = Math.ceil((shards * Math.min(copies, members.length)) / members.length);
+  const held = new Map<string, number>();
+  let holders: string[] = [];
+  for (let each = 0; each <= shard; each++) {
+    const ordered = holdersOf(id * SHARDS_MAX + each, members, members.length);
+    const isFree = (member: string): boolean => (held.get(member) ?? 0) < most;
+    holders = [...ordered.filter(isFree), ...ordered.filter((member) => !isFree(member))].slice(0, copies);
+    for (const member of holders) held.set(member, (held.get(member) ?? 0) + 1);
+  }
+  return holders;
+}

@@ -78,13 +78,16 @@ export async function joinCluster(
     return new LateStream(known, find, log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  const { searchCopies: copies } = cluster;
+  const { searchCopies: copies, placement } = cluster;
   return {
     id,
     name,
     stream,
     progress: LogProgress.of(stream.id, stream.rebuild?.earlier),
-    placement: copies === 0 ? undefined : { members: keptMembers(path), own: id, copies },
+    placement:
+      copies === 0
+        ? undefined
+        : { members: keptMembers(path), own: id, copies, ...(placement === 'shards' && { shards }) },
     keepMembers: (members) => writeFileSync(join(path, MEMBERS_FILE), `${members.join('\n')}\n`),
     known: {
       nodes: knownNodes(path),

@@ -165,6 +165,12 @@ const SETTINGS = {
       0,
       'Number of nodes that hold a collection in memory and search it for the others; all have it on disk. 0: all nodes hold it.',
     ),
+    placement: key(
+      'cluster.placement',
+      choice('collections', 'shards'),
+      'collections',
+      'What `cluster.search_copies` places on nodes: whole collections, or each shard of a collection, so that one collection may take the memory of several nodes and its searches go to all of them.',
+    ),
     leaveMs: key(
       'cluster.leave_s',
       seconds(5, 86_400),

@@ -51,7 +51,7 @@ export class ShardOwner {
     arenas.close();
     const restoreFrom = (shard: Shard, kinds: CollectionKinds): void =>
       checkpointMs > 0 && !isSuccessor ? restore(shard, number, files, kinds, note) : discard(shard, files);
-    const shard = Shard.open(openStore(), arenas, options, restoreFrom, new Holding(placement));
+    const shard = Shard.open(openStore(), arenas, options, restoreFrom, new Holding(placement, number));
     const checkpoints = checkpointMs > 0 ? new Checkpoints(shard, number, files, checkpointMs, note) : undefined;
     return new ShardOwner(shard, checkpoints, idleSeconds);
   }

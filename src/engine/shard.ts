@@ -4,7 +4,7 @@
 import type { CollectionGroup, CollectionRef } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
-import type { MemoryPlacement, PlacedMemory } from '../api/memory-placement.js';
+import type { MemoryPlacement, PlacedCollections } from '../api/memory-placement.js';
 import type { LeavingDocument } from '../storage/large-removal.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
 import type { ShardStore } from '../storage/shard-store.js';
@@ -163,7 +163,7 @@ export class Shard {
    * Holds what a placement says: what is to be held and large is loaded in the background, what other nodes hold is
    * removed from memory, except for `keep`: collections that those nodes cannot search yet.
    */
-  place(placement: MemoryPlacement, keep: readonly CollectionId[]): PlacedMemory {
+  place(placement: MemoryPlacement, keep: readonly CollectionId[]): PlacedCollections {
     if (this.holding.change(placement)) this.loadHeld();
     const mayKeep = new Set(keep);
     const kept: CollectionId[] = [];

@@ -4,8 +4,10 @@
 import { type Result, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
 import type { CancelSignal } from '../base/signals.js';
-import type { CollectionCount, Counted } from '../engine/search/count.js';
+import type { CollectionCount } from '../engine/search/count.js';
+import type { Counted } from '../engine/search/facets.js';
 import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
+import type { SearchStep, StepAnswer } from '../engine/search/steps.js';
 import type { SharedShards } from '../engine/write/commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
@@ -32,8 +34,8 @@ interface SearchPoolOptions {
   metrics?: PoolMetrics;
 }
 
-type Asked = CollectionSearch | CollectionCount;
-type Answered = SearchResult | Counted;
+type Asked = CollectionSearch | CollectionCount | SearchStep;
+type Answered = SearchResult | Counted | StepAnswer;
 
 export class SearchPool {
   readonly threads: number;
@@ -76,6 +78,11 @@ export class SearchPool {
   /** Rejects as `request` does. */
   async count(asked: CollectionCount, tenant: string, signal?: CancelSignal): Promise<Counted | MissingIndexes[]> {
     return (await this.ask(asked, tenant, signal)) as Counted | MissingIndexes[];
+  }
+
+  /** Takes a step of a search whose shards several nodes hold. Rejects as `request` does. */
+  async step(step: SearchStep, tenant: string, signal?: CancelSignal): Promise<StepAnswer | MissingIndexes[]> {
+    return (await this.ask(step, tenant, signal)) as StepAnswer | MissingIndexes[];
   }
 
   private async ask(asked: Asked, tenant: string, signal?: CancelSignal): Promise<Answered> {

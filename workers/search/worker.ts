@@ -7,18 +7,21 @@ import type { Result } from '../../src/api/errors.js';
 import { threadCpuMs } from '../../src/base/native-threads.js';
 import { endThread, noteReady } from '../../src/base/thread.js';
 import { resultOf } from '../../src/engine/errors.js';
-import { type CollectionCount, type Counted, count } from '../../src/engine/search/count.js';
-import type { CollectionSearch, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
+import { type CollectionCount, count } from '../../src/engine/search/count.js';
+import type { Counted } from '../../src/engine/search/facets.js';
+import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
+import { type SearchStep, type StepAnswer, takeStep } from '../../src/engine/search/steps.js';
+
+type Asked = CollectionSearch | CollectionCount | SearchStep;
+type Answered = SearchResult | Counted | StepAnswer | MissingIndexes[];
 
 const shards = new ShardSet(workerData as SearchWorkerStart);
 noteReady();
 
 /** Runs the searches of one message; the results are in their order. A failed assertion ends this thread. */
-export function run(
-  searches: readonly (CollectionSearch | CollectionCount)[],
-): Result<SearchResult | Counted>[] | Promise<never> {
+export function run(searches: readonly Asked[]): Result<Answered>[] | Promise<never> {
   try {
     const results = searches.map(attempt);
     shards.tellCounts();
@@ -28,8 +31,9 @@ export function run(
   }
 }
 
-function attempt(asked: CollectionSearch | CollectionCount): Result<SearchResult | Counted> {
+function attempt(asked: Asked): Result<Answered> {
   try {
+    if ('step' in asked) return { value: takeStep(shards, asked) };
     if ('facets' in asked) return { value: count(shards, asked) };
     const startedAtMs = threadCpuMs();
     const value = search(shards, asked);

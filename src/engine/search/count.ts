@@ -1,8 +1,7 @@
 // Counts the chunks of a collection that match a filter and words, and counts the values of metadata fields among them
 // (facets). Exact: the indexes decide where they can, and the records of the remaining chunks are read. Searching
 // threads only.
-import { invalidField } from '../../api/errors.js';
-import type { FacetRange, FacetValue } from '../../api/count.js';
+import type { FacetValue } from '../../api/count.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { CollectionRef } from '../../api/collections.js';
 import { FACET_VALUES_MAX } from '../../api/limits.js';
@@ -24,26 +23,12 @@ import {
 import { type MetaLayers, fieldReader, numberOfDecimal } from '../filter/match.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
+import { type Counted, type CountedFacet, type FacetWish, tooManyValues } from './facets.js';
 import { type MissingIndexes, type SearchFilter, type WordMatching, filtersTexts } from './params.js';
 import { liveIn } from './rank.js';
 import { missingIndexesOf } from './search.js';
 import type { ShardSet, ShardView } from './snapshot.js';
-import { termsFor } from './words.js';
-
-/** A field whose values are counted. */
-export interface FacetWish {
-  readonly field: string;
-  /** Number of values to return, the most frequent first. */
-  readonly size: number;
-  readonly ranges: readonly RangeWish[];
-}
-
-/** Values from `from` (inclusive) to `to` (exclusive): numbers, or times in milliseconds. */
-export interface RangeWish {
-  readonly by: 'number' | 'time';
-  readonly from?: number;
-  readonly to?: number;
-}
+import { termsFor, vocabularyOf } from './words.js';
 
 /** A message to a search worker. */
 export interface CollectionCount {
@@ -56,20 +41,6 @@ export interface CollectionCount {
   /** Which other terms stand for these. */
   readonly matching?: WordMatching | undefined;
   readonly facets: readonly FacetWish[];
-}
-
-interface CountedFacet {
-  readonly values: FacetValue[];
-  readonly distinct: number;
-  readonly missing: number;
-  readonly min?: FacetRange['from'];
-  readonly max?: FacetRange['from'];
-  readonly ranges: number[];
-}
-
-export interface Counted {
-  readonly chunks: number;
-  readonly facets: CountedFacet[];
 }
 
 /** The counts of one field, over all segments so far. */
@@ -116,7 +87,7 @@ const indexesFor = ({ filter, terms, facets }: CollectionCount): Parameters<type
 });
 
 function countIn(views: readonly ShardView[], { filter, terms: own, matching, facets }: CollectionCount): Counted {
-  const terms = own && matching ? termsFor(views, own, matching) : own;
+  const terms = own && matching ? termsFor(vocabularyOf(views), own, matching) : own;
   const tallies = facets.map(
     ({ ranges }): Tally => ({
       terms: new Map(),
@@ -249,13 +220,6 @@ function timesOf(value: unknown): number[] {
   const timeMs = typeof value === 'string' ? timeOf(value) : undefined;
   return timeMs === undefined ? [] : [timeMs];
 }
-
-const tooManyValues = (field: string): Error =>
-  invalidField(
-    ['body', 'facets'],
-    `The field ${field} has more than ${FACET_VALUES_MAX} values; count by \`ranges\` of it, or restrict the chunks by \`filters\`.`,
-    'too_many_values',
-  );
 
 /** The metadata of chunks, read from the store. A chunk that has been deleted has none. */
 class Records {

@@ -1,6 +1,7 @@
 // Merging of rankings: ties within one segment, one ranking out of those of all shards, and the final scores of each
 // search mode. Equal scores are ordered by document id and chunk index, so the answer does not depend on the number of
-// shards; with rank fusion they are ordered by vector rank, then by chunk id. Searching threads only.
+// shards; with rank fusion they are ordered by vector rank, then by chunk id. Records are read by views alone, which only
+// searching threads have; the rest is pure.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { Scalar } from '../../api/filter.js';
 import type { FusionSettings } from '../../api/search.js';
@@ -17,9 +18,10 @@ import {
 } from '../../ranking/scores.js';
 import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { SegmentView } from '../segments/segment.js';
-import type { RankedList, ShardHits } from './params.js';
+import type { CollectionSearch, RankedList, ShardHits } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
+import { wantedIn } from './words.js';
 import { compareUtf8 } from '../../base/bytes.js';
 
 interface Row {
@@ -76,7 +78,7 @@ export function positionOf(view: ShardView, segment: SegmentView, { ordinal, row
 }
 
 /** A chunk as one shard has ranked it. */
-interface Candidate {
+export interface Candidate {
   /** Index of the view among the views of this search. */
   readonly shard: number;
   readonly ordinal: Ordinal;
@@ -91,23 +93,28 @@ interface Candidate {
   readonly matched: number;
 }
 
-/** Merges the rankings of all shards and returns the `k` best. `lists[i]` is the ranking of `views[i]`. */
-export function mergeShards(views: readonly ShardView[], lists: readonly RankedList[], k: number): Candidate[] {
+/** Tells where in its document a candidate is. */
+export type Locate = (candidate: Candidate) => ChunkPosition;
+
+/** Reads positions from the records of the views. */
+export const locateIn =
+  (views: readonly ShardView[]): Locate =>
+  (candidate) => {
+    const view = views[candidate.shard];
+    return view?.segment ? positionOf(view, view.segment, candidate) : GONE;
+  };
+
+/** Merges the rankings of all shards and returns the `k` best. `lists[i]` is the ranking of view `i`. */
+export function mergeShards(locate: Locate, lists: readonly RankedList[], k: number): Candidate[] {
   const scores = lists.map((list) => list.scores);
   const places = mergeRanked(scores, k);
   for (const [start, end] of crossShardTies(scores, places, k)) {
     const tied = places.slice(start, end);
-    const order = tied.map((place) => ({ place, position: locate(views, candidateAt(lists, place)) }));
+    const order = tied.map((place) => ({ place, position: locate(candidateAt(lists, place)) }));
     order.sort((a, b) => comparePositions(a.position, b.position));
     places.splice(start, end - start, ...order.map(({ place }) => place));
   }
   return places.slice(0, k).map((place) => candidateAt(lists, place));
-}
-
-/** The position of a candidate in its document. */
-function locate(views: readonly ShardView[], candidate: Candidate): ChunkPosition {
-  const view = views[candidate.shard];
-  return view?.segment ? positionOf(view, view.segment, candidate) : GONE;
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {
@@ -122,6 +129,18 @@ function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candid
     priority: priorities?.[at] ?? 0,
     matched: matched?.[at] ?? 0,
   };
+}
+
+/** Merges rankings whose candidates have their positions, and returns the `k` best. */
+export const mergePlaced = (lists: readonly (readonly PlacedCandidate[])[], k: number): PlacedCandidate[] =>
+  lists
+    .flat()
+    .sort((a, b) => b.score - a.score || comparePositions(a.position, b.position))
+    .slice(0, k);
+
+/** A candidate of views that another thread or node has. */
+export interface PlacedCandidate extends Candidate {
+  readonly position: ChunkPosition;
 }
 
 /** A candidate with its final score and how the score came about. */
@@ -183,7 +202,7 @@ export const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } =
  * the query; `isWidened` tells that other tokens may stand for them.
  */
 export function rankBoosted(
-  views: readonly ShardView[],
+  locate: Locate,
   candidates: readonly Candidate[],
   weight: number,
   { wanted, isWidened }: { wanted: number; isWidened: boolean },
@@ -198,7 +217,7 @@ export function rankBoosted(
       basis: { mode: 'boost', cosine, vectorRank: ranksBefore + i + 1, boost, matched, wanted, isWidened },
     };
   });
-  return ordered(views, hits, byPosition);
+  return ordered(locate, hits, byPosition);
 }
 
 /**
@@ -206,7 +225,7 @@ export function rankBoosted(
  * candidate also carries its score in the other ranking.
  */
 export function rankFused(
-  views: readonly ShardView[],
+  locate: Locate,
   fusion: FusionSettings,
   byVector: readonly Candidate[],
   byTerms: readonly Candidate[],
@@ -228,7 +247,7 @@ export function rankFused(
       basis: { mode: 'hybrid', fusion, ...halves },
     };
   });
-  return ordered(views, hits, fusion.method === 'rank' ? byVectorRank : byPosition);
+  return ordered(locate, hits, fusion.method === 'rank' ? byVectorRank : byPosition);
 }
 
 const later = ({ vectorRank, lexicalRank }: Ranks, before: number): Ranks => ({
@@ -253,21 +272,33 @@ const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;
 const vectorRankOf = ({ basis }: ScoredHit): number => (basis.mode === 'hybrid' ? (basis.vectorRank ?? Infinity) : 0);
 
 /** Sorts best first; equal scores by document and chunk. */
-export const inOrder = (views: readonly ShardView[], hits: ScoredHit[]): ScoredHit[] =>
-  ordered(views, hits, byPosition);
+export const inOrder = (locate: Locate, hits: ScoredHit[]): ScoredHit[] => ordered(locate, hits, byPosition);
 
 /** Sorts best first. Positions are read only for hits that remain equal. */
-function ordered(views: readonly ShardView[], hits: ScoredHit[], { first, then }: Order): ScoredHit[] {
+function ordered(locate: Locate, hits: ScoredHit[], { first, then }: Order): ScoredHit[] {
   const coarse = (a: ScoredHit, b: ScoredHit): number => b.score - a.score || first(a, b);
   hits.sort(coarse);
   const isTied = (hit: ScoredHit, i: number): boolean =>
     [hits[i - 1], hits[i + 1]].some((other) => other !== undefined && coarse(hit, other) === 0);
   const tied = hits.filter(isTied);
   if (tied.length === 0) return hits;
-  const positionOf = new Map(tied.map((hit) => [hit, locate(views, hit.candidate)]));
+  const positionOf = new Map(tied.map((hit) => [hit, locate(hit.candidate)]));
   return hits.sort(
     (a, b) => coarse(a, b) || then(positionOf.get(a) as ChunkPosition, positionOf.get(b) as ChunkPosition),
   );
 }
 
 const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The hits that the merged rankings give, best first. `byTerms` is called in mode `hybrid` only. */
+export function scoreMerged(
+  locate: Locate,
+  byVector: readonly Candidate[],
+  byTerms: () => readonly Candidate[],
+  { lexical, fusion, boostWeight }: Pick<CollectionSearch, 'lexical' | 'fusion' | 'boostWeight'>,
+  round?: Round,
+): ScoredHit[] {
+  if (!lexical) return asVectorHits(byVector, round);
+  if (lexical.mode === 'boost') return rankBoosted(locate, byVector, boostWeight, wantedIn(lexical), round);
+  return rankFused(locate, fusion, byVector, byTerms(), round);
+}

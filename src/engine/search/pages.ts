@@ -1,7 +1,7 @@
 // Pages of a ranking, by `offset` or by a cursor. A deeper ranking may order its hits a little differently: the modes
 // boost and hybrid take more candidates, and a graph search finds more. Therefore the hits of all pages are those of one
 // sequence: the first k of the ranking for k hits, then those of the ranking for 10 k that are new, then of 100 k, and so
-// on. Pages of equal size neither repeat a hit nor leave one out while the data do not change. Searching threads only.
+// on. Pages of equal size neither repeat a hit nor leave one out while the data do not change. Pure; any thread.
 import { REACH_MAX } from '../../api/limits.js';
 import { type CollectionSearch, type ResultSettings, depthOf } from './params.js';
 import type { Ranking, ScoredHit } from './merge.js';

@@ -183,7 +183,7 @@ const textOf = ({ textJson }: ChunkPayload): string | undefined =>
   textJson === undefined ? undefined : (JSON.parse(textJson) as string);
 
 /** A hit as a client receives it. */
-interface HydratedHit {
+export interface HydratedHit {
   /** Chunk id. */
   id: string;
   /** The whole hit as JSON text. */

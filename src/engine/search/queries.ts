@@ -3,16 +3,15 @@
 // of one version of its document whichever queries found it. Priorities act in the search of each query, and not again
 // on the fused score. Searching threads only.
 import { type FoundByQuery, queriesScore } from '../../ranking/scores.js';
-import { type Ranking, type ScoredHit, inOrder } from './merge.js';
+import { type Locate, type Ranking, type ScoredHit, inOrder } from './merge.js';
 import { type CollectionSearch, type FusedQueries, depthOf } from './params.js';
-import type { ShardView } from './snapshot.js';
 
 /**
  * A ranking of the hits of all queries. It is the same for every depth that is asked for, and is made once. `rank` ranks
  * the collection by one query; `at` is where its examples stand in the request.
  */
 export function fusedRanking(
-  views: readonly ShardView[],
+  locate: Locate,
   search: CollectionSearch,
   { queries, fusion, depth }: FusedQueries,
   rank: (query: CollectionSearch, at: readonly (string | number)[]) => Ranking,
@@ -37,7 +36,7 @@ export function fusedRanking(
     const hits = [...found.values()].map(({ hit: { candidate }, by }): ScoredHit => {
       return { candidate, score: queriesScore(fusion, by), basis: { mode: 'queries', fusion, found: by } };
     });
-    return { lists: rankings[0]?.lists ?? [], hits: inOrder(views, hits), isWhole: true };
+    return { lists: rankings[0]?.lists ?? [], hits: inOrder(locate, hits), isWhole: true };
   };
   return () => (made ??= make());
 }

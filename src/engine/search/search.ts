@@ -6,27 +6,26 @@ import { AppError } from '../../api/errors.js';
 import { nowSeconds } from '../../base/clock.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { subtract } from '../filter/bitmap.js';
+import { foundFrom, meanCosineOf, rankedTerms } from './answer.js';
 import { boostedRanking } from './boost.js';
 import { diverseHits } from './diversity.js';
 import { admittedIn, groupedHits } from './groups.js';
 import { searchLike } from './like.js';
 import { fusedRanking } from './queries.js';
 import {
+  type Candidate,
   type Ranking,
   type Round,
   type ScoredHit,
-  asVectorHits,
+  locateIn,
   mergeShards,
-  rankBoosted,
-  rankFused,
+  scoreMerged,
 } from './merge.js';
 import {
   type CollectionSearch,
-  type CosineSample,
   type Found,
   type MissingIndexes,
   type SearchResult,
-  type SearchedTerms,
   type ShardHits,
   type SortPosition,
   estimatesRelevance,
@@ -37,7 +36,7 @@ import { pageOf } from './pages.js';
 import { rankSegments } from './rank.js';
 import { sortedHits } from './sorted.js';
 import type { ShardSet, ShardView } from './snapshot.js';
-import { wantedIn, withAlternatives } from './words.js';
+import { vocabularyOf, withAlternatives } from './words.js';
 
 /**
  * `hasChanged`: some hits changed after they were ranked and were left out, or rows were removed that the search might
@@ -49,7 +48,7 @@ interface Finished {
 }
 
 /** Ranks all shards to the depth of the search, merges the rankings and computes the final scores. */
-function rankAll(
+export function rankAll(
   views: readonly ShardView[],
   search: CollectionSearch,
   statistics: LexicalStatistics,
@@ -72,27 +71,17 @@ export function finish(
   timing: SearchTiming,
 ): Finished {
   const startedAtMs = performance.now();
-  const meanCosine = estimatesRelevance(search.details) ? meanCosineOf(lists) : 0;
-  const hydrated = hydrateAll(views, lists, search, hits, { lexical: statistics, meanCosine });
-  const found: Found = {
-    ids: [],
-    scores: [],
-    json: [],
-    ...(search.withPieces && { pieces: [] }),
-    timing,
-  };
-  if (hasMore !== undefined) found.hasMore = hasMore;
-  if (last) found.last = last;
-  let hasChanged = isBehind;
-  hydrated.forEach((hit, i) => {
-    if (!hit) return void (hasChanged = true);
-    if (hit.isIrrelevant) return;
-    found.ids.push(hit.id);
-    found.scores.push((hits[i] as ScoredHit).score);
-    found.json.push(hit.json);
-    if (hit.pieces) found.pieces?.push(hit.pieces);
-  });
+  const meanCosine = estimatesRelevance(search.details) ? meanCosineOf(lists.flatMap(({ sample }) => sample ?? [])) : 0;
+  const hydrated = hydrateAll(
+    views,
+    lists.map(({ before }) => before),
+    search,
+    hits,
+    { lexical: statistics, meanCosine },
+  );
+  const { found, isWhole } = foundFrom(hydrated, { hits, hasMore, last }, search, timing);
   timing.hydrate_ms += performance.now() - startedAtMs;
+  const hasChanged = isBehind || !isWhole;
   const hasLost = views.some((view, shard) => view.hasLost((lists[shard] as ShardHits).removals));
   return { found, hasChanged: hasLost || hasChanged };
 }
@@ -101,22 +90,22 @@ export function finish(
 export function score(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
-  { depth, lexical, fusion, boostWeight }: CollectionSearch,
+  search: CollectionSearch,
   round?: Round,
 ): ScoredHit[] {
+  const locate = locateIn(views);
   const byVector = mergeShards(
-    views,
+    locate,
     lists.map(({ vector }) => vector),
-    depth,
+    search.depth,
   );
-  if (!lexical) return asVectorHits(byVector, round);
-  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, wantedIn(lexical), round);
-  const byTerms = mergeShards(
-    views,
-    lists.flatMap((list) => list.lexical ?? []),
-    depth,
-  );
-  return rankFused(views, fusion, byVector, byTerms, round);
+  const byTerms = (): Candidate[] =>
+    mergeShards(
+      locate,
+      lists.flatMap((list) => list.lexical ?? []),
+      search.depth,
+    );
+  return scoreMerged(locate, byVector, byTerms, search, round);
 }
 
 /** The hits of an answer. */
@@ -141,10 +130,10 @@ function selected(
   return { lists, hits: hits.slice(0, search.k) };
 }
 
-/** Hydrates all hits; the result is in the order of `hits`. */
-function hydrateAll(
+/** Hydrates all hits; the result is in the order of `hits`. `befores[i]` is that of view `i` when it was ranked. */
+export function hydrateAll(
   views: readonly ShardView[],
-  lists: readonly ShardHits[],
+  befores: readonly number[],
   search: CollectionSearch,
   hits: readonly ScoredHit[],
   statistics: QueryStatistics,
@@ -154,33 +143,22 @@ function hydrateAll(
     const places = [...hits.keys()].filter((i) => hits[i]?.candidate.shard === shard);
     if (places.length === 0) return;
     const ofShard = places.map((i) => hits[i] as ScoredHit);
-    hydrate(search, { view, hits: ofShard, before: (lists[shard] as ShardHits).before }, statistics).forEach(
+    hydrate(search, { view, hits: ofShard, before: befores[shard] as number }, statistics).forEach(
       (hit, n) => (answers[places[n] as number] = hit),
     );
   });
   return answers;
 }
 
-/**
- * Mean cosine of the query with any chunk, as the baseline of relevance. One more chunk with cosine 0 is counted, so
- * that the only chunk of a collection is not reported as merely average.
- */
-function meanCosineOf(lists: readonly ShardHits[]): number {
-  const samples = lists.flatMap(({ sample }) => sample ?? []);
-  const total = (of: (sample: CosineSample) => number): number => samples.reduce((sum, sample) => sum + of(sample), 0);
-  return total(({ sum }) => sum) / (total(({ count }) => count) + 1);
+/** Statistics, summed over all shards, of the terms that the search ranks by or estimates relevance from. */
+function statisticsOf(views: readonly ShardView[], search: CollectionSearch): LexicalStatistics {
+  const { terms, counts, alternatives } = rankedTerms(search);
+  return sumStatistics(statisticsIn(views, terms), counts, alternatives?.groups);
 }
 
-/** Statistics, summed over all shards, of the terms that the search ranks by or estimates relevance from. */
-function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
-  const asked: SearchedTerms = (lexical?.mode === 'hybrid' ? lexical : details?.terms) ?? { terms: [], counts: [] };
-  const { terms, counts, alternatives } = asked;
-  return sumStatistics(
-    terms.length > 0 ? views.flatMap(({ segment }) => segment?.textIndex?.statistics(terms) ?? []) : [],
-    counts,
-    alternatives?.groups,
-  );
-}
+/** The statistics of each segment for these terms. */
+export const statisticsIn = (views: readonly ShardView[], terms: readonly string[]): LexicalStatistics[] =>
+  terms.length > 0 ? views.flatMap(({ segment }) => segment?.textIndex?.statistics(terms) ?? []) : [];
 
 /**
  * Missing indexes: segments that are evicted, text indexes and metadata indexes that are not built. The thread
@@ -216,7 +194,7 @@ export function missingIndexesOf(
 }
 
 /** One entry for each shard. */
-const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
+export const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
   [...new Set(missing.map(({ shard }) => shard))].map((shard) => {
     const own = missing.filter((one) => one.shard === shard);
     return { shard, textIndex: own.some(({ textIndex }) => textIndex), fields: own.some(({ fields }) => fields) };
@@ -253,7 +231,7 @@ export function searchOnce(shards: ShardSet, asked: CollectionSearch): Found | u
   return first instanceof Array || first.hasChanged ? undefined : first.found;
 }
 
-const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
+export const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
 
 /**
  * Repeats the search until nothing changes under it. A missing index is an error here: indexes do not go while searches
@@ -283,7 +261,7 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
  * The search among the rows that have not expired in second `nowS`. For a collection of which nothing has expired, the
  * bound tells so; the owners soon delete what has.
  */
-function withoutExpired(views: readonly ShardView[], search: CollectionSearch, nowS: number): CollectionSearch {
+export function withoutExpired(views: readonly ShardView[], search: CollectionSearch, nowS: number): CollectionSearch {
   if (!views.some(({ segment }) => segment && segment.expiries.first <= nowS)) return search;
   const among = views.map((view) => {
     const { segment } = view;
@@ -302,7 +280,7 @@ function attempt(
     missingIndexesOf(views, query === search ? search : { ...search, ...query }),
   );
   if (missing.length > 0) return byShard(missing);
-  const matching = withAlternatives(views, search);
+  const matching = withAlternatives(vocabularyOf(views), search);
   const statistics = statisticsOf(views, matching);
   const nowS = nowSeconds();
   const settled = (query: CollectionSearch, at: readonly (string | number)[]): CollectionSearch => {
@@ -311,11 +289,11 @@ function attempt(
   };
   const asked = settled(matching, ['body', 'like']);
   const rankQuery = (query: CollectionSearch, at: readonly (string | number)[]): Ranking => {
-    const own = withAlternatives(views, query);
+    const own = withAlternatives(vocabularyOf(views), query);
     return rankAll(views, settled(own, at), statisticsOf(views, own), timing);
   };
   const rank = search.fused
-    ? fusedRanking(views, search, search.fused, rankQuery)
+    ? fusedRanking(locateIn(views), search, search.fused, rankQuery)
     : (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
   return finish(views, selected(views, asked, rank), asked, statistics, timing);
 }

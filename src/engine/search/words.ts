@@ -1,11 +1,12 @@
 // Words of a query that match other words: those that differ by a typing error, those that begin with the last word,
 // and synonyms. Before the ranking, the search looks up in the text indexes of all shards which terms stand for which
-// word of the query, and ranks by these terms too, each with a weight. Searching threads only.
+// word of the query, and ranks by these terms too, each with a weight. Indexes are those of views, which only searching
+// threads have; the rest is pure.
 import type { Language } from '../../api/choices.js';
 import { compareUtf8 } from '../../base/bytes.js';
 import { termOfWord } from '../../text/stemming.js';
 import { UNSPACED } from '../../text/tokenize.js';
-import type { Nearness, TextIndex } from '../postings/text-index.js';
+import type { Nearness } from '../postings/text-index.js';
 import type { Alternatives, CollectionSearch, LexicalSearch, WordMatching } from './params.js';
 import type { ShardView } from './snapshot.js';
 
@@ -42,19 +43,83 @@ const LISTED_MAX = 256;
 const CORRECTABLE = new RegExp(`^(?:(?![${UNSPACED}])[\\p{L}\\p{M}])+$`, 'u');
 const ALONE = new RegExp(`^[${UNSPACED}]$`, 'u');
 
-/** The terms, with those that stand for them. */
-export function termsFor(views: readonly ShardView[], terms: readonly string[], matching: WordMatching): string[] {
-  return widen({ terms: [...terms] }, alternativesOf(textIndexesOf(views), matching), matching.language).terms;
+/** What the text indexes of a collection have, over all shards. */
+export interface Vocabulary {
+  /** The number of chunks that have each token. */
+  frequenciesOf(tokens: readonly string[]): number[];
+  /** Tokens that are near to a word. */
+  nearTo(word: string, nearness: Nearness): string[];
 }
 
-const textIndexesOf = (views: readonly ShardView[]): TextIndex[] =>
-  views.flatMap(({ segment }) => segment?.textIndex ?? []);
+export function vocabularyOf(views: readonly ShardView[]): Vocabulary {
+  const indexes = views.flatMap(({ segment }) => segment?.textIndex ?? []);
+  return {
+    frequenciesOf(tokens) {
+      const counts = indexes.map((index) => index.statistics(tokens).frequencies);
+      return tokens.map((_, i) => counts.reduce((sum, frequencies) => sum + (frequencies[i] as number), 0));
+    },
+    nearTo: (word, nearness) => [
+      ...new Map(indexes.flatMap((index) => [...index.nearTerms(word, nearness, LISTED_MAX)])).keys(),
+    ],
+  };
+}
+
+/** What some shards have of the vocabulary that decides which other words the words of a query match. */
+export interface KnownWords {
+  /** Tokens with the number of chunks that have them. */
+  readonly frequencies: readonly [token: string, chunks: number][];
+  /** Lists of tokens by the word and the nearness. */
+  readonly near: readonly [key: string, tokens: readonly string[]][];
+}
+
+const keyOf = (word: string, { edits, isPrefix }: Nearness): string => `${edits}${isPrefix ? '*' : ''} ${word}`;
+
+/** Lists all that may be asked of a vocabulary, whatever other shards have. */
+export function knownWords(vocabulary: Vocabulary, { words, edits, open }: WordMatching): KnownWords {
+  const near = new Map<string, readonly string[]>();
+  const look = (word: string, nearness: Nearness): readonly string[] => {
+    const found = vocabulary.nearTo(word, nearness);
+    near.set(keyOf(word, nearness), found);
+    return found;
+  };
+  const known = vocabulary.frequenciesOf(words);
+  words.forEach((word, i) => {
+    const isOpen = open === i && !ALONE.test(word);
+    if (isOpen) look(word, completing(word));
+    // A word that other shards have is not corrected.
+    if (edits === 0 || known[i] !== 0 || !CORRECTABLE.test(word)) return;
+    for (const nearness of correcting(word, edits, isOpen)) if (look(word, nearness).length > 0) break;
+  });
+  const tokens = [...new Set([...words, ...[...near.values()].flat()])];
+  const frequencies = vocabulary.frequenciesOf(tokens);
+  return { frequencies: tokens.map((token, i) => [token, frequencies[i] as number]), near: [...near] };
+}
+
+/** The vocabulary of shards of which each part has told what it knows. */
+export function vocabularyOver(parts: readonly KnownWords[]): Vocabulary {
+  const counts = new Map<string, number>();
+  for (const [token, chunks] of parts.flatMap(({ frequencies }) => frequencies))
+    counts.set(token, (counts.get(token) ?? 0) + chunks);
+  const near = parts.flatMap((each) => each.near);
+  return {
+    frequenciesOf: (tokens) => tokens.map((token) => counts.get(token) ?? 0),
+    nearTo(word, nearness) {
+      const key = keyOf(word, nearness);
+      return [...new Set(near.filter(([own]) => own === key).flatMap(([, tokens]) => tokens))];
+    },
+  };
+}
+
+/** The terms, with those that stand for them. */
+export function termsFor(vocabulary: Vocabulary, terms: readonly string[], matching: WordMatching): string[] {
+  return widen({ terms: [...terms] }, alternativesOf(vocabulary, matching), matching.language).terms;
+}
 
 /** The search with the terms that stand for its words. It is returned as it is if its words match only themselves. */
-export function withAlternatives(views: readonly ShardView[], search: CollectionSearch): CollectionSearch {
+export function withAlternatives(vocabulary: Vocabulary, search: CollectionSearch): CollectionSearch {
   const { matching, lexical, details } = search;
   if (!matching || !lexical || lexical.terms.length === 0) return search;
-  const found = alternativesOf(textIndexesOf(views), matching);
+  const found = alternativesOf(vocabulary, matching);
   if (found.length === 0) return search;
   const { language } = matching;
   const widened = lexical.mode === 'boost' ? widen(lexical, found) : widen(lexical, found, language);
@@ -78,54 +143,53 @@ export const wantedIn = ({ terms, alternatives }: LexicalSearch): { wanted: numb
 });
 
 /** The words of the query that other tokens stand for, with these, the best first. */
-function alternativesOf(indexes: readonly TextIndex[], { words, edits, open, synonyms }: WordMatching): MatchedWord[] {
-  const known = frequenciesOf(indexes, words).map((frequency) => frequency > 0);
+function alternativesOf(vocabulary: Vocabulary, { words, edits, open, synonyms }: WordMatching): MatchedWord[] {
+  const known = vocabulary.frequenciesOf(words).map((frequency) => frequency > 0);
   let corrected = 0;
   return words.flatMap((word, i) => {
     const own = synonyms.filter((synonym) => synonym.word === i);
     const isKnown = known[i] === true;
     const isOpen = open === i && !ALONE.test(word);
-    const completions = isOpen ? completionsOf(indexes, word, isKnown) : [];
+    const completions = isOpen ? completionsOf(vocabulary, word, isKnown) : [];
     const isWrong = edits > 0 && !isKnown && completions.length === 0 && CORRECTABLE.test(word);
-    const corrections = isWrong && corrected++ < CORRECTED_WORDS_MAX ? correctionsOf(indexes, word, edits, isOpen) : [];
+    const corrections =
+      isWrong && corrected++ < CORRECTED_WORDS_MAX ? correctionsOf(vocabulary, word, edits, isOpen) : [];
     const all = [...own, ...completions, ...corrections].sort((a, b) => b.weight - a.weight);
     return all.length === 0 ? [] : [{ word, alternatives: all }];
   });
 }
 
-function completionsOf(indexes: readonly TextIndex[], word: string, isKnown: boolean): Alternative[] {
-  const nearness = { edits: 0, fixed: [...word].length, isPrefix: true };
-  const found = [...nearIn(indexes, word, nearness).keys()].filter((token) => token !== word);
+const completing = (word: string): Nearness => ({ edits: 0, fixed: [...word].length, isPrefix: true });
+
+function completionsOf(vocabulary: Vocabulary, word: string, isKnown: boolean): Alternative[] {
+  const found = vocabulary.nearTo(word, completing(word)).filter((token) => token !== word);
   const weight = COMPLETION_WEIGHTS[isKnown ? 'known' : 'unknown'];
-  return mostFrequent(indexes, found, COMPLETIONS_MAX).map((token) => ({ token, weight }));
+  return mostFrequent(vocabulary, found, COMPLETIONS_MAX).map((token) => ({ token, weight }));
+}
+
+/** How near corrections of a word may be, the nearest first. */
+function correcting(word: string, most: number, isPrefix: boolean): Nearness[] {
+  const { length } = [...word];
+  return [1, 2]
+    .filter((edits) => edits <= most && length >= lengthFor(edits))
+    .map((edits) => ({ edits, fixed: edits - 1, isPrefix }));
 }
 
 /** The tokens with the fewest edits. */
-function correctionsOf(indexes: readonly TextIndex[], word: string, most: number, isPrefix: boolean): Alternative[] {
-  const { length } = [...word];
-  for (let edits = 1; edits <= most && length >= lengthFor(edits); edits++) {
-    const found = [...nearIn(indexes, word, { edits, fixed: edits - 1, isPrefix }).keys()];
-    const weight = EDIT_WEIGHTS[edits] as number;
-    if (found.length > 0) return mostFrequent(indexes, found, CORRECTIONS_MAX).map((token) => ({ token, weight }));
+function correctionsOf(vocabulary: Vocabulary, word: string, most: number, isPrefix: boolean): Alternative[] {
+  for (const nearness of correcting(word, most, isPrefix)) {
+    const found = vocabulary.nearTo(word, nearness);
+    const weight = EDIT_WEIGHTS[nearness.edits] as number;
+    if (found.length > 0) return mostFrequent(vocabulary, found, CORRECTIONS_MAX).map((token) => ({ token, weight }));
   }
   return [];
 }
 
 const lengthFor = (edits: number): number => (edits === 1 ? ONE_EDIT_CHARACTERS_MIN : TWO_EDITS_CHARACTERS_MIN);
 
-function nearIn(indexes: readonly TextIndex[], word: string, nearness: Nearness): Map<string, number> {
-  return new Map(indexes.flatMap((index) => [...index.nearTerms(word, nearness, LISTED_MAX)]));
-}
-
-/** The number of chunks that have each term. */
-function frequenciesOf(indexes: readonly TextIndex[], terms: readonly string[]): number[] {
-  const counts = indexes.map((index) => index.statistics(terms).frequencies);
-  return terms.map((_, i) => counts.reduce((sum, frequencies) => sum + (frequencies[i] as number), 0));
-}
-
 /** Up to `max` of the tokens, those of most chunks first. */
-function mostFrequent(indexes: readonly TextIndex[], tokens: readonly string[], max: number): string[] {
-  const frequencies = frequenciesOf(indexes, tokens);
+function mostFrequent(vocabulary: Vocabulary, tokens: readonly string[], max: number): string[] {
+  const frequencies = vocabulary.frequenciesOf(tokens);
   return tokens
     .map((token, i) => ({ token, chunks: frequencies[i] as number }))
     .sort((a, b) => b.chunks - a.chunks || compareUtf8(a.token, b.token))

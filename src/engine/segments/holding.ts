@@ -7,14 +7,17 @@ import { type MemoryPlacement, nodesHolding } from '../../api/memory-placement.j
 export class Holding {
   private readonly known = new Map<CollectionId, boolean>();
 
-  /** `placement`: undefined if the shard holds everything. */
-  constructor(private placement?: MemoryPlacement) {}
+  /** `placement`: undefined if the shard holds everything. `shard` is its number. */
+  constructor(
+    private placement?: MemoryPlacement,
+    private readonly shard = 0,
+  ) {}
 
   has(id: CollectionId): boolean {
-    const { placement, known } = this;
+    const { placement, known, shard } = this;
     if (placement === undefined) return true;
     let has = known.get(id);
-    if (has === undefined) known.set(id, (has = nodesHolding(id, placement).includes(placement.own)));
+    if (has === undefined) known.set(id, (has = nodesHolding(id, placement, shard).includes(placement.own)));
     return has;
   }
 

@@ -5,7 +5,7 @@ import type { CollectionGroup, CollectionRef, IndexingState, SearchEf, ShardMemo
 import type { Result } from '../../api/errors.js';
 import type { Filter } from '../../api/filter.js';
 import type { CollectionId, DocId } from '../../api/ids.js';
-import type { MemoryPlacement, PlacedMemory } from '../../api/memory-placement.js';
+import type { MemoryPlacement, PlacedCollections } from '../../api/memory-placement.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { AnswerToKeep, KeptAnswer } from '../../storage/kept-answers.js';
 import type { LogPosition } from '../../storage/journal.js';
@@ -247,7 +247,7 @@ export interface ShardCommands extends CatalogCommands {
    */
   setFollower: { request: { collection: CollectionId; follower: CollectionId | null }; answer: null };
   /** Sets which collections the shard holds in memory, and answers what is not so yet. */
-  placeMemory: { request: { placement: MemoryPlacement; keep: readonly CollectionId[] }; answer: PlacedMemory };
+  placeMemory: { request: { placement: MemoryPlacement; keep: readonly CollectionId[] }; answer: PlacedCollections };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: ShardMemory };
   searchEf: { request: { collection: CollectionId; k: number; chunks: number }; answer: SearchEf };

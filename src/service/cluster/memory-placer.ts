@@ -1,9 +1,15 @@
-// Shares the memory between the nodes of a cluster: each collection is held by some of them, which all nodes work out alike
-// from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has everything on disk: one
+// Shares the memory between the nodes of a cluster: each collection, or each shard of one, is held by some of them, which all
+// nodes work out alike from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has everything on disk: one
 // that is asked for what it does not hold loads it. Runs on the main thread.
 import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
-import { type MemoryPlacement, type PlacedMemory, nodesHolding } from '../../api/memory-placement.js';
+import {
+  type MemoryPlacement,
+  type PlacedMemory,
+  type Unit,
+  nodesHolding,
+  unitOf,
+} from '../../api/memory-placement.js';
 import type { Log } from '../../base/log.js';
 import type { NodeState, ReplicatedLog } from '../../cluster/command-log.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -14,7 +20,7 @@ interface MemoryPlacerOptions {
   /** How long a node keeps its place after it was heard of last. */
   readonly leaveMs: number;
   readonly commandLog: Pick<ReplicatedLog, 'allNodes'>;
-  readonly shards: Pick<ShardPool, 'requestAll'>;
+  readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly keepMembers: (members: readonly string[]) => void;
   /** Collections that this node needs in memory for a while, because a job builds them. */
   readonly building: () => readonly CollectionId[];
@@ -38,8 +44,8 @@ const TOLD_MAX = 1000;
 export class MemoryPlacer {
   private placement: MemoryPlacement;
   private own: PlacedMemory = { loading: [], kept: [] };
-  /** Collections that this node searches though others should, with the time of the last search. */
-  private readonly standIns = new Map<CollectionId, number>();
+  /** What this node searches though others should, with the time of the last search. */
+  private readonly standIns = new Map<Unit, number>();
   private readonly startedAtMs = performance.now();
   private readonly timer: NodeJS.Timeout;
   private isPlacing = false;
@@ -59,27 +65,34 @@ export class MemoryPlacer {
     return { loading: loading.slice(0, TOLD_MAX), kept: kept.slice(0, TOLD_MAX) };
   }
 
-  /** The number of collections that are being loaded here, and of those that leave once others have them. */
+  /** The number of units that are being loaded here, and of those that leave once others have them. */
   get moving(): { loading: number; leaving: number } {
     return { loading: this.own.loading.length, leaving: this.own.kept.length };
   }
 
+  /** Whether the shards of a collection are placed by themselves. */
+  get placesShards(): boolean {
+    return this.placement.shards !== undefined;
+  }
+
   /**
-   * The other nodes that can search a collection now; empty if this node is to search it itself.
+   * The other nodes that can search a collection now, or a shard of it if these are placed; empty if this node is to
+   * search it itself.
    */
-  othersHolding(id: CollectionId): string[] {
+  othersHolding(id: CollectionId, shard = 0): string[] {
     const { own } = this.placement;
+    const unit = unitOf(id, shard, this.placement);
     const nodes = new Map(this.heardNodes().map((state) => [state.node, state]));
     const heardWithin = (names: readonly string[], ms: number): string[] =>
       names.filter((name) => {
         const state = nodes.get(name);
         return state?.fenced === null && state.heardAtMs > Date.now() - ms;
       });
-    const holders = nodesHolding(id, this.placement);
+    const holders = nodesHolding(id, this.placement, shard);
     const memoryOf = (node: string): PlacedMemory | undefined => (node === own ? this.own : nodes.get(node)?.memory);
-    const isLoading = (node: string): boolean => memoryOf(node)?.loading.includes(id) ?? true;
+    const isLoading = (node: string): boolean => memoryOf(node)?.loading.includes(unit) ?? true;
     const ready = holders.filter((node) => !isLoading(node));
-    const keepers = [...nodes.keys()].filter((node) => memoryOf(node)?.kept.includes(id));
+    const keepers = [...nodes.keys()].filter((node) => memoryOf(node)?.kept.includes(unit));
     const able = [...ready, ...keepers];
     if (able.includes(own)) return [];
     const others = able.length > 0 ? able : holders.filter((node) => node !== own);
@@ -87,12 +100,18 @@ export class MemoryPlacer {
     return answering.length > 0 ? answering : heardWithin(others, GONE_MS);
   }
 
-  /** Takes note that this node searches a collection itself: if others should hold it, none of them answers. */
-  searchedHere(id: CollectionId): void {
+  /**
+   * Takes note that this node searches a collection, or shards of it, itself: what others should hold of it, none of them
+   * answers for.
+   */
+  searchedHere(id: CollectionId, shards: readonly number[] = [0]): void {
     const { own, members } = this.placement;
-    const isPlaced = members.length === 0 || nodesHolding(id, this.placement).includes(own);
-    const isLeaving = this.own.kept.includes(id) && !this.standIns.has(id);
-    if (!isPlaced && !isLeaving) this.standIns.set(id, performance.now());
+    for (const shard of this.placesShards ? shards : [0]) {
+      const unit = unitOf(id, shard, this.placement);
+      const isPlaced = members.length === 0 || nodesHolding(id, this.placement, shard).includes(own);
+      const isLeaving = this.own.kept.includes(unit) && !this.standIns.has(unit);
+      if (!isPlaced && !isLeaving) this.standIns.set(unit, performance.now());
+    }
   }
 
   /** The nodes that share the memory. */
@@ -104,12 +123,19 @@ export class MemoryPlacer {
     if (this.isPlacing || !this.take(this.membersNow())) return;
     this.isPlacing = true;
     try {
-      const request = { placement: this.placement, keep: this.toKeep() };
-      const answers = await Promise.all(this.options.shards.requestAll('placeMemory', request));
-      this.own = {
-        loading: [...new Set(answers.flatMap(({ loading }) => loading))],
-        kept: [...new Set(answers.flatMap(({ kept }) => kept))],
-      };
+      const { placement } = this;
+      const { shards } = this.options;
+      const kept = this.toKeep();
+      const own: { loading: Set<Unit>; kept: Set<Unit> } = { loading: new Set(), kept: new Set() };
+      const placed = Array.from({ length: shards.size }, async (_, shard) => {
+        const isOfShard = (unit: Unit): boolean => typeof unit === 'number' || unit.endsWith(`/${shard}`);
+        const keep = [...kept].filter(isOfShard).map((unit) => Number.parseInt(String(unit), 10) as CollectionId);
+        const answer = await shards.request(shard, 'placeMemory', { placement, keep });
+        for (const id of answer.loading) own.loading.add(unitOf(id, shard, placement));
+        for (const id of answer.kept) own.kept.add(unitOf(id, shard, placement));
+      });
+      await Promise.all(placed);
+      this.own = { loading: [...own.loading], kept: [...own.kept] };
     } catch {
       // A shard that is not open is told the next time.
     } finally {
@@ -141,11 +167,11 @@ export class MemoryPlacer {
   }
 
   /** What stays in memory here though others are to hold it: they have not loaded it yet, or do not answer. */
-  private toKeep(): CollectionId[] {
+  private toKeep(): Set<Unit> {
     const sinceMs = performance.now() - STAND_IN_MS;
     for (const [id, atMs] of this.standIns) if (atMs < sinceMs) this.standIns.delete(id);
     const others = this.heardNodes().filter(({ node }) => node !== this.placement.own);
     const awaited = others.flatMap(({ memory }) => memory?.loading ?? []);
-    return [...new Set([...this.standIns.keys(), ...this.options.building(), ...awaited])];
+    return new Set([...this.standIns.keys(), ...this.options.building(), ...awaited]);
   }
 }

@@ -1,6 +1,7 @@
 // Searches of a cluster whose nodes share the memory: a node runs those of the collections that it holds, and sends the
 // others to a node that does. Every search is repeated elsewhere if a node does not answer, since it changes nothing. Runs
 // on the main thread.
+import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import { AppError, type WireError, abandoned, errorTypeOf } from '../../api/errors.js';
 import type { CollectionId, Tenant } from '../../api/ids.js';
@@ -9,15 +10,18 @@ import type { Log } from '../../base/log.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { LogStream } from '../../cluster/log-stream.js';
-import type { CollectionCount, Counted } from '../../engine/search/count.js';
+import type { CollectionCount } from '../../engine/search/count.js';
+import type { Counted } from '../../engine/search/facets.js';
 import type { CollectionSearch, Found, MissingIndexes, SearchResult } from '../../engine/search/params.js';
+import type { SearchStep, StepAnswer } from '../../engine/search/steps.js';
 import type { SearchPool } from '../../pool/search-pool.js';
-import { type CountContext, type ShardsContext, countShards, findInShards } from '../search/shards.js';
+import { type ShardsContext, countShards, findInShards, stepInShards } from '../search/shards.js';
 import type { MemoryPlacer } from './memory-placer.js';
+import { type Part, countParts, isDivisible, searchParts } from './spread-search.js';
 
 interface RoutedSearchesOptions {
   /** Runs the searches of this node. */
-  readonly searches: Pick<SearchPool, 'request' | 'count'>;
+  readonly searches: Pick<SearchPool, 'request' | 'count' | 'step'>;
   readonly shards: ShardsContext['shards'];
   readonly placer: MemoryPlacer;
   readonly commandLog: Pick<ReplicatedLog, 'lastApplied' | 'reached'>;
@@ -27,8 +31,12 @@ interface RoutedSearchesOptions {
   readonly log: Log;
 }
 
-type Work = { readonly search: CollectionSearch } | { readonly count: CollectionCount };
-type Result = Found | Counted;
+type Work =
+  | { readonly search: CollectionSearch }
+  | { readonly count: CollectionCount }
+  /** `process`: the one that has taken the steps before. */
+  | { readonly step: SearchStep; readonly process?: string | undefined };
+type Result = Found | Counted | StepAnswer;
 
 type Question =
   | (Work & {
@@ -41,11 +49,25 @@ type Question =
   /** More of an answer that is larger than a message. */
   | { readonly answer: string; readonly from: number };
 
+interface Success {
+  readonly value: Result;
+  readonly process: string;
+}
+
 type Answer =
-  | { readonly value: Result }
+  | Success
   | { readonly error: WireError }
   /** The answer has so many bytes, and is asked for by its name. */
   | { readonly answer: string; readonly bytes: number };
+
+/** Work on some shards of a collection. */
+interface Asked {
+  readonly work: Work;
+  readonly collection: CollectionId;
+  readonly shards: readonly number[];
+  readonly tenant: string;
+  readonly signal: CancelSignal | undefined;
+}
 
 const packr = new Packr({ moreTypes: true, useRecords: false });
 
@@ -66,7 +88,10 @@ const LOOK_MS = 250;
 /** A node does not answer, or cannot search now; another one may. */
 class Unanswered extends Error {
   /** `overloaded`: the node has too many searches, if that is why it does not answer this one. */
-  constructor(readonly overloaded?: AppError) {
+  constructor(
+    readonly node: string,
+    readonly overloaded?: AppError,
+  ) {
     super();
   }
 }
@@ -77,6 +102,8 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   private readonly averages = new Map<string, number>();
   private readonly waiting = new Set<{ node: string; collection: CollectionId; giveUp: () => void }>();
   private readonly answers = new Map<string, Uint8Array>();
+  /** Rows have other numbers in another process of the same node. */
+  private readonly process = randomUUID();
   private answered = 0;
   /** A search that takes longer is sent to a second node. */
   private hedgeMs = Infinity;
@@ -95,39 +122,125 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
 
   /** Rejects as SearchPool.request does. */
   async request(search: CollectionSearch, tenant: string, signal?: CancelSignal): Promise<SearchResult> {
-    const found = await this.elsewhere({ search }, search.collection.id, search.shards, tenant, signal);
+    const { collection, shards = [] } = search;
+    const asked: Asked = { work: { search }, collection: collection.id, shards, tenant, signal };
+    const found = this.isSpread(asked)
+      ? await this.inParts(asked, isDivisible(search), (parts) => searchParts(parts, search))
+      : await this.elsewhere(asked);
     return (found as Found | undefined) ?? this.options.searches.request(search, tenant, signal);
   }
 
   /** Rejects as SearchPool.count does. */
   async count(count: CollectionCount, tenant: string, signal?: CancelSignal): Promise<Counted | MissingIndexes[]> {
-    const counted = await this.elsewhere({ count }, count.collection.id, count.shards, tenant, signal);
+    const asked: Asked = { work: { count }, collection: count.collection.id, shards: count.shards, tenant, signal };
+    const counted = this.isSpread(asked)
+      ? await this.inParts(asked, true, (parts) => countParts(parts, count))
+      : await this.elsewhere(asked);
     return (counted as Counted | undefined) ?? this.options.searches.count(count, tenant, signal);
   }
 
-  /** What another node answers; undefined if this node is to search itself. */
-  private async elsewhere(
-    work: Work,
-    collection: CollectionId,
-    shards: readonly number[] = [],
-    tenant: string,
-    signal: CancelSignal | undefined,
+  /** Whether several nodes may hold the shards. */
+  private isSpread({ shards }: Asked): boolean {
+    return this.options.placer.placesShards && shards.length > 1;
+  }
+
+  /**
+   * What the nodes answer that hold the shards. Undefined if this node is to search all of them: it holds them, nobody
+   * else does, or the work cannot be done in parts.
+   */
+  private async inParts(
+    asked: Asked,
+    isDivisible: boolean,
+    work: (parts: readonly Part[]) => Promise<Result>,
   ): Promise<Result | undefined> {
-    const { placer, commandLog, stream } = this.options;
-    let left = placer.othersHolding(collection);
-    if (left.length === 0) return void placer.searchedHere(collection);
-    const question = packr.pack({
+    const { placer, node } = this.options;
+    const { collection, shards, signal } = asked;
+    const silent = new Set<string>();
+    let overloaded: AppError | undefined;
+    for (let ownBefore = Infinity; ; ) {
+      if (signal?.aborted) throw abandoned();
+      const places = this.placesOf(asked, silent);
+      const own = places.get(node) ?? [];
+      // Loading what another node has too much work for would add to the load.
+      if (overloaded && own.length > ownBefore) throw overloaded;
+      ownBefore = own.length;
+      const isWhole = places.size === 1;
+      if (own.length === shards.length || !(isDivisible || isWhole))
+        return void placer.searchedHere(collection, shards);
+      placer.searchedHere(collection, own);
+      try {
+        const [[first]] = places as unknown as [[string]];
+        if (isWhole) return (await this.ask(first, collection, this.questionOf(asked))).value;
+        return await work(Array.from(places, ([name, held]) => this.partOf(asked, name, held)));
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        this.counts.unanswered++;
+        silent.add(error.node);
+        overloaded = error.overloaded ?? overloaded;
+      }
+    }
+  }
+
+  /** The shards by the node that is to search them, of few nodes. */
+  private placesOf({ collection, shards }: Asked, silent: ReadonlySet<string>): Map<string, number[]> {
+    const places = new Map<string, number[]>();
+    for (const shard of shards) {
+      const others = this.options.placer.othersHolding(collection, shard).filter((name) => !silent.has(name));
+      const chosen = others.length === 0 ? this.options.node : others.find((name) => places.has(name));
+      const name = chosen ?? (this.fasterFirst(others)[0] as string);
+      places.set(name, [...(places.get(name) ?? []), shard]);
+    }
+    return places;
+  }
+
+  private partOf({ collection, tenant, signal }: Asked, node: string, shards: readonly number[]): Part {
+    const { searches, shards: pool } = this.options;
+    const of = { collection, shards, tenant: tenant as Tenant, signal };
+    if (node === this.options.node) {
+      const context = { searches, shards: pool };
+      const take = <T>(step: SearchStep): Promise<T> => stepInShards(context, step, of.tenant, signal) as Promise<T>;
+      return {
+        shards,
+        words: take,
+        rank: take,
+        hydrate: take,
+        count: (count) => countShards(context, count, of.tenant, signal),
+      };
+    }
+    let process: string | undefined;
+    const ask = async <T>(work: Work): Promise<T> => {
+      if (signal?.aborted) throw abandoned();
+      const answer = await this.ask(node, collection, this.questionOf({ ...of, work }));
+      process = answer.process;
+      return answer.value as T;
+    };
+    const take = <T>(step: SearchStep): Promise<T> => ask({ step, process });
+    return { shards, words: take, rank: take, hydrate: take, count: (count) => ask({ count }) };
+  }
+
+  private questionOf({ work, shards, tenant }: Asked): Uint8Array {
+    const { commandLog, stream } = this.options;
+    return packr.pack({
       ...work,
       tenant: tenant as Tenant,
       stream: stream.id,
       after: commandLog.lastApplied(shards),
     } satisfies Question);
+  }
+
+  /** What another node answers; undefined if this node is to search itself. */
+  private async elsewhere(asked: Asked): Promise<Result | undefined> {
+    const { placer } = this.options;
+    const { collection, shards, signal } = asked;
+    let left = placer.othersHolding(collection, shards[0]);
+    if (left.length === 0) return void placer.searchedHere(collection, shards);
+    const question = this.questionOf(asked);
     let overloaded: AppError | undefined;
     for (; left.length > 0; left = left.slice(1)) {
       if (signal?.aborted) throw abandoned();
       left = this.fasterFirst(left);
       try {
-        return await this.askHedged(left, collection, question);
+        return (await this.askHedged(left, asked, question)).value;
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
         this.counts.unanswered++;
@@ -136,7 +249,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     }
     // Loading the collection here would add to the load.
     if (overloaded) throw overloaded;
-    return void placer.searchedHere(collection);
+    return void placer.searchedHere(collection, shards);
   }
 
   /** Of two that are drawn, the one comes first that is expected to answer sooner. */
@@ -158,9 +271,9 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   /** Asks the first node, and the second one too if the first takes longer than most searches do. */
   private async askHedged(
     [first, second]: readonly string[],
-    collection: CollectionId,
+    { collection }: Asked,
     question: Uint8Array,
-  ): Promise<Result> {
+  ): Promise<Success> {
     const asked = this.ask(first as string, collection, question);
     if (second === undefined) return asked;
     const slow = Symbol('slow');
@@ -178,18 +291,18 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   }
 
   /** Rejects with Unanswered, and with the AppError of the other node. */
-  private async ask(node: string, collection: CollectionId, question: Uint8Array): Promise<Result> {
+  private async ask(node: string, collection: CollectionId, question: Uint8Array): Promise<Success> {
     const startedAtMs = performance.now();
     this.counts.sent++;
     const entry = { node, collection, giveUp: () => {} };
-    const givenUp = new Promise<never>((_, reject) => (entry.giveUp = () => reject(new Unanswered())));
+    const givenUp = new Promise<never>((_, reject) => (entry.giveUp = () => reject(new Unanswered(node))));
     this.waiting.add(entry);
     try {
       const answer = await Promise.race([this.answerOf(node, question), givenUp]);
-      if ('value' in answer) return answer.value;
+      if ('value' in answer) return answer;
       const error = AppError.fromWire(answer.error);
       if (errorTypeOf(error.code) !== 'unavailable') throw error;
-      throw new Unanswered(error.code === 'overloaded' ? error : undefined);
+      throw new Unanswered(node, error.code === 'overloaded' ? error : undefined);
     } finally {
       this.waiting.delete(entry);
       this.took(node, performance.now() - startedAtMs);
@@ -208,7 +321,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       try {
         return await stream.ask('search', node, packed, ASK_MS);
       } catch {
-        throw new Unanswered();
+        throw new Unanswered(node);
       }
     };
     const answer = packr.unpack(await asked(question)) as Answer;
@@ -216,7 +329,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     const parts: Uint8Array[] = [];
     for (let from = 0; from < answer.bytes; ) {
       const part = await asked(packr.pack({ answer: answer.answer, from } satisfies Question));
-      if (part.length === 0) throw new Unanswered();
+      if (part.length === 0) throw new Unanswered(node);
       parts.push(part);
       from += part.length;
     }
@@ -253,20 +366,27 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     const { commandLog, stream, searches, shards, log } = this.options;
     try {
       const { tenant, after } = question;
-      const wanted = 'search' in question ? question.search.shards : question.count.shards;
-      const isCurrent = question.stream === stream.id && (await commandLog.reached(after, BEHIND_MS, wanted ?? []));
-      if (!isCurrent) throw new AppError('node_behind', undefined, { retryAfterS: 1 });
-      const context: ShardsContext & CountContext = { searches, shards };
-      return {
-        value:
-          'search' in question
-            ? await findInShards(context, question.search, tenant)
-            : await countShards(context, question.count, tenant),
+      const isCurrent =
+        question.stream === stream.id && (await commandLog.reached(after, BEHIND_MS, shardsIn(question)));
+      const isSame = !('step' in question) || question.process === undefined || question.process === this.process;
+      if (!isCurrent || !isSame) throw new AppError('node_behind', undefined, { retryAfterS: 1 });
+      const context = { searches, shards };
+      const run = (): Promise<Result> => {
+        if ('step' in question) return stepInShards(context, question.step, tenant);
+        if ('search' in question) return findInShards(context, question.search, tenant);
+        return countShards(context, question.count, tenant);
       };
+      return { value: await run(), process: this.process };
     } catch (error) {
       if (error instanceof AppError) return { error: error.toWire() };
       log.error({ error: (error as Error).stack }, 'a search of another node has failed');
       return { error: new AppError('shard_unavailable').toWire() };
     }
   }
+}
+
+function shardsIn(work: Work): readonly number[] {
+  if ('search' in work) return work.search.shards ?? [];
+  if ('count' in work) return work.count.shards;
+  return work.step.step === 'words' ? work.step.shards : (work.step.search.shards ?? []);
 }

@@ -5,7 +5,7 @@ import type { CollectionName, Tenant } from '../../api/ids.js';
 import { FACET_SIZE_DEFAULT } from '../../api/limits.js';
 import { timeOf } from '../../api/numbers.js';
 import { shardsOf } from '../../api/placement.js';
-import type { FacetWish, RangeWish } from '../../engine/search/count.js';
+import type { FacetWish, RangeWish } from '../../engine/search/facets.js';
 import { refOf } from '../../storage/catalog-commands.js';
 import type { Catalog } from '../collections/catalog.js';
 import { type Caller as UseCaseCaller, type UseCases, withErrorCode } from '../use-case.js';

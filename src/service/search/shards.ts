@@ -8,8 +8,10 @@ import type { SearchTiming } from '../../api/search.js';
 import { AppError } from '../../api/errors.js';
 import type { CancelSignal } from '../../base/signals.js';
 import type { HitPieces } from '../../engine/search/hit-json.js';
-import type { CollectionCount, Counted } from '../../engine/search/count.js';
+import type { CollectionCount } from '../../engine/search/count.js';
+import type { Counted } from '../../engine/search/facets.js';
 import type { CollectionSearch, Found, MissingIndexes, SortPosition } from '../../engine/search/params.js';
+import type { SearchStep, StepAnswer } from '../../engine/search/steps.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 
@@ -104,6 +106,14 @@ export const countShards = (
   tenant: Tenant,
   signal?: CancelSignal,
 ): Promise<Counted> => onIndexes(context, count.collection, () => context.searches.count(count, tenant, signal));
+
+/** Takes a step of a search whose shards several nodes hold. */
+export const stepInShards = (
+  context: { readonly searches: Pick<SearchPool, 'step'>; readonly shards: ShardsContext['shards'] },
+  step: SearchStep,
+  tenant: Tenant,
+  signal?: CancelSignal,
+): Promise<StepAnswer> => onIndexes(context, step.collection, () => context.searches.step(step, tenant, signal));
 
 /** Asks, and if indexes are missing, has them prepared and asks again. */
 function onIndexes<T>(

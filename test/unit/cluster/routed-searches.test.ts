@@ -98,7 +98,7 @@ class Nodes {
       placement,
       leaveMs: 60_000,
       commandLog: { allNodes: () => this.states() },
-      shards: { requestAll: () => [] },
+      shards: { size: 0, request: () => Promise.reject(new Error('no shard is open')) },
       keepMembers: () => undefined,
       building: () => [],
       log: SILENT,
@@ -111,7 +111,11 @@ class Nodes {
       return foundBy(name, json);
     };
     const routed = new RoutedSearches({
-      searches: { request: search, count: () => Promise.reject(new Error('not counted here')) },
+      searches: {
+        request: search,
+        count: () => Promise.reject(new Error('not counted here')),
+        step: () => Promise.reject(new Error('not in steps here')),
+      },
       shards: { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 },
       placer,
       commandLog: {
