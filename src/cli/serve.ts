@@ -255,7 +255,7 @@ async function startedAgain(
   joining: JoinOptions,
   told: Promise<undefined>,
 ): Promise<RunningServer | undefined> {
-  let isOver = false;
+  let isOver = false as boolean;
   void told.then(() => (isOver = true));
   for (let options = joining; !isOver; options = options.copies ? {} : joining) {
     try {

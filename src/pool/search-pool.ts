@@ -7,7 +7,7 @@ import type { CancelSignal } from '../base/signals.js';
 import type { CollectionCount } from '../engine/search/count.js';
 import type { Counted } from '../engine/search/facets.js';
 import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../engine/search/params.js';
-import type { SearchStep, StepAnswer } from '../engine/search/steps.js';
+import type { SearchStep, StepAnswer } from '../engine/search/step-messages.js';
 import type { SharedShards } from '../engine/write/commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';

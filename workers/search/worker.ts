@@ -9,10 +9,16 @@ import { endThread, noteReady } from '../../src/base/thread.js';
 import { resultOf } from '../../src/engine/errors.js';
 import { type CollectionCount, count } from '../../src/engine/search/count.js';
 import type { Counted } from '../../src/engine/search/facets.js';
-import type { CollectionSearch, MissingIndexes, SearchResult, SearchWorkerStart } from '../../src/engine/search/params.js';
+import type {
+  CollectionSearch,
+  MissingIndexes,
+  SearchResult,
+  SearchWorkerStart,
+} from '../../src/engine/search/params.js';
 import { search } from '../../src/engine/search/search.js';
 import { ShardSet } from '../../src/engine/search/snapshot.js';
-import { type SearchStep, type StepAnswer, takeStep } from '../../src/engine/search/steps.js';
+import type { SearchStep, StepAnswer } from '../../src/engine/search/step-messages.js';
+import { takeStep } from '../../src/engine/search/steps.js';
 
 type Asked = CollectionSearch | CollectionCount | SearchStep;
 type Answered = SearchResult | Counted | StepAnswer | MissingIndexes[];

@@ -1,15 +1,13 @@
 // Boosts by metadata: the best hits of a search get new scores from fields of their metadata, and are ordered by these.
 // A field gives its value or a function of it, such as its logarithm, or how near it is to an origin (the decay functions
-// of Elasticsearch's function_score). Hits whose new scores are equal stay in the order that they had. The functions of
-// values are pure; the ranking runs on searching threads only.
+// of Elasticsearch's function_score). Hits whose new scores are equal stay in the order that they had. Pure; any
+// thread.
 import { BOOST_RESULT_MAX } from '../../api/limits.js';
 import { timeOf } from '../../api/numbers.js';
 import { type Boosted, scoreOf, withPriority } from '../../ranking/scores.js';
-import { readDocument } from '../../storage/shard-reader.js';
 import { type MetaLayers, fieldReader, numberOfDecimal } from '../filter/match.js';
-import type { Ranking, Round, ScoredHit } from './merge.js';
+import type { HitReader, Ranking, Round, ScoredHit } from './merge.js';
 import { type BoostCurve, type BoostSettings, type BoostedField, type CollectionSearch, depthOf } from './params.js';
-import type { ShardView } from './snapshot.js';
 
 /** The same boost of another score. */
 export const withScore = (boosted: Boosted, score: number): Boosted => ({
@@ -74,7 +72,7 @@ function resultOfAny(curve: BoostCurve, value: number): number {
  * every depth that is asked for, and is made once.
  */
 export function boostedRanking(
-  views: readonly ShardView[],
+  { metadataOf, priorityOf }: HitReader,
   search: CollectionSearch,
   settings: BoostSettings,
   rank: (asked: CollectionSearch, round?: Round) => Ranking,
@@ -82,37 +80,15 @@ export function boostedRanking(
   let made: Ranking | undefined;
   const make = (): Ranking => {
     const depth = depthOf(settings.depth, search.lexical !== undefined);
-    const { lists, hits } = rank({ ...search, depth });
-    const metadataOf = metadataReader(views);
+    const { lists, hits, bestBm25 } = rank({ ...search, depth });
     const boosted = boostOf(settings);
     const scored = hits.slice(0, settings.depth).map((hit): ScoredHit => {
       const own = withScore(boosted(metadataOf(hit) ?? []), scoreOf(hit.basis));
-      return { ...hit, score: withPriority(own.score, priorityOf(views, hit)), boosted: own };
+      // The scores of several queries have the priority already.
+      const priority = hit.basis.mode === 'queries' ? 0 : priorityOf(hit);
+      return { ...hit, score: withPriority(own.score, priority), boosted: own };
     });
-    return { lists, hits: scored.sort((a, b) => b.score - a.score), isWhole: true };
+    return { lists, hits: scored.sort((a, b) => b.score - a.score), bestBm25, isWhole: true };
   };
   return () => (made ??= make());
-}
-
-/** The scores of several queries have the priority already. */
-const priorityOf = (views: readonly ShardView[], { candidate: { shard, ordinal }, basis }: ScoredHit): number =>
-  basis.mode === 'queries' ? 0 : (views[shard]?.segment?.priorities.of(ordinal) ?? 0);
-
-/**
- * Reads the metadata of hits from the records; undefined for a chunk that is no longer stored. Documents are read once.
- */
-export function metadataReader(views: readonly ShardView[]): (hit: ScoredHit) => MetaLayers | undefined {
-  const documents = new Map<string, Record<string, unknown>>();
-  return ({ candidate: { shard, ordinal } }) => {
-    const { txn, segment } = views[shard] as ShardView;
-    const chunk = segment && txn.findChunk(segment.id, segment.stored(ordinal));
-    if (!chunk) return undefined;
-    const { docid, metaJson } = chunk;
-    let metadata = documents.get(docid);
-    if (!metadata) {
-      metadata = JSON.parse(readDocument(txn, segment.id, docid).metadataJson) as Record<string, unknown>;
-      documents.set(docid, metadata);
-    }
-    return [JSON.parse(metaJson) as Record<string, unknown>, metadata];
-  };
 }

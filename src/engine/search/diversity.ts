@@ -1,14 +1,13 @@
 // Maximal marginal relevance (Carbonell and Goldstein 1998): picks hits that are relevant and unlike those before them,
 // one by one: the next one has the greatest lambda * relevance - (1 - lambda) * max similarity to a hit already picked.
 // The relevance of a hit is its score, scaled so that the candidates range from 0 to 1; the similarity of two hits is the
-// cosine of their vectors. Searching threads only.
-import type { Ranking, Round, ScoredHit } from './merge.js';
+// cosine of their vectors. Pure; any thread.
+import type { HitReader, Ranking, Round, ScoredHit } from './merge.js';
 import { type CollectionSearch, type Diversity, type ResultSettings, depthOf } from './params.js';
-import type { ShardView } from './snapshot.js';
 
 /** The hits of one page of the candidates, which are the best hits of the search. */
 export function diverseHits(
-  views: readonly ShardView[],
+  reader: HitReader,
   search: CollectionSearch,
   { offset, minScore = -Infinity, diversity }: ResultSettings & { diversity: Diversity },
   rank: (asked: CollectionSearch, round?: Round) => Ranking,
@@ -17,12 +16,12 @@ export function diverseHits(
   const { lists, hits } = rank({ ...search, depth: depthOf(candidates, search.lexical !== undefined) });
   const best = hits.slice(0, candidates).filter(({ score }) => score >= minScore);
   const end = offset + search.k;
-  return { lists, hits: picked(views, best, lambda, end).slice(offset), hasMore: best.length > end };
+  return { lists, hits: picked(reader, best, lambda, end).slice(offset), hasMore: best.length > end };
 }
 
 /** The first `count` of the candidates in the order of maximal marginal relevance. */
-function picked(views: readonly ShardView[], candidates: ScoredHit[], lambda: number, count: number): ScoredHit[] {
-  const vectors = candidates.map(({ candidate: { shard, ordinal } }) => views[shard]?.segment?.index.rowOf(ordinal));
+function picked({ vectorOf }: HitReader, candidates: ScoredHit[], lambda: number, count: number): ScoredHit[] {
+  const vectors = candidates.map(vectorOf);
   const scores = candidates.map(({ score }) => score);
   const lowest = Math.min(...scores);
   const range = Math.max(...scores) - lowest;

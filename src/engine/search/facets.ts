@@ -41,22 +41,22 @@ export const tooManyValues = (field: string): Error =>
     'too_many_values',
   );
 
-/** The sum of the counts of parts of a collection, each with all values of its facets. */
-export function sumCounted(parts: readonly Counted[], facets: readonly FacetWish[]): Counted {
+/** The sum of the counts of some shards and of others, each with all values of its facets. */
+export function sumCounted(counts: readonly Counted[], facets: readonly FacetWish[]): Counted {
   return {
-    chunks: parts.reduce((sum, { chunks }) => sum + chunks, 0),
+    chunks: counts.reduce((sum, { chunks }) => sum + chunks, 0),
     facets: facets.map((wish, i) =>
       sumFacet(
-        parts.flatMap((part) => part.facets[i] ?? []),
+        counts.flatMap(({ facets: own }) => own[i] ?? []),
         wish,
       ),
     ),
   };
 }
 
-function sumFacet(parts: readonly CountedFacet[], { field, size, ranges }: FacetWish): CountedFacet {
+function sumFacet(counts: readonly CountedFacet[], { field, size, ranges }: FacetWish): CountedFacet {
   const byTerm = new Map<string, FacetValue>();
-  for (const { value, count } of parts.flatMap(({ values }) => values)) {
+  for (const { value, count } of counts.flatMap(({ values }) => values)) {
     const term = valueTerm(field, value) ?? '';
     byTerm.set(term, { value, count: (byTerm.get(term)?.count ?? 0) + count });
   }
@@ -65,15 +65,15 @@ function sumFacet(parts: readonly CountedFacet[], { field, size, ranges }: Facet
   return {
     values: values.slice(0, size).map(([, value]) => value),
     distinct: byTerm.size,
-    missing: parts.reduce((sum, { missing }) => sum + missing, 0),
-    ...extremesOf(parts),
-    ranges: ranges.map((_, i) => parts.reduce((sum, part) => sum + (part.ranges[i] ?? 0), 0)),
+    missing: counts.reduce((sum, { missing }) => sum + missing, 0),
+    ...extremesOf(counts),
+    ranges: ranges.map((_, i) => counts.reduce((sum, { ranges: own }) => sum + (own[i] ?? 0), 0)),
   };
 }
 
 /** Numbers if there are any, else times. */
-function extremesOf(parts: readonly CountedFacet[]): Pick<CountedFacet, 'min' | 'max'> {
-  const ends = parts.flatMap(({ min, max }) => (min === undefined || max === undefined ? [] : [min, max]));
+function extremesOf(counts: readonly CountedFacet[]): Pick<CountedFacet, 'min' | 'max'> {
+  const ends = counts.flatMap(({ min, max }) => (min === undefined || max === undefined ? [] : [min, max]));
   const numbers = ends.filter((end) => typeof end === 'number');
   if (numbers.length > 0) return { min: Math.min(...numbers), max: Math.max(...numbers) };
   const times = ends.map((end) => Date.parse(String(end)));

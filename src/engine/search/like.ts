@@ -1,31 +1,30 @@
-// More like these: the query vector of a search by stored chunks, and the rows that such a search leaves out. With P the
-// mean of the unit vectors of the examples and N that of the counterexamples, the query is P, or 2 P - N if there are any
-// (Rocchio 1971, with the weights 2 and 1). The vector of a document is the mean of those of its chunks, at unit length.
-// Searching threads only.
-import { invalidField } from '../../api/errors.js';
+// More like these: the vectors of the stored chunks that a search has as examples, and the rows that such a search leaves
+// out. The vector of a document is the mean of those of its chunks, at unit length. Searching threads only.
 import { type Ordinal, parseChunkId } from '../../api/ids.js';
 import { LIKE_CHUNKS_MAX } from '../../api/limits.js';
 import { type Bitmap, bitmapOf, isSet, subtract } from '../filter/bitmap.js';
 import { candidatesOf } from '../filter/candidates.js';
-import { admittedIn } from './groups.js';
+import { admittedIn } from './group-rows.js';
+import { likeVector, mean, unit } from './like-vector.js';
 import type { CollectionSearch, LikeSettings } from './params.js';
 import type { ShardView } from './snapshot.js';
 
-/**
- * The search with its query vector, among the rows that are no examples. `at` is where the examples stand in the request.
- * Throws a 422 for an id that is not stored, or has expired in second `nowS`.
- */
-export function searchLike(
+/** The vectors of the examples that views have, and their rows. */
+interface Examples {
+  /** Those of the documents, the chunks, and in the same order the counterexamples; undefined for one that is not there. */
+  readonly vectors: (Float32Array | undefined)[];
+  readonly rows: readonly (readonly Ordinal[])[];
+}
+
+/** Finds the examples that have not expired in second `nowS`. */
+export function examplesIn(
   views: readonly ShardView[],
-  search: CollectionSearch,
   { docids, chunks, not, within }: LikeSettings,
-  at: readonly (string | number)[],
   nowS: number,
-): CollectionSearch {
+): Examples {
   const visible = within && views.map((view) => view.segment && candidatesOf(view, view.segment, { filters: within }));
-  const { among } = search;
   const taken = views.map((): Ordinal[] => []);
-  const vectorOf = (place: string[], i: number, rowsIn: (view: ShardView) => Ordinal[]): Float32Array => {
+  const vectorOf = (rowsIn: (view: ShardView) => Ordinal[]): Float32Array | undefined => {
     const vectors: Float32Array[] = [];
     views.forEach((view, shard) => {
       const rows = rowsIn(view).filter(
@@ -38,25 +37,35 @@ export function searchLike(
       for (const row of rows.slice(0, LIKE_CHUNKS_MAX))
         vectors.push((view.segment as NonNullable<ShardView['segment']>).index.rowOf(row));
     });
-    const [first] = vectors;
-    if (!first) throw invalidField([...at, ...place, i], 'The collection has nothing with this id.', 'not_found');
-    return unit(mean(vectors)) ?? first;
+    return vectors.length === 0 ? undefined : (unit(mean(vectors)) ?? vectors[0]);
   };
-  const all = (place: string[], ids: { docids: readonly string[]; chunks: readonly string[] }): Float32Array[] => [
-    ...ids.docids.map((docid, i) => vectorOf([...place, 'docids'], i, (view) => view.rowsOf(docid))),
-    ...ids.chunks.map((id, i) => vectorOf([...place, 'chunks'], i, (view) => rowOfChunk(view, id))),
+  const all = (ids: { docids: readonly string[]; chunks: readonly string[] }): (Float32Array | undefined)[] => [
+    ...ids.docids.map((docid) => vectorOf((view) => view.rowsOf(docid))),
+    ...ids.chunks.map((id) => vectorOf((view) => rowOfChunk(view, id))),
   ];
-  const examples = mean(all([], { docids, chunks }));
-  const counterexamples = all(['not'], not);
-  const against = counterexamples.length > 0 ? mean(counterexamples) : undefined;
-  const vector = unit(against ? examples.map((value, i) => 2 * value - (against[i] as number)) : examples);
-  if (!vector)
-    throw invalidField([...at], 'The vectors of the examples cancel each other out; choose others.', 'value_error');
-  return {
-    ...search,
-    vector,
-    among: views.map((view, shard) => others(view, search, taken[shard] as Ordinal[], among?.[shard])),
-  };
+  return { vectors: [...all({ docids, chunks }), ...all(not)], rows: taken };
+}
+
+/** The search among the rows that are no examples. */
+export const withoutExamples = (
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  { rows }: Examples,
+): CollectionSearch => ({
+  ...search,
+  among: views.map((view, shard) => others(view, search, rows[shard] as Ordinal[], search.among?.[shard])),
+});
+
+/** The search with its query vector, among the rows that are no examples. Throws as `likeVector` does. */
+export function searchLike(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  like: LikeSettings,
+  at: readonly (string | number)[],
+  nowS: number,
+): CollectionSearch {
+  const examples = examplesIn(views, like, nowS);
+  return { ...withoutExamples(views, search, examples), vector: likeVector(like, examples.vectors, at) };
 }
 
 function hasExpired({ segment }: ShardView, row: Ordinal, nowS: number): boolean {
@@ -75,19 +84,4 @@ function others(view: ShardView, search: CollectionSearch, taken: readonly Ordin
 function rowOfChunk(view: ShardView, id: string): Ordinal[] {
   const { docid, chunkPath } = parseChunkId(id) ?? { docid: id, chunkPath: '' };
   return view.rowsOf(docid, chunkPath);
-}
-
-function mean(vectors: readonly Float32Array[]): Float32Array {
-  const sum = new Float32Array(vectors[0]?.length ?? 0);
-  for (const vector of vectors)
-    for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (vector[i] as number) / vectors.length;
-  return sum;
-}
-
-/** Below this length the direction of a vector is chance. */
-const LENGTH_MIN = 1e-4;
-
-function unit(vector: Float32Array): Float32Array | undefined {
-  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
-  return length < LENGTH_MIN ? undefined : vector.map((value) => value / length);
 }

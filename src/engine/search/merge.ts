@@ -5,7 +5,7 @@
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { Scalar } from '../../api/filter.js';
 import type { FusionSettings } from '../../api/search.js';
-import type { Bitmap } from '../filter/bitmap.js';
+import type { MetaLayers } from '../filter/match.js';
 import {
   type Basis,
   type Halves,
@@ -66,7 +66,7 @@ function orderByPosition<S extends Scored>(view: ShardView, segment: SegmentView
  * The position of a chunk in its document, from the cache or from the records. A chunk that has been deleted since it
  * was ranked sorts last; hydration drops its hit later (payload.ts).
  */
-export function positionOf(view: ShardView, segment: SegmentView, { ordinal, rowVersion }: Row): ChunkPosition {
+function positionOf(view: ShardView, segment: SegmentView, { ordinal, rowVersion }: Row): ChunkPosition {
   const version = { memory: view.memory, collection: segment.id, ordinal, rowVersion };
   const kept = view.cache.positions.get(version);
   if (kept) return kept;
@@ -138,10 +138,23 @@ export const mergePlaced = (lists: readonly (readonly PlacedCandidate[])[], k: n
     .sort((a, b) => b.score - a.score || comparePositions(a.position, b.position))
     .slice(0, k);
 
-/** A candidate of views that another thread or node has. */
+/** A candidate of views that another thread or node has, with what is read of it. */
 export interface PlacedCandidate extends Candidate {
   readonly position: ChunkPosition;
+  readonly ownPriority: number;
+  readonly metadata?: MetaLayers | undefined;
+  readonly vector?: Float32Array | undefined;
 }
+
+const placed = ({ candidate }: ScoredHit): PlacedCandidate => candidate as PlacedCandidate;
+
+/** Reads what the candidates bring with them. Requires that all are placed. */
+export const placedReader: HitReader = {
+  locate: (candidate) => (candidate as PlacedCandidate).position,
+  metadataOf: (hit) => placed(hit).metadata,
+  priorityOf: (hit) => placed(hit).ownPriority,
+  vectorOf: (hit) => placed(hit).vector,
+};
 
 /** A candidate with its final score and how the score came about. */
 export interface ScoredHit {
@@ -160,18 +173,39 @@ export interface Ranking {
   readonly lists: readonly ShardHits[];
   /** Best first: at least the k best if there are as many. */
   readonly hits: ScoredHit[];
+  /** The best BM25 of mode `hybrid`. */
+  readonly bestBm25?: number | undefined;
   /** Whether these are all hits, so that no deeper ranking has more. */
   readonly isWhole?: true;
 }
 
 /** A further round of a ranking, among other rows than before (groups.ts). */
 export interface Round {
-  /** The rows of each view that are ranked. */
-  readonly allowed: readonly Bitmap[];
+  readonly groups: GroupsSoFar;
   /** The ranks that earlier rounds have given: those of this round count on from there. */
   readonly ranksBefore: number;
   /** The best BM25 of the first round. */
   readonly bestBm25: number;
+}
+
+/** The groups that earlier rounds have found, in this order. */
+export interface GroupsSoFar {
+  /** The metadata field by whose values hits are grouped, or `docid`. */
+  readonly by: string;
+  readonly values: readonly Scalar[];
+  /** Whether each group has all of its hits. */
+  readonly areFull: readonly boolean[];
+  /** Whether no further group is wanted. */
+  readonly isClosed: boolean;
+}
+
+/** What is read of hits, to choose among them. */
+export interface HitReader {
+  readonly locate: Locate;
+  /** Undefined for a chunk that is no longer stored. */
+  readonly metadataOf: (hit: ScoredHit) => MetaLayers | undefined;
+  readonly priorityOf: (hit: ScoredHit) => number;
+  readonly vectorOf: (hit: ScoredHit) => Float32Array | undefined;
 }
 
 /** How hits of equal score are ordered. */
@@ -190,7 +224,7 @@ const byVectorRank: Order = {
 const ONLY_ROUND: Pick<Round, 'ranksBefore'> & Partial<Round> = { ranksBefore: 0 };
 
 /** Turns candidates of mode `vector`, which are in final order already, into hits. */
-export const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } = ONLY_ROUND): ScoredHit[] =>
+const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } = ONLY_ROUND): ScoredHit[] =>
   candidates.map((candidate, i) => ({
     candidate,
     score: candidate.score,
@@ -201,7 +235,7 @@ export const asVectorHits = (candidates: readonly Candidate[], { ranksBefore } =
  * Final ranking of mode `boost`: cosine plus a boost for matched tokens. `wanted` is the number of distinct tokens of
  * the query; `isWidened` tells that other tokens may stand for them.
  */
-export function rankBoosted(
+function rankBoosted(
   locate: Locate,
   candidates: readonly Candidate[],
   weight: number,
@@ -224,7 +258,7 @@ export function rankBoosted(
  * Final ranking of mode `hybrid`. Both rankings cover all shards and have the same depth. For score fusion each
  * candidate also carries its score in the other ranking.
  */
-export function rankFused(
+function rankFused(
   locate: Locate,
   fusion: FusionSettings,
   byVector: readonly Candidate[],

@@ -1,7 +1,7 @@
 // Several queries in one search: each ranks the collection as a search of its own would, and the best hits of all are
 // fused, by reciprocal ranks (Cormack, Clarke, Büttcher 2009) or by scores. All of them rank the same views, so a hit is
 // of one version of its document whichever queries found it. Priorities act in the search of each query, and not again
-// on the fused score. Searching threads only.
+// on the fused score. Pure; any thread.
 import { type FoundByQuery, queriesScore } from '../../ranking/scores.js';
 import { type Locate, type Ranking, type ScoredHit, inOrder } from './merge.js';
 import { type CollectionSearch, type FusedQueries, depthOf } from './params.js';

@@ -7,9 +7,8 @@ import { nowSeconds } from '../../base/clock.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { subtract } from '../filter/bitmap.js';
 import { foundFrom, meanCosineOf, rankedTerms } from './answer.js';
-import { boostedRanking } from './boost.js';
-import { diverseHits } from './diversity.js';
-import { admittedIn, groupedHits } from './groups.js';
+import { GroupRows, admittedIn } from './group-rows.js';
+import { readerIn } from './hit-reader.js';
 import { searchLike } from './like.js';
 import { fusedRanking } from './queries.js';
 import {
@@ -27,13 +26,12 @@ import {
   type MissingIndexes,
   type SearchResult,
   type ShardHits,
-  type SortPosition,
   estimatesRelevance,
   filtersTexts,
 } from './params.js';
 import { type QueryStatistics, hydrate } from './payload.js';
-import { pageOf } from './pages.js';
 import { rankSegments } from './rank.js';
+import { type Selected, selected } from './select.js';
 import { sortedHits } from './sorted.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 import { vocabularyOf, withAlternatives } from './words.js';
@@ -56,10 +54,11 @@ export function rankAll(
   round?: Round,
 ): Ranking {
   const startedAtMs = performance.now();
-  const lists = rankSegments(views, search, statistics, round?.allowed ?? search.among);
+  const lists = rankSegments(views, search, statistics, search.among);
   const hits = score(views, lists, search, round);
   addTimes(timing, lists, performance.now() - startedAtMs, search);
-  return { lists, hits };
+  const tops = lists.flatMap(({ lexical }) => lexical?.scores[0] ?? []);
+  return { lists, hits, bestBm25: tops.length > 0 ? Math.max(...tops) : undefined };
 }
 
 /** Hydrates the hits of a search. Times are added to `timing`. */
@@ -106,28 +105,6 @@ export function score(
       search.depth,
     );
   return scoreMerged(locate, byVector, byTerms, search, round);
-}
-
-/** The hits of an answer. */
-export interface Selected extends Ranking {
-  readonly hasMore?: boolean;
-  readonly hasChanged?: boolean;
-  readonly last?: SortPosition;
-}
-
-function selected(
-  views: readonly ShardView[],
-  search: CollectionSearch,
-  ranked: (asked: CollectionSearch, round?: Round) => Ranking,
-): Selected {
-  const { results, sort, boostBy } = search;
-  if (sort) return sortedHits(views, search, sort);
-  const rank = boostBy ? boostedRanking(views, search, boostBy, ranked) : ranked;
-  if (results?.group) return groupedHits(views, search, { ...results, group: results.group }, rank);
-  if (results?.diversity) return diverseHits(views, search, { ...results, diversity: results.diversity }, rank);
-  if (results) return pageOf(search, results, rank);
-  const { lists, hits } = rank(search);
-  return { lists, hits: hits.slice(0, search.k) };
 }
 
 /** Hydrates all hits; the result is in the order of `hits`. `befores[i]` is that of view `i` when it was ranked. */
@@ -194,7 +171,7 @@ export function missingIndexesOf(
 }
 
 /** One entry for each shard. */
-export const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
+const byShard = (missing: readonly MissingIndexes[]): MissingIndexes[] =>
   [...new Set(missing.map(({ shard }) => shard))].map((shard) => {
     const own = missing.filter((one) => one.shard === shard);
     return { shard, textIndex: own.some(({ textIndex }) => textIndex), fields: own.some(({ fields }) => fields) };
@@ -288,14 +265,19 @@ function attempt(
     return query.like ? searchLike(views, unexpired, query.like, at, nowS) : unexpired;
   };
   const asked = settled(matching, ['body', 'like']);
+  const groupRows = new GroupRows(views);
   const rankQuery = (query: CollectionSearch, at: readonly (string | number)[]): Ranking => {
     const own = withAlternatives(vocabularyOf(views), query);
     return rankAll(views, settled(own, at), statisticsOf(views, own), timing);
   };
   const rank = search.fused
     ? fusedRanking(locateIn(views), search, search.fused, rankQuery)
-    : (deeper: CollectionSearch, round?: Round): Ranking => rankAll(views, deeper, statistics, timing, round);
-  return finish(views, selected(views, asked, rank), asked, statistics, timing);
+    : (deeper: CollectionSearch, round?: Round): Ranking => {
+        const own = round ? { ...deeper, among: groupRows.remaining(deeper, round.groups) } : deeper;
+        return rankAll(views, own, statistics, timing, round);
+      };
+  const found = asked.sort ? sortedHits(views, asked, asked.sort) : selected(readerIn(views), asked, rank);
+  return finish(views, found, asked, statistics, timing);
 }
 
 function addTimes(

@@ -1,11 +1,13 @@
 // The order of sorted searches: kinds of values one after the other (numbers, times, other texts, booleans), values
 // within their kind, then documents. Pure functions.
+import type { Ordinal } from '../../api/ids.js';
 import { timeOf } from '../../api/numbers.js';
 import { compareUtf8 } from '../../base/bytes.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
 import { beginningOf } from '../filter/field-terms.js';
 import { numberOfDecimal } from '../filter/match.js';
-import type { SortKind, SortPosition, SortSettings } from './params.js';
+import type { ScoredHit } from './merge.js';
+import type { CollectionSearch, SortKind, SortPosition, SortSettings } from './params.js';
 
 /** The field whose order is that of the documents. */
 export const DOCID = 'docid';
@@ -60,3 +62,36 @@ export function compare(a: SortPosition, b: SortPosition, { field, descending }:
     a.index - b.index
   );
 }
+
+/** A chunk with its place in the order. */
+export interface SortedEntry extends SortPosition {
+  /** Index of the view among the views of this search. */
+  readonly shard: number;
+  readonly ordinal: Ordinal;
+  readonly rowVersion: number;
+}
+
+/** The number of entries up to the end of the page. */
+export const endOf = ({ k, results }: Pick<CollectionSearch, 'k' | 'results'>): number => (results?.offset ?? 0) + k;
+
+/** The hits of one page of the first entries, and the place of the last one. */
+export function sortedPage(
+  entries: readonly SortedEntry[],
+  search: Pick<CollectionSearch, 'k' | 'results'>,
+  sort: SortSettings,
+): { hits: ScoredHit[]; hasMore: boolean; last?: SortPosition } {
+  const end = endOf(search);
+  const page = entries.slice(end - search.k, end);
+  const last = page.at(-1);
+  return {
+    hits: page.map((entry) => hitOf(entry, sort)),
+    hasMore: entries.length > end,
+    ...(last && { last: { kind: last.kind, value: last.value, docid: last.docid, index: last.index } }),
+  };
+}
+
+const hitOf = ({ shard, ordinal, rowVersion }: SortedEntry, { field }: SortSettings): ScoredHit => ({
+  candidate: { shard, ordinal, rowVersion, score: 0, cosine: NaN, bm25: NaN, priority: 0, matched: 0 },
+  score: 0,
+  basis: { mode: 'sorted', field },
+});

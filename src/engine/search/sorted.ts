@@ -11,10 +11,20 @@ import { fieldReader } from '../filter/match.js';
 import { arenaOf, rowOf } from '../memory/ownership.js';
 import type { TextIndex } from '../postings/text-index.js';
 import type { SegmentView } from '../segments/segment.js';
-import type { Ranking, ScoredHit } from './merge.js';
+import type { Selected } from './select.js';
 import type { CollectionSearch, ShardHits, SortKind, SortPosition, SortSettings } from './params.js';
 import type { ShardView } from './snapshot.js';
-import { DOCID, MISSING, TEXT, compare, compareValues, sortKey } from './sort-key.js';
+import {
+  DOCID,
+  MISSING,
+  TEXT,
+  type SortedEntry,
+  compare,
+  compareValues,
+  endOf,
+  sortKey,
+  sortedPage,
+} from './sort-key.js';
 
 /** Up to this many chunks are read and sorted; more are taken apart by the index first. */
 const READ_MAX = 512;
@@ -26,35 +36,25 @@ const TERMS_MAX = 2048;
 const KINDS: readonly SortKind[] = [0, 1, 2, 3];
 const SECTIONS: readonly (readonly SortedSection[])[] = [['n', 'd'], ['t'], ['s'], ['b']];
 
-/** A chunk with its place in the order. */
-interface Entry extends SortPosition {
-  readonly shard: number;
-  readonly ordinal: Ordinal;
-  readonly rowVersion: number;
-}
-
 /**
- * The hits of one page, with the place of the last one. `hasChanged`: a write has been committed that the index did not
- * show yet, so chunks may be missing.
+ * The first entries of the views, in order, one more than the page has. `isBehind`: a write has been committed that the
+ * index did not show yet, so chunks may be missing.
  */
-export function sortedHits(
+export function sortedEntries(
   views: readonly ShardView[],
   search: CollectionSearch,
   sort: SortSettings,
-): Ranking & { hasMore: boolean; hasChanged: boolean; last?: SortPosition } {
-  const offset = search.results?.offset ?? 0;
-  const end = offset + search.k;
+): { entries: SortedEntry[]; isBehind: boolean } {
+  const end = endOf(search);
   const orders = views.map((view, shard) => new Order(view, shard, search, sort));
   const entries = orders.flatMap((order) => order.first(end + 1)).sort((a, b) => compare(a, b, sort));
-  const page = entries.slice(offset, end);
-  const last = page.at(-1);
-  return {
-    lists: views.map(unranked),
-    hits: page.map((entry) => hitOf(entry, sort)),
-    hasMore: entries.length > end,
-    hasChanged: orders.some(({ isBehind }) => isBehind),
-    ...(last && { last: { kind: last.kind, value: last.value, docid: last.docid, index: last.index } }),
-  };
+  return { entries: entries.slice(0, end + 1), isBehind: orders.some(({ isBehind }) => isBehind) };
+}
+
+/** The hits of one page, with the place of the last one. `hasChanged`: some chunks may be missing. */
+export function sortedHits(views: readonly ShardView[], search: CollectionSearch, sort: SortSettings): Selected {
+  const { entries, isBehind } = sortedEntries(views, search, sort);
+  return { ...sortedPage(entries, search, sort), lists: views.map(unranked), hasChanged: isBehind };
 }
 
 const NONE = {
@@ -74,12 +74,6 @@ const unranked = ({ before, removals, segment }: ShardView): ShardHits => ({
   lexicalMs: 0,
 });
 
-const hitOf = ({ shard, ordinal, rowVersion }: Entry, { field }: SortSettings): ScoredHit => ({
-  candidate: { shard, ordinal, rowVersion, score: 0, cosine: NaN, bm25: NaN, priority: 0, matched: 0 },
-  score: 0,
-  basis: { mode: 'sorted', field },
-});
-
 type Json = Record<string, unknown>;
 
 /** The chunks of one segment in order. */
@@ -87,7 +81,7 @@ class Order {
   /** Whether the index is behind the store: a chunk is gone, or has another value than the index has for it. */
   isBehind = false;
   /** Chunks that were met among those of a value that they do not sort by: they have several, or another one by now. */
-  private readonly misplaced: Entry[] = [];
+  private readonly misplaced: SortedEntry[] = [];
   private readonly read: ReturnType<typeof fieldReader>;
   private readonly documents = new Map<string, Json>();
 
@@ -101,7 +95,7 @@ class Order {
   }
 
   /** The first `count` chunks after the position where the page before ended. */
-  first(count: number): Entry[] {
+  first(count: number): SortedEntry[] {
     const { view, search, sort } = this;
     const { segment } = view;
     if (!segment) return [];
@@ -121,7 +115,7 @@ class Order {
   }
 
   /** A chunk that was met in the wrong place should have been met in the right one too, unless that is not reached. */
-  private compareMisplaced(first: readonly Entry[], count: number): void {
+  private compareMisplaced(first: readonly SortedEntry[], count: number): void {
     const { after } = this.sort;
     const met = new Set(first.map(({ ordinal }) => ordinal));
     const last = first.length < count ? undefined : first.at(-1);
@@ -133,7 +127,7 @@ class Order {
     );
   }
 
-  private taken(entries: Entry[], count: number): Entry[] {
+  private taken(entries: SortedEntry[], count: number): SortedEntry[] {
     const { after } = this.sort;
     const left = after ? entries.filter((entry) => compare(entry, after, this.sort) > 0) : entries;
     return left.sort((a, b) => compare(a, b, this.sort)).slice(0, count);
@@ -156,8 +150,8 @@ class Order {
   }
 
   /** In the order of the documents. */
-  private byDocument(segment: SegmentView, rows: Bitmap, count: number): Entry[] {
-    const found: Entry[] = [];
+  private byDocument(segment: SegmentView, rows: Bitmap, count: number): SortedEntry[] {
+    const found: SortedEntry[] = [];
     for (const { rows: own } of this.documentsInOrder(segment, this.sort.after)) {
       const fitting = own.filter((row) => isSet(rows, row));
       found.push(...this.taken(this.entries(segment, fitting), Infinity));
@@ -167,9 +161,9 @@ class Order {
   }
 
   /** By the terms of the index: kinds of values one after the other, values in ranges. */
-  private byTerms(segment: SegmentView, fields: TextIndex, rows: Bitmap, count: number): Entry[] {
+  private byTerms(segment: SegmentView, fields: TextIndex, rows: Bitmap, count: number): SortedEntry[] {
     const { sort } = this;
-    const found: Entry[] = [];
+    const found: SortedEntry[] = [];
     for (const kind of KINDS.slice(sort.after?.kind ?? 0)) {
       if (found.length >= count) break;
       for (const range of rangesOf(fields, sort, kind)) {
@@ -186,9 +180,9 @@ class Order {
   }
 
   /** The first chunks of a range. If it has many, all with one value, they are met in the order of their documents. */
-  private inRange(segment: SegmentView, rows: Bitmap, range: ValueRange | undefined, count: number): Entry[] {
+  private inRange(segment: SegmentView, rows: Bitmap, range: ValueRange | undefined, count: number): SortedEntry[] {
     const kind = range?.kind ?? MISSING;
-    const isOwn = (entry: Entry): boolean => {
+    const isOwn = (entry: SortedEntry): boolean => {
       const isHere = entry.kind === kind && (!range || isWithin(entry, range));
       if (!isHere) this.misplaced.push(entry);
       return isHere;
@@ -197,7 +191,7 @@ class Order {
     if (countBits(rows) <= READ_MAX || !isOne) return this.taken(this.entries(segment, rows).filter(isOwn), count);
     const { after } = this.sort;
     const from = after && after.kind === kind && (!range || isWithin(after, range)) ? after : undefined;
-    const found: Entry[] = [];
+    const found: SortedEntry[] = [];
     for (const { rows: own } of this.documentsInOrder(segment, from)) {
       const fitting = own.filter((row) => isSet(rows, row));
       found.push(...this.taken(this.entries(segment, fitting).filter(isOwn), Infinity));
@@ -206,9 +200,9 @@ class Order {
     return found.slice(0, count);
   }
 
-  private entries(segment: SegmentView, rows: Bitmap | readonly Ordinal[]): Entry[] {
+  private entries(segment: SegmentView, rows: Bitmap | readonly Ordinal[]): SortedEntry[] {
     const { index, id } = segment;
-    const found: Entry[] = [];
+    const found: SortedEntry[] = [];
     for (const row of Array.isArray(rows) ? (rows as Ordinal[]) : (ordinalsIn(rows as Bitmap) as Generator<Ordinal>)) {
       const rowVersion = index.rowVersionOf(row);
       if ((rowVersion & 1) === 0) continue;

@@ -1,89 +1,51 @@
 // The steps of a search whose shards several nodes of a cluster hold. Each node looks up the words in its shards, ranks
 // them by the statistics of all shards, and hydrates those of its hits that are among the best; what is between the steps
 // is done by the node that was asked (service/cluster/spread-searches.ts). Searching threads only.
-import type { CollectionRef } from '../../api/collections.js';
-import type { SearchTiming } from '../../api/search.js';
 import { nowSeconds } from '../../base/clock.js';
-import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
-import { type PlacedCandidate, type ScoredHit, locateIn, mergeShards } from './merge.js';
-import type { CollectionSearch, CosineSample, MissingIndexes, RankedList, WordMatching } from './params.js';
-import type { HydratedHit, QueryStatistics } from './payload.js';
+import { sumStatistics } from '../../ranking/bm25.js';
+import { GroupRows } from './group-rows.js';
+import { DOCID } from './groups.js';
+import { metadataReader, priorityIn, vectorIn } from './hit-reader.js';
+import { examplesIn, withoutExamples } from './like.js';
+import { type Candidate, type Locate, type PlacedCandidate, locateIn, mergeShards } from './merge.js';
+import type { CollectionSearch, MissingIndexes, RankedList } from './params.js';
 import { hydrateAll, missingIndexesOf, noTime, rankAll, statisticsIn, withoutExpired } from './search.js';
 import type { ShardSet, ShardView } from './snapshot.js';
-import { type KnownWords, knownWords, vocabularyOf } from './words.js';
-
-/** Looks up words and terms in some shards. */
-interface WordsStep {
-  readonly step: 'words';
-  readonly collection: CollectionRef;
-  readonly shards: readonly number[];
-  readonly terms: readonly string[];
-  readonly matching?: WordMatching | undefined;
-}
-
-export interface FoundWords {
-  /** Absent if the step has no matching. */
-  readonly words?: KnownWords;
-  readonly statistics: LexicalStatistics;
-}
-
-/** Ranks the shards of a search, whose words have been looked up. */
-interface RankStep {
-  readonly step: 'rank';
-  readonly collection: CollectionRef;
-  readonly search: CollectionSearch;
-  /** Those of all shards. */
-  readonly statistics: LexicalStatistics;
-}
-
-/** A view that has been ranked, by which the next step finds it again. */
-export interface RankedView {
-  readonly memory: number;
-  readonly incarnation: number;
-  readonly before: number;
-  readonly removals: number;
-}
-
-export interface RankedShards {
-  readonly views: readonly RankedView[];
-  /** The candidates of the best, to the depth of the search. `shard` is the index of a view. */
-  readonly vector: readonly PlacedCandidate[];
-  /** Mode `hybrid` only. */
-  readonly lexical: readonly PlacedCandidate[];
-  readonly samples: readonly CosineSample[];
-  readonly timing: SearchTiming;
-}
-
-/** Hydrates hits of a ranking. */
-interface HydrateStep {
-  readonly step: 'hydrate';
-  readonly collection: CollectionRef;
-  readonly search: CollectionSearch;
-  readonly statistics: QueryStatistics;
-  readonly views: readonly RankedView[];
-  readonly hits: readonly ScoredHit[];
-}
-
-export interface HydratedHits {
-  /** In the order of the hits; null for one that has changed since it was ranked. */
-  readonly hits: readonly (HydratedHit | null)[];
-  /** Whether rows were removed that the ranking might have missed. */
-  readonly hasLost: boolean;
-}
-
-export type SearchStep = WordsStep | RankStep | HydrateStep;
-export type StepAnswer = FoundWords | RankedShards | HydratedHits;
+import { sortedEntries } from './sorted.js';
+import {
+  type FoundWords,
+  type HydrateStep,
+  type HydratedHits,
+  type RankStep,
+  type RankedShards,
+  type RankedView,
+  type SearchStep,
+  type SortStep,
+  type SortedShards,
+  type StepAnswer,
+  type WordsStep,
+  shardsOfStep,
+} from './step-messages.js';
+import { knownWords, vocabularyOf } from './words.js';
 
 /** Returns the answer, or the missing indexes. Throws AppError `shard_unavailable`. */
 export function takeStep(shards: ShardSet, step: SearchStep): StepAnswer | MissingIndexes[] {
-  const places = (step.step === 'words' ? step.shards : step.search.shards) ?? shards.all;
-  return shards.view<StepAnswer | MissingIndexes[]>(places, step.collection, (views) => {
+  return shards.view<StepAnswer | MissingIndexes[]>(shardsOfStep(step), step.collection, (views) => {
     if (step.step === 'hydrate') return hydrateStep(views, step);
-    const missing = missingIndexesOf(views, step.step === 'words' ? { lexical: {} } : step.search);
+    const missing = missingIndexesOf(views, indexesFor(step));
     if (missing.length > 0) return missing;
-    return step.step === 'words' ? wordsStep(views, step) : rankStep(views, step);
+    if (step.step === 'words') return wordsStep(views, step);
+    if (step.step === 'examples') return { vectors: examplesIn(views, step.like, nowSeconds()).vectors.map(orNull) };
+    return step.step === 'sort' ? sortStep(views, step) : rankStep(views, step);
   });
 }
+
+function indexesFor(step: Exclude<SearchStep, HydrateStep>): Parameters<typeof missingIndexesOf>[1] {
+  if (step.step === 'words') return { lexical: {} };
+  return step.step === 'examples' ? { like: step.like } : step.search;
+}
+
+const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
 function wordsStep(views: readonly ShardView[], { terms, matching }: WordsStep): FoundWords {
   const statistics = sumStatistics(
@@ -93,24 +55,50 @@ function wordsStep(views: readonly ShardView[], { terms, matching }: WordsStep):
   return { statistics, ...(matching && { words: knownWords(vocabularyOf(views), matching) }) };
 }
 
-function rankStep(views: readonly ShardView[], { search, statistics }: RankStep): RankedShards {
+/** The views as they are before they are read, so that what changes meanwhile is noticed. */
+const viewsIn = (views: readonly ShardView[]): RankedView[] =>
+  views.map(({ memory, incarnation, before, removals }) => ({ memory, incarnation, before, removals }));
+
+function rankStep(views: readonly ShardView[], { search, statistics, round }: RankStep): RankedShards {
   const timing = noTime();
-  const { lists } = rankAll(views, withoutExpired(views, search, nowSeconds()), statistics, timing);
-  const locate = locateIn(views);
-  const best = (of: RankedList[]): PlacedCandidate[] =>
-    mergeShards(locate, of, search.depth).map((candidate) => ({ ...candidate, position: locate(candidate) }));
+  const nowS = nowSeconds();
+  const unexpired = withoutExpired(views, search, nowS);
+  const { like } = search;
+  const settled = like ? withoutExamples(views, unexpired, examplesIn(views, like, nowS)) : unexpired;
+  const among = round ? new GroupRows(views).remaining(settled, round.groups) : settled.among;
+  const { lists } = rankAll(views, { ...settled, ...(among && { among }) }, statistics, timing, round);
+  const place = placer(views, search);
+  const best = (of: RankedList[]): PlacedCandidate[] => mergeShards(place.locate, of, search.depth).map(place.placed);
   return {
-    views: views.map(({ memory, incarnation }, i) => ({
-      memory,
-      incarnation,
-      before: lists[i]?.before ?? 0,
-      removals: lists[i]?.removals ?? 0,
-    })),
+    views: viewsIn(views),
     vector: best(lists.map(({ vector }) => vector)),
     lexical: best(lists.flatMap(({ lexical }) => lexical ?? [])),
     samples: lists.flatMap(({ sample }) => sample ?? []),
     timing,
   };
+}
+
+/** Adds to candidates what the choice among them needs. */
+function placer(
+  views: readonly ShardView[],
+  { boostBy, results }: CollectionSearch,
+): { locate: Locate; placed: (candidate: Candidate) => PlacedCandidate } {
+  const locate = locateIn(views);
+  const metadataOf = metadataReader(views);
+  const wantsMetadata = boostBy !== undefined || (results?.group && results.group.by !== DOCID);
+  const placed = (candidate: Candidate): PlacedCandidate => ({
+    ...candidate,
+    position: locate(candidate),
+    ownPriority: priorityIn(views, candidate),
+    ...(wantsMetadata && { metadata: metadataOf(candidate) }),
+    ...(results?.diversity && { vector: vectorIn(views, candidate) }),
+  });
+  return { locate, placed };
+}
+
+function sortStep(views: readonly ShardView[], { search, sort }: SortStep): SortedShards {
+  const unexpired = withoutExpired(views, search, nowSeconds());
+  return { views: viewsIn(views), ...sortedEntries(views, unexpired, sort) };
 }
 
 function hydrateStep(

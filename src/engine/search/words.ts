@@ -95,12 +95,12 @@ export function knownWords(vocabulary: Vocabulary, { words, edits, open }: WordM
   return { frequencies: tokens.map((token, i) => [token, frequencies[i] as number]), near: [...near] };
 }
 
-/** The vocabulary of shards of which each part has told what it knows. */
-export function vocabularyOver(parts: readonly KnownWords[]): Vocabulary {
+/** The vocabulary of shards that have told what they know. */
+export function vocabularyOver(known: readonly KnownWords[]): Vocabulary {
   const counts = new Map<string, number>();
-  for (const [token, chunks] of parts.flatMap(({ frequencies }) => frequencies))
+  for (const [token, chunks] of known.flatMap(({ frequencies }) => frequencies))
     counts.set(token, (counts.get(token) ?? 0) + chunks);
-  const near = parts.flatMap((each) => each.near);
+  const near = known.flatMap((each) => each.near);
   return {
     frequenciesOf: (tokens) => tokens.map((token) => counts.get(token) ?? 0),
     nearTo(word, nearness) {

@@ -13,11 +13,11 @@ import type { LogStream } from '../../cluster/log-stream.js';
 import type { CollectionCount } from '../../engine/search/count.js';
 import type { Counted } from '../../engine/search/facets.js';
 import type { CollectionSearch, Found, MissingIndexes, SearchResult } from '../../engine/search/params.js';
-import type { SearchStep, StepAnswer } from '../../engine/search/steps.js';
+import { type SearchStep, type StepAnswer, shardsOfStep } from '../../engine/search/step-messages.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import { type ShardsContext, countShards, findInShards, stepInShards } from '../search/shards.js';
 import type { MemoryPlacer } from './memory-placer.js';
-import { type Part, countParts, isDivisible, searchParts } from './spread-search.js';
+import { type Part, countParts, searchParts } from './spread-search.js';
 
 interface RoutedSearchesOptions {
   /** Runs the searches of this node. */
@@ -125,7 +125,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     const { collection, shards = [] } = search;
     const asked: Asked = { work: { search }, collection: collection.id, shards, tenant, signal };
     const found = this.isSpread(asked)
-      ? await this.inParts(asked, isDivisible(search), (parts) => searchParts(parts, search))
+      ? await this.inParts(asked, (parts) => searchParts(parts, search))
       : await this.elsewhere(asked);
     return (found as Found | undefined) ?? this.options.searches.request(search, tenant, signal);
   }
@@ -134,7 +134,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   async count(count: CollectionCount, tenant: string, signal?: CancelSignal): Promise<Counted | MissingIndexes[]> {
     const asked: Asked = { work: { count }, collection: count.collection.id, shards: count.shards, tenant, signal };
     const counted = this.isSpread(asked)
-      ? await this.inParts(asked, true, (parts) => countParts(parts, count))
+      ? await this.inParts(asked, (parts) => countParts(parts, count))
       : await this.elsewhere(asked);
     return (counted as Counted | undefined) ?? this.options.searches.count(count, tenant, signal);
   }
@@ -145,14 +145,10 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   }
 
   /**
-   * What the nodes answer that hold the shards. Undefined if this node is to search all of them: it holds them, nobody
-   * else does, or the work cannot be done in parts.
+   * What the nodes answer that hold the shards. Undefined if this node is to search all of them: it holds them, or nobody
+   * else does.
    */
-  private async inParts(
-    asked: Asked,
-    isDivisible: boolean,
-    work: (parts: readonly Part[]) => Promise<Result>,
-  ): Promise<Result | undefined> {
+  private async inParts(asked: Asked, work: (parts: readonly Part[]) => Promise<Result>): Promise<Result | undefined> {
     const { placer, node } = this.options;
     const { collection, shards, signal } = asked;
     const silent = new Set<string>();
@@ -164,13 +160,11 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       // Loading what another node has too much work for would add to the load.
       if (overloaded && own.length > ownBefore) throw overloaded;
       ownBefore = own.length;
-      const isWhole = places.size === 1;
-      if (own.length === shards.length || !(isDivisible || isWhole))
-        return void placer.searchedHere(collection, shards);
       placer.searchedHere(collection, own);
+      if (own.length === shards.length) return undefined;
       try {
         const [[first]] = places as unknown as [[string]];
-        if (isWhole) return (await this.ask(first, collection, this.questionOf(asked))).value;
+        if (places.size === 1) return (await this.ask(first, collection, this.questionOf(asked))).value;
         return await work(Array.from(places, ([name, held]) => this.partOf(asked, name, held)));
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
@@ -201,9 +195,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       const take = <T>(step: SearchStep): Promise<T> => stepInShards(context, step, of.tenant, signal) as Promise<T>;
       return {
         shards,
-        words: take,
-        rank: take,
-        hydrate: take,
+        take,
         count: (count) => countShards(context, count, of.tenant, signal),
       };
     }
@@ -215,7 +207,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       return answer.value as T;
     };
     const take = <T>(step: SearchStep): Promise<T> => ask({ step, process });
-    return { shards, words: take, rank: take, hydrate: take, count: (count) => ask({ count }) };
+    return { shards, take, count: (count) => ask({ count }) };
   }
 
   private questionOf({ work, shards, tenant }: Asked): Uint8Array {
@@ -388,5 +380,5 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
 function shardsIn(work: Work): readonly number[] {
   if ('search' in work) return work.search.shards ?? [];
   if ('count' in work) return work.count.shards;
-  return work.step.step === 'words' ? work.step.shards : (work.step.search.shards ?? []);
+  return shardsOfStep(work.step);
 }

@@ -7,18 +7,31 @@ import type { SearchTiming } from '../../api/search.js';
 import { foundFrom, meanCosineOf, rankedTerms } from '../../engine/search/answer.js';
 import type { CollectionCount } from '../../engine/search/count.js';
 import { type Counted, sumCounted } from '../../engine/search/facets.js';
+import { likeVector } from '../../engine/search/like-vector.js';
 import {
   type PlacedCandidate,
   type Ranking,
+  type Round,
   type ScoredHit,
   mergePlaced,
+  placedReader,
   scoreMerged,
 } from '../../engine/search/merge.js';
-import { pageOf } from '../../engine/search/pages.js';
-import type { CollectionSearch, CosineSample, Found, WordMatching } from '../../engine/search/params.js';
+import type { CollectionSearch, CosineSample, Found, SortSettings, WordMatching } from '../../engine/search/params.js';
 import type { HydratedHit } from '../../engine/search/payload.js';
 import { fusedRanking } from '../../engine/search/queries.js';
-import type { FoundWords, HydratedHits, RankedShards, RankedView, SearchStep } from '../../engine/search/steps.js';
+import { type Selected, selected } from '../../engine/search/select.js';
+import { compare, sortedPage } from '../../engine/search/sort-key.js';
+import type {
+  FoundExamples,
+  FoundWords,
+  HydratedHits,
+  RankedShards,
+  RankedView,
+  SearchStep,
+  SortedShards,
+  StepAnswer,
+} from '../../engine/search/step-messages.js';
 import { type Vocabulary, termsFor, vocabularyOver, withAlternatives } from '../../engine/search/words.js';
 import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 
@@ -26,9 +39,7 @@ import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 export interface Part {
   readonly shards: readonly number[];
   /** Every step of a search is taken by the same process; rejects if that is not possible. */
-  readonly words: (step: SearchStep) => Promise<FoundWords>;
-  readonly rank: (step: SearchStep) => Promise<RankedShards>;
-  readonly hydrate: (step: SearchStep) => Promise<HydratedHits>;
+  readonly take: <T extends StepAnswer>(step: SearchStep) => Promise<T>;
   readonly count: (count: CollectionCount) => Promise<Counted>;
 }
 
@@ -37,15 +48,6 @@ const ATTEMPTS_MAX = 10;
 const PAUSE_MS = 5;
 /** Views of one part. */
 const VIEWS_MAX = 4096;
-
-/** Whether a search can be made in parts. What cannot needs all shards on one node. */
-export const isDivisible = ({ sort, like, boostBy, results, fused }: CollectionSearch): boolean =>
-  !sort &&
-  !like &&
-  !boostBy &&
-  !results?.group &&
-  !results?.diversity &&
-  !fused?.queries.some((query) => query.like !== undefined);
 
 /** Rejects as the steps of the parts do. */
 export async function searchParts(parts: readonly Part[], search: CollectionSearch): Promise<Found> {
@@ -78,7 +80,9 @@ async function lookUp(
   parts: readonly Part[],
   asked: Pick<CollectionSearch, 'collection'> & { terms: readonly string[]; matching?: WordMatching | undefined },
 ): Promise<Looked> {
-  const found = await Promise.all(parts.map(({ words, shards }) => words({ step: 'words', ...asked, shards })));
+  const found = await Promise.all(
+    parts.map(({ take, shards }) => take<FoundWords>({ step: 'words', ...asked, shards })),
+  );
   return {
     vocabulary: vocabularyOver(found.flatMap(({ words }) => words ?? [])),
     statistics: found.map(({ statistics }) => statistics),
@@ -91,14 +95,18 @@ interface PreparedQuery {
   readonly statistics: LexicalStatistics;
 }
 
-/** Thrown where a page needs a ranking that has not been made. */
+/** Thrown where the choice among hits needs a ranking that has not been made. */
 class NeedsRanking extends Error {
-  constructor(readonly depth: number) {
+  constructor(
+    readonly asked: CollectionSearch,
+    readonly round: Round | undefined,
+  ) {
     super();
   }
 }
 
 const NONE_RANKED: Ranking = { lists: [], hits: [] };
+const LIKE = ['body', 'like'];
 
 class PartedSearch {
   /** The views of each part as they were ranked first. */
@@ -117,14 +125,27 @@ class PartedSearch {
 
   async run(): Promise<{ found: Found; hasChanged: boolean }> {
     const { search } = this;
-    const main = await this.prepared(search);
-    const selected = search.fused ? await this.fused(search.fused) : await this.paged(main);
-    const { hydrated, hasLost } = await this.hydrate(main, selected.hits);
-    const { found, isWhole } = foundFrom(hydrated, selected, search, this.timing);
+    const main = await this.prepared(search, LIKE);
+    const chosen = await this.chosen(main);
+    const { hydrated, hasLost } = await this.hydrate(main, chosen.hits);
+    const { found, isWhole } = foundFrom(hydrated, chosen, search, this.timing);
     return { found, hasChanged: !isWhole || hasLost || this.hasLost };
   }
 
-  private async prepared(query: CollectionSearch): Promise<PreparedQuery> {
+  /** `at`: where the examples stand in the request. */
+  private async prepared(asked: CollectionSearch, at: readonly (string | number)[]): Promise<PreparedQuery> {
+    const { query, statistics } = await this.worded(asked);
+    const { like, collection } = query;
+    if (!like) return { query, statistics };
+    const steps = this.parts.map(({ take, shards }) =>
+      take<FoundExamples>({ step: 'examples', collection, shards, like }),
+    );
+    const found = await Promise.all(steps);
+    const examples = found[0]?.vectors.map((_, i) => found.flatMap(({ vectors }) => vectors[i] ?? [])[0]) ?? [];
+    return { query: { ...query, vector: likeVector(like, examples, at) }, statistics };
+  }
+
+  private async worded(query: CollectionSearch): Promise<PreparedQuery> {
     const { parts } = this;
     const { collection, matching, lexical } = query;
     const asked = rankedTerms(query);
@@ -137,51 +158,73 @@ class PartedSearch {
     return { query: widened, statistics: sumStatistics(statistics, counts, alternatives?.groups) };
   }
 
-  /** Ranks deeper until there are enough hits. */
-  private async paged(main: PreparedQuery): Promise<Ranking & { hasMore?: boolean }> {
+  private async chosen(main: PreparedQuery): Promise<Selected> {
     const { query } = main;
-    if (!query.results) {
-      const { lists, hits } = await this.ranked(main, true);
-      return { lists, hits: hits.slice(0, query.k) };
+    const { sort, fused } = query;
+    if (sort) return this.sorted(query, sort);
+    if (fused) {
+      const rank = await this.fused(fused);
+      return selected(placedReader, query, rank);
     }
-    const made = new Map<number, Ranking>();
+    // The choice asks for the same rankings in the same order each time, so it is made anew with one more.
+    const made: Ranking[] = [];
     for (;;) {
+      let asked = 0;
       try {
-        return pageOf(query, query.results, ({ depth }) => {
-          const ranking = made.get(depth);
-          if (!ranking) throw new NeedsRanking(depth);
+        return selected(placedReader, query, (deeper, round) => {
+          const ranking = made[asked++];
+          if (!ranking) throw new NeedsRanking(deeper, round);
           return ranking;
         });
       } catch (error) {
         if (!(error instanceof NeedsRanking)) throw error;
-        const { depth } = error;
-        made.set(depth, await this.ranked({ ...main, query: { ...query, depth } }, made.size === 0));
+        made.push(await this.ranked({ ...main, query: error.asked }, made.length === 0, error.round));
       }
     }
   }
 
-  private async fused(fused: NonNullable<CollectionSearch['fused']>): Promise<Ranking & { hasMore?: boolean }> {
+  private async fused(fused: NonNullable<CollectionSearch['fused']>): Promise<() => Ranking> {
     const { search } = this;
-    const queries: CollectionSearch[] = [];
-    fusedRanking(locate, search, fused, (query) => (queries.push(query), NONE_RANKED))();
+    const queries: { query: CollectionSearch; at: readonly (string | number)[] }[] = [];
+    fusedRanking(placedReader.locate, search, fused, (query, at) => (queries.push({ query, at }), NONE_RANKED))();
     const rankings = await Promise.all(
-      queries.map(async (query, i) => this.ranked(await this.prepared(query), i === 0)),
+      queries.map(async ({ query, at }, i) => this.ranked(await this.prepared(query, at), i === 0)),
     );
-    const rank = fusedRanking(locate, search, fused, (_, [, , i]) => rankings[Number(i)] ?? NONE_RANKED);
-    if (search.results) return pageOf(search, search.results, rank);
-    const { lists, hits } = rank();
-    return { lists, hits: hits.slice(0, search.k) };
+    let asked = 0;
+    return fusedRanking(placedReader.locate, search, fused, () => rankings[asked++] ?? NONE_RANKED);
+  }
+
+  private async sorted(search: CollectionSearch, sort: SortSettings): Promise<Selected> {
+    const { collection } = search;
+    const startedAtMs = performance.now();
+    const steps = this.parts.map(({ take, shards }) =>
+      take<SortedShards>({ step: 'sort', collection, search: { ...search, shards }, sort }),
+    );
+    const found = await Promise.all(steps);
+    const entries = found.flatMap((each, part) => {
+      const places = each.views.map((view) => this.placeOf(view, part));
+      return each.entries.map((entry) => ({ ...entry, shard: places[entry.shard] as number }));
+    });
+    if (found.some(({ isBehind }) => isBehind)) this.hasLost = true;
+    this.timing.search_ms += performance.now() - startedAtMs;
+    return {
+      ...sortedPage(
+        entries.sort((a, b) => compare(a, b, sort)),
+        search,
+        sort,
+      ),
+      lists: [],
+    };
   }
 
   /** `isSampled`: the relevance of hits is estimated by this ranking. */
-  private async ranked({ query, statistics }: PreparedQuery, isSampled: boolean): Promise<Ranking> {
+  private async ranked({ query, statistics }: PreparedQuery, isSampled: boolean, round?: Round): Promise<Ranking> {
     const { collection } = query;
     const startedAtMs = performance.now();
-    const found = await Promise.all(
-      this.parts.map(({ rank, shards }) =>
-        rank({ step: 'rank', collection, search: { ...query, shards }, statistics }),
-      ),
+    const steps = this.parts.map(({ take, shards }) =>
+      take<RankedShards>({ step: 'rank', collection, search: { ...query, shards }, statistics, round }),
     );
+    const found = await Promise.all(steps);
     if (isSampled) this.samples.push(...found.flatMap(({ samples }) => samples));
     const lists = (of: 'vector' | 'lexical'): PlacedCandidate[][] =>
       found.map((each, part) => {
@@ -189,12 +232,13 @@ class PartedSearch {
         return each[of].map((candidate) => ({ ...candidate, shard: places[candidate.shard] as number }));
       });
     const byVector = mergePlaced(lists('vector'), query.depth);
-    const hits = scoreMerged(locate, byVector, () => mergePlaced(lists('lexical'), query.depth), query);
+    const byTerms = mergePlaced(lists('lexical'), query.depth);
+    const hits = scoreMerged(placedReader.locate, byVector, () => byTerms, query, round);
     this.addTimes(
       found.map(({ timing }) => timing),
       performance.now() - startedAtMs,
     );
-    return { lists: [], hits };
+    return { lists: [], hits, bestBm25: byTerms[0]?.score };
   }
 
   /** The number of a view among those of all parts. Of what several rankings saw of it, the earliest counts. */
@@ -217,9 +261,9 @@ class PartedSearch {
     const startedAtMs = performance.now();
     const hydrated: (HydratedHit | undefined)[] = new Array<undefined>(hits.length).fill(undefined);
     const meanCosine = meanCosineOf(this.samples);
-    const steps = this.parts.map(async ({ hydrate, shards }, part) => {
+    const steps = this.parts.map(async ({ take, shards }, part) => {
       const places = [...hits.keys()].filter((i) => partOf(hits[i] as ScoredHit) === part);
-      const found = await hydrate({
+      const found = await take<HydratedHits>({
         step: 'hydrate',
         collection: query.collection,
         search: { ...query, shards },
@@ -249,12 +293,13 @@ class PartedSearch {
   }
 }
 
-const locate = (candidate: object): PlacedCandidate['position'] => (candidate as PlacedCandidate).position;
-
 const partOf = ({ candidate: { shard } }: ScoredHit): number => Math.floor(shard / VIEWS_MAX);
 
-/** The hit as its part knows it. */
-const ownOf = (hit: ScoredHit): ScoredHit => ({
-  ...hit,
-  candidate: { ...hit.candidate, shard: hit.candidate.shard % VIEWS_MAX },
-});
+/** The hit as its part knows it, without what was read of it. */
+function ownOf(hit: ScoredHit): ScoredHit {
+  const { shard, ordinal, rowVersion, score, cosine, bm25, priority, matched } = hit.candidate;
+  return {
+    ...hit,
+    candidate: { shard: shard % VIEWS_MAX, ordinal, rowVersion, score, cosine, bm25, priority, matched },
+  };
+}

@@ -11,7 +11,7 @@ import type { HitPieces } from '../../engine/search/hit-json.js';
 import type { CollectionCount } from '../../engine/search/count.js';
 import type { Counted } from '../../engine/search/facets.js';
 import type { CollectionSearch, Found, MissingIndexes, SortPosition } from '../../engine/search/params.js';
-import type { SearchStep, StepAnswer } from '../../engine/search/steps.js';
+import type { SearchStep, StepAnswer } from '../../engine/search/step-messages.js';
 import type { SearchPool } from '../../pool/search-pool.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 

@@ -31,7 +31,7 @@ function documents(): object[] {
   }));
 }
 
-const DIVISIBLE: readonly object[] = [
+const SEARCHES: readonly object[] = [
   { q: 'captain of the whale', k: 10, mode: 'vector', exact: true },
   { q: 'captain of the whale', k: 25, mode: 'vector', exact: true, filters: { half: 1 }, explain: true },
   { q: 'storm lantern', k: 8, mode: 'boost', exact: true, explain: true },
@@ -47,12 +47,20 @@ const DIVISIBLE: readonly object[] = [
   { q: '"whale harpoon" -storm', k: 10, mode: 'hybrid', exact: true, syntax: true },
   { queries: [{ q: 'whale' }, { q: 'storm island', mode: 'hybrid' }], k: 9, exact: true, explain: true },
   { q: 'whale', k: 200, mode: 'hybrid', exact: true },
-];
-const WHOLE: readonly object[] = [
   { k: 6, sort: { field: 'rank', order: 'desc' } },
-  { q: 'whale', k: 3, exact: true, group_by: 'tag', group_size: 2 },
-  { q: 'whale', k: 5, exact: true, boost_by: { fields: [{ field: 'rank', weight: 0.1 }] } },
-  { like: { docids: ['d3'] }, k: 4, exact: true },
+  { k: 9, offset: 30, sort: { field: 'docid', order: 'asc' }, filters: { half: 0 } },
+  { q: 'whale', k: 3, exact: true, group_by: 'tag', group_size: 2, explain: true },
+  { q: 'whale storm', k: 7, mode: 'hybrid', exact: true, group_by: 'tag', group_size: 40, explain: true },
+  { q: 'whale', k: 30, exact: true, group_by: 'docid', group_size: 1 },
+  { q: 'whale', k: 5, exact: true, boost_by: { fields: [{ field: 'rank', weight: 0.1 }] }, explain: true },
+  { q: 'ocean', k: 5, mode: 'hybrid', boost_by: { fields: [{ field: 'rank', weight: 0.1 }] }, group_by: 'half' },
+  { q: 'captain', k: 6, exact: true, diversity: { lambda: 0.4, candidates: 50 } },
+  { like: { docids: ['d3', 'd4'], not: { docids: ['d5'] } }, k: 4, exact: true, explain: true },
+  { queries: [{ like: { docids: ['d3'] } }, { q: 'storm' }], k: 6, exact: true },
+];
+const REFUSED: readonly object[] = [
+  { like: { docids: ['d3', 'nowhere'] }, k: 4 },
+  { queries: [{ q: 'storm' }, { like: { chunks: ['nowhere'] } }], k: 4 },
 ];
 const COUNTS: readonly object[] = [
   {},
@@ -62,7 +70,7 @@ const COUNTS: readonly object[] = [
 ];
 
 /** What a server answers, without times. */
-async function answersOf(server: Pick<Node, 'url'>, searches = [...DIVISIBLE, ...WHOLE]): Promise<unknown[]> {
+async function answersOf(server: Pick<Node, 'url'>, searches = SEARCHES): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const search of searches) {
     const { status, json } = await ask(server, 'POST', `${BASE}/search`, search);
@@ -134,26 +142,31 @@ test('nodes that hold some shards each answer every search as one machine does',
   const whole = await memoryOf(machine as Node);
   await until(async () => (await Promise.all(nodes.map(memoryOf))).every((bytes) => bytes < whole));
 
-  const expected = await answersOf(machine, [...DIVISIBLE]);
-  for (const node of nodes) assertAlike(await answersOf(node, [...DIVISIBLE]), expected);
+  const expected = await answersOf(machine);
+  for (const node of nodes) assertAlike(await answersOf(node), expected);
   const pages = await pagesOf(machine);
   assert.ok(pages.length > 30);
   for (const node of nodes) assert.deepEqual(await pagesOf(node), pages);
-  for (const node of nodes) assert.ok((await metric(node, 'sheaf_cluster_searches_sent_total')) > DIVISIBLE.length);
+  for (const node of nodes) assert.ok((await metric(node, 'sheaf_cluster_searches_sent_total')) > SEARCHES.length);
   const held = await Promise.all(nodes.map(memoryOf));
   assert.ok(
     held.every((bytes) => bytes < whole),
     `${held.join()} bytes of ${whole}: no node has loaded all of it`,
   );
 
-  // What cannot be made in parts is done by the node that is asked, with all shards.
-  const all = await answersOf(machine);
-  for (const node of nodes) assertAlike(await answersOf(node), all);
+  for (const search of REFUSED) {
+    const { status, json } = await ask(machine, 'POST', `${BASE}/search`, search);
+    assert.equal(status, 422);
+    for (const node of nodes) {
+      const own = await ask(node, 'POST', `${BASE}/search`, search);
+      assert.deepEqual([own.status, own.json.details], [422, json.details]);
+    }
+  }
 
   for (const [method, path, body] of changes)
     for (const server of [machine, nodes[1]]) assert.ok((await ask(server, method, path, body)).status < 300);
   const changed = await answersOf(machine);
-  assert.notDeepEqual(changed, all);
+  assert.notDeepEqual(changed, expected);
   for (const node of nodes)
     await until(
       async () => JSON.stringify(await answersOf(node)) === JSON.stringify(changed),
