@@ -284,11 +284,6 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
       nodes.push(await startNode(nats, folder, name, { SHEAF_CLUSTER__SEARCH_COPIES: '1' }));
     const [first] = nodes as [LoadServer];
     const spentOf = ({ pid }: LoadServer): number => cpuMs(pid)?.all ?? NaN;
-    const memoryOf = async ({ url }: LoadServer, name: string): Promise<number> => {
-      const response = await fetch(`${url}/v1/collections/${TENANT}/${name}/detail`);
-      const { vectors, graph, quantized_vectors: quantized } = ((await response.json()) as Detail).memory;
-      return vectors + graph + quantized;
-    };
     // Nodes that have just started look around before they take their places.
     await sleep(4000);
     const table = [['collection', 'node', 'holds it', 'memory, MB', 'CPU of the fill, s']];
@@ -335,6 +330,87 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
     printTable(`Searches by vector of a collection, 4 connections`, costs);
     for (const node of nodes) await node.kill();
   });
+}
+
+/**
+ * One collection whose shards are spread over 1, 2 and 3 nodes: what each node has in its memory, what a search costs the
+ * node that is asked and the others, and how many of the ten nearest it finds.
+ */
+export async function spread({ tiny, number }: LoadOptions): Promise<void> {
+  const rows = number('rows', tiny ? 600 : 30_000);
+  const seconds = number('seconds', tiny ? 1 : 6);
+  const table = [
+    [
+      'nodes',
+      'memory of each, MB',
+      'searches/s',
+      'p50 ms',
+      'p99 ms',
+      'CPU a search, µs: asked node',
+      'others',
+      'recall@10',
+    ],
+  ];
+  const prng = createPrng(6);
+  const queries = Array.from({ length: 64 }, () => Array.from({ length: DIM }, () => prng.normal()));
+  const path = `/v1/collections/${TENANT}/${NAME}/search`;
+  for (const count of [1, 2, 3])
+    await withNats(async (nats, folder) => {
+      const nodes: LoadServer[] = [];
+      for (let i = 0; i < count; i++) nodes.push(await startNode(nats, folder, `d${i}`, SPREAD));
+      const [asked, ...others] = nodes as [LoadServer, ...LoadServer[]];
+      // Nodes that have just started look around before they take their places.
+      await sleep(4000);
+      await createVectorCollection(new SheafClient({ url: asked.url }), TENANT, NAME);
+      await fillCollection({ url: asked.url, tenant: TENANT, name: NAME, rows });
+      const idsOf = async (v: number[], exact: boolean): Promise<string[]> => {
+        const response = await fetch(`${asked.url}${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ v, k: 10, exact }),
+        });
+        return ((await response.json()) as { matches: { id: string }[] }).matches.map(({ id }) => id);
+      };
+      let found = 0;
+      for (const v of queries) {
+        const nearest = new Set(await idsOf(v, true));
+        found += (await idsOf(v, false)).filter((id) => nearest.has(id)).length;
+      }
+      const spentOf = (servers: readonly LoadServer[]): number =>
+        servers.reduce((sum, { pid }) => sum + (cpuMs(pid)?.all ?? NaN), 0);
+      const before = [spentOf([asked]), spentOf(others)] as const;
+      const requests = queries.map((v) => jsonPost(path, { v, k: 10 }));
+      const result = await closedLoopInThread({ url: asked.url, connections: 4, seconds, requests });
+      const cost = (servers: readonly LoadServer[], ms: number): string =>
+        whole(((spentOf(servers) - ms) * 1000) / result.requests);
+      const memory = await Promise.all(nodes.map((node) => memoryOf(node, NAME)));
+      table.push([
+        String(count),
+        memory.map((bytes) => (bytes / 1e6).toFixed(1)).join(', '),
+        whole(result.requestsPerSecond),
+        result.p50Ms.toFixed(2),
+        result.p99Ms.toFixed(2),
+        cost([asked], before[0]),
+        cost(others, before[1]),
+        (found / (10 * queries.length)).toFixed(3),
+      ]);
+      for (const node of nodes) await node.kill();
+    });
+  printTable(`A collection of ${whole(rows)} × ${DIM} in 6 shards, each held by one node, 4 connections`, table);
+}
+
+const SPREAD = {
+  SHEAF_STORAGE__PARTITIONS: '6',
+  SHEAF_COLLECTIONS__PARTITIONS: '6',
+  SHEAF_CLUSTER__SEARCH_COPIES: '1',
+  SHEAF_CLUSTER__PLACEMENT: 'shards',
+};
+
+/** Bytes that the vectors of a collection and their graph take in the memory of a node. */
+async function memoryOf({ url }: LoadServer, name: string): Promise<number> {
+  const response = await fetch(`${url}/v1/collections/${TENANT}/${name}/detail`);
+  const { vectors, graph, quantized_vectors: quantized } = ((await response.json()) as Detail).memory;
+  return vectors + graph + quantized;
 }
 
 /**

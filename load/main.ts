@@ -396,6 +396,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         options: { ...ROWS, ...SECONDS, '--collections <n>': '(6)' },
         run: async (options) => (await import('./cluster.js')).shares(options),
       },
+      spread: {
+        about: 'one collection whose shards are spread over 1, 2 and 3 nodes: memory, CPU time and recall of searches',
+        options: { ...ROWS, ...SECONDS },
+        run: async (options) => (await import('./cluster.js')).spread(options),
+      },
       copies: {
         about: 'a new node copies the data of another one beside searches',
         options: { ...ROWS, ...SECONDS },

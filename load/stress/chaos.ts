@@ -20,6 +20,8 @@ const DOCUMENTS = '/v1/collections/load/docs/documents';
 const SEARCH = '/v1/collections/load/docs/search';
 /** On how many nodes a collection is in memory; 0: on all. */
 const SEARCH_COPIES = [0, 1, 2];
+/** Whether these are collections or their shards. */
+const PLACEMENTS = ['collections', 'shards'];
 const FAULT_MS_MAX = 2500;
 const STOP_MS_MAX = 4000;
 /** Some cuts last longer than connections and leaders wait. */
@@ -80,13 +82,20 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
   const nats = await startNats(join(folder, 'nats'), { network });
   const settings = new Map<string, Readonly<Record<string, string>>>();
   const copies = String(SEARCH_COPIES[prng.int(SEARCH_COPIES.length)]);
-  const shared = { SHEAF_CLUSTER__SEARCH_COPIES: copies, SHEAF_CLUSTER__LEAVE_S: '5' };
+  const placement = PLACEMENTS[prng.int(PLACEMENTS.length)] as string;
+  const shared = {
+    SHEAF_CLUSTER__SEARCH_COPIES: copies,
+    SHEAF_CLUSTER__PLACEMENT: placement,
+    SHEAF_CLUSTER__LEAVE_S: '5',
+    SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_COLLECTIONS__PARTITIONS: '2',
+  };
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
     mkdirSync(own, { recursive: true });
     const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)) };
     settings.set(name, env);
-    return startServer(own, { SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SERVER__THREADS: '0', ...env });
+    return startServer(own, { SHEAF_SERVER__THREADS: '0', ...env });
   };
   const nodes: NodeProcess[] = [];
   for (let i = 0; i < NODES; i++) nodes.push({ name: `d${i}`, server: await start(`d${i}`), isStopped: false });
@@ -100,7 +109,7 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
   const { acknowledged, unknown, reads, searches, histories } = cluster;
   const faults = {
     ...Object.fromEntries(cluster.faults),
-    [`memory shared (${copies} copies)`]: Number(copies !== '0'),
+    [`memory shared (${copies} copies of ${placement})`]: Number(copies !== '0'),
   };
   return { faults, acknowledged, unknown, reads, searches, histories, violations };
 }

@@ -94,10 +94,11 @@ export class MemoryPlacer {
     const ready = holders.filter((node) => !isLoading(node));
     const keepers = [...nodes.keys()].filter((node) => memoryOf(node)?.kept.includes(unit));
     const able = [...ready, ...keepers];
-    if (able.includes(own)) return [];
-    const others = able.length > 0 ? able : holders.filter((node) => node !== own);
+    // What this node has loaded in place of others it lets go of when they answer again.
+    if (able.includes(own) && !this.standIns.has(unit)) return [];
+    const others = (able.length > 0 ? able : holders).filter((node) => node !== own);
     const answering = heardWithin(others, SILENT_MS);
-    return answering.length > 0 ? answering : heardWithin(others, GONE_MS);
+    return answering.length > 0 || able.includes(own) ? answering : heardWithin(others, GONE_MS);
   }
 
   /**

@@ -171,7 +171,7 @@ test('a search that takes long is sent to a second node, for few of all searches
   const { id, holders, other } = nodes.held();
   const routed = nodes.routed(other);
   const [stopped, fast] = holders as [string, string];
-  nodes.behaviours.set(fast, { ms: 4 });
+  nodes.behaviours.set(fast, { ms: 30 });
   for (let i = 0; i < 100; i++) await routed.request(searchOf(id), 'acme');
   // The node learns how long searches take.
   await sleep(400);
