@@ -11,6 +11,7 @@ const KINDS = ['write', 'sync', 'read'] as const;
 const RULE_BYTES = 64;
 const FIRED_AT = 16;
 const DIES_AT = 20;
+const DELAY_AT = 24;
 const NAME_AT = 32;
 
 export type FaultKind = (typeof KINDS)[number];
@@ -23,6 +24,8 @@ export interface Fault {
    * only.
    */
   dies?: boolean;
+  /** How much longer each sync takes, in milliseconds. */
+  delayMs?: number;
   /** Short read or write: at most this many bytes of a call are transferred. */
   bytes?: number;
   /** Number of calls that pass first. */
@@ -42,10 +45,11 @@ export class Faults {
   }
 
   /** Replaces the fault of this kind of call. */
-  set(kind: FaultKind, { error, dies = false, bytes = 0, skip = 0, times = 0, name = '' }: Fault): void {
+  set(kind: FaultKind, { error, dies = false, delayMs = 0, bytes = 0, skip = 0, times = 0, name = '' }: Fault): void {
     const rule = Buffer.alloc(RULE_BYTES);
     [0, bytes, skip, times].forEach((value, i) => rule.writeUInt32LE(value, i * 4));
     rule.writeUInt32LE(Number(dies), DIES_AT);
+    rule.writeUInt32LE(1000 * delayMs, DELAY_AT);
     rule.write(name, NAME_AT, RULE_BYTES - NAME_AT - 1);
     // The error activates the rule, so it is written last.
     writeSync(this.handle, rule, 0, RULE_BYTES, KINDS.indexOf(kind) * RULE_BYTES);

@@ -41,10 +41,10 @@ struct record {
 /* A rule is active where `error` or `bytes` is not 0, for paths that contain `name`: it lets `skip` calls pass, then
  * fires `times` times (0: for ever). With `bytes`, a call reads or writes at most that many. Otherwise the call
  * fails with `error`; or, if `dies` is not 0 and the call is a sync, the process is killed: before a file is synced,
- * or after a write that is durable by itself. */
+ * or after a write that is durable by itself. A rule of syncs with `delay_us` makes each of them take that much longer. */
 struct rule {
   uint32_t error, bytes, skip, times;
-  uint32_t fired, dies, unused[2];
+  uint32_t fired, dies, delay_us, unused;
   char name[32];
 };
 
@@ -174,7 +174,12 @@ static ssize_t change(int fd, const struct iovec *data, int pieces, off_t at) {
   return done;
 }
 
+static void wait_for_disk(void) {
+  if (rules[ON_SYNC].delay_us) usleep(rules[ON_SYNC].delay_us);
+}
+
 static ssize_t change_locked(int fd, const struct iovec *data, int pieces, off_t at) {
+  if (files[fd].durable) wait_for_disk();
   pthread_mutex_lock(&lock);
   ssize_t done = change(fd, data, pieces, at);
   int error = errno;
@@ -207,6 +212,7 @@ PWRITEV_BY(pwritev64)
 static int sync_file(int fd, int (*real)(int)) {
   if (!is_tracked(fd)) return real(fd);
   if (journal >= 0) usleep(SYNC_US);
+  wait_for_disk();
   pthread_mutex_lock(&lock);
   struct rule *rule = firing(ON_SYNC, files[fd].path);
   if (rule && rule->dies) die();

@@ -1,12 +1,13 @@
 // A cluster on one machine under random faults: processes are killed, stopped for a while and started again, one after
 // the other and together, the network between them is cut, and the log goes back in time, while clients write and read by
-// every node. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
+// every node; disks are full, slow, or fail to sync, clocks jump, and nodes come back without their data. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
 // several clients write at once are read with `X-Consistency: strong`, and what the clients saw has to be linearizable.
 // The nodes hold all in memory, or share it, so that searches go from one to the other.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
+import { type Fault, Faults, compileShim, faultEnvironment } from '../fault/fault-layer.js';
 import { whole } from '../kit/command.js';
 import { type Nats, backInTime, startNats } from '../kit/nats.js';
 import { type Cut, Network } from '../kit/network.js';
@@ -32,6 +33,11 @@ const RIVALS = 4;
 const RIVAL_OPERATIONS = 6;
 /** The log goes back in time at most this often, because nodes take half a minute to rebuild it. */
 const REWINDS_MAX = 2;
+const CLOCK_JUMP_MS_MAX = 3_600_000;
+const SYNC_DELAY_MS_MAX = 300;
+/** The file of a node that says how far its clock is off. */
+const CLOCK = 'clock';
+const JUMPING_CLOCK = new URL('./jumping-clock.js', import.meta.url).href;
 /** How long a cluster may take to take writes again when the last fault is over. */
 const MENDED_MS = 120_000;
 
@@ -63,6 +69,9 @@ interface Known {
 
 interface NodeProcess {
   readonly name: string;
+  readonly folder: string;
+  /** The faults of its disk; undefined without a C compiler. */
+  readonly disk: Faults | undefined;
   server: LoadServer | undefined;
   /** Changes when the process is killed, so that a request that was under way may fail. */
   isStopped: boolean;
@@ -90,20 +99,35 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
     SHEAF_STORAGE__PARTITIONS: '2',
     SHEAF_COLLECTIONS__PARTITIONS: '2',
   };
+  const shim = compileShim();
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
-    mkdirSync(own, { recursive: true });
+    mkdirSync(join(own, 'data'), { recursive: true });
     const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)) };
     settings.set(name, env);
-    return startServer(own, { SHEAF_SERVER__THREADS: '0', ...env });
+    return startServer(own, {
+      SHEAF_SERVER__THREADS: '0',
+      NODE_OPTIONS: `--import ${JUMPING_CLOCK}`,
+      CLOCK_OFFSET_FILE: join(own, CLOCK),
+      ...(shim && faultEnvironment(shim, { root: join(own, 'data'), control: join(own, 'disk') })),
+      ...env,
+    });
   };
   const nodes: NodeProcess[] = [];
-  for (let i = 0; i < NODES; i++) nodes.push({ name: `d${i}`, server: await start(`d${i}`), isStopped: false });
+  for (let i = 0; i < NODES; i++) {
+    const own = join(folder, `d${i}`);
+    mkdirSync(own);
+    const disk = shim === undefined ? undefined : new Faults(join(own, 'disk'));
+    nodes.push({ name: `d${i}`, folder: own, disk, server: await start(`d${i}`), isStopped: false });
+  }
   const cluster = new Chaos(prng, nats, network, nodes, start, trace);
   const violations = await cluster.run(minutes * 60_000);
   if (violations.length > 0)
     for (const { name, server } of nodes) trace?.(`what ${name} wrote:\n${server?.written() ?? ''}`);
-  for (const { server } of nodes) await server?.kill();
+  for (const { server, disk } of nodes) {
+    await server?.kill();
+    disk?.close();
+  }
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
   const { acknowledged, unknown, reads, searches, histories } = cluster;
@@ -124,6 +148,8 @@ class Chaos {
   private rewinds = 0;
   private isRewinding = false;
   private readonly violations: string[] = [];
+  /** Whether nodes lose their data, in place of the log, which then has what they lack. */
+  private readonly losesNodes: boolean;
   private readonly known = new Map<string, Known>();
   private isOver = false;
 
@@ -134,7 +160,9 @@ class Chaos {
     private readonly nodes: readonly NodeProcess[],
     private readonly start: (name: string) => Promise<LoadServer>,
     private readonly trace: (line: string) => void = () => {},
-  ) {}
+  ) {
+    this.losesNodes = prng.int(2) === 0;
+  }
 
   async run(ms: number): Promise<string[]> {
     const work = Array.from({ length: WRITERS }, (_, writer) => this.write(createPrng(1000 + writer)));
@@ -178,7 +206,8 @@ class Chaos {
       'a server of the log is cut off': () => whileCut(() => this.network.cut(server.name, cut)),
       'two servers of the log are cut from each other': () =>
         whileCut(() => this.network.cutBetween(server.name, (others[0] as { name: string }).name, cut)),
-      ...(this.rewinds < REWINDS_MAX && { 'the log goes back in time': () => this.rewind(pauseMs) }),
+      ...(!this.losesNodes &&
+        this.rewinds < REWINDS_MAX && { 'the log goes back in time': () => this.rewind(pauseMs) }),
       'a node is killed': async () => {
         await node.server?.kill();
         node.server = undefined;
@@ -211,6 +240,28 @@ class Chaos {
         await sleep(pauseMs / 4);
         await Promise.all(nats.servers.map((each) => each.start()));
       },
+      'the clock of a node jumps': async () =>
+        writeFileSync(join(node.folder, CLOCK), String(prng.int(2 * CLOCK_JUMP_MS_MAX) - CLOCK_JUMP_MS_MAX)),
+      'nodes are restarted one after the other': async () => {
+        for (const each of nodes) {
+          await each.server?.stop().catch((error: Error) => this.violations.push(`${each.name}: ${error.message}`));
+          await this.begin(each);
+        }
+      },
+      ...(node.disk && {
+        'the disk of a node is full': () => this.whileDisk(node.disk, 'write', { error: 'ENOSPC' }, pauseMs),
+        'syncs of a node fail': () => this.whileDisk(node.disk, 'sync', { error: 'EIO' }, pauseMs / 4),
+        'syncs of a node are slow': () =>
+          this.whileDisk(node.disk, 'sync', { delayMs: 1 + prng.int(SYNC_DELAY_MS_MAX) }, pauseMs),
+      }),
+      ...(this.losesNodes && {
+        'a node comes back without its data': async () => {
+          await node.server?.kill();
+          node.server = undefined;
+          rmSync(join(node.folder, 'data'), { recursive: true });
+          await this.begin(node);
+        },
+      }),
       'everything is killed': async () => {
         await Promise.all([...nats.servers.map((each) => each.kill()), ...nodes.map((each) => each.server?.kill())]);
         for (const each of nodes) each.server = undefined;
@@ -226,6 +277,12 @@ class Chaos {
     this.trace(
       `${whole(beganMs)} ms: ${name} (${node.name}, ${server.name}), ${whole(performance.now() - beganMs)} ms, ${this.acknowledged} writes`,
     );
+  }
+
+  private async whileDisk(disk: Faults | undefined, kind: 'write' | 'sync', fault: Fault, ms: number): Promise<void> {
+    disk?.set(kind, fault);
+    await sleep(ms);
+    disk?.clear(kind);
   }
 
   /** Sets the log back in time, and waits until the nodes have rebuilt it. */
