@@ -13,7 +13,7 @@ import {
   type SearchTiming,
   type Sort,
 } from './search.js';
-import type { SearchMode } from './choices.js';
+import { SEARCH_MODES, type SearchMode } from './choices.js';
 import type { Whole } from './common.js';
 import type { ErrorCode } from './errors.js';
 import { CURSOR } from './parameters.js';
@@ -26,12 +26,20 @@ export interface QueryListParameters {
   offset?: Whole;
   /** `next_cursor` of the previous page; `offset` then counts from there. */
   cursor?: string & tags.Format<'uuid'>;
+  /** Only searches whose text has this, in any case. */
+  q?: string & tags.MinLength<1> & tags.MaxLength<256>;
+  mode?: SearchMode;
+  /** Only searches of this caller. */
+  actor?: string & tags.MinLength<1> & tags.MaxLength<256>;
 }
 
 export interface QuerySummary {
   query_id: string;
   query_text: string;
   k: number;
+  mode: SearchMode;
+  /** Name of the caller. */
+  actor: string;
   /** ISO 8601 time. */
   executed_at: string;
   result_count: number;
@@ -49,13 +57,10 @@ export interface QuerySummary {
 export interface QueryEntry extends QuerySummary, LoggedParams {
   tenant: string;
   collection: string;
-  /** Name of the caller. */
-  actor: string;
   /** Chunk ids in rank order. */
   result_ids: string[];
   filters?: Record<string, unknown>;
   content_filter?: ContentFilter;
-  mode?: SearchMode;
   /** True if hits were ranked by keywords only, because the embedder did not answer. Absent otherwise. */
   degraded?: true;
   include_common?: boolean;
@@ -101,6 +106,8 @@ const SUMMARY: QuerySummary = {
   query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
   query_text: 'submarine captain',
   k: 3,
+  mode: 'vector',
+  actor: 'web',
   executed_at: '2026-01-05T09:31:02.114Z',
   result_count: 1,
   latency_ms: 1.9,
@@ -111,10 +118,8 @@ const ENTRY: QueryEntry = {
   ...SUMMARY,
   tenant: 'acme',
   collection: 'docs',
-  actor: 'web',
   result_ids: ['nemo::chunk_0'],
   filters: { lang: 'en' },
-  mode: 'vector',
   timing: SEARCH_ANSWER.timing,
 };
 
@@ -162,7 +167,7 @@ export const QUERY_ROUTES = routes({
     path: `${COLLECTION}/queries`,
     summary: 'List the latest searches of a collection',
     description:
-      'Most recent first, without their hits. The list is empty for a collection that does not exist. An entry with `sampled` stands for so many searches.',
+      'Most recent first, without their hits. The list is empty for a collection that does not exist. An entry with `sampled` stands for so many searches. With `q`, `mode` or `actor`, at most 10,000 entries are looked through for a page: it may have fewer than `limit`, or none, and a `next_cursor` that goes on behind them.',
     query: [
       {
         name: 'limit',
@@ -175,6 +180,17 @@ export const QUERY_ROUTES = routes({
         schema: { type: 'integer', minimum: 0, default: 0 },
       },
       { ...CURSOR, schema: { type: 'string', format: 'uuid' } },
+      {
+        name: 'q',
+        description: 'Only searches whose text has this, in any case.',
+        schema: { type: 'string', minLength: 1, maxLength: 256 },
+      },
+      { name: 'mode', description: 'Only searches of this mode.', schema: { type: 'string', enum: [...SEARCH_MODES] } },
+      {
+        name: 'actor',
+        description: 'Only searches of this caller.',
+        schema: { type: 'string', minLength: 1, maxLength: 256 },
+      },
     ],
     checkQuery: typia.createValidate<QueryListParameters>(),
     answer: {

@@ -40,6 +40,7 @@ import type {
   StoredDocument,
 } from '../api/documents.js';
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
+import type { SearchMode } from '../api/choices.js';
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type {
@@ -511,6 +512,10 @@ const documentsPath = (tenant: string, collection: string, ...rest: string[]): s
 interface QueryPageOptions extends PageOptions {
   /** How many of the latest entries to skip. */
   offset?: number;
+  /** Only searches whose text has this. */
+  q?: string;
+  mode?: SearchMode;
+  actor?: string;
 }
 
 /** Page size of the iterator: the server's maximum. */
@@ -524,12 +529,12 @@ class QueryCalls {
   list(
     tenant: string,
     collection: string,
-    { limit, offset, cursor, ...call }: QueryPageOptions = {},
+    { limit, offset, cursor, q, mode, actor, ...call }: QueryPageOptions = {},
   ): Promise<Answered<QueryList>> {
     return this.transport.json({
       method: 'GET',
       path: collectionPath(tenant, collection, 'queries'),
-      query: { limit, offset, cursor },
+      query: { limit, offset, cursor, q, mode, actor },
       ...call,
     });
   }

@@ -163,8 +163,13 @@ export const deleteJudgementSet = (at: At, set: string) =>
 export const sampleVectors = (at: At, sample: number, signal?: AbortSignal) =>
   call<VectorSample>(pathOf(at, 'vectors'), { query: { sample }, signal });
 
-export const listQueries = (at: At, limit: number, cursor?: string, signal?: AbortSignal) =>
-  call<QueryList>(pathOf(at, 'queries'), { query: { limit, cursor }, signal });
+export const listQueries = (
+  at: At,
+  {
+    signal,
+    ...query
+  }: { limit: number; cursor?: string; q?: string; mode?: string; actor?: string; signal?: AbortSignal },
+) => call<QueryList>(pathOf(at, 'queries'), { query, signal });
 export const getQuery = (at: At, id: string, signal?: AbortSignal) =>
   call<QueryAnswer>(pathOf(at, 'queries', id), { signal });
 export const replayQuery = (at: At, id: string) =>

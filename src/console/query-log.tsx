@@ -1,8 +1,9 @@
 // A logged search: its settings, its hits then, and the hits of a replay.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { SEARCH_MODES } from '../api/choices.js';
 import type { QueryEntry, QuerySummary, ReplayAnswer } from '../api/queries.js';
 import { type At, type Told, getQuery, listQueries, replayQuery } from './api.js';
-import { ErrorNote } from './components.tsx';
+import { ErrorNote, Tick } from './components.tsx';
 import { count, counted, moment, ms } from './format.js';
 import { useAction, useInSight, useLoaded, usePages } from './hooks.js';
 import { DiffSummary, HitList, Waterfall } from './search/hits.tsx';
@@ -66,7 +67,7 @@ function Made({
   return (
     <>
       <p class="faint">
-        {mode ?? 'vector'}, k {k} · by {actor} · {moment(at)}
+        {mode}, k {k} · by {actor} · {moment(at)}
       </p>
       {Object.keys(told).length > 0 && <pre>{JSON.stringify(told, undefined, 1)}</pre>}
       {latency !== undefined && <Waterfall timing={timing} serverMs={latency} roundMs={latency} />}
@@ -119,25 +120,47 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
 
 const PAGE_QUERIES = 200;
 const ROW_PX = 36;
-const COLUMNS = ['Query', 'Hits', 'Time', 'When'];
+const LIVE_MS = 2000;
+const COLUMNS = ['Query', 'Hits', 'Time', 'When', 'Mode', 'By'];
+
+/** Which searches are listed; '' for all. */
+interface Wanted {
+  readonly q: string;
+  readonly mode: string;
+  readonly actor: string;
+}
+
+const ALL: Wanted = { q: '', mode: '', actor: '' };
 
 export function QueriesView(at: At) {
-  const pages = usePages<QuerySummary>(`${at.tenant}/${at.collection}`, async (cursor, signal) => {
-    const { queries, next_cursor: next } = await listQueries(at, PAGE_QUERIES, cursor, signal);
+  const [wanted, setWanted] = useState(ALL);
+  const [isLive, setIsLive] = useState(false);
+  const asked = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ''));
+  const name = `${at.tenant}/${at.collection}/${JSON.stringify(asked)}`;
+  const pages = usePages<QuerySummary>(name, async (cursor, signal) => {
+    const { queries, next_cursor: next } = await listQueries(at, { ...asked, limit: PAGE_QUERIES, cursor, signal });
     return { entries: queries, next };
   });
+  useEffect(() => {
+    const timer = isLive ? setInterval(pages.reload, LIVE_MS) : undefined;
+    return () => clearInterval(timer);
+  }, [isLive, pages.reload]);
   const { query } = place.value.params;
-  if (pages.entries.length === 0 && !pages.isLoading)
+  if (pages.entries.length === 0 && !pages.isLoading && wanted === ALL)
     return pages.error === undefined ? <Nothing /> : <ErrorNote error={pages.error} />;
   return (
     <div class={query === undefined ? 'panes' : 'panes two'}>
       <section>
         <div class="tools">
+          <WantedForm wanted={wanted} onWant={(change) => setWanted({ ...wanted, ...change })} />
+          <span class="grow" />
+          <Tick label="Live" isOn={isLive} onTurn={setIsLive} />
           <button type="button" onClick={pages.reload}>
             Refresh
           </button>
           <ErrorNote error={pages.error} />
         </div>
+        {pages.entries.length === 0 && pages.isWhole && <p class="faint">No logged search is like this.</p>}
         <Rows
           label="Logged searches"
           columns={COLUMNS}
@@ -145,7 +168,7 @@ export function QueriesView(at: At) {
           rowHeight={ROW_PX}
           isChosen={({ query_id: id }) => id === query}
           onEnd={pages.more}
-          cellsOf={cellsOf}
+          cellsOf={(entry) => cellsOf(entry, (actor) => setWanted({ ...wanted, actor }))}
         />
       </section>
       {query !== undefined && <QueryPane key={query} at={at} id={query} />}
@@ -153,14 +176,48 @@ export function QueriesView(at: At) {
   );
 }
 
-function cellsOf({
-  query_id: id,
-  query_text: text,
-  result_count: hits,
-  latency_ms: latency,
-  executed_at: at,
-  replay_of: replayOf,
-}: QuerySummary) {
+function WantedForm({ wanted, onWant }: { wanted: Wanted; onWant: (change: Partial<Wanted>) => void }) {
+  return (
+    <>
+      <input
+        type="search"
+        placeholder="Search the queries"
+        aria-label="Search the queries"
+        spellcheck={false}
+        onInput={({ currentTarget }) => onWant({ q: currentTarget.value.trim() })}
+      />
+      <select
+        aria-label="Mode"
+        value={wanted.mode}
+        onChange={({ currentTarget }) => onWant({ mode: currentTarget.value })}
+      >
+        <option value="">any mode</option>
+        {SEARCH_MODES.map((mode) => (
+          <option key={mode}>{mode}</option>
+        ))}
+      </select>
+      {wanted.actor !== '' && (
+        <button type="button" onClick={() => onWant({ actor: '' })}>
+          by {wanted.actor} ✕
+        </button>
+      )}
+    </>
+  );
+}
+
+function cellsOf(
+  {
+    query_id: id,
+    query_text: text,
+    mode,
+    actor,
+    result_count: hits,
+    latency_ms: latency,
+    executed_at: at,
+    replay_of: replayOf,
+  }: QuerySummary,
+  onActor: (actor: string) => void,
+) {
   return [
     <a data-entry href={there({ view: 'queries', params: { query: id } })}>
       {replayOf !== undefined && <span class="chip">replay</span>}
@@ -169,6 +226,10 @@ function cellsOf({
     count(hits),
     latency === undefined ? '–' : ms(latency),
     moment(at),
+    mode,
+    <button type="button" class="plain" onClick={() => onActor(actor)} title={`Only searches by ${actor}`}>
+      {actor}
+    </button>,
   ];
 }
 

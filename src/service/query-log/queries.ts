@@ -3,7 +3,7 @@
 import { QUERIES_PAGE_DEFAULT } from '../../api/limits.js';
 import type { QUERY_ROUTES, QueryEntry, QueryList, QueryListParameters, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';
-import type { CollectionName, Tenant } from '../../api/ids.js';
+import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import { roundTo } from '../../base/numbers.js';
 import { asUuid } from '../../base/uuids.js';
 import type { FoundQuery } from '../../storage/query-log-commands.js';
@@ -46,14 +46,21 @@ async function listQueries(
   { catalog, queryLog }: QueriesContext,
   tenant: Tenant,
   name: CollectionName,
-  { limit, offset = 0, cursor }: QueryListParameters,
+  { limit, offset = 0, cursor, ...wanted }: QueryListParameters,
 ): Promise<QueryList> {
   const collection = catalog.find(tenant, name);
   const most = limit ?? QUERIES_PAGE_DEFAULT;
+  const log = collection && logIdOf(collection);
   const page = { limit: most + 1, offset, ...(cursor !== undefined && { before: cursor }) };
-  const found = collection ? await queryLog.list(logIdOf(collection), page) : [];
+  const isFiltered = Object.keys(wanted).length > 0;
+  const { found, seenTo } =
+    log === undefined
+      ? { found: [] }
+      : isFiltered
+        ? await listWanted(queryLog, log, page, wanted)
+        : { found: await queryLog.list(log, page) };
   const queries = found.slice(0, most);
-  const next = limit !== undefined && found.length > most && queries.at(-1)?.id;
+  const next = limit !== undefined && (found.length > most ? queries.at(-1)?.id : seenTo);
   return {
     tenant,
     collection: name,
@@ -61,6 +68,34 @@ async function listQueries(
     count: queries.length,
     ...(typeof next === 'string' && { next_cursor: next }),
   };
+}
+
+/** Entries that are looked through for a page, and read at once. */
+const LOOKED_MAX = 10_000;
+const READ_AT_ONCE = 500;
+
+/** Up to `limit` entries that are wanted; `seenTo` is the id of the last entry that was looked at, if more follow. */
+async function listWanted(
+  queryLog: QueriesContext['queryLog'],
+  log: CollectionId,
+  { limit, offset, before }: { limit: number; offset: number; before?: string },
+  { q, mode, actor }: Pick<QueryListParameters, 'q' | 'mode' | 'actor'>,
+): Promise<{ found: FoundQuery[]; seenTo?: string }> {
+  const text = q?.toLowerCase();
+  const isWanted = (query: FoundQuery): boolean =>
+    (text === undefined || query.text.toLowerCase().includes(text)) &&
+    (mode === undefined || query.mode === mode) &&
+    (actor === undefined || query.actor === actor);
+  const found: FoundQuery[] = [];
+  let seenTo = before;
+  for (let looked = 0; looked < LOOKED_MAX; looked += READ_AT_ONCE) {
+    const page = { limit: READ_AT_ONCE, offset: 0, ...(seenTo !== undefined && { before: seenTo }) };
+    const entries = await queryLog.list(log, page);
+    found.push(...entries.filter(isWanted));
+    if (found.length >= offset + limit || entries.length < READ_AT_ONCE) return { found: found.slice(offset) };
+    seenTo = entries.at(-1)?.id;
+  }
+  return { found: found.slice(offset), ...(seenTo !== undefined && { seenTo }) };
 }
 
 /** Throws 404 `query_not_found`, also for an invalid id and for a search of another collection. */
@@ -108,12 +143,14 @@ export async function replayQuery(
 }
 
 function summaryOf(query: FoundQuery): QuerySummary {
-  const { id, text, k, executedAtMs, latencyMs, replayOf, requestId, resultIds } = query;
+  const { id, text, k, mode, actor, executedAtMs, latencyMs, replayOf, requestId, resultIds } = query;
   const { sampled } = query.rest;
   return {
     query_id: id,
     query_text: text,
     k,
+    mode,
+    actor,
     executed_at: new Date(executedAtMs).toISOString(),
     result_count: resultIds.length,
     latency_ms: roundTo(latencyMs, 3),
@@ -125,13 +162,11 @@ function summaryOf(query: FoundQuery): QuerySummary {
 
 function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEntry {
   const {
-    actor,
     resultIds,
-    mode,
     rest: { embedded_filters: _filters, after: _after, ...rest },
   } = query;
   const timing = Object.fromEntries(
     Object.entries(rest.timing).map(([phase, ms]) => [phase, roundTo(ms as number, 3)]),
   ) as unknown as QueryEntry['timing'] & object;
-  return { ...summaryOf(query), tenant, collection: name, actor, result_ids: resultIds, mode, ...rest, timing };
+  return { ...summaryOf(query), tenant, collection: name, result_ids: resultIds, ...rest, timing };
 }

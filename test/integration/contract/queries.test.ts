@@ -50,6 +50,34 @@ test('ids of chunks come back as they are, whatever is in them', async () => {
   assert.deepEqual(json.query.result_ids, [`${docid}::chunk_0`]);
 });
 
+test('the listing has the searches that are asked for, by their words, mode and caller', async () => {
+  const base = '/v1/collections/acme/wanted';
+  await call('POST', `${base}/documents`, { text: 'one two three' });
+  for (let i = 0; i < 30; i++)
+    await call('POST', `${base}/search`, {
+      q: i % 3 === 0 ? `Whale ${i}` : `bread ${i}`,
+      mode: i % 2 ? 'hybrid' : 'vector',
+    });
+  const listed = async (parameters: string): Promise<[string[], string | undefined]> => {
+    const { status, json } = await call('GET', `${base}/queries?${parameters}`);
+    assert.equal(status, 200, JSON.stringify(json));
+    return [json.queries.map(({ query_text: text }: { query_text: string }) => text), json.next_cursor];
+  };
+  const whales = [27, 24, 21, 18, 15, 12, 9, 6, 3, 0].map((i) => `Whale ${i}`);
+  assert.deepEqual((await listed('q=whale'))[0], whales);
+  assert.deepEqual((await listed('q=WHALE+2&mode=hybrid'))[0], ['Whale 27', 'Whale 21']);
+  assert.deepEqual((await listed('q=whale&offset=8'))[0], whales.slice(8));
+  assert.equal((await listed('actor=anonymous&limit=100'))[0].length, 30);
+  assert.deepEqual(await listed('actor=nobody&limit=10'), [[], undefined]);
+  const [first, cursor] = await listed('q=whale&limit=4');
+  assert.deepEqual(first, whales.slice(0, 4));
+  assert.deepEqual((await listed(`q=whale&limit=9&cursor=${cursor}`))[0], whales.slice(4));
+  const { json } = await call('GET', `${base}/queries?limit=1`);
+  assert.deepEqual([json.queries[0].mode, json.queries[0].actor], ['hybrid', 'anonymous']);
+  for (const wrong of ['mode=words', 'q=', 'actor='])
+    assert.equal((await call('GET', `${base}/queries?${wrong}`)).status, 422, wrong);
+});
+
 test('the listing is newest first, in pages by offset and by cursor', async () => {
   const base = '/v1/collections/acme/paged';
   await call('POST', `${base}/documents`, { text: 'one two three' });
@@ -63,9 +91,11 @@ test('the listing is newest first, in pages by offset and by cursor', async () =
     ['acme', 'paged', 50, all.slice(0, 50)],
   );
   assert.deepEqual(Object.keys(first.queries[0]).sort(), [
+    'actor',
     'executed_at',
     'k',
     'latency_ms',
+    'mode',
     'query_id',
     'query_text',
     'request_id',

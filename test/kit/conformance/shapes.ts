@@ -209,7 +209,8 @@ const CONTENT_FILTER: Shape = {
 
 const QUERY_SUMMARY: Shape = {
   required: { executed_at: 'time', k: 'integer', query_id: 'uuidv7', query_text: 'string', result_count: 'integer' },
-  optional: { latency_ms: 'number', replay_of: 'uuidv7', request_id: 'string' },
+  // `mode` and `actor` go beyond the specification.
+  optional: { latency_ms: 'number', mode: 'string', actor: 'string', replay_of: 'uuidv7', request_id: 'string' },
 };
 
 const QUERY_ENTRY: Shape = {
