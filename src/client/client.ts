@@ -158,7 +158,6 @@ export class SheafClient {
     return this.transport.get(['health', 'metrics'], call);
   }
 
-  /** Metrics in the Prometheus text format. */
   metricsText(call?: CallOptions): Promise<string> {
     return this.transport.text({ method: 'GET', path: ['metrics'], ...call });
   }
@@ -296,7 +295,6 @@ export class SheafClient {
     return this.transport.page(documentsPath(tenant, collection), options);
   }
 
-  /** All documents by id, page by page. */
   eachDocument(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<DocumentSummary, void> {
     return this.transport.each(
       (page) => this.listDocuments(tenant, collection, page),
@@ -484,17 +482,16 @@ export class SheafClient {
     return this.transport.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
   }
 
-  /** Measures recall by comparing searches of the collection with exact ones; takes up to ten seconds. */
   /** Counts the chunks that match, and the values of metadata fields among them. */
   count(tenant: string, collection: string, body: CountBody = {}, call?: CallOptions): Promise<Answered<CountAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'count'), body, call);
   }
 
+  /** Measures recall by comparing searches of the collection with exact ones; takes up to ten seconds. */
   recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'recall'), body, call);
   }
 
-  /** The vectors of texts, in their order. */
   embeddings(body: EmbeddingsBody, call?: CallOptions): Promise<Answered<Embeddings>> {
     return this.transport.post(['v1', 'embeddings'], body, call);
   }
@@ -512,7 +509,6 @@ const documentsPath = (tenant: string, collection: string, ...rest: string[]): s
 interface QueryPageOptions extends PageOptions {
   /** How many of the latest entries to skip. */
   offset?: number;
-  /** Only searches whose text has this. */
   q?: string;
   mode?: SearchMode;
   actor?: string;
@@ -539,7 +535,6 @@ class QueryCalls {
     });
   }
 
-  /** All logged searches, latest first, page by page. */
   each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
     return this.transport.each(
       (page) => this.list(tenant, collection, page),
@@ -567,7 +562,6 @@ class ReindexCalls {
     return this.transport.post(collectionPath(tenant, collection, 'reindex'), body, call);
   }
 
-  /** The jobs of a collection, newest first. */
   list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
     return this.transport.get(collectionPath(tenant, collection, 'reindex'), call);
   }
@@ -657,7 +651,6 @@ class AdminCalls {
     return this.transport.post(adminPath('collections', tenant, name, 'move'), { new_name: newName }, call);
   }
 
-  /** A logged search of any tenant. */
   getQuery(queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
     return this.transport.get(adminPath('queries', queryId), call);
   }
@@ -670,7 +663,6 @@ class AdminCalls {
     return this.transport.get(adminPath('embedders'), call);
   }
 
-  /** Resets the request counters. */
   resetMetrics(call?: CallOptions): Promise<Answered<MetricsReset>> {
     return this.transport.delete(adminPath('metrics'), call);
   }

@@ -190,12 +190,12 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   const { placer, routed } = sharing ?? {};
   registry.gauge(
     'sheaf_cluster_loading_collections',
-    'Collections that this node is loading because it is to hold them in memory.',
+    'Collections, or shards of them, that this node is loading because it is to hold them in memory.',
     () => placer?.moving.loading ?? 0,
   );
   registry.gauge(
     'sheaf_cluster_leaving_collections',
-    'Collections that leave the memory of this node once they are loaded elsewhere.',
+    'Collections, or shards of them, that leave the memory of this node once they are loaded elsewhere.',
     () => placer?.moving.leaving ?? 0,
   );
   registry.counter(
