@@ -100,7 +100,6 @@ export type * from '../api/reindex.js';
 export type * from '../api/search.js';
 export type * from '../api/tenants.js';
 
-/** A file to ingest. */
 export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata' | 'if_version' | 'expires_at'> {
   /** File name; its extension determines the type. */
   name: string;
@@ -171,7 +170,6 @@ export class SheafClient {
     return this.transport.post(collectionPath(tenant, name), options, call);
   }
 
-  /** All collections by name, or one page of them. */
   listCollections(tenant: string, options?: PageOptions): Promise<Answered<CollectionList>> {
     return this.transport.page(['v1', 'collections', tenant], options);
   }
@@ -290,7 +288,6 @@ export class SheafClient {
     return ingestStream(this.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
   }
 
-  /** All documents by id, or one page of them. */
   listDocuments(tenant: string, collection: string, options?: PageOptions): Promise<Answered<DocumentList>> {
     return this.transport.page(documentsPath(tenant, collection), options);
   }
@@ -334,7 +331,6 @@ export class SheafClient {
     return this.transport.patch(documentsPath(tenant, collection, docid), body, this.transport.keyed(call));
   }
 
-  /** Changes the metadata of the documents of a list, or of those that match metadata filters. */
   patchDocuments(
     tenant: string,
     collection: string,
@@ -358,7 +354,6 @@ export class SheafClient {
     );
   }
 
-  /** The chunks of a document, in document order. */
   listChunks(tenant: string, collection: string, docid: string, options?: PageOptions): Promise<Answered<ChunkList>> {
     return this.transport.page(documentsPath(tenant, collection, docid, 'chunks'), options);
   }
@@ -420,7 +415,6 @@ export class SheafClient {
     return this.transport.postEncoded(collectionPath(tenant, collection, 'search:batch'), body, call);
   }
 
-  /** Searches several collections, named in the body, and merges their hits. */
   searchCollections(
     tenant: string,
     body: SearchRequest & Pick<CollectionsSearchBody, 'collections' | 'merge'>,
@@ -482,7 +476,6 @@ export class SheafClient {
     return this.transport.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
   }
 
-  /** Counts the chunks that match, and the values of metadata fields among them. */
   count(tenant: string, collection: string, body: CountBody = {}, call?: CallOptions): Promise<Answered<CountAnswer>> {
     return this.transport.post(collectionPath(tenant, collection, 'count'), body, call);
   }
@@ -507,7 +500,6 @@ const documentsPath = (tenant: string, collection: string, ...rest: string[]): s
   collectionPath(tenant, collection, 'documents', ...rest);
 
 interface QueryPageOptions extends PageOptions {
-  /** How many of the latest entries to skip. */
   offset?: number;
   q?: string;
   mode?: SearchMode;
@@ -606,7 +598,6 @@ class AdminCalls {
     return this.transport.get(adminPath('tenants'), call);
   }
 
-  /** The nodes of the cluster, as the one that answers sees them. */
   cluster(call?: CallOptions): Promise<Answered<ClusterState>> {
     return this.transport.get(adminPath('cluster'), call);
   }

@@ -1,6 +1,6 @@
 // Batch ingest as NDJSON. Documents are sent as their source yields them, and results arrive meanwhile. Neither body
-// nor answer is ever held whole.
-import type { BatchItemResult, BatchSummary } from '../api/documents.js';
+// nor answer is ever held whole. Browsers, which cannot send a stream over HTTP/1.1, send batches.
+import type { BatchAnswer, BatchItemResult, BatchSummary } from '../api/documents.js';
 import { type DocumentRequest, documentBody } from './encoding.js';
 import { SheafError, SheafUnreachable } from './errors.js';
 import { type CallOptions, type Transport, causeOf } from './transport.js';
@@ -72,7 +72,40 @@ const LATER = Symbol('later');
  * Rejects with what the source throws, with SheafError if the server rejects the request, and with SheafUnreachable if
  * the connection breaks or is silent for the client's timeout while neither the source nor the consumer is slow.
  */
-export async function* ingestStream(
+export const ingestStream = (
+  ...given: [Transport, readonly string[], DocumentSource, CallOptions?]
+): AsyncGenerator<BatchItemResult, BatchSummary> => (isBrowser ? inBatches(...given) : inStream(...given));
+
+const isBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
+const BATCH_DOCUMENTS = 256;
+
+async function* inBatches(
+  transport: Transport,
+  path: readonly string[],
+  documents: DocumentSource,
+  { idempotencyKey: key, ...call }: CallOptions = {},
+): AsyncGenerator<BatchItemResult, BatchSummary> {
+  const startedAtMs = performance.now();
+  const sum = { count: 0, succeeded: 0, failed: 0, request_id: '' };
+  let batch: object[] = [];
+  async function* send(): AsyncGenerator<BatchItemResult, void> {
+    const { count } = sum;
+    const keyed = { ...call, ...(key !== undefined && { idempotencyKey: `${key}-${count}` }) };
+    const answer = await transport.post<BatchAnswer>(path, { documents: batch }, keyed);
+    batch = [];
+    sum.count += answer.count;
+    sum.succeeded += answer.succeeded;
+    sum.failed += answer.failed;
+    sum.request_id = answer.request_id;
+    for (const result of answer.documents) yield { ...result, index: count + result.index };
+  }
+  for await (const document of documents)
+    if (batch.push(documentBody(document, 'json')) === BATCH_DOCUMENTS) yield* send();
+  if (batch.length > 0) yield* send();
+  return { ok: true, ...sum, latency_ms: performance.now() - startedAtMs };
+}
+
+async function* inStream(
   transport: Transport,
   path: readonly string[],
   documents: DocumentSource,
