@@ -100,7 +100,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   private readonly latencies = new LatencyWindow();
   /** How long each node takes, in milliseconds. */
   private readonly averages = new Map<string, number>();
-  private readonly waiting = new Set<{ node: string; collection: CollectionId; giveUp: () => void }>();
+  private readonly waiting = new Set<{ node: string; asked: Asked; giveUp: () => void }>();
   private readonly answers = new Map<string, Uint8Array>();
   /** Rows have other numbers in another process of the same node. */
   private readonly process = randomUUID();
@@ -164,7 +164,7 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
       if (own.length === shards.length) return undefined;
       try {
         const [[first]] = places as unknown as [[string]];
-        if (places.size === 1) return (await this.ask(first, collection, this.questionOf(asked))).value;
+        if (places.size === 1) return (await this.ask(first, asked, this.questionOf(asked))).value;
         return await work(Array.from(places, ([name, held]) => this.partOf(asked, name, held)));
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
@@ -202,7 +202,8 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
     let process: string | undefined;
     const ask = async <T>(work: Work): Promise<T> => {
       if (signal?.aborted) throw abandoned();
-      const answer = await this.ask(node, collection, this.questionOf({ ...of, work }));
+      const asked = { ...of, work };
+      const answer = await this.ask(node, asked, this.questionOf(asked));
       process = answer.process;
       return answer.value as T;
     };
@@ -261,32 +262,28 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   }
 
   /** Asks the first node, and the second one too if the first takes longer than most searches do. */
-  private async askHedged(
-    [first, second]: readonly string[],
-    { collection }: Asked,
-    question: Uint8Array,
-  ): Promise<Success> {
-    const asked = this.ask(first as string, collection, question);
-    if (second === undefined) return asked;
+  private async askHedged([first, second]: readonly string[], asked: Asked, question: Uint8Array): Promise<Success> {
+    const answered = this.ask(first as string, asked, question);
+    if (second === undefined) return answered;
     const slow = Symbol('slow');
     let timer: NodeJS.Timeout | undefined;
     const isSlow = new Promise<typeof slow>(
       (resolve) => (timer = setTimeout(() => resolve(slow), Math.min(this.hedgeMs, ASK_MS))),
     );
-    const answer = await Promise.race([asked, isSlow]).finally(() => clearTimeout(timer));
+    const answer = await Promise.race([answered, isSlow]).finally(() => clearTimeout(timer));
     if (answer !== slow) return answer;
-    if (this.counts.hedged > HEDGED_SHARE * this.counts.sent + HEDGED_BURST) return asked;
+    if (this.counts.hedged > HEDGED_SHARE * this.counts.sent + HEDGED_BURST) return answered;
     this.counts.hedged++;
-    return Promise.any([asked, this.ask(second, collection, question)]).catch((error: AggregateError) => {
+    return Promise.any([answered, this.ask(second, asked, question)]).catch((error: AggregateError) => {
       throw (error.errors as Error[]).find((one) => !(one instanceof Unanswered)) ?? error.errors[0];
     });
   }
 
   /** Rejects with Unanswered, and with the AppError of the other node. */
-  private async ask(node: string, collection: CollectionId, question: Uint8Array): Promise<Success> {
+  private async ask(node: string, asked: Asked, question: Uint8Array): Promise<Success> {
     const startedAtMs = performance.now();
     this.counts.sent++;
-    const entry = { node, collection, giveUp: () => {} };
+    const entry = { node, asked, giveUp: () => {} };
     const givenUp = new Promise<never>((_, reject) => (entry.giveUp = () => reject(new Unanswered(node))));
     this.waiting.add(entry);
     try {
@@ -332,8 +329,11 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   private look(): void {
     const [slow] = this.latencies.quantiles(0.95) ?? [];
     if (slow !== undefined && this.latencies.count >= KNOWN_MIN) this.hedgeMs = Math.max(HEDGE_MS_MIN, slow);
-    for (const { node, collection, giveUp } of this.waiting)
-      if (!this.options.placer.othersHolding(collection).includes(node)) giveUp();
+    for (const { node, asked, giveUp } of this.waiting) {
+      const { collection, shards } = asked;
+      const holds = (shard?: number): boolean => this.options.placer.othersHolding(collection, shard).includes(node);
+      if (!(shards.length === 0 ? holds() : shards.some((shard) => holds(shard)))) giveUp();
+    }
     for (const [node, ms] of this.averages) this.averages.set(node, 0.95 * ms);
   }
 

@@ -44,6 +44,8 @@ const PAYLOAD_BYTES = 64 * 1024;
 class Nodes {
   readonly behaviours = new Map<string, Behaviour>();
   readonly searched: string[] = [];
+  /** Nodes with the shards that they have counted. */
+  readonly counted: string[] = [];
   private readonly answers = new Map<string, (question: Uint8Array) => Promise<Uint8Array>>();
   private readonly all = new Map<string, { placer: MemoryPlacer; routed: RoutedSearches }>();
   /** The timers of the nodes do not keep the process. */
@@ -52,6 +54,8 @@ class Nodes {
   constructor(
     readonly names: readonly string[],
     readonly copies = 2,
+    /** The number of shards, if these are placed by themselves. */
+    readonly shards?: number,
   ) {
     for (const name of names) this.all.set(name, this.create(name));
   }
@@ -93,7 +97,12 @@ class Nodes {
   }
 
   private create(name: string): { placer: MemoryPlacer; routed: RoutedSearches } {
-    const placement = { members: [...this.names].sort(), own: name, copies: this.copies };
+    const placement = {
+      members: [...this.names].sort(),
+      own: name,
+      copies: this.copies,
+      ...(this.shards && { shards: this.shards }),
+    };
     const placer = new MemoryPlacer({
       placement,
       leaveMs: 60_000,
@@ -113,7 +122,13 @@ class Nodes {
     const routed = new RoutedSearches({
       searches: {
         request: search,
-        count: () => Promise.reject(new Error('not counted here')),
+        count: async ({ shards }) => {
+          const { ms = 0, error } = this.behaviour(name);
+          await sleep(ms);
+          if (error) throw error;
+          this.counted.push(...shards.map((shard) => `${name} ${shard}`));
+          return { chunks: shards.length, facets: [] };
+        },
         step: () => Promise.reject(new Error('not in steps here')),
       },
       shards: { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 },
@@ -228,4 +243,27 @@ test('where the holders have too many searches, the node that is asked passes th
   nodes.behaviours.set(holders[0] as string, {});
   assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), holders[0]);
   nodes.close();
+});
+
+test('shards that are placed by themselves are counted by their holders, however long that takes', async (t) => {
+  const [names, copies, shards] = [['a', 'b', 'c'], 1, [0, 1, 2, 3, 4, 5]];
+  const nodes = new Nodes(names, copies, shards.length);
+  t.after(() => nodes.close());
+  // Longer than the time after which a node is given up that does not hold what it was asked for any more.
+  for (const name of names) nodes.behaviours.set(name, { ms: 700 });
+  const id = 7 as CollectionId;
+  const count = { collection: { ...searchOf(id).collection, id }, shards, facets: [] };
+  const holderOf = (shard: number): string =>
+    nodesHolding(id, { members: names, copies, shards: shards.length }, shard)[0] as string;
+  assert.deepEqual(await nodes.routed('a').count(count, 'acme'), { chunks: 6, facets: [] });
+  assert.deepEqual([...nodes.counted].sort(), shards.map((shard) => `${holderOf(shard)} ${shard}`).sort());
+  assert.equal(nodes.routed('a').counts.unanswered, 0);
+  for (const name of names) assert.equal(shards.filter((shard) => holderOf(shard) === name).length, 2, 'an even share');
+
+  // A node that cannot count now is passed over: the one that is asked counts in its place.
+  nodes.counted.length = 0;
+  nodes.behaviours.set('b', { error: new AppError('shard_unavailable') });
+  assert.deepEqual(await nodes.routed('a').count(count, 'acme'), { chunks: 6, facets: [] });
+  assert.ok(!nodes.counted.some((entry) => entry.startsWith('b')));
+  assert.equal(nodes.routed('a').counts.unanswered, 1);
 });
