@@ -45,18 +45,31 @@ interface Finished {
   hasChanged: boolean;
 }
 
-/** Ranks all shards to the depth of the search, merges the rankings and computes the final scores. */
-export function rankAll(
+/** Ranks all shards to the depth of the search. Adds what it takes to `timing`. */
+export function rankLists(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
+  timing: SearchTiming,
+): ShardHits[] {
+  const startedAtMs = performance.now();
+  const lists = rankSegments(views, search, statistics, search.among);
+  addTimes(timing, lists, performance.now() - startedAtMs, search);
+  return lists;
+}
+
+/** Ranks all shards, merges the rankings and computes the final scores. */
+function rankAll(
   views: readonly ShardView[],
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
   round?: Round,
 ): Ranking {
-  const startedAtMs = performance.now();
-  const lists = rankSegments(views, search, statistics, search.among);
+  const lists = rankLists(views, search, statistics, timing);
+  const rankedAtMs = performance.now();
   const hits = score(views, lists, search, round);
-  addTimes(timing, lists, performance.now() - startedAtMs, search);
+  timing.search_ms += performance.now() - rankedAtMs;
   const tops = lists.flatMap(({ lexical }) => lexical?.scores[0] ?? []);
   return { lists, hits, bestBm25: tops.length > 0 ? Math.max(...tops) : undefined };
 }

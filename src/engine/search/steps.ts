@@ -1,6 +1,6 @@
 // The steps of a search whose shards several nodes of a cluster hold. Each node looks up the words in its shards, ranks
 // them by the statistics of all shards, and hydrates those of its hits that are among the best; what is between the steps
-// is done by the node that was asked (service/cluster/spread-searches.ts). Searching threads only.
+// is done by the node that was asked (service/cluster/spread-search.ts). Searching threads only.
 import { nowSeconds } from '../../base/clock.js';
 import { sumStatistics } from '../../ranking/bm25.js';
 import { GroupRows } from './group-rows.js';
@@ -9,7 +9,7 @@ import { metadataReader, priorityIn, vectorIn } from './hit-reader.js';
 import { examplesIn, withoutExamples } from './like.js';
 import { type Candidate, type Locate, type PlacedCandidate, locateIn, mergeShards } from './merge.js';
 import type { CollectionSearch, MissingIndexes, RankedList } from './params.js';
-import { hydrateAll, missingIndexesOf, noTime, rankAll, statisticsIn, withoutExpired } from './search.js';
+import { hydrateAll, missingIndexesOf, noTime, rankLists, statisticsIn, withoutExpired } from './search.js';
 import type { ShardSet, ShardView } from './snapshot.js';
 import { sortedEntries } from './sorted.js';
 import {
@@ -66,7 +66,7 @@ function rankStep(views: readonly ShardView[], { search, statistics, round }: Ra
   const { like } = search;
   const settled = like ? withoutExamples(views, unexpired, examplesIn(views, like, nowS)) : unexpired;
   const among = round ? new GroupRows(views).remaining(settled, round.groups) : settled.among;
-  const { lists } = rankAll(views, { ...settled, ...(among && { among }) }, statistics, timing, round);
+  const lists = rankLists(views, { ...settled, ...(among && { among }) }, statistics, timing);
   const place = placer(views, search);
   const best = (of: RankedList[]): PlacedCandidate[] => mergeShards(place.locate, of, search.depth).map(place.placed);
   return {
