@@ -44,6 +44,9 @@ const codeOf = (error: unknown): number | undefined =>
     ? (error as unknown as { code: number }).code
     : undefined;
 
+/** Whether the environment has to be opened again, because the meta page of a commit could not be written. */
+export const isPanic = (error: unknown): boolean => codeOf(error) === MDB.PANIC;
+
 /** Whether the disk of one environment accepts writes. */
 export class DiskState {
   private hasFailed = false;
@@ -92,7 +95,7 @@ export class DiskState {
     const code = codeOf(error);
     if (code === undefined) return error;
     if (DAMAGE.has(code)) return this.damaged();
-    if (code === MDB.PANIC)
+    if (isPanic(error))
       return new AssertionFailed(
         `${this.environment}: the meta page of a commit could not be written; the environment must be opened again`,
       );

@@ -8,11 +8,12 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { AppError } from '../api/errors.js';
 import { assert } from '../base/assert.js';
 import type { StoreMeter } from '../base/meters.js';
 import { type ReadGate, throughGate } from '../base/read-gate.js';
 import { Checksum } from './damage.js';
-import { DiskState, areSynced, makeWhole } from './disk.js';
+import { DiskState, areSynced, isPanic, makeWhole } from './disk.js';
 import { coverPages } from './lmdb-file.js';
 import {
   BYTE_KEYS,
@@ -147,12 +148,17 @@ export class Environment<Names extends string> {
   /**
    * Attaches to read an environment that its owner has open in this process, and does not close before this thread has
    * stopped reading. The attached environment is never closed: the library keeps its handle until the owner closes, and
-   * frees nothing when the thread ends.
+   * frees nothing when the thread ends. Throws AppError `shard_unavailable` while the owner has to open the environment
+   * again, because a commit of its meta page has failed.
    */
   static attach<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length);
-    // The tables are open already, so a read transaction finds them and changes nothing.
-    return new Environment(directory, env, openTables(env, names, false));
+    try {
+      // The tables are open already, so a read transaction finds them and changes nothing.
+      return new Environment(directory, env, openTables(env, names, false));
+    } catch (error) {
+      throw isPanic(error) ? new AppError('shard_unavailable', undefined, { retryAfterS: 1 }) : error;
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Fault, FaultKind } from '../../../load/fault/fault-layer.js';
 import {
+  ask,
   DOCS,
   docids,
   killed,
@@ -71,15 +72,20 @@ test('I/O error on the last write of a commit: the worker ends itself, and what 
   skip,
 }, async () => {
   const run = await startOverFaults();
-  for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
+  // Both shards have some.
+  const before = ['A', 'B', 'E', 'F', 'G', 'H'];
+  for (const docid of before) assert.equal((await put(run, docid)).status, 201);
   // The sync of the data pages succeeds; the write of the meta page, which is synced too, fails.
   run.faults.set('sync', { name: 'shard-', error: 'EIO', skip: 1, times: 1 });
   const { status } = await put(run, 'C');
   assert.equal(status, 503);
   assert.equal(run.faults.fired('sync'), 1);
+  // The thread that searches has not read from the store before.
+  const searched = await ask(run, 'POST', `${DOCS}/search`, { q: 'the text', k: 10 });
+  assert.ok([200, 503].includes(searched.status), JSON.stringify(searched));
   await untilTaken(run, 'D');
   const found = await docids(run);
-  for (const docid of ['A', 'B', 'D']) assert.ok(found.includes(docid), docid);
+  for (const docid of [...before, 'D']) assert.ok(found.includes(docid), docid);
   await killed(run);
 });
 
