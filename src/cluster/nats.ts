@@ -55,6 +55,9 @@ const CONNECT_MS = 5000;
 const BATCH_MESSAGES = 512;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const BATCH_MS = 5000;
+/** A server that acknowledges none of so many messages in a row is left for another one, at most this often. */
+const UNACKNOWLEDGED_MAX = 4;
+const LEAVE_PAUSE_MS = 10_000;
 /** How long the stream remembers the ids of messages. */
 const DUPLICATES_NS = 120 * 1e9;
 const LAYOUT = '1';
@@ -287,6 +290,9 @@ const newId = (): string => crypto.randomUUID();
 export class NatsStream implements LogStream {
   readonly id: string;
   private readonly client: JetStreamClient;
+  /** Messages in a row without an acknowledgement. */
+  private unacknowledged = 0;
+  private leftAtMs = performance.now();
 
   constructor(
     private readonly connection: NatsConnection,
@@ -321,13 +327,32 @@ export class NatsStream implements LogStream {
     timeoutMs: number,
     expect: { readonly lastSubjectSequence?: number } = {},
   ): Promise<number> {
-    const { seq } = await this.client.publish(`${names.log}.${target}`, payload, {
-      msgID: id,
-      timeout: timeoutMs,
-      retries: 0,
-      expect: { streamName: names.stream, ...expect },
-    });
-    return seq;
+    try {
+      const { seq } = await this.client.publish(`${names.log}.${target}`, payload, {
+        msgID: id,
+        timeout: timeoutMs,
+        retries: 0,
+        expect: { streamName: names.stream, ...expect },
+      });
+      this.unacknowledged = 0;
+      return seq;
+    } catch (error) {
+      if ((error as Error).name === 'TimeoutError') this.leave();
+      throw error;
+    }
+  }
+
+  /**
+   * Connects to another server after some messages in a row that were not acknowledged: the server of this node answers,
+   * but does not reach the one that leads the stream.
+   */
+  private leave(): void {
+    const nowMs = performance.now();
+    if (++this.unacknowledged < UNACKNOWLEDGED_MAX || nowMs - this.leftAtMs < LEAVE_PAUSE_MS) return;
+    this.unacknowledged = 0;
+    this.leftAtMs = nowMs;
+    this.log.warn({}, 'the NATS server acknowledges nothing; the node connects to another one');
+    void this.connection.reconnect().catch(() => undefined);
   }
 
   async lastOf(target: string): Promise<number> {
