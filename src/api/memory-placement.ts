@@ -39,23 +39,29 @@ export interface PlacedMemory {
 const SHARDS_MAX = 1024;
 
 /**
- * The nodes that are to hold a shard of a collection, the first one first. Where shards are placed by themselves, no node
- * has more of them than its share, rounded up: a shard whose first nodes have theirs goes to the next.
+ * The nodes that are to hold each shard of a collection, the first one first. Where shards are placed by themselves, no
+ * node has more of them than its share, rounded up: a shard whose first nodes have theirs goes to the next. Where
+ * collections are placed whole, there is one entry for all shards.
  */
-export function nodesHolding(
+export function holdersByShard(
   id: CollectionId,
   { members, copies, shards }: Pick<MemoryPlacement, 'members' | 'copies' | 'shards'>,
-  shard = 0,
-): string[] {
-  if (shards === undefined || members.length === 0) return holdersOf(id, members, copies);
-  const most = Math.ceil((shards * Math.min(copies, members.length)) / members.length);
+): string[][] {
+  if (shards === undefined) return [holdersOf(id, members, copies)];
+  const most = Math.ceil((shards * Math.min(copies, members.length)) / Math.max(1, members.length));
   const held = new Map<string, number>();
-  let holders: string[] = [];
-  for (let each = 0; each <= shard; each++) {
-    const ordered = holdersOf(id * SHARDS_MAX + each, members, members.length);
+  return Array.from({ length: shards }, (_, shard) => {
+    const ordered = holdersOf(id * SHARDS_MAX + shard, members, members.length);
     const isFree = (member: string): boolean => (held.get(member) ?? 0) < most;
-    holders = [...ordered.filter(isFree), ...ordered.filter((member) => !isFree(member))].slice(0, copies);
+    const holders = [...ordered.filter(isFree), ...ordered.filter((member) => !isFree(member))].slice(0, copies);
     for (const member of holders) held.set(member, (held.get(member) ?? 0) + 1);
-  }
-  return holders;
+    return holders;
+  });
 }
+
+/** The nodes that are to hold a collection, or a shard of it where these are placed by themselves. */
+export const nodesHolding = (
+  id: CollectionId,
+  placement: Pick<MemoryPlacement, 'members' | 'copies' | 'shards'>,
+  shard = 0,
+): string[] => holdersByShard(id, placement)[placement.shards === undefined ? 0 : shard] ?? [];

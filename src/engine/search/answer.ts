@@ -1,8 +1,9 @@
 // The answer of a search from its hydrated hits, and what of the query is computed over all shards. Pure; any thread.
 import type { SearchTiming } from '../../api/search.js';
 import type { ScoredHit } from './merge.js';
-import type { CollectionSearch, CosineSample, Found, SearchedTerms, SortPosition } from './params.js';
+import type { CollectionSearch, CosineSample, Found, SearchedTerms } from './params.js';
 import type { HydratedHit } from './payload.js';
+import type { Selected } from './select.js';
 
 /** The terms that a search ranks by or estimates relevance from. */
 export const rankedTerms = ({ lexical, details }: Pick<CollectionSearch, 'lexical' | 'details'>): SearchedTerms =>
@@ -11,11 +12,7 @@ export const rankedTerms = ({ lexical, details }: Pick<CollectionSearch, 'lexica
 /** The hits in the order of `hits`, without those that are not relevant or have changed; `isWhole` tells if none has. */
 export function foundFrom(
   hydrated: readonly (HydratedHit | undefined)[],
-  {
-    hits,
-    hasMore,
-    last,
-  }: { hits: readonly ScoredHit[]; hasMore?: boolean | undefined; last?: SortPosition | undefined },
+  { hits, hasMore, last }: Selected,
   { withPieces }: Pick<CollectionSearch, 'withPieces'>,
   timing: SearchTiming,
 ): { found: Found; isWhole: boolean } {

@@ -19,11 +19,18 @@ export class GroupRows {
   /** The rows of each group in each view, and how many groups have been looked up there. */
   private readonly rows = new Map<ShardView, { of: Bitmap[]; taken: Bitmap }>();
 
-  constructor(private readonly views: readonly ShardView[]) {}
+  private admitted: readonly Bitmap[] | undefined;
+
+  constructor(
+    private readonly views: readonly ShardView[],
+    private readonly search: Pick<CollectionSearch, 'filter' | 'among'>,
+  ) {}
 
   /** The rows of each view that are admitted and may still give a hit. The groups are those of earlier calls, or more. */
-  remaining(search: Pick<CollectionSearch, 'filter' | 'among'>, groups: GroupsSoFar): Bitmap[] {
-    return this.views.map((view, i) => this.remainingIn(view, search.among?.[i] ?? admittedIn(view, search), groups));
+  remaining(groups: GroupsSoFar): Bitmap[] {
+    const { views, search } = this;
+    const admitted = (this.admitted ??= views.map((view, i) => search.among?.[i] ?? admittedIn(view, search)));
+    return views.map((view, i) => this.remainingIn(view, admitted[i] as Bitmap, groups));
   }
 
   /** The rows of no full group or, if there are enough groups, of one that is not full. */

@@ -77,11 +77,12 @@ function rankAll(
 /** Hydrates the hits of a search. Times are added to `timing`. */
 export function finish(
   views: readonly ShardView[],
-  { lists, hits, hasMore, hasChanged: isBehind = false, last }: Selected,
+  chosen: Selected,
   search: CollectionSearch,
   statistics: LexicalStatistics,
   timing: SearchTiming,
 ): Finished {
+  const { lists, hits, hasChanged: isBehind = false } = chosen;
   const startedAtMs = performance.now();
   const meanCosine = estimatesRelevance(search.details) ? meanCosineOf(lists.flatMap(({ sample }) => sample ?? [])) : 0;
   const hydrated = hydrateAll(
@@ -91,7 +92,7 @@ export function finish(
     hits,
     { lexical: statistics, meanCosine },
   );
-  const { found, isWhole } = foundFrom(hydrated, { hits, hasMore, last }, search, timing);
+  const { found, isWhole } = foundFrom(hydrated, chosen, search, timing);
   timing.hydrate_ms += performance.now() - startedAtMs;
   const hasChanged = isBehind || !isWhole;
   const hasLost = views.some((view, shard) => view.hasLost((lists[shard] as ShardHits).removals));
@@ -278,7 +279,7 @@ function attempt(
     return query.like ? searchLike(views, unexpired, query.like, at, nowS) : unexpired;
   };
   const asked = settled(matching, ['body', 'like']);
-  const groupRows = new GroupRows(views);
+  const groupRows = new GroupRows(views, asked);
   const rankQuery = (query: CollectionSearch, at: readonly (string | number)[]): Ranking => {
     const own = withAlternatives(vocabularyOf(views), query);
     return rankAll(views, settled(own, at), statisticsOf(views, own), timing);
@@ -286,7 +287,7 @@ function attempt(
   const rank = search.fused
     ? fusedRanking(locateIn(views), search, search.fused, rankQuery)
     : (deeper: CollectionSearch, round?: Round): Ranking => {
-        const own = round ? { ...deeper, among: groupRows.remaining(deeper, round.groups) } : deeper;
+        const own = round ? { ...deeper, among: groupRows.remaining(round.groups) } : deeper;
         return rankAll(views, own, statistics, timing, round);
       };
   const found = asked.sort ? sortedHits(views, asked, asked.sort) : selected(readerIn(views), asked, rank);

@@ -65,7 +65,7 @@ function rankStep(views: readonly ShardView[], { search, statistics, round }: Ra
   const unexpired = withoutExpired(views, search, nowS);
   const { like } = search;
   const settled = like ? withoutExamples(views, unexpired, examplesIn(views, like, nowS)) : unexpired;
-  const among = round ? new GroupRows(views).remaining(settled, round.groups) : settled.among;
+  const among = round ? new GroupRows(views, settled).remaining(round.groups) : settled.among;
   const lists = rankLists(views, { ...settled, ...(among && { among }) }, statistics, timing);
   const place = placer(views, search);
   const best = (of: RankedList[]): PlacedCandidate[] => mergeShards(place.locate, of, search.depth).map(place.placed);

@@ -7,6 +7,7 @@ import {
   type MemoryPlacement,
   type PlacedMemory,
   type Unit,
+  holdersByShard,
   nodesHolding,
   unitOf,
 } from '../../api/memory-placement.js';
@@ -79,7 +80,7 @@ export class MemoryPlacer {
    * The other nodes that can search a collection now, or a shard of it if these are placed; empty if this node is to
    * search it itself.
    */
-  othersHolding(id: CollectionId, shard = 0): string[] {
+  othersHolding(id: CollectionId, shard = 0, holders = nodesHolding(id, this.placement, shard)): string[] {
     const { own } = this.placement;
     const unit = unitOf(id, shard, this.placement);
     const nodes = new Map(this.heardNodes().map((state) => [state.node, state]));
@@ -88,7 +89,6 @@ export class MemoryPlacer {
         const state = nodes.get(name);
         return state?.fenced === null && state.heardAtMs > Date.now() - ms;
       });
-    const holders = nodesHolding(id, this.placement, shard);
     const memoryOf = (node: string): PlacedMemory | undefined => (node === own ? this.own : nodes.get(node)?.memory);
     const isLoading = (node: string): boolean => memoryOf(node)?.loading.includes(unit) ?? true;
     const ready = holders.filter((node) => !isLoading(node));
@@ -99,6 +99,12 @@ export class MemoryPlacer {
     const others = (able.length > 0 ? able : holders).filter((node) => node !== own);
     const answering = heardWithin(others, SILENT_MS);
     return answering.length > 0 || able.includes(own) ? answering : heardWithin(others, GONE_MS);
+  }
+
+  /** `othersHolding` of each of the shards. */
+  othersByShard(id: CollectionId, shards: readonly number[]): string[][] {
+    const holders = holdersByShard(id, this.placement);
+    return shards.map((shard) => this.othersHolding(id, shard, holders[shard]));
   }
 
   /**

@@ -178,8 +178,9 @@ export class RoutedSearches implements Pick<SearchPool, 'request' | 'count'> {
   /** The shards by the node that is to search them, of few nodes. */
   private placesOf({ collection, shards }: Asked, silent: ReadonlySet<string>): Map<string, number[]> {
     const places = new Map<string, number[]>();
-    for (const shard of shards) {
-      const others = this.options.placer.othersHolding(collection, shard).filter((name) => !silent.has(name));
+    const holding = this.options.placer.othersByShard(collection, shards);
+    for (const [i, shard] of shards.entries()) {
+      const others = (holding[i] ?? []).filter((name) => !silent.has(name));
       const chosen = others.length === 0 ? this.options.node : others.find((name) => places.has(name));
       const name = chosen ?? (this.fasterFirst(others)[0] as string);
       places.set(name, [...(places.get(name) ?? []), shard]);

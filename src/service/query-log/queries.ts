@@ -24,7 +24,7 @@ import type { QueryLog } from './query-log.js';
 
 export interface QueriesContext {
   readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
-  readonly queryLog: Pick<QueryLog, 'list' | 'get'>;
+  readonly queryLog: Pick<QueryLog, 'list' | 'pages' | 'get'>;
   /** Runs replayed searches. */
   readonly search: LoggedSearchContext;
 }
@@ -70,9 +70,8 @@ async function listQueries(
   };
 }
 
-/** Entries that are looked through for a page, and read at once. */
+/** Entries that are looked through for a page. */
 const LOOKED_MAX = 10_000;
-const READ_AT_ONCE = 500;
 
 /** Up to `limit` entries that are wanted; `seenTo` is the id of the last entry that was looked at, if more follow. */
 async function listWanted(
@@ -87,15 +86,15 @@ async function listWanted(
     (mode === undefined || query.mode === mode) &&
     (actor === undefined || query.actor === actor);
   const found: FoundQuery[] = [];
-  let seenTo = before;
-  for (let looked = 0; looked < LOOKED_MAX; looked += READ_AT_ONCE) {
-    const page = { limit: READ_AT_ONCE, offset: 0, ...(seenTo !== undefined && { before: seenTo }) };
-    const entries = await queryLog.list(log, page);
+  let looked = 0;
+  let seenTo: string | undefined;
+  for await (const entries of queryLog.pages(log, LOOKED_MAX, before)) {
     found.push(...entries.filter(isWanted));
-    if (found.length >= offset + limit || entries.length < READ_AT_ONCE) return { found: found.slice(offset) };
+    if (found.length >= offset + limit) return { found: found.slice(offset) };
+    looked += entries.length;
     seenTo = entries.at(-1)?.id;
   }
-  return { found: found.slice(offset), ...(seenTo !== undefined && { seenTo }) };
+  return { found: found.slice(offset), ...(looked >= LOOKED_MAX && seenTo !== undefined && { seenTo }) };
 }
 
 /** Throws 404 `query_not_found`, also for an invalid id and for a search of another collection. */

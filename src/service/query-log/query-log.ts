@@ -127,9 +127,9 @@ export class QueryLog {
     return found.flat().sort(newestFirst).slice(0, limit);
   }
 
-  /** Pages of the latest entries, newest first; up to a page more than `entriesMax`. */
-  async *pages(collection: CollectionId, entriesMax: number): AsyncGenerator<FoundQuery[]> {
-    let before: { before?: string } = {};
+  /** Pages of the latest entries, newest first, or of those before an id; up to a page more than `entriesMax`. */
+  async *pages(collection: CollectionId, entriesMax: number, from?: string): AsyncGenerator<FoundQuery[]> {
+    let before: { before?: string } = from === undefined ? {} : { before: from };
     for (let read = 0; read < entriesMax; read += PAGE_ENTRIES) {
       const page = await this.list(collection, { ...before, offset: 0, limit: PAGE_ENTRIES });
       yield page;
