@@ -244,8 +244,6 @@ class LogServers {
           if (!next) throw refused('there is no such stream');
           servers.store(next, target, payload, id);
         }),
-      onAsked: () => undefined,
-      ask: () => Promise.reject(refused('no responders')),
       tell: (of, what) => {
         if (!link.sends || servers.isDown) return;
         for (const each of servers.told.values())
@@ -401,7 +399,7 @@ class SimulatedNode {
   }
 
   private runOn(stream: LogStream): Run {
-    const progress = LogProgress.of(stream.id, stream.rebuild?.earlier);
+    const progress = LogProgress.of(stream.id, TARGETS.length - 1, stream.rebuild?.earlier);
     const log = new ReplicatedLog({
       stream,
       progress,

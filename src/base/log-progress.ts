@@ -13,6 +13,7 @@ export interface SharedProgress {
 const RECEIVED = 0;
 const APPLIED = 1;
 const CURRENT_AT = 2;
+/** What has been applied to each shard comes after these. */
 const CELLS = 3;
 /** Characters of the id that tokens begin with. */
 const STREAM_CHARACTERS = 8;
@@ -25,14 +26,24 @@ export class LogProgress {
     this.cells = new BigInt64Array(shared.memory);
   }
 
-  static of(stream: string, earlier: readonly string[] = []): LogProgress {
-    const memory = new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT);
+  static of(stream: string, shards: number, earlier: readonly string[] = []): LogProgress {
+    const memory = new SharedArrayBuffer((CELLS + shards) * BigInt64Array.BYTES_PER_ELEMENT);
     return new LogProgress({ memory, stream, earlier });
   }
 
   note(received: number, applied: number): void {
     Atomics.store(this.cells, RECEIVED, BigInt(received));
     Atomics.store(this.cells, APPLIED, BigInt(applied));
+  }
+
+  /** Takes note of the last message that has been applied to a shard. */
+  noteShard(shard: number, sequence: number): void {
+    Atomics.store(this.cells, CELLS + shard, BigInt(sequence));
+  }
+
+  /** The last message that this node has applied to one of these shards since it started. */
+  lastApplied(shards: readonly number[]): number {
+    return shards.reduce((last, shard) => Math.max(last, Number(Atomics.load(this.cells, CELLS + shard))), 0);
   }
 
   /** Takes note that everything that was acknowledged before this moment (milliseconds since 1970) has been applied. */

@@ -117,7 +117,29 @@ export class LogMeter {
   }
 }
 
-const STORES_AT = HIT_CACHE_CELLS + LOGGED.length;
+/**
+ * Searches of a node of a cluster: sent to other nodes, sent to a second one, not answered by a node, and received from
+ * others.
+ */
+const ROUTED = ['sent', 'hedged', 'unanswered', 'received'] as const;
+const ROUTED_AT = HIT_CACHE_CELLS + LOGGED.length;
+
+export type RoutedCounts = Record<(typeof ROUTED)[number], number>;
+
+/** The counters of searches between nodes. Any thread adds to them. */
+export class RoutedMeter {
+  constructor(private readonly cells: SharedCells) {}
+
+  add(what: keyof RoutedCounts): void {
+    this.cells.add(ROUTED_AT + ROUTED.indexOf(what), 1);
+  }
+
+  read(): RoutedCounts {
+    return Object.fromEntries(ROUTED.map((what, i) => [what, this.cells.get(ROUTED_AT + i)])) as RoutedCounts;
+  }
+}
+
+const STORES_AT = ROUTED_AT + ROUTED.length;
 
 export class SharedMeters {
   private constructor(private readonly cells: SharedCells) {}
@@ -140,6 +162,10 @@ export class SharedMeters {
 
   get queryLog(): LogMeter {
     return new LogMeter(this.cells);
+  }
+
+  get routed(): RoutedMeter {
+    return new RoutedMeter(this.cells);
   }
 
   /** Records the hits of one search whose payloads were cached, and those that were read. */

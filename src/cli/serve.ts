@@ -60,7 +60,10 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
   const close = async (): Promise<void> => {
     await listener.close();
     await closeService(service)
-      .then(() => node?.stream.close())
+      .then(() => {
+        node?.links.close();
+        return node?.stream.close();
+      })
       .finally(() => directory.release());
   };
   const port = await listener.listen(config.host, config.port).catch(async (error: unknown) => {
@@ -129,8 +132,8 @@ function createFronts(
   const pool = fronts.start(
     {
       ...parts,
-      searches: parts.routed,
       textVector: services.search.search.textVector,
+      node,
       config,
       log,
       adminKey: adminKeyOf(config.auth, dataDir),

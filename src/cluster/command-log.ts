@@ -13,6 +13,7 @@ import type { LogHead, LogResults } from '../engine/write/logged.js';
 import type { CommandLog } from '../pool/shard-pool.js';
 import type { LogPosition } from '../storage/journal.js';
 import type { LogStream, StreamMessage } from './log-stream.js';
+import type { NodeAddress } from './node-links.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
 
 type Results = Result<ShardAnswer<ShardOp>>[];
@@ -44,6 +45,8 @@ export interface ReplicatedLogOptions {
   readonly log: Log;
   /** Messages after this one have to be kept for other nodes; Infinity where none are. */
   readonly heldAfter?: () => number;
+  /** Where this node answers others. */
+  readonly address?: NodeAddress | undefined;
   /** What the memory of this node does not have as it should be; absent if the nodes do not share the memory. */
   readonly memory?: (() => PlacedMemory) | undefined;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
@@ -71,6 +74,8 @@ export interface NodeState {
   readonly isAtRest: boolean;
   /** Absent from nodes that hold everything. */
   readonly memory?: PlacedMemory | undefined;
+  /** Where it answers other nodes. Absent from nodes of an earlier release. */
+  readonly address?: NodeAddress | undefined;
   /** When it was heard of last, in milliseconds since 1970. */
   readonly heardAtMs: number;
 }
@@ -81,8 +86,6 @@ interface Lane {
   isRunning: boolean;
   /** Everything up to here that concerns the target has been committed. */
   committed: number;
-  /** The last message that was applied since the start. */
-  last: number;
   stalled: string | undefined;
   /** The latest states, by the sequence of their last message. */
   readonly heads: Map<number, string>;
@@ -104,6 +107,7 @@ interface Told {
   /** Absent from nodes of an earlier release. */
   readonly isAtRest?: boolean;
   readonly memory?: PlacedMemory | undefined;
+  readonly address?: NodeAddress | undefined;
   readonly heads: Readonly<Record<string, LogHead[]>>;
   /** Sequences and ids of the latest messages. Absent from nodes of an earlier release. */
   readonly recent?: readonly (readonly [sequence: number, id: string])[];
@@ -191,7 +195,6 @@ export class ReplicatedLog implements CommandLog {
       waiting: [],
       isRunning: false,
       committed: 0,
-      last: 0,
       stalled: undefined,
       heads: new Map(),
     }));
@@ -211,11 +214,6 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private readonly appliedIn = ({ waiting: [first] }: Lane): number => (first ? first.sequence - 1 : this.received);
-
-  /** The last message that this node has applied to one of these shards since it started. */
-  lastApplied(shards: readonly number[]): number {
-    return Math.max(0, ...this.lanesOf(shards).map(({ last }) => last));
-  }
 
   /**
    * Resolves to whether this node has applied everything up to a message within `waitMs`: everything to these shards, or to
@@ -264,6 +262,9 @@ export class ReplicatedLog implements CommandLog {
       .map(({ state, heardAtMs }) => ({ ...state, heardAtMs: nowMs - (upMs - heardAtMs) }))
       .sort((a, b) => (a.node < b.node ? -1 : 1));
   }
+
+  /** Where another node answers; undefined while that has not been heard. */
+  readonly addressOf = (node: string): NodeAddress | undefined => this.nodes.get(node)?.state.address;
 
   leaderNode(): string | undefined {
     return this.leader && performance.now() - this.leader.heardAtMs < LEAD_MS ? this.leader.node : undefined;
@@ -532,7 +533,7 @@ export class ReplicatedLog implements CommandLog {
   private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {
     lane.waiting.shift();
     lane.committed = sequence;
-    lane.last = sequence;
+    if (lane.target !== 'catalog') this.options.progress.noteShard(lane.target, sequence);
     this.waitingBytes -= payload.length;
     this.note();
     const own = this.pending.get(id);
@@ -633,6 +634,7 @@ export class ReplicatedLog implements CommandLog {
       fenced,
       isAtRest,
       memory,
+      address: this.options.address,
       heads,
       recent,
     } satisfies Told);

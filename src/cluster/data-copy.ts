@@ -27,6 +27,7 @@ import { CATALOG, CHECKPOINTS, shardNames } from '../storage/data-directory.js';
 import { syncDirectory } from '../storage/disk.js';
 import type { NodeState } from './command-log.js';
 import type { LogStream } from './log-stream.js';
+import { type NodeAsk, NodeLinks } from './node-links.js';
 
 type Question =
   | { readonly ask: 'make' }
@@ -46,7 +47,6 @@ interface Piece {
 
 const packr = new Packr({ useRecords: false });
 
-/** A message of NATS takes 8 MB. */
 const PIECE_BYTES = 2 * 1024 * 1024;
 const PIECES_UNDER_WAY = 4;
 const ASK_MS = 10_000;
@@ -202,11 +202,29 @@ interface TakerOptions {
  * gives one.
  */
 export async function takeCopy(options: TakerOptions): Promise<void> {
-  const { stream, path, shards, log } = options;
+  const heard = new Map<string, NodeState>();
+  const { stream, node, log } = options;
+  stream.onTold('state', (told) => {
+    const state = told as Omit<NodeState, 'heardAtMs'>;
+    if (state.node !== node) heard.set(state.node, { ...state, heardAtMs: Date.now() });
+  });
+  const links = new NodeLinks({ node, addressOf: (name) => heard.get(name)?.address, log });
+  try {
+    await takeFrom(links.ask, heard, options);
+  } finally {
+    links.close();
+  }
+}
+
+async function takeFrom(
+  askNode: NodeAsk,
+  heard: ReadonlyMap<string, NodeState>,
+  { path, shards, waitMs, log }: TakerOptions,
+): Promise<void> {
   const folder = join(path, TAKEN);
   const startedAtMs = performance.now();
-  const { giver, copy } = await begunCopy(options);
-  const ask = async <T>(question: Question): Promise<T> => packr.unpack(await asked(stream, giver, question)) as T;
+  const { giver, copy } = await begunCopy(askNode, heard, waitMs);
+  const ask = async <T>(question: Question): Promise<T> => packr.unpack(await asked(askNode, giver, question)) as T;
   log.info({ node: giver }, 'the data of another node is copied');
   let files: CopiedFile[] | null;
   while (!(files = await ask<CopiedFile[] | null>({ ask: 'files', copy }))) await sleep(LOOK_MS);
@@ -228,11 +246,11 @@ function safeName(name: string): string {
   return join(environment, basename(name));
 }
 
-async function asked(stream: LogStream, node: string, question: Question): Promise<Uint8Array> {
+async function asked(ask: NodeAsk, node: string, question: Question): Promise<Uint8Array> {
   const packed = packr.pack(question);
   for (let tries = 1; ; tries++) {
     try {
-      return await stream.ask('copy', node, packed, ASK_MS);
+      return await ask('copy', node, packed, ASK_MS);
     } catch (error) {
       if (tries === ASK_TRIES)
         throw new NoCopy(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
@@ -242,19 +260,20 @@ async function asked(stream: LogStream, node: string, question: Question): Promi
 }
 
 /** Begins a copy on the node that has applied most, among those that take writes. */
-async function begunCopy({ stream, node, waitMs }: TakerOptions): Promise<{ giver: string; copy: string }> {
-  const heard = new Map<string, Pick<NodeState, 'node' | 'applied' | 'fenced'>>();
-  stream.onTold('state', (told) => {
-    const state = told as NodeState;
-    if (state.node !== node) heard.set(state.node, state);
-  });
+async function begunCopy(
+  ask: NodeAsk,
+  heard: ReadonlyMap<string, NodeState>,
+  waitMs: number,
+): Promise<{ giver: string; copy: string }> {
   for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
     await sleep(LISTEN_MS);
-    const givers = [...heard.values()].filter(({ fenced }) => fenced === null).sort((a, b) => b.applied - a.applied);
-    heard.clear();
+    const sinceMs = Date.now() - LISTEN_MS;
+    const givers = [...heard.values()]
+      .filter(({ fenced, heardAtMs }) => fenced === null && heardAtMs >= sinceMs)
+      .sort((a, b) => b.applied - a.applied);
     for (const { node: giver } of givers) {
       const question = packr.pack({ ask: 'make' } satisfies Question);
-      const answer = await stream.ask('copy', giver, question, ASK_MS).catch(() => null);
+      const answer = await ask('copy', giver, question, ASK_MS).catch(() => null);
       const copy = answer && (packr.unpack(answer) as string | null);
       if (copy) return { giver, copy };
     }

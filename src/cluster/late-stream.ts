@@ -2,7 +2,7 @@
 // writes once the stream answers. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { LogStream, News, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
+import type { LogStream, News, Rebuild, StreamMessage, StreamState } from './log-stream.js';
 
 const AGAIN_MS = 1000;
 /** What the stream takes is not known yet; it refuses what is too much. */
@@ -102,14 +102,6 @@ export class LateStream implements LogStream {
 
   async publishTo(rebuild: Rebuild, message: StreamMessage, timeoutMs: number): Promise<void> {
     await this.stream.publishTo(rebuild, message, timeoutMs);
-  }
-
-  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.reached((stream) => stream.onAsked(about, node, answer));
-  }
-
-  async ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
-    return this.stream.ask(about, node, question, timeoutMs);
   }
 
   tell(of: News, what: object): void {

@@ -43,9 +43,6 @@ export interface Rebuild {
 /** What a node tells all nodes of. */
 export type News = 'state' | 'event';
 
-/** What a node asks another one about. */
-export type Topic = 'copy' | 'search' | 'job';
-
 export interface LogStream {
   /** Whether the stream has not been reached since the node started. */
   readonly isAway?: boolean;
@@ -80,10 +77,6 @@ export interface LogStream {
   announceRebuild(rebuild: Rebuild): Promise<void>;
   /** Appends a message to the stream of a rebuild, as `publish` does. */
   publishTo(rebuild: Rebuild, message: Omit<StreamMessage, 'sequence'>, timeoutMs: number): Promise<void>;
-  /** Answers the questions of other nodes to this one about something. */
-  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void;
-  /** Asks another node. Rejects if it does not answer in time. */
-  ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /** Tells all nodes something that may be lost. */
   tell(of: News, what: object): void;
   /** Calls `take` with what any node tells, this one too. */

@@ -17,7 +17,7 @@ import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticato
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../base/operator-error.js';
 import type { Log } from '../base/log.js';
-import type { LogStream, News, Rebuild, StreamMessage, StreamState, Topic } from './log-stream.js';
+import type { LogStream, News, Rebuild, StreamMessage, StreamState } from './log-stream.js';
 
 export interface NatsOptions {
   /** Addresses of the servers. */
@@ -71,7 +71,6 @@ interface Names {
   /** Where messages are published again once they are stored. */
   readonly stored: string;
   readonly told: Readonly<Record<News, string>>;
-  readonly asked: Readonly<Record<Topic, string>>;
 }
 
 function namesOf(cluster: string, generation: number): Names {
@@ -81,7 +80,6 @@ function namesOf(cluster: string, generation: number): Names {
     log: `${prefix}.log`,
     stored: `${prefix}.stored`,
     told: { state: `${prefix}.heads`, event: `${prefix}.events` },
-    asked: { copy: `${prefix}.asked`, search: `${prefix}.searched`, job: `${prefix}.jobs` },
   };
 }
 
@@ -429,26 +427,6 @@ export class NatsStream implements LogStream {
 
   async publishTo({ generation }: Rebuild, message: Omit<StreamMessage, 'sequence'>, timeoutMs: number): Promise<void> {
     await this.append(namesOf(this.stream.options.cluster, generation), message, timeoutMs);
-  }
-
-  onAsked(about: Topic, node: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.connection.subscribe(`${this.stream.names.asked[about]}.${node}`, {
-      callback: (error, message) => {
-        // Who asks hears nothing of a failure, and asks again or another node.
-        if (!error)
-          answer(message.data).then(
-            (data) => message.respond(data),
-            () => undefined,
-          );
-      },
-    });
-  }
-
-  async ask(about: Topic, node: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
-    const { data } = await this.connection.request(`${this.stream.names.asked[about]}.${node}`, question, {
-      timeout: timeoutMs,
-    });
-    return data;
   }
 
   tell(of: News, what: object): void {

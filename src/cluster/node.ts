@@ -17,6 +17,7 @@ import { putInPlace, takeCopy } from './data-copy.js';
 import type { KnownNode, ReplicatedLogOptions } from './command-log.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
+import { LinkServer } from './node-links.js';
 import { LateStream } from './late-stream.js';
 import { ClusterUnavailable, EMPTY, openNats } from './nats.js';
 
@@ -24,6 +25,8 @@ export interface ClusterNode {
   readonly id: string;
   readonly name: string;
   readonly stream: LogStream;
+  /** Answers other nodes. */
+  readonly links: LinkServer;
   readonly progress: LogProgress;
   /** How the nodes shared the memory when this one ended; undefined if every node holds everything. */
   readonly placement: MemoryPlacement | undefined;
@@ -51,7 +54,7 @@ export interface JoinOptions {
  * that of the other nodes, takes a copy of theirs. Throws ClusterSetupError or NoCopy if that is not possible.
  */
 export async function joinCluster(
-  { cluster, journalBytesMax }: Pick<Config, 'cluster' | 'journalBytesMax'>,
+  { cluster, host, journalBytesMax }: Pick<Config, 'cluster' | 'host' | 'journalBytesMax'>,
   directory: Pick<DataDirectory, 'path' | 'shards'>,
   log: Log,
   { copies: takesCopy = false }: JoinOptions = {},
@@ -78,12 +81,14 @@ export async function joinCluster(
     return new LateStream(known, find, log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
-  const { searchCopies: copies, placement } = cluster;
+  const { searchCopies: copies, placement, listen, advertise } = cluster;
+  const links = await LinkServer.listen(listen === '' ? `${host}:0` : listen, advertise);
   return {
     id,
     name,
     stream,
-    progress: LogProgress.of(stream.id, stream.rebuild?.earlier),
+    links,
+    progress: LogProgress.of(stream.id, shards, stream.rebuild?.earlier),
     placement:
       copies === 0
         ? undefined

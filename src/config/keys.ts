@@ -30,6 +30,7 @@ import {
   seconds,
   secret,
   slug,
+  address,
   text,
 } from './kinds.js';
 import { LOG_STORES_MAX } from '../base/meters.js';
@@ -176,6 +177,20 @@ const SETTINGS = {
       seconds(5, 86_400),
       60,
       'When a node has not been heard of for so many seconds, others take over the collections that it holds in memory.',
+    ),
+    listen: key(
+      'cluster.listen',
+      address,
+      '',
+      'Address and port at which this node answers other nodes; port 0 is any free one.',
+      'server.host with a free port',
+    ),
+    advertise: key(
+      'cluster.advertise',
+      address,
+      '',
+      'Address and port by which other nodes reach this one, where these differ from `cluster.listen`.',
+      'where it listens; the first address of the machine, if it listens on all',
     ),
     logBytesMax: key(
       'cluster.log_mb',

@@ -47,6 +47,13 @@ export const slug: Kind<string> = {
   ...text,
   ...fitting('a name of letters, digits, - and _', (value) => isText(value) && /^[\w-]{1,64}$/.test(value)),
 };
+export const address: Kind<string> = {
+  ...text,
+  ...fitting(
+    'an address and a port, such as 10.0.0.5:8090',
+    (value) => isText(value) && /^((\[[\da-fA-F:]+\]|[\w.-]+):\d{1,5})?$/.test(value),
+  ),
+};
 export const secret: Kind<string> = { ...text, isSecret: true };
 export const flag: Kind<boolean> = fitting('true or false', (value) => typeof value === 'boolean');
 export const texts: Kind<string[]> = fitting('a list of texts', (value) => isListOf(value, isFilled));

@@ -37,7 +37,9 @@ import { ScheduledBackups } from './archive/scheduled-backups.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
-import { RoutedSearches } from './cluster/routed-searches.js';
+import { NodeLinks } from '../cluster/node-links.js';
+import { RoutedSearches, type RoutedSearchesOptions } from './cluster/routed-searches.js';
+import { answerSearches, workHere } from './cluster/search-answers.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -74,6 +76,8 @@ interface Parts {
   /** Absent on a single machine. */
   readonly commandLog: ReplicatedLog | undefined;
   readonly recovery: Recovery | undefined;
+  /** Asks the other nodes. */
+  readonly nodes: NodeLinks | undefined;
   readonly searches: SearchPool;
   /** Absent if this server holds everything in memory. */
   readonly sharing: Sharing | undefined;
@@ -102,6 +106,7 @@ interface Parts {
 interface Sharing {
   readonly placer: MemoryPlacer;
   readonly routed: RoutedSearches;
+  readonly here: RoutedSearchesOptions['here'];
 }
 
 export interface Service {
@@ -140,6 +145,7 @@ export async function closeService({ parts, services }: Service): Promise<void> 
   parts.sharing?.placer.close();
   parts.sharing?.routed.close();
   recovery?.close();
+  parts.nodes?.close();
   await jobs.close();
   commandLog?.close();
   recallSampler.close();
@@ -192,8 +198,9 @@ function createParts(
     hitCacheBytes: config.tuning.hitCacheBytes,
     exited: (threadId) => shards.releaseReader(threadId),
   });
+  const nodes = node && commandLog && new NodeLinks({ node: node.id, addressOf: commandLog.addressOf, log });
   const sharing: Sharing | undefined =
-    node && commandLog && createSharing(node, config, { commandLog, shards, searches, jobs, log });
+    node && commandLog && createSharing(node, config, { commandLog, nodes, shards, searches, jobs, shared, log });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   const logs = createLogPool(config, path, shared, log, poolMetrics);
@@ -208,6 +215,7 @@ function createParts(
     shards,
     commandLog,
     recovery,
+    nodes,
     searches,
     sharing,
     routed: sharing?.routed ?? searches,
@@ -232,7 +240,7 @@ function createParts(
 }
 
 function createCommandLog(
-  { id, stream, progress, placement, known }: ClusterNode,
+  { id, stream, links, progress, placement, known }: ClusterNode,
   path: string,
   shards: number,
   log: Log,
@@ -258,24 +266,34 @@ function createCommandLog(
     changed,
     log,
     heldAfter: () => giver.heldAfter,
+    address: links.address,
     known,
     memory: placement && ((): PlacedMemory => later().placer?.told ?? { loading: [], kept: [] }),
   });
-  stream.onAsked('copy', id, (question) => giver.answer(question));
+  links.on('copy', (question) => giver.answer(question));
   return { commandLog, recovery: new Recovery({ stream, node: id, commandLog, log }) };
 }
 
 /** Undefined if every node holds everything. */
 function createSharing(
-  { id, stream, placement, keepMembers }: ClusterNode,
+  { id, stream, links, progress, placement, keepMembers }: ClusterNode,
   { cluster: { leaveMs } }: Pick<Config, 'cluster'>,
-  parts: Pick<Parts, 'shards' | 'searches' | 'jobs'> & { commandLog: ReplicatedLog; log: Log },
+  parts: Pick<Parts, 'shards' | 'searches' | 'jobs' | 'shared'> & {
+    commandLog: ReplicatedLog;
+    nodes: NodeLinks | undefined;
+    log: Log;
+  },
 ): Sharing | undefined {
-  if (!placement) return undefined;
-  const { commandLog, shards, searches, jobs, log } = parts;
+  const { commandLog, nodes, shards, searches, jobs, shared, log } = parts;
+  if (!placement || !nodes) return undefined;
   const building = (): CollectionId[] => jobs.building();
   const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, building, log });
-  return { placer, routed: new RoutedSearches({ searches, shards, placer, commandLog, stream, node: id, log }) };
+  const meter = SharedMeters.over(shared.meters).routed;
+  answerSearches({ searches, shards, commandLog, stream: stream.id, links, meter, log });
+  const { holders, standsIn } = placer;
+  const here: Sharing['here'] = (work, tenant, signal) => workHere({ searches, shards }, work, tenant, signal);
+  const routed = new RoutedSearches({ searches, here, holders, standsIn, progress, ask: nodes.ask, node: id, meter });
+  return { placer, routed, here };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -407,7 +425,8 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
   const leader =
     node &&
     parts.commandLog &&
-    new LeaderCalls({ commandLog: parts.commandLog, stream: node.stream, node: node.id, log });
+    parts.nodes &&
+    new LeaderCalls({ commandLog: parts.commandLog, ask: parts.nodes.ask, links: node.links, log });
   const reindex: ReindexContext = {
     store,
     jobs,

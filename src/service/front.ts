@@ -1,11 +1,14 @@
 // What a front thread needs beside its HTTP server: a copy of the catalog and the keys, searches that run on its own
 // thread, and calls of the main thread for everything else. Front threads only.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { CollectionId } from '../api/ids.js';
+import type { CollectionId, Tenant } from '../api/ids.js';
+import type { Unit } from '../api/memory-placement.js';
+import { LogProgress, type SharedProgress } from '../base/log-progress.js';
 import { SharedMeters } from '../base/meters.js';
 import type { RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
+import { NodeLinks } from '../cluster/node-links.js';
 import type { Config } from '../config/config.js';
 import type { BuiltinEmbedder } from '../embedding/builtin/embedder.js';
 import type { QueryText } from '../embedding/messages.js';
@@ -19,6 +22,9 @@ import type { EmbedPool } from '../pool/embed-pool.js';
 import { FRONT_CELLS, type FrontPorts } from '../pool/front-messages.js';
 import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
+import { type HeldMemory, MemoryHolders } from './cluster/memory-holders.js';
+import { RoutedSearches } from './cluster/routed-searches.js';
+import type { NodeWork } from './cluster/search-answers.js';
 import type { RecordsContext } from './documents/documents.js';
 import { InlineReads } from './documents/inline-reads.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -41,10 +47,15 @@ export interface FrontStart extends SearchWorkerStart, FrontPorts {
   readonly embedderFile: Uint8Array | undefined;
   /** Emptied when the thread starts. */
   readonly temporaryDirectory: string;
+  /** Of a node of a cluster that shares the memory with others. */
+  readonly sharing: { readonly node: string; readonly progress: SharedProgress } | undefined;
 }
 
 /** A change that the main thread sends to every front thread. */
-export type StateChange = { readonly catalog: CatalogEvent } | { readonly damaged: CollectionId[] };
+export type StateChange =
+  | { readonly catalog: CatalogEvent }
+  | { readonly damaged: CollectionId[] }
+  | { readonly held: HeldMemory };
 
 /**
  * The copy of the catalog, the tenants and the keys. `refresh` takes up everything that the main thread has sent; a
@@ -54,6 +65,8 @@ export type StateChange = { readonly catalog: CatalogEvent } | { readonly damage
 export class FrontState {
   readonly state: CatalogState;
   private damaged: ReadonlySet<CollectionId> = new Set();
+  /** Where the nodes of a cluster share the memory, it is sent before the first request. */
+  private heldMemory: HeldMemory | undefined;
   private applied = 0;
 
   private readonly port: MessagePort;
@@ -78,9 +91,15 @@ export class FrontState {
 
   readonly isDamaged = (collection: CollectionId): boolean => this.damaged.has(collection);
 
+  readonly held = (): HeldMemory => {
+    this.refresh();
+    return this.heldMemory as HeldMemory;
+  };
+
   private apply(change: StateChange): void {
     this.applied = (this.applied + 1) | 0;
     if ('catalog' in change) this.state.apply(change.catalog);
+    else if ('held' in change) this.heldMemory = change.held;
     else this.damaged = new Set(change.damaged);
   }
 }
@@ -97,6 +116,10 @@ export interface FrontCalls {
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
   /** Appends a barrier to the command log of the cluster, and answers its sequence. */
   'log.barrier': undefined;
+  /** Work on this node's part of a search. */
+  'memory.work': { work: NodeWork; tenant: Tenant };
+  /** This node searches what others should hold. */
+  'memory.standsIn': { units: readonly Unit[] };
 }
 
 interface FrontServicesOptions {
@@ -124,12 +147,13 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     peer().call<T>(op, input, signal);
   const { catalog } = state.state;
   const turns = new FairTurns();
-  const searches = new InlineSearches({
+  const inline = new InlineSearches({
     shards,
     turns,
     workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
     isDamaged: state.isDamaged,
   });
+  const searches = start.sharing ? routedSearches(options, start.sharing, inline) : inline;
   const queryLog = new LogBuffer({
     store: new LogLink(() => call('log.connect', undefined)).store,
     enabled: config.queryLog.enabled,
@@ -204,6 +228,27 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     nowMs: Date.now,
   };
   return { search: loggedSearch, records, queryLog };
+}
+
+/** The searches of a node that shares the memory with others. */
+function routedSearches(
+  { start, state, peer, log }: FrontServicesOptions,
+  { node, progress }: NonNullable<FrontStart['sharing']>,
+  searches: InlineSearches,
+): RoutedSearches {
+  const holders = new MemoryHolders(state.held);
+  const call = <O extends keyof FrontCalls, T>(op: O, input: FrontCalls[O], signal?: CancelSignal): Promise<T> =>
+    peer().call<T>(op, input, signal);
+  return new RoutedSearches({
+    searches,
+    here: (work, tenant, signal) => call('memory.work', { work, tenant }, signal),
+    holders,
+    standsIn: (units) => void call('memory.standsIn', { units }).catch(() => undefined),
+    progress: new LogProgress(progress),
+    ask: new NodeLinks({ node, addressOf: holders.addressOf, log }).ask,
+    node,
+    meter: SharedMeters.over(start.meters).routed,
+  });
 }
 
 /** The built-in embedder takes less time than a call of another thread. */

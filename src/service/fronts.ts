@@ -1,6 +1,7 @@
 // The front threads as the service sees them: it sends them each change of the catalog and of the damaged collections,
 // answers their calls, and asks them for what they have counted and logged. Without front threads every question has an
 // empty answer. Runs on the main thread.
+import type { ClusterNode } from '../cluster/node.js';
 import { SharedMeters } from '../base/meters.js';
 import { Moved, type RpcHandler, type RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
@@ -19,6 +20,8 @@ import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
 import type { CatalogState } from './collections/catalog-state.js';
 import type { FrontCalls, FrontReport, FrontStart, StateChange } from './front.js';
+import type { MemoryPlacer } from './cluster/memory-placer.js';
+import type { RoutedSearchesOptions } from './cluster/routed-searches.js';
 import type { RecallSampler } from './recall/sampler.js';
 import type { TextVector } from './search/query.js';
 
@@ -36,6 +39,15 @@ export interface FrontsContext {
   readonly shared: SharedShards;
   readonly embedderFile: Uint8Array | undefined;
   readonly searches: Pick<SearchPool, 'request'>;
+  /** Absent on a single machine. */
+  readonly node: Pick<ClusterNode, 'id' | 'progress'> | undefined;
+  /** Absent if this server holds everything in memory. */
+  readonly sharing:
+    | {
+        readonly placer: Pick<MemoryPlacer, 'held' | 'subscribe' | 'standsIn'>;
+        readonly here: RoutedSearchesOptions['here'];
+      }
+    | undefined;
   readonly shards: Pick<ShardPool, 'request' | 'releaseReader'>;
   readonly textVector: TextVector;
   readonly embed: Pick<EmbedPool, 'rerank'>;
@@ -58,12 +70,16 @@ export class Fronts {
 
   /** Starts the threads. Changes of the catalog reach them from now on. */
   start(context: FrontsContext, forwarded: Forwarded): FrontPool {
-    const { config, state, quarantine, poolMetrics, log } = context;
+    const { config, state, quarantine, sharing, poolMetrics, log } = context;
     const damaged = (): StateChange => ({ damaged: quarantine.all() });
     const pool = new FrontPool({
       threads: config.frontThreads,
       startOf: (front) => ({ ...startOf(context, front), ...context.startOf(front) }),
-      snapshot: () => [...(state.catalog.loaded ? [{ catalog: state.snapshot() }] : []), damaged()],
+      snapshot: () => [
+        ...(state.catalog.loaded ? [{ catalog: state.snapshot() }] : []),
+        damaged(),
+        ...(sharing ? [{ held: sharing.placer.held() }] : []),
+      ],
       handlersOf: (front, peer) => ({ ...handlersOf(context, front), ...forwarded(peer) }),
       log,
       exited: (front, threadId, cells) => {
@@ -74,6 +90,7 @@ export class Fronts {
     });
     state.subscribe((catalog) => pool.broadcast({ catalog } satisfies StateChange));
     quarantine.subscribe(() => pool.broadcast(damaged()));
+    sharing?.placer.subscribe((held) => pool.broadcast({ held } satisfies StateChange));
     poolMetrics.watch('front', pool);
     return (this.pool = pool);
   }
@@ -112,7 +129,7 @@ export class Fronts {
 }
 
 function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state' | 'calls' | 'cells'> {
-  const { config, adminKey, shared, embedderFile, temporaryDirectoryOf } = context;
+  const { config, adminKey, shared, embedderFile, temporaryDirectoryOf, node, sharing } = context;
   return {
     ...shared,
     hitCacheBytes: config.tuning.hitCacheBytes,
@@ -120,11 +137,12 @@ function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state
     adminKey,
     embedderFile,
     temporaryDirectory: temporaryDirectoryOf(front),
+    sharing: node && sharing && { node: node.id, progress: node.progress.shared },
   };
 }
 
 function handlersOf(context: FrontsContext, front: number): Readonly<Record<string, RpcHandler>> {
-  const { searches, shards, textVector, embed, logs, state, recallSampler, commandLog } = context;
+  const { searches, shards, textVector, embed, logs, state, recallSampler, commandLog, sharing } = context;
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
@@ -140,6 +158,8 @@ function handlersOf(context: FrontsContext, front: number): Readonly<Record<stri
       if (collection) recallSampler.offer(collection, sampled);
     },
     'log.barrier': () => commandLog?.barrier(),
+    'memory.work': ({ work, tenant }, signal) => sharing?.here(work, tenant, signal),
+    'memory.standsIn': ({ units }) => sharing?.placer.standsIn(units),
   };
   return handlers;
 }

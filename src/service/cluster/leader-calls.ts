@@ -5,16 +5,15 @@ import { AppError, type WireError } from '../../api/errors.js';
 import { internalErrorOf } from '../../base/thread.js';
 import type { Log } from '../../base/log.js';
 import type { ReplicatedLog } from '../../cluster/command-log.js';
-import type { LogStream } from '../../cluster/log-stream.js';
+import type { LinkServer, NodeAsk } from '../../cluster/node-links.js';
 
 /** Work by its name. Inputs and answers are plain data. */
 type Works = Readonly<Record<string, (input: never) => Promise<object>>>;
 
 interface LeaderCallsOptions {
   readonly commandLog: Pick<ReplicatedLog, 'isLeader' | 'leaderNode' | 'received' | 'reached'>;
-  readonly stream: Pick<LogStream, 'ask' | 'onAsked'>;
-  /** The id of this node. */
-  readonly node: string;
+  readonly ask: NodeAsk;
+  readonly links: Pick<LinkServer, 'on'>;
   readonly log: Log;
 }
 
@@ -36,7 +35,7 @@ export class LeaderCalls {
   private works: Works = {};
 
   constructor(private readonly options: LeaderCallsOptions) {
-    options.stream.onAsked('job', options.node, (question) => this.answer(question));
+    options.links.on('job', (question) => this.answer(question));
   }
 
   /** Whether this node leads. */
@@ -54,12 +53,12 @@ export class LeaderCalls {
    * leads.
    */
   async ask<A>(name: string, input: object): Promise<A> {
-    const { commandLog, stream } = this.options;
+    const { commandLog, ask } = this.options;
     const leader = commandLog.leaderNode();
     if (leader === undefined) throw noLeader();
     let packed: Uint8Array;
     try {
-      packed = await stream.ask('job', leader, packr.pack({ name, input } satisfies Question), ASK_MS);
+      packed = await ask('job', leader, packr.pack({ name, input } satisfies Question), ASK_MS);
     } catch {
       throw noLeader();
     }

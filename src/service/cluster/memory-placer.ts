@@ -3,17 +3,11 @@
 // that is asked for what it does not hold loads it. Runs on the main thread.
 import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
-import {
-  type MemoryPlacement,
-  type PlacedMemory,
-  type Unit,
-  holdersByShard,
-  nodesHolding,
-  unitOf,
-} from '../../api/memory-placement.js';
+import { type MemoryPlacement, type PlacedMemory, type Unit, unitOf } from '../../api/memory-placement.js';
 import type { Log } from '../../base/log.js';
 import type { NodeState, ReplicatedLog } from '../../cluster/command-log.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
+import { type HeldMemory, MemoryHolders, type SharingNode } from './memory-holders.js';
 
 interface MemoryPlacerOptions {
   /** What the shards began with. */
@@ -29,12 +23,6 @@ interface MemoryPlacerOptions {
 }
 
 const PLACE_MS = 500;
-/**
- * Nodes tell of themselves twice a second. One that is silent for longer is not asked if there is another one, and not at
- * all after the second time: then this node loads what it holds.
- */
-const SILENT_MS = 1500;
-const GONE_MS = 5000;
 /** A node looks around for so long before it takes a place in a cluster that it does not know. */
 const LISTEN_MS = 2500;
 /** What this node has loaded in place of the nodes that should have it stays for so long after its last search. */
@@ -50,10 +38,15 @@ export class MemoryPlacer {
   private readonly startedAtMs = performance.now();
   private readonly timer: NodeJS.Timeout;
   private isPlacing = false;
+  private readonly takers: ((held: HeldMemory) => void)[] = [];
 
   constructor(private readonly options: MemoryPlacerOptions) {
     this.placement = options.placement;
-    this.timer = setInterval(() => void this.place(), PLACE_MS).unref();
+    this.timer = setInterval(() => {
+      void this.place();
+      const held = this.held();
+      for (const take of this.takers) take(held);
+    }, PLACE_MS).unref();
   }
 
   close(): void {
@@ -71,58 +64,34 @@ export class MemoryPlacer {
     return { loading: this.own.loading.length, leaving: this.own.kept.length };
   }
 
-  /** Whether the shards of a collection are placed by themselves. */
-  get placesShards(): boolean {
-    return this.placement.shards !== undefined;
+  /** What is known of who holds what. */
+  readonly held = (): HeldMemory => {
+    const nodes = this.sharingNodes().map(({ node, fenced, memory, address, heardAtMs }): [string, SharingNode] => [
+      node,
+      { node, fenced, memory, address, heardAtMs },
+    ]);
+    return {
+      placement: this.placement,
+      own: this.own,
+      standIns: new Set(this.standIns.keys()),
+      nodes: new Map(nodes),
+    };
+  };
+
+  readonly holders = new MemoryHolders(this.held);
+
+  /** Calls `take` with what is known of who holds what, again and again. */
+  subscribe(take: (held: HeldMemory) => void): void {
+    this.takers.push(take);
   }
 
-  /**
-   * The other nodes that can search a collection now, or a shard of it if these are placed; empty if this node is to
-   * search it itself.
-   */
-  othersHolding(id: CollectionId, shard = 0, holders = nodesHolding(id, this.placement, shard)): string[] {
-    const { own } = this.placement;
-    const unit = unitOf(id, shard, this.placement);
-    const nodes = new Map(this.heardNodes().map((state) => [state.node, state]));
-    const heardWithin = (names: readonly string[], ms: number): string[] =>
-      names.filter((name) => {
-        const state = nodes.get(name);
-        return state?.fenced === null && state.heardAtMs > Date.now() - ms;
-      });
-    const memoryOf = (node: string): PlacedMemory | undefined => (node === own ? this.own : nodes.get(node)?.memory);
-    const isLoading = (node: string): boolean => memoryOf(node)?.loading.includes(unit) ?? true;
-    const ready = holders.filter((node) => !isLoading(node));
-    const keepers = [...nodes.keys()].filter((node) => memoryOf(node)?.kept.includes(unit));
-    const able = [...ready, ...keepers];
-    // What this node has loaded in place of others it lets go of when they answer again.
-    if (able.includes(own) && !this.standIns.has(unit)) return [];
-    const others = (able.length > 0 ? able : holders).filter((node) => node !== own);
-    const answering = heardWithin(others, SILENT_MS);
-    return answering.length > 0 || able.includes(own) ? answering : heardWithin(others, GONE_MS);
-  }
-
-  /** `othersHolding` of each of the shards. */
-  othersByShard(id: CollectionId, shards: readonly number[]): string[][] {
-    const holders = holdersByShard(id, this.placement);
-    return shards.map((shard) => this.othersHolding(id, shard, holders[shard]));
-  }
-
-  /**
-   * Takes note that this node searches a collection, or shards of it, itself: what others should hold of it, none of them
-   * answers for.
-   */
-  searchedHere(id: CollectionId, shards: readonly number[] = [0]): void {
-    const { own, members } = this.placement;
-    for (const shard of this.placesShards ? shards : [0]) {
-      const unit = unitOf(id, shard, this.placement);
-      const isPlaced = members.length === 0 || nodesHolding(id, this.placement, shard).includes(own);
-      const isLeaving = this.own.kept.includes(unit) && !this.standIns.has(unit);
-      if (!isPlaced && !isLeaving) this.standIns.set(unit, performance.now());
-    }
-  }
+  /** Takes note that this node searches units itself that others should hold: none of them answers for those. */
+  readonly standsIn = (units: readonly Unit[]): void => {
+    for (const unit of units) this.standIns.set(unit, performance.now());
+  };
 
   /** The nodes that share the memory. */
-  private heardNodes(): NodeState[] {
+  private sharingNodes(): NodeState[] {
     return this.options.commandLog.allNodes().filter(({ memory }) => memory !== undefined);
   }
 
@@ -167,7 +136,7 @@ export class MemoryPlacer {
     const { own, members } = this.placement;
     if (members.length === 0 && upMs < LISTEN_MS) return undefined;
     const sinceMs = Date.now() - leaveMs;
-    const heard = this.heardNodes().filter(({ heardAtMs }) => heardAtMs >= sinceMs);
+    const heard = this.sharingNodes().filter(({ heardAtMs }) => heardAtMs >= sinceMs);
     // What was there before the start may still come.
     const before = upMs < leaveMs ? members : [];
     return [...new Set([own, ...before, ...heard.map(({ node }) => node)])].sort();
@@ -177,7 +146,7 @@ export class MemoryPlacer {
   private toKeep(): Set<Unit> {
     const sinceMs = performance.now() - STAND_IN_MS;
     for (const [id, atMs] of this.standIns) if (atMs < sinceMs) this.standIns.delete(id);
-    const others = this.heardNodes().filter(({ node }) => node !== this.placement.own);
+    const others = this.sharingNodes().filter(({ node }) => node !== this.placement.own);
     const awaited = others.flatMap(({ memory }) => memory?.loading ?? []);
     return new Set([...this.standIns.keys(), ...this.options.building(), ...awaited]);
   }

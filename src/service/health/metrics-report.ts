@@ -11,6 +11,7 @@ import {
   COMMIT_SECONDS,
   type Commits,
   type EndpointCounts,
+  type RoutedCounts,
   type SharedMeters,
   placeOfLog,
   placeOfShard,
@@ -38,7 +39,6 @@ import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
 import type { ScheduledBackups } from '../archive/scheduled-backups.js';
 import type { MemoryPlacer } from '../cluster/memory-placer.js';
-import type { RoutedSearches } from '../cluster/routed-searches.js';
 
 export interface MetricsContext {
   readonly metrics: Metrics;
@@ -48,9 +48,7 @@ export interface MetricsContext {
   readonly commandLog: Pick<ReplicatedLog, 'received' | 'applied' | 'isLeader' | 'fenced' | 'stalls'> | undefined;
   readonly node: Pick<ClusterNode, 'progress'> | undefined;
   /** Absent if this server holds everything in memory. */
-  readonly sharing:
-    | { readonly placer: Pick<MemoryPlacer, 'moving'>; readonly routed: Pick<RoutedSearches, 'counts'> }
-    | undefined;
+  readonly sharing: { readonly placer: Pick<MemoryPlacer, 'moving'> } | undefined;
   readonly backups: Pick<ScheduledBackups, 'latestAtMs' | 'latestBytes' | 'failed'>;
   readonly shards: Pick<ShardPool, 'requestAll' | 'size' | 'openCount'>;
   /** The latest answer of each shard. */
@@ -157,7 +155,7 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
 }
 
 /** On a single machine all of them are 0. */
-function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs }: MetricsContext): void {
+function registerCluster(registry: Registry, { commandLog, node, sharing, sharedMeters, nowMs }: MetricsContext): void {
   registry.gauge(
     'sheaf_cluster_received_messages',
     'Sequence of the last message of the command log that this node has received.',
@@ -187,7 +185,8 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
     // A node that has not heard of the log yet has been without it since it started.
     () => (node ? (node.progress.ageMs(nowMs()) ?? 1000 * process.uptime()) / 1000 : 0),
   );
-  const { placer, routed } = sharing ?? {};
+  const { placer } = sharing ?? {};
+  const routed = (what: keyof RoutedCounts): number => sharedMeters.routed.read()[what];
   registry.gauge(
     'sheaf_cluster_loading_collections',
     'Collections, or shards of them, that this node is loading because it is to hold them in memory.',
@@ -201,22 +200,22 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, nowMs 
   registry.counter(
     'sheaf_cluster_searches_sent_total',
     'Searches that this node has sent to nodes that hold their collections.',
-    () => routed?.counts.sent ?? 0,
+    () => routed('sent'),
   );
   registry.counter(
     'sheaf_cluster_searches_hedged_total',
     'Searches that were sent to a second node because the first one took long.',
-    () => routed?.counts.hedged ?? 0,
+    () => routed('hedged'),
   );
   registry.counter(
     'sheaf_cluster_searches_unanswered_total',
     'Searches that a node did not answer, so that the next one was asked.',
-    () => routed?.counts.unanswered ?? 0,
+    () => routed('unanswered'),
   );
   registry.counter(
     'sheaf_cluster_searches_received_total',
     'Searches that nodes have sent to this one, and that it has run.',
-    () => routed?.counts.received ?? 0,
+    () => routed('received'),
   );
 }
 

@@ -6,7 +6,7 @@ import { LogProgress } from '../../../src/base/log-progress.js';
 const [FIRST, SECOND, THIRD] = ['aaaaaaaa-1', 'bbbbbbbb-2', 'cccccccc-3'];
 
 test('tokens lead over rebuilds of the stream', () => {
-  const progress = LogProgress.of(THIRD, [SECOND, FIRST]);
+  const progress = LogProgress.of(THIRD, 2, [SECOND, FIRST]);
   progress.note(7, 5);
   assert.equal(progress.token, 'cccccccc:7');
   assert.equal(progress.sequenceOf(progress.token), 7);

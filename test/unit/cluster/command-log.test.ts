@@ -46,8 +46,6 @@ class FakeStream {
       latestRebuild: async () => undefined,
       announceRebuild: async () => undefined,
       publishTo: async () => undefined,
-      onAsked: () => undefined,
-      ask: () => Promise.reject(new Error('no responders')),
       payloadBytesMax: 1024 * 1024,
       bytesMax: 1024 * 1024,
       async publish(target, payload, id) {
@@ -98,7 +96,7 @@ class FakeNode {
   readonly applied = new Map<string, string[]>();
   readonly changes: string[] = [];
   readonly log: ReplicatedLog;
-  readonly progress = LogProgress.of('stream-1');
+  readonly progress = LogProgress.of('stream-1', 2);
   hash = (target: string): string => (this.applied.get(target) ?? []).join('|');
 
   constructor(

@@ -1,14 +1,19 @@
-// Searches that nodes send to each other, over a stream that a test controls: who is asked, what follows when a node is
-// slow, does not answer, is behind or refuses, and answers larger than a message.
+// Searches that nodes send to each other, over links that a test controls: who is asked, and what follows when a node is
+// slow, does not answer, is behind or refuses.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
 import type { CollectionId } from '../../../src/api/ids.js';
+import { LogProgress } from '../../../src/base/log-progress.js';
+import { type RoutedCounts, type RoutedMeter, SharedMeters } from '../../../src/base/meters.js';
 import type { NodeState } from '../../../src/cluster/command-log.js';
+import type { Answering } from '../../../src/cluster/node-links.js';
 import type { CollectionSearch, Found } from '../../../src/engine/search/params.js';
 import { MemoryPlacer } from '../../../src/service/cluster/memory-placer.js';
+import type { SearchPool } from '../../../src/pool/search-pool.js';
 import { RoutedSearches } from '../../../src/service/cluster/routed-searches.js';
+import { answerSearches, workHere } from '../../../src/service/cluster/search-answers.js';
 import { nodesHolding } from '../../../src/api/memory-placement.js';
 import { SILENT } from '../../kit/log.js';
 import { searchFor } from '../../kit/engine/search.js';
@@ -17,10 +22,10 @@ import { until } from '../../kit/until.js';
 const ref = (id: number) =>
   ({ id: id as CollectionId, generation: 1, dim: 2, language: 'none', precision: 'int16' }) as const;
 const searchOf = (id: number): CollectionSearch => ({ ...searchFor(ref(id), {}), shards: [0] });
-const foundBy = (node: string, json = '{}'): Found => ({
+const foundBy = (node: string): Found => ({
   ids: [node],
   scores: [1],
-  json: [json],
+  json: ['{}'],
   timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 },
 });
 const whoFound = (found: unknown): string => (found as Found).ids[0] as string;
@@ -33,12 +38,14 @@ interface Behaviour {
   isStopped?: boolean;
   /** It is not heard of any more. */
   isSilent?: boolean;
-  /** The last message that it has applied. */
-  applied?: number;
-  json?: string;
 }
 
-const PAYLOAD_BYTES = 64 * 1024;
+interface Node {
+  readonly placer: MemoryPlacer;
+  readonly routed: RoutedSearches;
+  readonly progress: LogProgress;
+  readonly meter: RoutedMeter;
+}
 
 /** Nodes that share the memory, each collection on two of them, with a network in this process. */
 class Nodes {
@@ -46,8 +53,8 @@ class Nodes {
   readonly searched: string[] = [];
   /** Nodes with the shards that they have counted. */
   readonly counted: string[] = [];
-  private readonly answers = new Map<string, (question: Uint8Array) => Promise<Uint8Array>>();
-  private readonly all = new Map<string, { placer: MemoryPlacer; routed: RoutedSearches }>();
+  private readonly answers = new Map<string, Answering>();
+  private readonly all = new Map<string, Node>();
   /** The timers of the nodes do not keep the process. */
   private readonly timer = setInterval(() => undefined, 1000);
 
@@ -56,12 +63,23 @@ class Nodes {
     readonly copies = 2,
     /** The number of shards, if these are placed by themselves. */
     readonly shards?: number,
+    /** Nodes that follow another stream, with its id. */
+    private readonly streams: ReadonlyMap<string, string> = new Map(),
   ) {
     for (const name of names) this.all.set(name, this.create(name));
   }
 
   routed(name: string): RoutedSearches {
     return this.all.get(name)?.routed as RoutedSearches;
+  }
+
+  counts(name: string): RoutedCounts {
+    return (this.all.get(name) as Node).meter.read();
+  }
+
+  /** A node has applied everything up to this message. */
+  applied(name: string, sequence: number): void {
+    (this.all.get(name) as Node).progress.noteShard(0, sequence);
   }
 
   /** A collection that these nodes hold, and one that does not. */
@@ -96,7 +114,7 @@ class Nodes {
     }));
   }
 
-  private create(name: string): { placer: MemoryPlacer; routed: RoutedSearches } {
+  private create(name: string): Node {
     const placement = {
       members: [...this.names].sort(),
       own: name,
@@ -113,48 +131,53 @@ class Nodes {
       log: SILENT,
     });
     const search = async (): Promise<Found> => {
-      const { ms = 0, error, json } = this.behaviour(name);
+      const { ms = 0, error } = this.behaviour(name);
       this.searched.push(name);
       await sleep(ms);
       if (error) throw error;
-      return foundBy(name, json);
+      return foundBy(name);
     };
-    const routed = new RoutedSearches({
-      searches: {
-        request: search,
-        count: async ({ shards }) => {
-          const { ms = 0, error } = this.behaviour(name);
-          await sleep(ms);
-          if (error) throw error;
-          this.counted.push(...shards.map((shard) => `${name} ${shard}`));
-          return { chunks: shards.length, facets: [] };
-        },
-        step: () => Promise.reject(new Error('not in steps here')),
+    const meter = SharedMeters.create(1).routed;
+    const progress = LogProgress.of(this.streams.get(name) ?? 'stream', 8);
+    const searches: Pick<SearchPool, 'request' | 'count' | 'step'> = {
+      request: search,
+      count: async ({ shards }) => {
+        const { ms = 0, error } = this.behaviour(name);
+        await sleep(ms);
+        if (error) throw error;
+        this.counted.push(...shards.map((shard) => `${name} ${shard}`));
+        return { chunks: shards.length, facets: [] };
       },
-      shards: { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 },
-      placer,
-      commandLog: {
-        lastApplied: () => this.behaviour(name).applied ?? 0,
-        reached: async (sequence) => (this.behaviour(name).applied ?? 0) >= sequence,
-      },
-      stream: {
-        id: 'stream',
-        payloadBytesMax: PAYLOAD_BYTES,
-        onAsked: (_, node, answer) => void this.answers.set(node, answer),
-        ask: async (_, node, question, timeoutMs) => {
-          if (this.behaviour(node).isStopped) {
-            await sleep(timeoutMs, undefined, { ref: false });
-            throw new Error('timeout');
-          }
-          const answer = await (this.answers.get(node) as (question: Uint8Array) => Promise<Uint8Array>)(question);
-          assert.ok(answer.length <= PAYLOAD_BYTES, 'an answer is larger than a message');
-          return answer;
-        },
-      },
-      node: name,
+      step: () => Promise.reject(new Error('not in steps here')),
+    };
+    const shards = { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 };
+    answerSearches({
+      searches,
+      shards,
+      commandLog: { reached: async (sequence) => progress.lastApplied([0]) >= sequence },
+      stream: 'stream',
+      links: { on: (_, answer) => void this.answers.set(name, answer) },
+      meter,
       log: SILENT,
     });
-    return { placer, routed };
+    const { holders, standsIn } = placer;
+    const routed = new RoutedSearches({
+      searches,
+      here: (work, tenant, signal) => workHere({ searches, shards }, work, tenant, signal),
+      holders,
+      standsIn,
+      progress,
+      ask: async (_, node, question, timeoutMs) => {
+        if (this.behaviour(node).isStopped) {
+          await sleep(timeoutMs, undefined, { ref: false });
+          throw new Error('timeout');
+        }
+        return (this.answers.get(node) as Answering)(question);
+      },
+      node: name,
+      meter,
+    });
+    return { placer, routed, progress, meter };
   }
 }
 
@@ -166,7 +189,7 @@ test('a node searches what it holds, and asks a node that holds the rest', async
     assert.equal(whoFound(await nodes.routed(holder).request(searchOf(id), 'acme')), holder);
   for (let i = 0; i < 20; i++)
     assert.ok(holders.includes(whoFound(await nodes.routed(other).request(searchOf(id), 'acme'))));
-  assert.deepEqual(nodes.routed(other).counts, { sent: 20, hedged: 0, unanswered: 0, received: 0 });
+  assert.deepEqual(nodes.counts(other), { sent: 20, hedged: 0, unanswered: 0, received: 0 });
 });
 
 test('a node that is behind what the asking one shows is passed over, and what is refused is refused', async (t) => {
@@ -174,9 +197,14 @@ test('a node that is behind what the asking one shows is passed over, and what i
   t.after(() => nodes.close());
   const { id, holders, other } = nodes.held();
   const [behind, current] = holders as [string, string];
-  nodes.behaviours.set(other, { applied: 9 }).set(current, { applied: 9 }).set(behind, { applied: 8 });
+  for (const [name, sequence] of [
+    [other, 9],
+    [current, 9],
+    [behind, 8],
+  ] as const)
+    nodes.applied(name, sequence);
   for (let i = 0; i < 10; i++) assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), current);
-  nodes.behaviours.set(current, { applied: 9, error: new AppError('invalid_docid') });
+  nodes.behaviours.set(current, { error: new AppError('invalid_docid') });
   await assert.rejects(nodes.routed(other).request(searchOf(id), 'acme'), { code: 'invalid_docid' });
 });
 
@@ -193,8 +221,8 @@ test('a search that takes long is sent to a second node, for few of all searches
   nodes.behaviours.set(stopped, { isStopped: true });
   const startedAtMs = performance.now();
   for (let i = 0; i < 10; i++) assert.equal(whoFound(await routed.request(searchOf(id), 'acme')), fast);
-  assert.ok(routed.counts.hedged >= 1);
-  assert.ok(routed.counts.hedged <= 0.05 * routed.counts.sent + 17);
+  assert.ok(nodes.counts(other).hedged >= 1);
+  assert.ok(nodes.counts(other).hedged <= 0.05 * nodes.counts(other).sent + 17);
   assert.ok(performance.now() - startedAtMs < 20_000);
 });
 
@@ -205,32 +233,22 @@ test('what a silent node was asked is given up, and a node whose collections nob
   const [holder] = holders as [string];
   nodes.behaviours.set(holder, { isStopped: true });
   const asked = nodes.routed(other).request(searchOf(id), 'acme');
-  await until(() => nodes.routed(other).counts.sent === 1);
+  await until(() => nodes.counts(other).sent === 1);
   nodes.behaviours.set(holder, { isStopped: true, isSilent: true });
   assert.equal(whoFound(await asked), other);
-  assert.equal(nodes.routed(other).counts.unanswered, 1);
-});
-
-test('an answer that is larger than a message comes in pieces', async (t) => {
-  const nodes = new Nodes(['a', 'b', 'c'], 1);
-  t.after(() => nodes.close());
-  const { id, holders, other } = nodes.held();
-  const json = JSON.stringify({ text: 'whale '.repeat(60_000) });
-  nodes.behaviours.set(holders[0] as string, { json });
-  const found = (await nodes.routed(other).request(searchOf(id), 'acme')) as Found;
-  assert.equal(found.json[0], json);
+  assert.equal(nodes.counts(other).unanswered, 1);
 });
 
 test('a search of another stream is not run', async (t) => {
-  const nodes = new Nodes(['a', 'b', 'c'], 1);
+  const names = ['a', 'b', 'c'];
+  const [holder] = nodesHolding(7 as CollectionId, { members: names, copies: 1 });
+  const other = names.find((name) => name !== holder) as string;
+  const nodes = new Nodes(names, 1, undefined, new Map([[other, 'old']]));
   t.after(() => nodes.close());
-  const { id, holders, other } = nodes.held();
-  Object.assign((nodes.routed(other) as unknown as { options: { stream: { id: string } } }).options.stream, {
-    id: 'old',
-  });
+  const { id, holders } = nodes.held();
   assert.equal(whoFound(await nodes.routed(other).request(searchOf(id), 'acme')), other);
   assert.deepEqual(nodes.searched, [other]);
-  assert.equal(nodes.routed(holders[0] as string).counts.received, 1);
+  assert.equal(nodes.counts(holders[0] as string).received, 1);
 });
 
 test('where the holders have too many searches, the node that is asked passes that on, and does not search itself', async () => {
@@ -257,7 +275,7 @@ test('shards that are placed by themselves are counted by their holders, however
     nodesHolding(id, { members: names, copies, shards: shards.length }, shard)[0] as string;
   assert.deepEqual(await nodes.routed('a').count(count, 'acme'), { chunks: 6, facets: [] });
   assert.deepEqual([...nodes.counted].sort(), shards.map((shard) => `${holderOf(shard)} ${shard}`).sort());
-  assert.equal(nodes.routed('a').counts.unanswered, 0);
+  assert.equal(nodes.counts('a').unanswered, 0);
   for (const name of names) assert.equal(shards.filter((shard) => holderOf(shard) === name).length, 2, 'an even share');
 
   // A node that cannot count now is passed over: the one that is asked counts in its place.
@@ -265,5 +283,5 @@ test('shards that are placed by themselves are counted by their holders, however
   nodes.behaviours.set('b', { error: new AppError('shard_unavailable') });
   assert.deepEqual(await nodes.routed('a').count(count, 'acme'), { chunks: 6, facets: [] });
   assert.ok(!nodes.counted.some((entry) => entry.startsWith('b')));
-  assert.equal(nodes.routed('a').counts.unanswered, 1);
+  assert.equal(nodes.counts('a').unanswered, 1);
 });
