@@ -1,5 +1,6 @@
 // How far a node has received and applied the command log of its cluster, in memory that its threads share. The main
 // thread writes it; all threads that serve HTTP read it. Any thread.
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Plain data for other threads. */
 export interface SharedProgress {
@@ -13,8 +14,11 @@ export interface SharedProgress {
 const RECEIVED = 0;
 const APPLIED = 1;
 const CURRENT_AT = 2;
-/** What has been applied to each shard comes after these. */
 const CELLS = 3;
+/** Cells of each shard, which come after these. */
+const SHARD = { last: 0, through: 1 } as const;
+const SHARD_CELLS = 2;
+const LOOK_MS = 2;
 /** Characters of the id that tokens begin with. */
 const STREAM_CHARACTERS = 8;
 const TOKEN = /^([0-9a-f]{8}):(\d{1,15})$/;
@@ -27,7 +31,7 @@ export class LogProgress {
   }
 
   static of(stream: string, shards: number, earlier: readonly string[] = []): LogProgress {
-    const memory = new SharedArrayBuffer((CELLS + shards) * BigInt64Array.BYTES_PER_ELEMENT);
+    const memory = new SharedArrayBuffer((CELLS + SHARD_CELLS * shards) * BigInt64Array.BYTES_PER_ELEMENT);
     return new LogProgress({ memory, stream, earlier });
   }
 
@@ -37,13 +41,34 @@ export class LogProgress {
   }
 
   /** Takes note of the last message that has been applied to a shard. */
-  noteShard(shard: number, sequence: number): void {
-    Atomics.store(this.cells, CELLS + shard, BigInt(sequence));
+  noteLast(shard: number, sequence: number): void {
+    this.setShard(shard, 'last', sequence);
+  }
+
+  /** Takes note that everything up to a message that concerns a shard has been applied. */
+  noteThrough(shard: number, sequence: number): void {
+    this.setShard(shard, 'through', sequence);
   }
 
   /** The last message that this node has applied to one of these shards since it started. */
   lastApplied(shards: readonly number[]): number {
-    return shards.reduce((last, shard) => Math.max(last, Number(Atomics.load(this.cells, CELLS + shard))), 0);
+    return Math.max(0, ...shards.map((shard) => this.ofShard(shard, 'last')));
+  }
+
+  /** Resolves to whether everything to these shards up to a message has been applied within `waitMs`. */
+  async reached(sequence: number, shards: readonly number[], waitMs: number): Promise<boolean> {
+    const isReached = (): boolean => shards.every((shard) => this.ofShard(shard, 'through') >= sequence);
+    for (const untilMs = performance.now() + waitMs; !isReached(); await sleep(LOOK_MS))
+      if (performance.now() > untilMs) return false;
+    return true;
+  }
+
+  private ofShard(shard: number, what: keyof typeof SHARD): number {
+    return Number(Atomics.load(this.cells, CELLS + SHARD_CELLS * shard + SHARD[what]));
+  }
+
+  private setShard(shard: number, what: keyof typeof SHARD, sequence: number): void {
+    Atomics.store(this.cells, CELLS + SHARD_CELLS * shard + SHARD[what], BigInt(sequence));
   }
 
   /** Takes note that everything that was acknowledged before this moment (milliseconds since 1970) has been applied. */

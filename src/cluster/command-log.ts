@@ -46,7 +46,7 @@ export interface ReplicatedLogOptions {
   /** Messages after this one have to be kept for other nodes; Infinity where none are. */
   readonly heldAfter?: () => number;
   /** Where this node answers others. */
-  readonly address?: NodeAddress | undefined;
+  readonly address?: () => NodeAddress;
   /** What the memory of this node does not have as it should be; absent if the nodes do not share the memory. */
   readonly memory?: (() => PlacedMemory) | undefined;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
@@ -215,20 +215,11 @@ export class ReplicatedLog implements CommandLog {
 
   private readonly appliedIn = ({ waiting: [first] }: Lane): number => (first ? first.sequence - 1 : this.received);
 
-  /**
-   * Resolves to whether this node has applied everything up to a message within `waitMs`: everything to these shards, or to
-   * all targets.
-   */
-  async reached(sequence: number, waitMs: number, shards?: readonly number[]): Promise<boolean> {
-    const lanes = shards ? this.lanesOf(shards) : this.lanes;
-    const isReached = (): boolean => lanes.every((lane) => this.appliedIn(lane) >= sequence);
-    for (const untilMs = performance.now() + waitMs; !isReached(); await sleep(REST_MS))
+  /** Resolves to whether this node has applied everything up to a message within `waitMs`. */
+  async reached(sequence: number, waitMs: number): Promise<boolean> {
+    for (const untilMs = performance.now() + waitMs; this.applied < sequence; await sleep(REST_MS))
       if (this.isClosed || performance.now() > untilMs) return false;
     return true;
-  }
-
-  private lanesOf(shards: readonly number[]): Lane[] {
-    return this.lanes.filter(({ target }) => target !== 'catalog' && shards.includes(target));
   }
 
   /** The log has to keep what comes after this message, for this node after a restart or for those that it gave copies. */
@@ -311,6 +302,7 @@ export class ReplicatedLog implements CommandLog {
     }
     // The last message of a position may have been applied in part.
     this.received = Math.max(0, Math.min(...this.lanes.map(({ committed }) => committed)) - 1);
+    this.note();
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
     stream.onTold('state', (told) => this.compare(told as Told));
@@ -489,9 +481,12 @@ export class ReplicatedLog implements CommandLog {
 
   private note(): void {
     const { applied, known } = this;
-    this.options.progress.note(this.received, applied);
+    const { progress } = this.options;
+    progress.note(this.received, applied);
+    for (const lane of this.lanes)
+      if (lane.target !== 'catalog') progress.noteThrough(lane.target, this.appliedIn(lane));
     if (known && applied >= known.last) {
-      this.options.progress.noteCurrent(known.askedAtMs);
+      progress.noteCurrent(known.askedAtMs);
       this.known = undefined;
     }
   }
@@ -533,7 +528,7 @@ export class ReplicatedLog implements CommandLog {
   private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {
     lane.waiting.shift();
     lane.committed = sequence;
-    if (lane.target !== 'catalog') this.options.progress.noteShard(lane.target, sequence);
+    if (lane.target !== 'catalog') this.options.progress.noteLast(lane.target, sequence);
     this.waitingBytes -= payload.length;
     this.note();
     const own = this.pending.get(id);
@@ -634,7 +629,7 @@ export class ReplicatedLog implements CommandLog {
       fenced,
       isAtRest,
       memory,
-      address: this.options.address,
+      address: this.options.address?.(),
       heads,
       recent,
     } satisfies Told);

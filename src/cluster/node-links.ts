@@ -1,7 +1,7 @@
 // Connections between the nodes of a cluster, over which they ask each other for searches, work and copies: frames over TLS,
 // with many questions under way on each connection. Each process makes a key when it starts and tells it to the other nodes
-// over the command log, so that whoever may read the log may ask, and nothing has to be configured. Any thread may ask; the
-// main thread answers.
+// over the command log, so that whoever may read the log may ask, and nothing has to be configured. Main thread and front
+// threads each ask over connections of their own and answer at ports of their own.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,12 @@ export interface NodeAddress {
   readonly port: number;
   /** The key of its connections: 32 bytes in base64. */
   readonly key: string;
+  /** The ports of its front threads, which answer searches. */
+  readonly fronts?: readonly number[];
 }
+
+/** Where a thread of a process answers. */
+type LinkAddress = Omit<NodeAddress, 'fronts'>;
 
 /** What a node asks another one about. */
 const TOPICS = ['copy', 'search', 'job'] as const;
@@ -127,7 +132,7 @@ class Link {
 
   /** `ended` is called once, with whether the connection was made, and why it has ended. */
   constructor(
-    readonly address: NodeAddress,
+    readonly address: LinkAddress,
     node: string,
     ended: (wasSecured: boolean, problem: string) => void,
   ) {
@@ -208,7 +213,9 @@ interface NodeLinksOptions {
   readonly node: string;
   /** Where another node answers; undefined while that has not been heard. */
   readonly addressOf: (node: string) => NodeAddress | undefined;
-  readonly log: Pick<Log, 'warn' | 'info'>;
+  /** The front thread that asks others, which front threads answer; absent for the main thread. */
+  readonly front?: number;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** Asks other nodes, each over one connection that is opened when it is needed. */
@@ -230,13 +237,16 @@ export class NodeLinks {
   readonly ask: NodeAsk = async (about, node, question, timeoutMs) => {
     const address = this.options.addressOf(node);
     if (!address) throw new Error('it has not told where it answers');
-    return this.linkTo(node, address).ask(about, question, timeoutMs);
+    const { front } = this.options;
+    const { host, port, key, fronts = [] } = address;
+    const own = front === undefined ? port : (fronts[front % fronts.length] ?? port);
+    return this.linkTo(node, { host, port: own, key }).ask(about, question, timeoutMs);
   };
 
-  private linkTo(node: string, address: NodeAddress): Link {
+  private linkTo(node: string, address: LinkAddress): Link {
     const known = this.links.get(node);
-    if (known?.address.key === address.key) return known;
-    known?.end('another process of the node has begun');
+    if (known?.address.key === address.key && known.address.port === address.port) return known;
+    known?.end('it answers elsewhere now');
     const { key, atMs = -Infinity } = this.unreached.get(node) ?? {};
     if (key === address.key && performance.now() - atMs < PAUSE_MS) throw new Error('it was not reached');
     const link: Link = new Link(address, this.options.node, (wasSecured, reason) => {
@@ -248,7 +258,7 @@ export class NodeLinks {
     return link;
   }
 
-  private notReached(node: string, { host, port, key }: NodeAddress, reason: string): void {
+  private notReached(node: string, { host, port, key }: LinkAddress, reason: string): void {
     if (this.unreached.get(node)?.key !== key)
       this.options.log.warn({ node, host, port, reason }, 'another node cannot be reached at its address');
     this.unreached.set(node, { key, atMs: performance.now() });
@@ -260,34 +270,45 @@ export class NodeLinks {
   }
 }
 
-/** Answers the questions of other nodes to this one. */
+/** Where the threads of a process answer other nodes, and what others are told. Plain data for other threads. */
+export interface Listening {
+  /** `host:port` of the main thread; front threads take the ports after it. Port 0: any free ones. */
+  readonly listen: string;
+  /** The same as others see it; '' if they see the same. */
+  readonly advertised: string;
+  /** The key of the process. */
+  readonly key: string;
+}
+
+export const newKey = (): string => randomBytes(KEY_BYTES).toString('base64');
+
+/** Answers the questions of other nodes to a thread of this one. */
 export class LinkServer {
   private readonly answers = new Map<number, Answering>();
+  private readonly sockets = new Set<TLSSocket>();
 
   private constructor(
     private readonly server: Server,
+    /** Where others reach it. */
     readonly address: NodeAddress,
   ) {}
 
-  /**
-   * Listens at `host:port`; port 0 is any free one. Others are told `advertised`, or where it listens. Throws OperatorError
-   * where it cannot listen.
-   */
-  static async listen(listen: string, advertised: string): Promise<LinkServer> {
-    const key = randomBytes(KEY_BYTES);
-    const server = createServer({ ...SECURED, pskCallback: () => key, handshakeTimeout: HANDSHAKE_MS });
+  /** `front`: the number of the front thread that answers; absent for the main thread. Throws OperatorError if it cannot listen. */
+  static async listen({ listen, advertised, key }: Listening, front?: number): Promise<LinkServer> {
+    const psk = Buffer.from(key, 'base64');
+    const server = createServer({ ...SECURED, pskCallback: () => psk, handshakeTimeout: HANDSHAKE_MS });
     server.maxConnections = CONNECTIONS_MAX;
-    const [host, port] = hostAndPort(listen);
-    server.listen(port, host);
+    const [host, first] = hostAndPort(listen);
+    const portOf = (port: number): number => (front === undefined || port === 0 ? port : port + 1 + front);
+    server.listen(portOf(first), host);
     await once(server, 'listening').catch((error: unknown) => {
       throw new OperatorError(
         `the node cannot listen for other nodes at ${listen} (${(error as Error).message}): set cluster.listen`,
       );
     });
-    const [toldHost, toldPort] = hostAndPort(advertised === '' ? `${reachableHost(host)}:0` : advertised);
-    const { port: own } = server.address() as AddressInfo;
-    const address = { host: toldHost, port: toldPort || own, key: key.toString('base64') };
-    const links = new LinkServer(server, address);
+    const [toldHost, toldFirst] = hostAndPort(advertised === '' ? `${reachableHost(host)}:0` : advertised);
+    const { port } = server.address() as AddressInfo;
+    const links = new LinkServer(server, { host: toldHost, port: portOf(toldFirst) || port, key });
     server.on('secureConnection', (socket) => links.serve(socket)).on('tlsClientError', () => undefined);
     return links;
   }
@@ -301,8 +322,6 @@ export class LinkServer {
     this.server.close();
     for (const socket of this.sockets) socket.destroy();
   }
-
-  private readonly sockets = new Set<TLSSocket>();
 
   private serve(socket: TLSSocket): void {
     const writer = new FrameWriter(socket);

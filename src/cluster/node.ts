@@ -17,16 +17,24 @@ import { putInPlace, takeCopy } from './data-copy.js';
 import type { KnownNode, ReplicatedLogOptions } from './command-log.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
-import { LinkServer } from './node-links.js';
+import { LinkServer, type Listening, type NodeAddress, newKey } from './node-links.js';
 import { LateStream } from './late-stream.js';
 import { ClusterUnavailable, EMPTY, openNats } from './nats.js';
 
 export interface ClusterNode {
   readonly id: string;
+  /** Of this run of the node. */
+  readonly process: string;
   readonly name: string;
   readonly stream: LogStream;
-  /** Answers other nodes. */
+  /** Answers other nodes on the main thread. */
   readonly links: LinkServer;
+  /** What front threads answer by. */
+  readonly listening: Listening;
+  /** The ports of front threads that answer, by their numbers. */
+  readonly frontPorts: Map<number, number>;
+  /** Where other nodes reach this one. */
+  readonly address: () => NodeAddress;
   readonly progress: LogProgress;
   /** How the nodes shared the memory when this one ended; undefined if every node holds everything. */
   readonly placement: MemoryPlacement | undefined;
@@ -82,12 +90,18 @@ export async function joinCluster(
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
   const { searchCopies: copies, placement, listen, advertise } = cluster;
-  const links = await LinkServer.listen(listen === '' ? `${host}:0` : listen, advertise);
+  const listening = { listen: listen === '' ? `${host}:0` : listen, advertised: advertise, key: newKey() };
+  const links = await LinkServer.listen(listening);
+  const frontPorts = new Map<number, number>();
   return {
     id,
+    process: randomUUID(),
     name,
     stream,
     links,
+    listening,
+    frontPorts,
+    address: () => ({ ...links.address, fronts: [...frontPorts.values()] }),
     progress: LogProgress.of(stream.id, shards, stream.rebuild?.earlier),
     placement:
       copies === 0

@@ -240,7 +240,7 @@ function createParts(
 }
 
 function createCommandLog(
-  { id, stream, links, progress, placement, known }: ClusterNode,
+  { id, stream, links, address, progress, placement, known }: ClusterNode,
   path: string,
   shards: number,
   log: Log,
@@ -266,7 +266,7 @@ function createCommandLog(
     changed,
     log,
     heldAfter: () => giver.heldAfter,
-    address: links.address,
+    address,
     known,
     memory: placement && ((): PlacedMemory => later().placer?.told ?? { loading: [], kept: [] }),
   });
@@ -276,7 +276,7 @@ function createCommandLog(
 
 /** Undefined if every node holds everything. */
 function createSharing(
-  { id, stream, links, progress, placement, keepMembers }: ClusterNode,
+  { id, process, links, progress, placement, keepMembers }: ClusterNode,
   { cluster: { leaveMs } }: Pick<Config, 'cluster'>,
   parts: Pick<Parts, 'shards' | 'searches' | 'jobs' | 'shared'> & {
     commandLog: ReplicatedLog;
@@ -289,7 +289,7 @@ function createSharing(
   const building = (): CollectionId[] => jobs.building();
   const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, building, log });
   const meter = SharedMeters.over(shared.meters).routed;
-  answerSearches({ searches, shards, commandLog, stream: stream.id, links, meter, log });
+  answerSearches(process, { searches, shards, progress, links, meter, log });
   const { holders, standsIn } = placer;
   const here: Sharing['here'] = (work, tenant, signal) => workHere({ searches, shards }, work, tenant, signal);
   const routed = new RoutedSearches({ searches, here, holders, standsIn, progress, ask: nodes.ask, node: id, meter });

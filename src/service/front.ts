@@ -1,19 +1,21 @@
 // What a front thread needs beside its HTTP server: a copy of the catalog and the keys, searches that run on its own
 // thread, and calls of the main thread for everything else. Front threads only.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { CollectionId, Tenant } from '../api/ids.js';
+import type { CollectionId } from '../api/ids.js';
 import type { Unit } from '../api/memory-placement.js';
 import { LogProgress, type SharedProgress } from '../base/log-progress.js';
 import { SharedMeters } from '../base/meters.js';
 import type { RpcPeer } from '../base/rpc.js';
 import type { CancelSignal } from '../base/signals.js';
 import type { Log } from '../base/log.js';
-import { NodeLinks } from '../cluster/node-links.js';
+import { LinkServer, type Listening, NodeLinks } from '../cluster/node-links.js';
 import type { Config } from '../config/config.js';
 import type { BuiltinEmbedder } from '../embedding/builtin/embedder.js';
 import type { QueryText } from '../embedding/messages.js';
 import { BUILTIN } from '../embedding/spaces.js';
+import type { CollectionCount } from '../engine/search/count.js';
 import type { CollectionSearch, SearchWorkerStart } from '../engine/search/params.js';
+import type { SearchStep } from '../engine/search/step-messages.js';
 import type { ShardSet } from '../engine/search/snapshot.js';
 import type { DocumentRead } from '../engine/stored-documents.js';
 import type { ShardAnswer, ShardCommands } from '../engine/write/commands.js';
@@ -24,7 +26,7 @@ import { QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { type CatalogEvent, CatalogState } from './collections/catalog-state.js';
 import { type HeldMemory, MemoryHolders } from './cluster/memory-holders.js';
 import { RoutedSearches } from './cluster/routed-searches.js';
-import type { NodeWork } from './cluster/search-answers.js';
+import { type WorkContext, answerSearches, workHere } from './cluster/search-answers.js';
 import type { RecordsContext } from './documents/documents.js';
 import { InlineReads } from './documents/inline-reads.js';
 import { Rerankers } from './embedding/rerankers.js';
@@ -48,7 +50,18 @@ export interface FrontStart extends SearchWorkerStart, FrontPorts {
   /** Emptied when the thread starts. */
   readonly temporaryDirectory: string;
   /** Of a node of a cluster that shares the memory with others. */
-  readonly sharing: { readonly node: string; readonly progress: SharedProgress } | undefined;
+  readonly sharing:
+    | {
+        /** The id of the node. */
+        readonly node: string;
+        /** An id of this process. */
+        readonly process: string;
+        /** The number of this thread. */
+        readonly front: number;
+        readonly progress: SharedProgress;
+        readonly listening: Listening;
+      }
+    | undefined;
 }
 
 /** A change that the main thread sends to every front thread. */
@@ -107,6 +120,8 @@ export class FrontState {
 /** The calls that a front thread makes, with their inputs. */
 export interface FrontCalls {
   search: { search: CollectionSearch; tenant: string };
+  count: { count: CollectionCount; tenant: string };
+  step: { step: SearchStep; tenant: string };
   prepare: { shard: number; request: ShardCommands['prepare']['request'] };
   read: { shard: number; op: DocumentRead; request: ShardCommands[DocumentRead]['request'] };
   embedQuery: { collection: EmbeddedIn; query: QueryText; owner: string };
@@ -116,10 +131,10 @@ export interface FrontCalls {
   'recall.offer': { collection: CollectionId; sampled: SampledSearch };
   /** Appends a barrier to the command log of the cluster, and answers its sequence. */
   'log.barrier': undefined;
-  /** Work on this node's part of a search. */
-  'memory.work': { work: NodeWork; tenant: Tenant };
   /** This node searches what others should hold. */
   'memory.standsIn': { units: readonly Unit[] };
+  /** This thread answers searches of other nodes at a port. */
+  'memory.answersAt': { port: number };
 }
 
 interface FrontServicesOptions {
@@ -153,7 +168,20 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
     isDamaged: state.isDamaged,
   });
-  const searches = start.sharing ? routedSearches(options, start.sharing, inline) : inline;
+  const prepared = {
+    size: start.memories.length,
+    request: (shard: number, _op: unknown, request: unknown) =>
+      call('prepare', { shard, request: request as ShardCommands['prepare']['request'] }),
+  } as LoggedSearchContext['search']['shards'];
+  const own: WorkContext = {
+    searches: {
+      request: (search, tenant, signal) => inline.request(search, tenant, signal),
+      count: (count, tenant, signal) => call('count', { count, tenant }, signal),
+      step: (step, tenant, signal) => call('step', { step, tenant }, signal),
+    },
+    shards: prepared,
+  };
+  const searches = start.sharing ? sharedSearches(options, start.sharing, own) : inline;
   const queryLog = new LogBuffer({
     store: new LogLink(() => call('log.connect', undefined)).store,
     enabled: config.queryLog.enabled,
@@ -199,11 +227,7 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
           ? embedHere(options, query.text)
           : call('embedQuery', { collection, query, owner }, signal),
       searches,
-      shards: {
-        size: start.memories.length,
-        request: (shard: number, _op: unknown, request: unknown) =>
-          call('prepare', { shard, request: request as ShardCommands['prepare']['request'] }),
-      } as LoggedSearchContext['search']['shards'],
+      shards: prepared,
       rerankers: new Rerankers(config.rerankers, {
         rerank: (request, tenant, signal) => call('rerank', { request, tenant }, signal),
       }),
@@ -230,24 +254,33 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
   return { search: loggedSearch, records, queryLog };
 }
 
-/** The searches of a node that shares the memory with others. */
-function routedSearches(
+/** The searches of a node that shares the memory with others, whose searches it answers. */
+function sharedSearches(
   { start, state, peer, log }: FrontServicesOptions,
-  { node, progress }: NonNullable<FrontStart['sharing']>,
-  searches: InlineSearches,
+  { node, process, front, progress: shared, listening }: NonNullable<FrontStart['sharing']>,
+  context: WorkContext,
 ): RoutedSearches {
+  const progress = new LogProgress(shared);
+  const meter = SharedMeters.over(start.meters).routed;
+  const told = (told: Promise<unknown>): void => void told.catch(() => undefined);
+  LinkServer.listen(listening, front).then(
+    (links) => {
+      answerSearches(process, { ...context, progress, links, meter, log });
+      told(peer().call('memory.answersAt', { port: links.address.port }));
+    },
+    // The main thread answers in its place.
+    (error: Error) => log.warn({ reason: error.message }, 'a front thread cannot answer other nodes'),
+  );
   const holders = new MemoryHolders(state.held);
-  const call = <O extends keyof FrontCalls, T>(op: O, input: FrontCalls[O], signal?: CancelSignal): Promise<T> =>
-    peer().call<T>(op, input, signal);
   return new RoutedSearches({
-    searches,
-    here: (work, tenant, signal) => call('memory.work', { work, tenant }, signal),
+    searches: context.searches,
+    here: (work, tenant, signal) => workHere(context, work, tenant, signal),
     holders,
-    standsIn: (units) => void call('memory.standsIn', { units }).catch(() => undefined),
-    progress: new LogProgress(progress),
-    ask: new NodeLinks({ node, addressOf: holders.addressOf, log }).ask,
+    standsIn: (units) => told(peer().call('memory.standsIn', { units })),
+    progress,
+    ask: new NodeLinks({ node, front, addressOf: holders.addressOf, log }).ask,
     node,
-    meter: SharedMeters.over(start.meters).routed,
+    meter,
   });
 }
 

@@ -21,7 +21,6 @@ import type { ShardPool } from '../pool/shard-pool.js';
 import type { CatalogState } from './collections/catalog-state.js';
 import type { FrontCalls, FrontReport, FrontStart, StateChange } from './front.js';
 import type { MemoryPlacer } from './cluster/memory-placer.js';
-import type { RoutedSearchesOptions } from './cluster/routed-searches.js';
 import type { RecallSampler } from './recall/sampler.js';
 import type { TextVector } from './search/query.js';
 
@@ -38,16 +37,11 @@ export interface FrontsContext {
   readonly quarantine: Quarantine;
   readonly shared: SharedShards;
   readonly embedderFile: Uint8Array | undefined;
-  readonly searches: Pick<SearchPool, 'request'>;
+  readonly searches: Pick<SearchPool, 'request' | 'count' | 'step'>;
   /** Absent on a single machine. */
-  readonly node: Pick<ClusterNode, 'id' | 'progress'> | undefined;
+  readonly node: Pick<ClusterNode, 'id' | 'process' | 'progress' | 'listening' | 'frontPorts'> | undefined;
   /** Absent if this server holds everything in memory. */
-  readonly sharing:
-    | {
-        readonly placer: Pick<MemoryPlacer, 'held' | 'subscribe' | 'standsIn'>;
-        readonly here: RoutedSearchesOptions['here'];
-      }
-    | undefined;
+  readonly sharing: { readonly placer: Pick<MemoryPlacer, 'held' | 'subscribe' | 'standsIn'> } | undefined;
   readonly shards: Pick<ShardPool, 'request' | 'releaseReader'>;
   readonly textVector: TextVector;
   readonly embed: Pick<EmbedPool, 'rerank'>;
@@ -84,6 +78,7 @@ export class Fronts {
       log,
       exited: (front, threadId, cells) => {
         context.exited(front);
+        context.node?.frontPorts.delete(front);
         SharedMeters.over(context.shared.meters).queryLog.add('died', Atomics.load(cells, FRONT_CELLS.gathered));
         context.shards.releaseReader(threadId);
       },
@@ -137,14 +132,23 @@ function startOf(context: FrontsContext, front: number): Omit<FrontStart, 'state
     adminKey,
     embedderFile,
     temporaryDirectory: temporaryDirectoryOf(front),
-    sharing: node && sharing && { node: node.id, progress: node.progress.shared },
+    sharing: node &&
+      sharing && {
+        node: node.id,
+        process: node.process,
+        front,
+        progress: node.progress.shared,
+        listening: node.listening,
+      },
   };
 }
 
 function handlersOf(context: FrontsContext, front: number): Readonly<Record<string, RpcHandler>> {
-  const { searches, shards, textVector, embed, logs, state, recallSampler, commandLog, sharing } = context;
+  const { searches, shards, textVector, embed, logs, state, recallSampler, commandLog, node, sharing } = context;
   const handlers: { [O in keyof FrontCalls]: (input: FrontCalls[O], signal: CancelSignal) => unknown } = {
     search: ({ search, tenant }, signal) => searches.request(search, tenant, signal),
+    count: ({ count, tenant }, signal) => searches.count(count, tenant, signal),
+    step: ({ step, tenant }, signal) => searches.step(step, tenant, signal),
     prepare: ({ shard, request }) => shards.request(shard, 'prepare', request),
     read: ({ shard, op, request }) => shards.request(shard, op, request as ShardCommands[typeof op]['request']),
     embedQuery: ({ collection, query, owner }, signal) => textVector(collection, query, owner, signal),
@@ -158,8 +162,8 @@ function handlersOf(context: FrontsContext, front: number): Readonly<Record<stri
       if (collection) recallSampler.offer(collection, sampled);
     },
     'log.barrier': () => commandLog?.barrier(),
-    'memory.work': ({ work, tenant }, signal) => sharing?.here(work, tenant, signal),
     'memory.standsIn': ({ units }) => sharing?.placer.standsIn(units),
+    'memory.answersAt': ({ port }) => void node?.frontPorts.set(front, port),
   };
   return handlers;
 }

@@ -1,13 +1,12 @@
 // What a node does for other nodes that do not hold a collection in memory: their searches, steps of searches, and counts.
-// Runs on the main thread.
-import { randomUUID } from 'node:crypto';
+// Runs on front threads and on the main thread.
 import { Packr } from 'msgpackr';
 import { AppError, type WireError } from '../../api/errors.js';
 import type { Tenant } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
+import type { LogProgress } from '../../base/log-progress.js';
 import type { RoutedMeter } from '../../base/meters.js';
 import type { CancelSignal } from '../../base/signals.js';
-import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { LinkServer } from '../../cluster/node-links.js';
 import type { CollectionCount } from '../../engine/search/count.js';
 import type { Counted } from '../../engine/search/facets.js';
@@ -36,7 +35,7 @@ export type NodeQuestion = NodeWork & {
 /** `process`: rows have other numbers in another process of the same node. */
 export type NodeAnswer = { readonly value: NodeResult; readonly process: string } | { readonly error: WireError };
 
-interface WorkContext {
+export interface WorkContext {
   readonly searches: Pick<SearchPool, 'request' | 'count' | 'step'>;
   readonly shards: ShardsContext['shards'];
 }
@@ -54,9 +53,7 @@ export function workHere(
 }
 
 interface SearchAnswersOptions extends WorkContext {
-  readonly commandLog: Pick<ReplicatedLog, 'reached'>;
-  /** The id of the stream. */
-  readonly stream: string;
+  readonly progress: Pick<LogProgress, 'shared' | 'reached'>;
   readonly links: Pick<LinkServer, 'on'>;
   readonly meter: RoutedMeter;
   readonly log: Log;
@@ -66,9 +63,8 @@ const BEHIND_MS = 1000;
 
 const packr = new Packr({ moreTypes: true, useRecords: false });
 
-/** Answers the searches of other nodes from now on. */
-export function answerSearches(options: SearchAnswersOptions): void {
-  const process = randomUUID();
+/** Answers the searches of other nodes from now on. `process`: an id of this process, by which all its threads answer. */
+export function answerSearches(process: string, options: SearchAnswersOptions): void {
   options.links.on('search', async (packed) => {
     options.meter.add('received');
     return packr.pack(await answerTo(packr.unpack(packed) as NodeQuestion, process, options));
@@ -76,10 +72,11 @@ export function answerSearches(options: SearchAnswersOptions): void {
 }
 
 async function answerTo(question: NodeQuestion, process: string, options: SearchAnswersOptions): Promise<NodeAnswer> {
-  const { commandLog, stream, log } = options;
+  const { progress, log } = options;
   try {
     const { tenant, after } = question;
-    const isCurrent = question.stream === stream && (await commandLog.reached(after, BEHIND_MS, shardsIn(question)));
+    const isCurrent =
+      question.stream === progress.shared.stream && (await progress.reached(after, shardsIn(question), BEHIND_MS));
     const isSame = !('step' in question) || question.process === undefined || question.process === process;
     if (!isCurrent || !isSame) throw new AppError('node_behind', undefined, { retryAfterS: 1 });
     return { value: await workHere(options, question, tenant), process };

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Network } from '../../../load/kit/network.js';
-import { LinkServer, type NodeAddress, NodeLinks } from '../../../src/cluster/node-links.js';
+import { LinkServer, type NodeAddress, NodeLinks, newKey } from '../../../src/cluster/node-links.js';
+import { freePort } from '../../../load/kit/server.js';
 import { SILENT } from '../../kit/log.js';
 import { until } from '../../kit/until.js';
 
@@ -13,7 +14,7 @@ const ASK_MS = 20_000;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 async function served(t: TestContext, advertised = ''): Promise<LinkServer> {
-  const server = await LinkServer.listen('127.0.0.1:0', advertised);
+  const server = await LinkServer.listen({ listen: '127.0.0.1:0', advertised, key: newKey() });
   t.after(() => server.close());
   server.on('search', async (question) => Buffer.from(`found ${text(question)}`));
   return server;
@@ -129,5 +130,15 @@ test('a node tells others its address, or what it is told to tell', async (t) =>
   assert.equal((await served(t)).address.host, '127.0.0.1');
   const { host, port } = (await served(t, 'node-1.example:8090')).address;
   assert.deepEqual([host, port], ['node-1.example', 8090]);
-  await assert.rejects(LinkServer.listen('203.0.113.1:1', ''), { message: /cannot listen .* set cluster\.listen/ });
+  // Front threads take the ports after that of the main thread.
+  const base = await freePort();
+  const front = await LinkServer.listen({ listen: `127.0.0.1:${base}`, advertised: 'a:9000', key: newKey() }, 1);
+  t.after(() => front.close());
+  assert.equal(front.address.port, 9002);
+  connect(base + 2, '127.0.0.1')
+    .on('error', (error) => assert.fail(error))
+    .destroy();
+  await assert.rejects(LinkServer.listen({ listen: '203.0.113.1:1', advertised: '', key: newKey() }), {
+    message: /cannot listen .* set cluster\.listen/,
+  });
 });

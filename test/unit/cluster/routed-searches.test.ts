@@ -79,7 +79,9 @@ class Nodes {
 
   /** A node has applied everything up to this message. */
   applied(name: string, sequence: number): void {
-    (this.all.get(name) as Node).progress.noteShard(0, sequence);
+    const { progress } = this.all.get(name) as Node;
+    progress.noteLast(0, sequence);
+    progress.noteThrough(0, sequence);
   }
 
   /** A collection that these nodes hold, and one that does not. */
@@ -151,11 +153,10 @@ class Nodes {
       step: () => Promise.reject(new Error('not in steps here')),
     };
     const shards = { request: () => Promise.reject(new Error('nothing to prepare')), size: 1 };
-    answerSearches({
+    answerSearches(name, {
       searches,
       shards,
-      commandLog: { reached: async (sequence) => progress.lastApplied([0]) >= sequence },
-      stream: 'stream',
+      progress,
       links: { on: (_, answer) => void this.answers.set(name, answer) },
       meter,
       log: SILENT,
