@@ -165,7 +165,10 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
   const inline = new InlineSearches({
     shards,
     turns,
-    workers: { request: (search, tenant, signal) => call('search', { search, tenant }, signal) },
+    workers: {
+      request: (search, tenant, signal) => call('search', { search, tenant }, signal),
+      step: (step, tenant, signal) => call('step', { step, tenant }, signal),
+    },
     isDamaged: state.isDamaged,
   });
   const prepared = {
@@ -177,7 +180,7 @@ export function createFrontServices(options: FrontServicesOptions): FrontService
     searches: {
       request: (search, tenant, signal) => inline.request(search, tenant, signal),
       count: (count, tenant, signal) => call('count', { count, tenant }, signal),
-      step: (step, tenant, signal) => call('step', { step, tenant }, signal),
+      step: (step, tenant, signal) => inline.step(step, tenant, signal),
     },
     shards: prepared,
   };

@@ -37,9 +37,17 @@ export function run(searches: readonly Asked[]): Result<Answered>[] | Promise<ne
   }
 }
 
+function stepTaken(step: SearchStep): StepAnswer | MissingIndexes[] {
+  const nowMs = step.step === 'hydrate' ? (): number => performance.now() : threadCpuMs;
+  const startedAtMs = nowMs();
+  const answer = takeStep(shards, step);
+  if (!Array.isArray(answer)) answer.costMs = nowMs() - startedAtMs;
+  return answer;
+}
+
 function attempt(asked: Asked): Result<Answered> {
   try {
-    if ('step' in asked) return { value: takeStep(shards, asked) };
+    if ('step' in asked) return { value: stepTaken(asked) };
     if ('facets' in asked) return { value: count(shards, asked) };
     const startedAtMs = threadCpuMs();
     const value = search(shards, asked);

@@ -97,7 +97,10 @@ export interface HydratedHits {
 }
 
 export type SearchStep = WordsStep | ExamplesStep | RankStep | SortStep | HydrateStep;
-export type StepAnswer = FoundWords | FoundExamples | RankedShards | SortedShards | HydratedHits;
+export type StepAnswer = (FoundWords | FoundExamples | RankedShards | SortedShards | HydratedHits) & {
+  /** What the step took on a search worker: CPU time, or for hits, which may be read from disk, the time until they were there. */
+  costMs?: number;
+};
 
 /** The shards of a step. */
 export const shardsOfStep = (step: SearchStep): readonly number[] =>

@@ -95,16 +95,6 @@ interface PreparedQuery {
   readonly statistics: LexicalStatistics;
 }
 
-/** Thrown where the choice among hits needs a ranking that has not been made. */
-class NeedsRanking extends Error {
-  constructor(
-    readonly asked: CollectionSearch,
-    readonly round: Round | undefined,
-  ) {
-    super();
-  }
-}
-
 const NONE_RANKED: Ranking = { lists: [], hits: [] };
 const LIKE = ['body', 'like'];
 
@@ -166,20 +156,19 @@ class PartedSearch {
       const rank = await this.fused(fused);
       return selected(placedReader, query, rank);
     }
-    // The choice asks for the same rankings in the same order each time, so it is made anew with one more.
+    // The choice asks for the same rankings in the same order each time, so it is made anew with one more until it has all.
     const made: Ranking[] = [];
     for (;;) {
       let asked = 0;
-      try {
-        return selected(placedReader, query, (deeper, round) => {
-          const ranking = made[asked++];
-          if (!ranking) throw new NeedsRanking(deeper, round);
-          return ranking;
-        });
-      } catch (error) {
-        if (!(error instanceof NeedsRanking)) throw error;
-        made.push(await this.ranked({ ...main, query: error.asked }, made.length === 0, error.round));
-      }
+      const missing: { query: CollectionSearch; round: Round | undefined }[] = [];
+      const chosen = selected(placedReader, query, (deeper, round) => {
+        const ranking = made[asked++];
+        if (!ranking) missing.push({ query: deeper, round });
+        return ranking ?? NONE_RANKED;
+      });
+      const [first] = missing;
+      if (!first) return chosen;
+      made.push(await this.ranked({ ...main, query: first.query }, made.length === 0, first.round));
     }
   }
 
