@@ -11,7 +11,7 @@ import { type Fault, Faults, compileShim, faultEnvironment } from '../fault/faul
 import { whole } from '../kit/command.js';
 import { type Nats, backInTime, startNats } from '../kit/nats.js';
 import { type Cut, Network } from '../kit/network.js';
-import { type LoadServer, startServer } from '../kit/server.js';
+import { type LoadServer, freePort, startServer } from '../kit/server.js';
 import { type Operation, isLinearizable } from './linearizability.js';
 
 const NODES = 3;
@@ -99,11 +99,19 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
     SHEAF_STORAGE__PARTITIONS: '2',
     SHEAF_COLLECTIONS__PARTITIONS: '2',
   };
+  // Other nodes ask a node over a link that is cut with it.
+  const asked = async (name: string): Promise<Readonly<Record<string, string>>> => {
+    const port = await freePort();
+    return {
+      SHEAF_CLUSTER__LISTEN: `127.0.0.1:${port}`,
+      SHEAF_CLUSTER__ADVERTISE: `127.0.0.1:${await network.link('others', name, port)}`,
+    };
+  };
   const shim = compileShim();
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
     mkdirSync(join(own, 'data'), { recursive: true });
-    const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)) };
+    const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)), ...(await asked(name)) };
     settings.set(name, env);
     return startServer(own, {
       SHEAF_SERVER__THREADS: '0',

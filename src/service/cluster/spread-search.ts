@@ -1,6 +1,6 @@
 // A search of a collection whose shards several nodes hold: each part of the shards looks up the words and ranks by the
 // statistics of all, the rankings are merged here as those of the shards of one machine are, and each part hydrates its
-// hits. The answer is that of one machine. Runs on the main thread.
+// hits. The answer is that of one machine. Runs on front threads and on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FACET_VALUES_MAX } from '../../api/limits.js';
 import type { SearchTiming } from '../../api/search.js';
