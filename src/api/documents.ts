@@ -15,6 +15,8 @@ export interface DocumentSummary {
   filename?: string;
   /** The second from which on the document is gone. Absent if it stays. */
   expires_at?: string;
+  /** In listings only with `metadata=true`. */
+  metadata?: Record<string, unknown>;
 }
 
 export interface DocumentDetail extends DocumentSummary {
@@ -326,13 +328,19 @@ const tag = 'Documents';
 const read = { method: 'GET', access: 'tenant', scope: 'search', tag } as const;
 const write = { access: 'tenant', scope: 'ingest', tag } as const;
 
+const WITH_METADATA: Parameter = {
+  name: 'metadata',
+  description: '`true` lists the metadata of each document too.',
+  schema: { type: 'boolean', default: false },
+};
+
 export const DOCUMENT_ROUTES = routes({
   listDocuments: ownRoute({
     ...read,
     path: DOCUMENTS,
     summary: 'List the documents of a collection',
     description: 'Ordered by document id. The list is empty for a collection that does not exist.',
-    query: PAGE,
+    query: [...PAGE, WITH_METADATA],
     answer: json(typia.json.schema<DocumentList>(), { answer: { ...PLACE, documents: [DOCUMENT], count: 1 } }),
   }),
   ingestDocument: ownRoute({

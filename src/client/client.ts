@@ -74,6 +74,7 @@ import { type DocumentSource, ingestStream } from './ingest-stream.js';
 import {
   type Answered,
   type CallOptions,
+  type DocumentPageOptions,
   type PageOptions,
   Transport,
   type TransportOptions,
@@ -84,7 +85,7 @@ export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreac
 export type { ArchiveOptions, Download, ExportOptions, RestoreOptions } from './archives.js';
 export type { DocumentRequest, Encoding, QueryRequest, SearchRequest } from './encoding.js';
 export type { DocumentSource } from './ingest-stream.js';
-export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
+export type { Answered, CallOptions, DocumentPageOptions, PageOptions, TransportOptions } from './transport.js';
 export type * from '../api/aliases.js';
 export type * from '../api/judgements.js';
 export type * from '../api/archives.js';
@@ -288,13 +289,17 @@ export class SheafClient {
     return ingestStream(this.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
   }
 
-  listDocuments(tenant: string, collection: string, options?: PageOptions): Promise<Answered<DocumentList>> {
+  listDocuments(tenant: string, collection: string, options?: DocumentPageOptions): Promise<Answered<DocumentList>> {
     return this.transport.page(documentsPath(tenant, collection), options);
   }
 
-  eachDocument(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<DocumentSummary, void> {
+  eachDocument(
+    tenant: string,
+    collection: string,
+    options?: DocumentPageOptions,
+  ): AsyncGenerator<DocumentSummary, void> {
     return this.transport.each(
-      (page) => this.listDocuments(tenant, collection, page),
+      (page: DocumentPageOptions) => this.listDocuments(tenant, collection, page),
       ({ documents }) => documents,
       options,
     );

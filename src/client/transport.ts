@@ -143,6 +143,11 @@ export interface PageOptions extends CallOptions {
   cursor?: string;
 }
 
+export interface DocumentPageOptions extends PageOptions {
+  /** With the metadata of each document. */
+  metadata?: boolean;
+}
+
 /** Page size of the iterators. */
 const PAGE_LENGTH = 1000;
 
@@ -234,15 +239,18 @@ export class Transport {
     return this.json({ method: 'DELETE', path, ...call });
   }
 
-  page<T>(path: readonly string[], { limit, cursor, ...call }: PageOptions = {}): Promise<Answered<T>> {
-    return this.json({ method: 'GET', path, query: { limit, cursor }, ...call });
+  page<T>(
+    path: readonly string[],
+    { limit, cursor, metadata, ...call }: DocumentPageOptions = {},
+  ): Promise<Answered<T>> {
+    return this.json({ method: 'GET', path, query: { limit, cursor, metadata }, ...call });
   }
 
   /** The entries of all pages; the next page is requested on demand. `limit` is the page size. */
-  async *each<T, P extends { next_cursor?: string }>(
-    ask: (options: PageOptions) => Promise<P>,
+  async *each<T, P extends { next_cursor?: string }, O extends PageOptions = PageOptions>(
+    ask: (options: O) => Promise<P>,
     entries: (page: P) => readonly T[],
-    options: PageOptions = {},
+    options = {} as O,
   ): AsyncGenerator<T, void> {
     let cursor = options.cursor;
     do {

@@ -4,6 +4,13 @@
 export const VIEWS = ['documents', 'search', 'compare', 'evaluation', 'queries', 'reindex', 'map', 'settings'] as const;
 export type View = (typeof VIEWS)[number];
 
+/** Pages beside the collections, which the parameter `page` names. */
+export const PAGES = ['overview', 'tenants', 'cluster'] as const;
+export type Page = (typeof PAGES)[number];
+
+export const pageOf = ({ params }: Pick<Place, 'params'>): Page =>
+  PAGES.find((known) => known === params.page) ?? 'overview';
+
 export interface Place {
   readonly tenant: string;
   /** Absent in the overview. */

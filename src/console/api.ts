@@ -25,7 +25,20 @@ import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type { CollectionsSearchAnswer, SearchAnswer, SearchBody } from '../api/search.js';
 import type { VectorSample } from '../api/recall.js';
-import type { TenantList, WhoAmI } from '../api/tenants.js';
+import type { ClusterState } from '../api/cluster.js';
+import type {
+  CreateKeyBody,
+  CreateTenantBody,
+  CreatedKey,
+  CreatedTenant,
+  DeletedTenant,
+  KeyList,
+  RevokedKey,
+  TenantList,
+  TenantProfile,
+  UpdateTenantBody,
+  WhoAmI,
+} from '../api/tenants.js';
 import type { TenantEmbedderInventory } from '../api/embedders.js';
 import { SheafUnreachable, errorOf } from '../client/errors.js';
 import { type Query, encodePath, encodeQuery } from '../client/url.js';
@@ -110,6 +123,23 @@ export const health = (signal?: AbortSignal) => call<Health>(['health'], { signa
 export const metrics = (signal?: AbortSignal) => call<MetricsAnswer>(['health', 'metrics'], { signal });
 export const whoAmI = (signal?: AbortSignal) => call<WhoAmI>(['v1', 'whoami'], { signal });
 export const listTenants = (signal?: AbortSignal) => call<TenantList>(['v1', 'admin', 'tenants'], { signal });
+export const cluster = (signal?: AbortSignal) => call<ClusterState>(['v1', 'admin', 'cluster'], { signal });
+
+const tenantPath = (tenant: string, ...rest: string[]): string[] => ['v1', 'admin', 'tenants', tenant, ...rest];
+export const createTenant = (body: CreateTenantBody) =>
+  call<CreatedTenant>(['v1', 'admin', 'tenants'], { method: 'POST', body });
+export const getTenant = (tenant: string, signal?: AbortSignal) => call<TenantProfile>(tenantPath(tenant), { signal });
+export const updateTenant = (tenant: string, body: UpdateTenantBody) =>
+  call<TenantProfile>(tenantPath(tenant), { method: 'PATCH', body });
+/** `force`: with its collections. */
+export const deleteTenant = (tenant: string, force: boolean) =>
+  call<DeletedTenant>(tenantPath(tenant), { method: 'DELETE', query: { force } });
+export const listKeys = (tenant: string, signal?: AbortSignal) => call<KeyList>(tenantPath(tenant, 'keys'), { signal });
+export const createKey = (tenant: string, body: CreateKeyBody) =>
+  call<CreatedKey>(tenantPath(tenant, 'keys'), { method: 'POST', body });
+export const revokeKey = (tenant: string, id: string) =>
+  call<RevokedKey>(tenantPath(tenant, 'keys', id), { method: 'DELETE' });
+
 export const listEmbedders = (tenant: string, signal?: AbortSignal) =>
   call<TenantEmbedderInventory>(['v1', 'embedders', tenant], { signal });
 
@@ -125,8 +155,9 @@ export const moveCollection = (at: At, newName: string) =>
   call<object>(pathOf(at, 'move'), { method: 'POST', body: { new_name: newName } });
 export const deleteCollection = (at: At) => call<object>(pathOf(at), { method: 'DELETE' });
 
+/** With their metadata. */
 export const listDocuments = (at: At, limit: number, cursor?: string, signal?: AbortSignal) =>
-  call<DocumentList>(pathOf(at, 'documents'), { query: { limit, cursor }, signal });
+  call<DocumentList>(pathOf(at, 'documents'), { query: { limit, cursor, metadata: true }, signal });
 export const getDocument = (at: At, docid: string, signal?: AbortSignal) =>
   call<StoredDocument>(pathOf(at, 'documents', docid), { signal });
 export const deleteDocument = (at: At, docid: string) =>

@@ -3,7 +3,7 @@
 import { type ComponentType, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { SheafUnreachable } from '../client/errors.js';
-import type { Place } from './address.js';
+import { type Page, type Place, pageOf } from './address.js';
 import type { At } from './api.js';
 import { isListed } from './collections/catalog.js';
 import { CollectionNav } from './collections/collection-nav.tsx';
@@ -11,7 +11,7 @@ import { ErrorNote } from './components.tsx';
 import { DocumentsView } from './documents/documents-view.tsx';
 import { follow } from './events.js';
 import { Help, KeyDialog } from './shell/dialogs.tsx';
-import { Tabs, TopBar } from './shell/top-bar.tsx';
+import { PAGE_WORDS, ServerTabs, Tabs, TopBar } from './shell/top-bar.tsx';
 import { listenToKeys, showsHelp } from './shortcuts.js';
 import { apiKey, asksForKey, place, returns, showTheme } from './state.js';
 
@@ -49,7 +49,16 @@ const MapView = later<At>(() => import('./map/map-view.tsx').then(({ MapView: vi
 const SettingsView = later<At>(() =>
   import('./collections/collection-settings.tsx').then(({ SettingsView: view }) => view),
 );
-const Overview = later<{ tenant: string }>(() => import('./overview.tsx').then(({ Overview: view }) => view));
+interface OfTenant {
+  readonly tenant: string;
+}
+
+const Overview = later<OfTenant>(() => import('./overview.tsx').then(({ Overview: view }) => view));
+
+const TenantsView = later<OfTenant>(() => import('./server/tenants-view.tsx').then(({ TenantsView: view }) => view));
+const ClusterView = later<OfTenant>(() => import('./server/cluster-view.tsx').then(({ ClusterView: view }) => view));
+
+const PAGES = { overview: Overview, tenants: TenantsView, cluster: ClusterView };
 
 const VIEWS = {
   documents: DocumentsView,
@@ -66,7 +75,8 @@ function App() {
   const { tenant, collection, view } = place.value;
   useFollowing(tenant, collection);
   useEffect(
-    () => void (document.title = `${collection === undefined ? 'Overview' : `${collection}: ${view}`} · Sheaf`),
+    () =>
+      void (document.title = `${collection === undefined ? PAGE_WORDS[pageOf(place.value)] : `${collection}: ${view}`} · Sheaf`),
     [collection, view],
   );
   return (
@@ -79,7 +89,7 @@ function App() {
         <CollectionNav tenant={tenant} />
         <main id="main" tabIndex={-1}>
           {collection === undefined ? (
-            <Overview key={tenant} tenant={tenant} />
+            <Server tenant={tenant} page={pageOf(place.value)} />
           ) : (
             <Collection tenant={tenant} collection={collection} view={view} />
           )}
@@ -100,6 +110,16 @@ function useFollowing(tenant: string, collection: string | undefined): void {
     void follow({ tenant, collection }, controller.signal);
     return () => controller.abort();
   }, [tenant, collection, isThere, apiKey.value]);
+}
+
+function Server({ tenant, page }: { tenant: string; page: Page }) {
+  const View = PAGES[page];
+  return (
+    <>
+      <ServerTabs page={page} />
+      <View key={`${tenant}/${page}`} tenant={tenant} />
+    </>
+  );
 }
 
 function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {

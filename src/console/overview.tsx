@@ -183,9 +183,6 @@ export function Overview({ tenant }: { tenant: string }) {
   const last = samples.at(-1);
   return (
     <>
-      <header class="place">
-        <h1>Overview</h1>
-      </header>
       {collections?.length === 0 && <FirstSteps tenant={tenant} />}
       {collections !== undefined && collections.length > 0 && <Collections tenant={tenant} collections={collections} />}
       {error !== undefined ? (

@@ -79,6 +79,10 @@ export const there = (change: Partial<Place>): string => hrefOf({ ...place.value
 export const chunkLink = (rid: string, q: string, at: Partial<Pick<Place, 'tenant' | 'collection'>> = {}): string =>
   there({ ...at, view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
 
+/** A link to the list of documents as it is, with a document open, or with none. */
+export const inList = (document = ''): string =>
+  there({ view: 'documents', params: { ...place.value.params, document, chunk: '', q: '' } });
+
 /** A link to the overview of a tenant. */
 export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });
 

@@ -9,6 +9,8 @@ interface Props<T> {
   readonly columns: readonly string[];
   readonly entries: readonly T[];
   readonly rowHeight: number;
+  /** The widths of the columns as CSS has them; those of the style sheet by default. */
+  readonly widths?: string;
   /** One cell per column. */
   readonly cellsOf: (entry: T) => readonly ComponentChildren[];
   readonly isChosen?: (entry: T) => boolean;
@@ -19,7 +21,7 @@ interface Props<T> {
 const END_ROWS = 20;
 const BORDERS_PX = 2;
 
-export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen, onEnd }: Props<T>) {
+export function Rows<T>({ label, columns, entries, rowHeight, widths, cellsOf, isChosen, onEnd }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtual(scroller, entries.length, rowHeight);
   const items = virtual.getVirtualItems();
@@ -35,7 +37,7 @@ export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen,
       aria-label={label}
       aria-rowcount={entries.length + 1}
       ref={scroller}
-      style={{ height: `${virtual.getTotalSize() + rowHeight + BORDERS_PX}px` }}
+      style={{ height: `${virtual.getTotalSize() + rowHeight + BORDERS_PX}px`, ...(widths && { '--columns': widths }) }}
     >
       <div class="head" role="rowgroup">
         <div class="row" role="row">

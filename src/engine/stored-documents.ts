@@ -34,7 +34,7 @@ export const PAGE_BYTES = 256 * 1024;
 type Read<O extends ShardOp> = (txn: ShardTxn, request: ShardCommands[O]['request'], nowS: number) => ShardAnswer<O>;
 
 /** Summaries of documents in the order of their keys. */
-const listDocuments: Read<'listDocuments'> = (txn, { collection, after, max }, nowS) => {
+const listDocuments: Read<'listDocuments'> = (txn, { collection, after, max, metadata }, nowS) => {
   const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
   let bytes = 0;
   for (const record of txn.documents(collection, after)) {
@@ -42,7 +42,8 @@ const listDocuments: Read<'listDocuments'> = (txn, { collection, after, max }, n
     page.after = record.docid;
     bytes += record.metadataJson.length;
     if (isExpired(record, nowS)) continue;
-    const text = JSON.stringify(summaryOf(record));
+    const summary = summaryOf(record);
+    const text = metadata ? withField(summary, 'metadata', record.metadataJson) : JSON.stringify(summary);
     bytes += text.length;
     page.docids.push(record.docid);
     page.records.push(text);

@@ -8,7 +8,7 @@ import { type At, chunkText, deleteDocument, getDocument, listChunks } from '../
 import { ErrorNote, Marked, Term } from '../components.tsx';
 import { counted, fileNameBeside, moment, ownFields, wordsIn } from '../format.js';
 import { useAction, useInSight, useLoaded, usePages } from '../hooks.js';
-import { chunkLink, go, place, there } from '../state.js';
+import { chunkLink, inList, place, there } from '../state.js';
 
 // A chunk with its text, in which query words are marked.
 
@@ -117,7 +117,7 @@ export function DocumentPane({ at, docid, onDeleted }: { at: At; docid: string; 
       <header>
         <h2>{docid}</h2>
         <DeleteButton at={at} docid={docid} onDeleted={onDeleted} />
-        <a class="button" href={there({ view: 'documents' })} aria-label="Close the document">
+        <a class="button" href={inList()} aria-label="Close the document">
           ✕
         </a>
       </header>
@@ -145,7 +145,7 @@ function DeleteButton({ at, docid, onDeleted }: { at: At; docid: string; onDelet
   const remove = async () => {
     if (!confirm(`Delete the document ${docid} with all its chunks?`)) return;
     await deleteDocument(at, docid);
-    go({ view: 'documents' });
+    location.hash = inList();
     onDeleted();
   };
   return (

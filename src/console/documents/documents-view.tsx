@@ -1,17 +1,18 @@
 // The documents of a collection: a virtual list, uploads, and the chosen document beside it. Files can be dropped
 // anywhere on the view. It reloads when documents are added or deleted.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DocumentSummary, IngestBody } from '../../api/documents.js';
+import type { IngestBody } from '../../api/documents.js';
 import { changedNumber } from '../../base/json.js';
-import { type At, collectionDetail, deleteDocuments, ingest, listDocuments } from '../api.js';
+import { type At, collectionDetail, deleteDocuments, ingest } from '../api.js';
 import { dimOfOwn, isListed, loadCatalog } from '../collections/catalog.js';
 import { Dialog, ErrorNote, Field } from '../components.tsx';
 import { useHappening } from '../events.js';
 import { count, counted, fileNameBeside, moment, vectorOf } from '../format.js';
-import { type Pages, useAction, useLoaded, usePages } from '../hooks.js';
-import { go, place, there } from '../state.js';
+import { type Pages, useAction, useLoaded } from '../hooks.js';
+import { go, inList, place } from '../state.js';
 import { Rows } from '../virtual-table.tsx';
 import { DocumentPane } from './document-pane.tsx';
+import { ListTools, type Listed, type Wish, cellOf, isPlain, useFields, useListing, wishOf } from './listing.tsx';
 import { DropZone, FileButton, UploadList } from './uploads.tsx';
 
 // Dialog that adds a text as a document, with optional metadata, or a vector in a collection of the user's vectors.
@@ -135,16 +136,15 @@ function parsed(text: string): unknown {
   }
 }
 
-const PAGE_DOCUMENTS = 500;
-/** The server's maximum page size. */
-const PAGE_DOCUMENTS_MAX = 10_000;
 const ROW_PX = 36;
 /** Documents that arrive in quick succession cause one reload. */
 const RELOAD_MS = 800;
 
 export function DocumentsView(at: At) {
   const { tenant, collection } = at;
-  const pages = useDocuments(at);
+  const wish = wishOf(place.value.params);
+  const pages = useListing(at, wish);
+  const fields = useFields(pages.entries, wish);
   const reloadSoon = useSoon(() => {
     pages.reload();
     // The first document has created the collection.
@@ -156,21 +156,14 @@ export function DocumentsView(at: At) {
     <DropZone at={at}>
       <Toolbar at={at} onAdded={reloadSoon} />
       <UploadList at={at} onDone={reloadSoon} />
+      {(pages.entries.length > 0 || !isPlain(wish)) && <ListTools wish={wish} fields={fields} />}
       <ErrorNote error={pages.error} />
       <div class={docid === undefined ? 'panes' : 'panes two'}>
-        <DocumentList at={at} pages={pages} />
+        <DocumentList at={at} pages={pages} wish={wish} />
         {docid !== undefined && <DocumentPane key={docid} at={at} docid={docid} onDeleted={pages.reload} />}
       </div>
     </DropZone>
   );
-}
-
-function useDocuments(at: At): Pages<DocumentSummary> {
-  return usePages(`${at.tenant}/${at.collection}`, async (cursor, signal, lengthBefore) => {
-    const limit = Math.min(PAGE_DOCUMENTS_MAX, Math.max(PAGE_DOCUMENTS, lengthBefore));
-    const { documents, next_cursor: next } = await listDocuments(at, limit, cursor, signal);
-    return { entries: documents, next };
-  });
 }
 
 /** Runs `work` once after a delay, however often it is requested meanwhile. */
@@ -219,14 +212,18 @@ function Toolbar({ at, onAdded }: { at: At; onAdded: () => void }) {
 function DocumentList({
   at,
   pages: { entries, isLoading, isWhole, more, reload },
+  wish,
 }: {
   at: At;
-  pages: Pages<DocumentSummary>;
+  pages: Pages<Listed>;
+  wish: Wish;
 }) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const chosen = place.value.params.document;
+  const kind = isPlain(wish) ? 'plain' : 'searched';
   const listed = entries.filter(({ docid }) => ticked.has(docid)).map(({ docid }) => docid);
-  if (entries.length === 0) return isLoading ? <p class="faint">Loading …</p> : <Nothing />;
+  if (entries.length === 0 && isLoading) return <p class="faint">Loading …</p>;
+  if (entries.length === 0) return isPlain(wish) ? <Nothing /> : <p class="empty">No document fits the filter.</p>;
   const tick = (docid: string, isOn: boolean) =>
     setTicked(isOn ? new Set([...ticked, docid]) : new Set([...ticked].filter((each) => each !== docid)));
   return (
@@ -234,20 +231,28 @@ function DocumentList({
       {listed.length > 0 ? (
         <TickedBar at={at} docids={listed} onClear={() => setTicked(new Set())} onDeleted={reload} />
       ) : (
-        <HowMany at={at} listed={entries.length} isWhole={isWhole} />
+        <HowMany at={at} listed={entries.length} isWhole={isWhole || !isPlain(wish)} />
       )}
       <Rows
         label="Documents"
-        columns={['Document', 'Chunks', 'Version', 'Ingested']}
+        columns={[...COLUMNS[kind], ...wish.columns]}
+        widths={[WIDTHS[kind], ...wish.columns.map(() => METADATA_WIDTH)].join(' ')}
         entries={entries}
         rowHeight={ROW_PX}
         isChosen={({ docid }) => docid === chosen}
         onEnd={more}
-        cellsOf={(document) => cellsOf(document, ticked.has(document.docid), tick)}
+        cellsOf={(document) => [
+          ...cellsOf(document, ticked.has(document.docid), tick),
+          ...wish.columns.map((field) => cellOf(document, field)),
+        ]}
       />
     </section>
   );
 }
+
+const COLUMNS = { plain: ['Document', 'Chunks', 'Version', 'Ingested'], searched: ['Document', 'Ingested'] };
+const WIDTHS = { plain: 'minmax(0, 1fr) 4.5rem 5rem 13rem', searched: 'minmax(0, 1fr) 13rem' };
+const METADATA_WIDTH = 'minmax(0, 10rem)';
 
 /** The number of documents, of the collection or of those that are listed if not all are. */
 function HowMany({ at, listed, isWhole }: { at: At; listed: number; isWhole: boolean }) {
@@ -302,7 +307,7 @@ function TickedBar({
 }
 
 function cellsOf(
-  { docid, filename, chunk_count: chunks, version, ingested_at: at }: DocumentSummary,
+  { docid, filename, chunk_count: chunks, version, ingested_at: at }: Listed,
   isTicked: boolean,
   onTick: (docid: string, isOn: boolean) => void,
 ) {
@@ -314,13 +319,12 @@ function cellsOf(
         aria-label={`Tick ${docid}`}
         onChange={({ currentTarget }) => onTick(docid, currentTarget.checked)}
       />
-      <a data-entry href={there({ view: 'documents', params: { document: docid } })}>
+      <a data-entry href={inList(docid)}>
         {docid} <span class="faint">{fileNameBeside(docid, filename)}</span>
       </a>
     </>,
-    count(chunks),
-    version,
-    moment(at),
+    ...(chunks === undefined ? [] : [count(chunks), version]),
+    at === undefined ? '' : moment(at),
   ];
 }
 

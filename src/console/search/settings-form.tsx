@@ -21,7 +21,8 @@ interface FilterRowsProps {
 
 const EMPTY: FilterRow = { field: '', operator: '=', value: '' };
 
-function FilterRows({ value, onChange }: FilterRowsProps) {
+/** Conditions on metadata. */
+export function FilterRows({ value, onChange }: FilterRowsProps) {
   const rows = parseRows(value);
   const set = (next: readonly FilterRow[]) => onChange(next.length === 0 ? '' : JSON.stringify(next));
   const filters = filtersOf(rows);

@@ -1,6 +1,6 @@
 // The top bar: server health, tenant, API key, theme, help.
 import { useEffect, useState } from 'preact/hooks';
-import { VIEWS, type View } from '../address.js';
+import { PAGES, type Page, VIEWS, type View } from '../address.js';
 import { health, listTenants, whoAmI } from '../api.js';
 import { isLive } from '../events.js';
 import type { WhoAmI } from '../../api/tenants.js';
@@ -168,6 +168,34 @@ const WORDS: Readonly<Record<View, string>> = {
   map: 'Map',
   settings: 'Settings',
 };
+
+export const PAGE_WORDS: Readonly<Record<Page, string>> = {
+  overview: 'Overview',
+  tenants: 'Tenants and keys',
+  cluster: 'Cluster',
+};
+
+/** The pages of the server. All but the first are for the admin. */
+export function ServerTabs({ page }: { page: Page }) {
+  const { value: caller } = useLoaded('whoami', (signal) => whoAmI(signal).catch(() => undefined));
+  return (
+    <header class="place">
+      <h1>{PAGE_WORDS[page]}</h1>
+      {(caller?.admin === true || page !== 'overview') && (
+        <nav class="tabs" aria-label="Pages of the server">
+          {PAGES.map((each) => (
+            <a
+              href={there({ params: each === 'overview' ? {} : { page: each } })}
+              aria-current={each === page ? 'page' : undefined}
+            >
+              {PAGE_WORDS[each]}
+            </a>
+          ))}
+        </nav>
+      )}
+    </header>
+  );
+}
 
 export function Tabs({ collection, view }: { collection: string; view: View }) {
   return (

@@ -260,10 +260,10 @@ export interface ShardCommands extends CatalogCommands {
   totals: { request: { without: CollectionId[] }; answer: ShardCounts & { memoryBytes: number } };
   /**
    * Documents after `after` in the order of their keys (storage/keys). Fewer than `max` if the page would grow too
-   * large.
+   * large. `metadata`: with the metadata of each.
    */
   listDocuments: {
-    request: { collection: CollectionId; after: string | undefined; max: number };
+    request: { collection: CollectionId; after: string | undefined; max: number; metadata?: boolean };
     answer: DocumentPage;
   };
   /** The record as JSON text, like all records: metadata may be nested deeper than structured cloning allows. */

@@ -4,13 +4,14 @@ import type { DOCUMENT_ROUTES } from '../../api/documents.js';
 import { type RecordsContext, getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
 import { listingReply } from '../listing.js';
-import { type Handler, type OwnHandlers, type Reply, collectionOf, param } from '../route.js';
+import { type Handler, type OwnHandlers, type Reply, collectionOf, flag, param } from '../route.js';
 
 const getDocuments =
   (context: RecordsContext): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
-    const pages = (span: Span): AsyncGenerator<Page> => listDocuments(context, tenant, collection, span);
+    const metadata = flag(request, 'metadata');
+    const pages = (span: Span): AsyncGenerator<Page> => listDocuments(context, tenant, collection, span, metadata);
     return listingReply(request.query, { head: { tenant, collection }, field: 'documents', pages });
   };
 

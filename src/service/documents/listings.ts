@@ -40,13 +40,14 @@ interface ShardList extends Page {
 
 /**
  * Lists documents in the order of their ids; ids longer than 500 bytes sort by their first 440. Empty if the collection
- * is missing.
+ * is missing. `metadata`: with the metadata of each.
  */
 export async function* listDocuments(
   context: RecordsContext,
   tenant: Tenant,
   name: CollectionName,
   span: Span,
+  metadata = false,
 ): AsyncGenerator<Page> {
   const { catalog, shards } = context;
   let collection = catalog.find(tenant, name);
@@ -56,7 +57,7 @@ export async function* listDocuments(
   const listsOf = (now: Collection): ShardList[] =>
     shardsOf(now, shards.size).map((shard) => ({ shard, places: [], records: [], at: 0, more: true }));
   const refill = async ({ id }: Collection, { shard, looked: before }: ShardList): Promise<ShardList> => {
-    const request = { collection: id, after: before ?? last, max };
+    const request = { collection: id, after: before ?? last, max, metadata };
     const { docids: places, records, more, after: looked } = await shards.request(shard, 'listDocuments', request);
     return { shard, places, records, more, at: 0, looked };
   };

@@ -62,6 +62,56 @@ test('an upload with a key that was revoked meanwhile asks for another, and says
   assert.deepEqual(await page.violations(), []);
 });
 
+test('the admin makes a tenant, limits it, gives it a key, revokes that, and deletes the tenant', {
+  skip,
+}, async (t) => {
+  const page = await openConsole(t, `${server.url}/ui#/acme?page=tenants`);
+  await page.shows('dialog[open]');
+  await page.fill('dialog input', 'root-key');
+  await page.press('Enter');
+  await page.shows('[aria-label="Tenants"] a', 'acme');
+  await page.click('button', 'New tenant');
+  await page.fill('dialog input', 'initech');
+  await page.click('dialog button', 'Create');
+  assert.match(await page.shows('dialog .made-key'), /^sheaf_/);
+  assert.deepEqual(await page.violations(), []);
+  await page.click('dialog button', 'Done');
+  await page.shows('.pane h2', 'initech');
+  await page.fill('.quotas label:nth-of-type(3) input', '7');
+  await page.click('.quotas button', 'Save the limits');
+  await page.shows('.quotas', 'In effect: 7');
+  await page.fill('.quotas label:nth-of-type(1) input', 'many');
+  await page.click('.quotas button', 'Save the limits');
+  await page.shows('.quotas .note', 'a number');
+  await page.click('.pane button', 'New key');
+  await page.fill('dialog input', 'web');
+  await page.click('dialog label', 'ingest');
+  await page.click('dialog label', 'manage');
+  await page.click('dialog button', 'Create');
+  const key = await page.shows('dialog .made-key');
+  await page.click('dialog button', 'Done');
+  await page.shows('.keys li', 'search; all collections');
+  const asked = (): Promise<number> =>
+    fetch(`${server.url}/v1/collections/initech`, { headers: { authorization: `Bearer ${key}` } }).then(
+      ({ status }) => status,
+    );
+  assert.equal(await asked(), 200);
+  await page.shoot('tenants');
+  assert.deepEqual(await page.violations(), []);
+  await page.click('button[aria-label="Revoke web"]');
+  await page.click('.keys button', 'Revoke for good');
+  await page.shows('.keys li.faint', 'revoked');
+  assert.equal(await asked(), 401);
+  await page.click('.pane button', 'Delete the tenant …');
+  await page.click('.pane button', 'Delete initech for good');
+  await page.until(
+    `![...document.querySelectorAll('[aria-label="Tenants"] a')].some((a) => a.innerText === 'initech')`,
+  );
+  await page.click('.tabs a', 'Cluster');
+  await page.shows('.empty', 'A single machine');
+  assert.deepEqual(await page.violations(), []);
+});
+
 test('a key opens its tenant and says what it permits; figures are for the admin key, which opens all', {
   skip,
 }, async (t) => {
