@@ -19,6 +19,8 @@ const VIEWS = {
   reindex: '#/default/docs/reindex',
   map: '#/default/docs/map',
   settings: '#/default/docs/settings',
+  tenants: '#/default?page=tenants&name=acme',
+  cluster: '#/default?page=cluster',
 };
 const QUERIES = [
   'how is a backup restored',

@@ -63,6 +63,7 @@ export interface RecallAnswer {
 /** Query parameters of a sample of stored vectors. */
 export interface VectorSampleParameters {
   sample?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof VECTOR_SAMPLE_MAX>;
+  metadata?: boolean;
 }
 
 export interface SampledVector {
@@ -72,6 +73,8 @@ export interface SampledVector {
   scale: number;
   /** Base64 of `dim` signed bytes. */
   components: string;
+  /** Only with `metadata=true`. */
+  meta?: Record<string, unknown>;
 }
 
 export interface VectorSample {
@@ -132,6 +135,11 @@ out of their own hits. A hit that scores as high as the last of the true k neare
         name: 'sample',
         description: 'Maximum number of vectors; fewer if they are long.',
         schema: { type: 'integer', minimum: 1, maximum: VECTOR_SAMPLE_MAX, default: VECTOR_SAMPLE_DEFAULT },
+      },
+      {
+        name: 'metadata',
+        description: '`true` adds the metadata of each chunk.',
+        schema: { type: 'boolean', default: false },
       },
     ],
     checkQuery: typia.createValidate<VectorSampleParameters>(),

@@ -191,8 +191,9 @@ export const putJudgementSet = (at: At, set: string, body: JudgementSetBody) =>
   call<StoredJudgementSet>(pathOf(at, 'judgements', set), { method: 'PUT', body });
 export const deleteJudgementSet = (at: At, set: string) =>
   call<DeletedJudgementSet>(pathOf(at, 'judgements', set), { method: 'DELETE' });
+/** With the metadata of each chunk. */
 export const sampleVectors = (at: At, sample: number, signal?: AbortSignal) =>
-  call<VectorSample>(pathOf(at, 'vectors'), { query: { sample }, signal });
+  call<VectorSample>(pathOf(at, 'vectors'), { query: { sample, metadata: true }, signal });
 
 export const listQueries = (
   at: At,

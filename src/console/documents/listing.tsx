@@ -112,7 +112,7 @@ export function ListTools({ wish, fields }: { wish: Wish; fields: readonly strin
             onChoice={(value) => change({ sort: value })}
           />
           <Tick
-            label="the other way round"
+            label="descending"
             isOn={order === 'desc'}
             onTurn={(isOn) => change({ order: isOn ? 'desc' : 'asc' })}
           />

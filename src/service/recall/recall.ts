@@ -62,8 +62,8 @@ export const recallUseCases = (context: RecallContext): UseCases<typeof RECALL_R
     const measured = await withErrorCode('search_failed', () => measureRecall(context, tenant, name, body, signal));
     return { tenant, collection: name, ...measured };
   },
-  sampleVectors: async ({ tenant, name, query: { sample = VECTOR_SAMPLE_DEFAULT } }, { signal }) => {
-    const { dim, vectors } = await sampleVectors(context, tenant, name, sample, signal);
+  sampleVectors: async ({ tenant, name, query: { sample = VECTOR_SAMPLE_DEFAULT, metadata = false } }, { signal }) => {
+    const { dim, vectors } = await sampleVectors(context, tenant, name, { sample, metadata }, signal);
     return { tenant, collection: name, dim, vectors, count: vectors.length };
   },
 });

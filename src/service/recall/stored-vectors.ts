@@ -9,9 +9,10 @@ import {
   RECALL_PAGE_VECTORS,
   VECTOR_SAMPLE_COMPONENTS_MAX,
 } from '../../api/limits.js';
-import type { CollectionName, Tenant } from '../../api/ids.js';
-import { shardsOf } from '../../api/placement.js';
-import type { SampledVector } from '../../api/recall.js';
+import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
+import type { ChunkSummary } from '../../api/documents.js';
+import { shardOf, shardsOf } from '../../api/placement.js';
+import type { SampledVector, VectorSampleParameters } from '../../api/recall.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -148,14 +149,14 @@ const BYTE_MAX = 127;
 
 /**
  * Use case that returns an evenly spread sample of vectors for visualization. Components are rounded to signed bytes,
- * which is precise enough for a plot and takes a quarter of the size. Throws 404 `collection_not_found`, and as
+ * which is precise enough for a plot and takes a quarter of the size. `metadata`: with that of each chunk. Throws 404 `collection_not_found`, and as
  * `storedQuestions` does.
  */
 export async function sampleVectors(
   context: QuestionsContext,
   tenant: Tenant,
   name: CollectionName,
-  sample: number,
+  { sample, metadata }: Required<VectorSampleParameters>,
   signal: AbortSignal,
 ): Promise<{ dim: number; vectors: SampledVector[] }> {
   const collection = context.catalog.get(tenant, name);
@@ -165,7 +166,24 @@ export async function sampleVectors(
     if (signal.aborted || found.length === countMax) break;
     found.push({ rid, ...inBytes(vector) });
   }
-  return { dim: collection.dim, vectors: found };
+  return { dim: collection.dim, vectors: metadata ? await withMetadata(context, collection, found) : found };
+}
+
+/** Leaves out chunks that have gone meanwhile. */
+async function withMetadata(
+  { shards }: Pick<QuestionsContext, 'shards'>,
+  collection: Collection,
+  vectors: readonly SampledVector[],
+): Promise<SampledVector[]> {
+  const found = await Promise.all(
+    vectors.map(async (each): Promise<SampledVector[]> => {
+      const docid = parseChunkId(each.rid)?.docid ?? '';
+      const shard = shardOf(docid, collection, shards.size);
+      const chunk = await shards.request(shard, 'getChunk', { collection: collection.id, rid: each.rid });
+      return chunk === null ? [] : [{ ...each, meta: (JSON.parse(chunk) as ChunkSummary).meta }];
+    }),
+  );
+  return found.flat();
 }
 
 function inBytes(vector: Float32Array): Omit<SampledVector, 'rid'> {

@@ -5,10 +5,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CHROMIUM } from '../../kit/chromium.js';
 import { openConsole, type ConsolePage } from '../../kit/console-page.js';
 import { startTestServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const skip = CHROMIUM === undefined && 'the package chromium is not installed';
 const server = await startTestServer();
@@ -178,7 +180,7 @@ test('documents are filtered, sorted and shown with their metadata, and the addr
   await page.shows('.body [role="row"]', '1870');
   await page.choose('.list-tools fieldset:nth-of-type(2) select', 'year');
   await rows('ahab', 'pip', 'nemo', 'karenina');
-  await page.click('.list-tools .tick', 'the other way round');
+  await page.click('.list-tools .tick', 'descending');
   await rows('karenina', 'nemo', 'pip', 'ahab');
   await page.click('.list-tools button', 'Add a condition');
   await page.fill('.list-tools input[aria-label="Field"]', 'lang');
@@ -318,6 +320,30 @@ test('the map: points, hits on it, and the way to a chunk by the keyboard', { sk
   await page.evaluate(`document.querySelector('canvas').focus()`);
   await page.press('ArrowRight');
   await page.shows('[role=status] a');
+  // The text of the chunk is beside it, and its colour can be that of a field.
+  await page.until(`(document.querySelector('.map-note p')?.innerText.length ?? 0) > 20`);
+  const fields = `[...document.querySelectorAll('.map-tools select')[1].options].map(({ value }) => value).filter(Boolean)`;
+  const [field] = (await page.evaluate(fields)) as string[];
+  assert.ok(field !== undefined, 'the demo has metadata');
+  await page.choose('.map-tools label:nth-of-type(2) select', field);
+  await page.shows('.legend span');
+  const at = (await page.evaluate(
+    `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(document.querySelector('canvas').getBoundingClientRect())`,
+  )) as { x: number; y: number };
+  const picture = (): Promise<unknown> => page.evaluate(`document.querySelector('canvas').toDataURL()`);
+  // The layout has come to rest.
+  let shown = await picture();
+  await until(async () => {
+    const previous = shown;
+    await sleep(200);
+    return (shown = await picture()) === previous;
+  });
+  await page.send('Input.dispatchMouseEvent', { type: 'mouseWheel', ...at, deltaX: 0, deltaY: -600 });
+  await until(async () => (await picture()) !== shown);
+  await inspect(page, 'map-zoomed');
+  await page.choose('.map-tools select', 'variance');
+  await page.shows('.faint', '% of the variance');
+  await page.evaluate(`document.querySelector('canvas').focus()`);
   await page.press('Enter');
   await page.shows('.chunk.chosen');
   assertClean(page);
