@@ -20,6 +20,7 @@ const VIEWS = {
   map: '#/default/docs/map',
   settings: '#/default/docs/settings',
   tenants: '#/default?page=tenants&name=acme',
+  backups: '#/default?page=backups',
   cluster: '#/default?page=cluster',
 };
 const QUERIES = [

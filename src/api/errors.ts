@@ -69,6 +69,13 @@ export const ERROR_CODES = {
     'The file is not a complete archive of a dataset that this server can restore; `details.reason` says why.',
   ),
   missing_archive_file: entry(400, 'A restore has no file.'),
+  backups_off: entry(409, 'The server makes no backups; `backups` in its configuration says where they are kept.'),
+  backup_not_found: entry(404, 'There is no such backup.'),
+  backup_failed: entry(
+    503,
+    'The folder or bucket of the backups does not answer; the log of the server says why.',
+    true,
+  ),
   move_invalid: entry(400, 'A collection cannot be renamed to its own name.'),
   collection_exists: entry(409, 'The collection exists; PUT replaces it.'),
   collection_conflict: entry(409, 'A collection of the new name exists.'),

@@ -24,12 +24,9 @@ import { createLogger } from '../observability/log.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { adminKeyOf } from '../service/tenants/keys.js';
-import { type DataDirectory, openDataDirectory } from '../storage/data-directory.js';
+import { type DataDirectory, TEMPORARY, openDataDirectory } from '../storage/data-directory.js';
 import { EXIT, makeFilesPrivate } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
-
-/** The folder of the data directory for uploaded files. */
-const TEMPORARY = 'sheaf-tmp';
 
 export interface RunningServer extends Service {
   readonly port: number;

@@ -5,7 +5,7 @@ export const VIEWS = ['documents', 'search', 'compare', 'evaluation', 'queries',
 export type View = (typeof VIEWS)[number];
 
 /** Pages beside the collections, which the parameter `page` names. */
-export const PAGES = ['overview', 'tenants', 'cluster'] as const;
+export const PAGES = ['overview', 'tenants', 'backups', 'cluster'] as const;
 export type Page = (typeof PAGES)[number];
 
 export const pageOf = ({ params }: Pick<Place, 'params'>): Page =>

@@ -25,6 +25,8 @@ import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
 import type { CollectionsSearchAnswer, SearchAnswer, SearchBody } from '../api/search.js';
 import type { VectorSample } from '../api/recall.js';
+import type { RestoredDataset } from '../api/archives.js';
+import type { BackupList, BegunBackup } from '../api/backups.js';
 import type { ClusterState } from '../api/cluster.js';
 import type {
   CreateKeyBody,
@@ -124,6 +126,13 @@ export const metrics = (signal?: AbortSignal) => call<MetricsAnswer>(['health', 
 export const whoAmI = (signal?: AbortSignal) => call<WhoAmI>(['v1', 'whoami'], { signal });
 export const listTenants = (signal?: AbortSignal) => call<TenantList>(['v1', 'admin', 'tenants'], { signal });
 export const cluster = (signal?: AbortSignal) => call<ClusterState>(['v1', 'admin', 'cluster'], { signal });
+
+const BACKUPS = ['v1', 'admin', 'backups'];
+export const listBackups = (signal?: AbortSignal) => call<BackupList>(BACKUPS, { signal });
+export const makeBackup = () => call<BegunBackup>(BACKUPS, { method: 'POST' });
+/** `isDryRun`: only verifies it. */
+export const restoreBackup = (name: string, isDryRun: boolean) =>
+  call<RestoredDataset>([...BACKUPS, name, 'restore'], { method: 'POST', query: { dry_run: isDryRun } });
 
 const tenantPath = (tenant: string, ...rest: string[]): string[] => ['v1', 'admin', 'tenants', tenant, ...rest];
 export const createTenant = (body: CreateTenantBody) =>

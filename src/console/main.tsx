@@ -56,9 +56,10 @@ interface OfTenant {
 const Overview = later<OfTenant>(() => import('./overview.tsx').then(({ Overview: view }) => view));
 
 const TenantsView = later<OfTenant>(() => import('./server/tenants-view.tsx').then(({ TenantsView: view }) => view));
+const BackupsView = later<OfTenant>(() => import('./server/backups-view.tsx').then(({ BackupsView: view }) => view));
 const ClusterView = later<OfTenant>(() => import('./server/cluster-view.tsx').then(({ ClusterView: view }) => view));
 
-const PAGES = { overview: Overview, tenants: TenantsView, cluster: ClusterView };
+const PAGES = { overview: Overview, tenants: TenantsView, backups: BackupsView, cluster: ClusterView };
 
 const VIEWS = {
   documents: DocumentsView,

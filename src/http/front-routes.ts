@@ -1,6 +1,7 @@
 // The route table of a front thread: searches, reads of documents and chunks, the list of collections and the liveness
 // check run there; all other requests are forwarded to the main thread. Front threads only.
 import { ARCHIVE_ROUTES } from '../api/archives.js';
+import { BACKUP_ROUTES } from '../api/backups.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { ALIAS_ROUTES } from '../api/aliases.js';
 import { CLUSTER_ROUTES } from '../api/cluster.js';
@@ -37,6 +38,7 @@ const AREAS = [
   COLLECTION_ROUTES,
   ALIAS_ROUTES,
   ARCHIVE_ROUTES,
+  BACKUP_ROUTES,
   DOCUMENT_ROUTES,
   SEARCH_ROUTES,
   COUNT_ROUTES,

@@ -2,6 +2,7 @@
 import { ARCHIVE_ROUTES } from '../api/archives.js';
 import { COLLECTION_ROUTES } from '../api/collections.js';
 import { ALIAS_ROUTES } from '../api/aliases.js';
+import { BACKUP_ROUTES } from '../api/backups.js';
 import { CLUSTER_ROUTES } from '../api/cluster.js';
 import { COUNT_ROUTES } from '../api/count.js';
 import { DOCUMENT_ROUTES } from '../api/documents.js';
@@ -15,6 +16,7 @@ import { REINDEX_ROUTES } from '../api/reindex.js';
 import type { RouteDefinition } from '../api/route.js';
 import { SEARCH_ROUTES } from '../api/search.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
+import { backupUseCases } from '../service/archive/backups.js';
 import { clusterUseCases } from '../service/cluster/cluster.js';
 import { collectionUseCases } from '../service/collections/collections.js';
 import { aliasUseCases } from '../service/collections/aliases.js';
@@ -63,6 +65,7 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
     ...answered(COLLECTION_ROUTES, collectionUseCases(services.collections), collectionHandlers(services.documents)),
     ...answered(ALIAS_ROUTES, aliasUseCases(services.collections), {}),
     ...answered(ARCHIVE_ROUTES, {}, archiveHandlers(services.archive, archiveBytesMax)),
+    ...answered(BACKUP_ROUTES, backupUseCases(services), {}),
     ...answered(DOCUMENT_ROUTES, documentUseCases(services.documents), documentHandlers(services)),
     ...answered(SEARCH_ROUTES, {}, searchHandlers(services.search)),
     ...answered(COUNT_ROUTES, countUseCases(services.counts), {}),

@@ -6,6 +6,8 @@ import type { PlacedMemory } from '../api/memory-placement.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
+import { join } from 'node:path';
+import { TEMPORARY } from '../storage/data-directory.js';
 import { SharedMeters } from '../base/meters.js';
 import { ReplicatedLog, type ReplicatedLogOptions } from '../cluster/command-log.js';
 import { CopyGiver } from '../cluster/data-copy.js';
@@ -128,7 +130,7 @@ export function createService(
     changed: (commands, results) => applyRemoteChanges(startup.store, startup.reindex, commands, results),
     compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
   });
-  const services = createServices(parts, config, log, node);
+  const services = createServices(parts, config, log, path, node);
   const { collections, reindex, archive } = services;
   const { store } = collections;
   const { documents } = services;
@@ -391,7 +393,7 @@ function createQueryLog(
   return queryLog;
 }
 
-function createServices(parts: Parts, config: Config, log: Log, node: ClusterNode | undefined): Services {
+function createServices(parts: Parts, config: Config, log: Log, path: string, node: ClusterNode | undefined): Services {
   const { chunking, limits, search: settings, common } = config;
   const { shardsCopied, batchesRestored } = config.scale;
   const { state, catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
@@ -452,7 +454,14 @@ function createServices(parts: Parts, config: Config, log: Log, node: ClusterNod
     batchesRestored,
   };
   const isOwn = (): boolean => shards.readyCount === shards.size && (parts.commandLog?.isLeader ?? true);
-  const backups = new ScheduledBackups({ backups: config.backups, archive, isOwn, nowMs, log });
+  const backups = new ScheduledBackups({
+    backups: config.backups,
+    archive,
+    temporary: join(path, TEMPORARY, 'backups'),
+    isOwn,
+    nowMs,
+    log,
+  });
   if (node && parts.commandLog)
     shareEvents({ events, commandLog: parts.commandLog, stream: node.stream, node: node.id });
   return {

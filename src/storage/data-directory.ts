@@ -31,6 +31,8 @@ import './lmdb.js';
 export const CATALOG = 'catalog';
 export const QUERY_LOG = 'query-log';
 export const CHECKPOINTS = 'checkpoints';
+/** For uploaded files, and copies of backups that are restored; emptied when the server starts. */
+export const TEMPORARY = 'sheaf-tmp';
 
 /** Name of a shard's environment, and of its folder of checkpoints. */
 export const shardName = (shard: number): string => `shard-${shard}`;

@@ -172,6 +172,7 @@ const WORDS: Readonly<Record<View, string>> = {
 export const PAGE_WORDS: Readonly<Record<Page, string>> = {
   overview: 'Overview',
   tenants: 'Tenants and keys',
+  backups: 'Backups',
   cluster: 'Cluster',
 };
 

@@ -1,20 +1,18 @@
 // Archives of a collection and of everything: the zip that is sent while it is written, and the uploaded file of a
 // form. Runs on the main thread.
-import type {
-  ARCHIVE_ROUTES,
-  ArchiveCounts,
-  CollectionPlace,
-  LeftOut,
-  LinesWish,
-  RestoredCollection,
-  RestoredDataset,
-} from '../../api/archives.js';
+import type { ARCHIVE_ROUTES, CollectionPlace, LeftOut, LinesWish, RestoredCollection } from '../../api/archives.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
 import { isSlug } from '../../api/ids.js';
 import { EXPORT_LIMIT_MAX } from '../../api/limits.js';
 import { archiveCollection, archiveDataset, exportCollection } from '../../service/archive/archive.js';
-import { type RestoreWish, checkPresence, restoreCollection, restoreDataset } from '../../service/archive/restore.js';
+import {
+  type RestoreWish,
+  checkPresence,
+  restoreCollection,
+  restoreDataset,
+  restoredDataset,
+} from '../../service/archive/restore.js';
 import type { Services } from '../../service/services.js';
 import { type Handler, type OwnHandlers, type Reply, type Request, collectionOf, flag } from '../route.js';
 
@@ -39,15 +37,7 @@ const putDatasetArchive =
   async (request) => {
     const isDryRun = flag(request, 'dry_run');
     const archive = await restoreDataset(context, await uploaded(request, 'archive_invalid'), isDryRun, request.signal);
-    const leftOut = archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`);
-    return {
-      status: 200,
-      json: {
-        ...(isDryRun && { dry_run: true }),
-        counts: summed(archive),
-        left_out: leftOut,
-      } satisfies RestoredDataset,
-    };
+    return { status: 200, json: restoredDataset(archive, isDryRun) };
   };
 
 const getCollectionArchive =
@@ -172,20 +162,6 @@ function listed(leftOut: readonly LeftOut[]): string {
   return names.length <= HEADER_CHARACTERS_MAX
     ? names
     : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
-}
-
-function summed({
-  collections,
-}: {
-  readonly collections: readonly { readonly counts: ArchiveCounts }[];
-}): RestoredDataset['counts'] {
-  const sum = (what: keyof ArchiveCounts): number => collections.reduce((total, { counts }) => total + counts[what], 0);
-  return {
-    collections: collections.length,
-    documents: sum('documents'),
-    chunks: sum('chunks'),
-    queries: sum('queries'),
-  };
 }
 
 /** `archiveBytesMax` is the limit for archives that tenants restore. */

@@ -1,7 +1,11 @@
 // Where scheduled backups are kept: a folder, or a bucket of storage that speaks the protocol of Amazon S3. A backup has
 // its name when all of it is there. Main thread.
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import { S3mini } from 's3mini';
 import { syncDirectory } from '../../storage/disk.js';
 
@@ -16,6 +20,8 @@ export interface BackupStore {
   /** Stores a backup as a whole, or nothing of it. */
   put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
   remove(name: string): Promise<void>;
+  /** Calls `work` with the path of a backup that is there, which is a copy below `temporary` if it is kept elsewhere. */
+  withFile<T>(name: string, temporary: string, work: (path: string) => Promise<T>): Promise<T>;
 }
 
 const PARTIAL = /^sheaf-.*\.zip\.partial$/;
@@ -50,6 +56,10 @@ export class BackupFolder implements BackupStore {
 
   async remove(name: string): Promise<void> {
     await rm(join(this.folder, name));
+  }
+
+  withFile<T>(name: string, _temporary: string, work: (path: string) => Promise<T>): Promise<T> {
+    return work(join(this.folder, name));
   }
 }
 
@@ -104,6 +114,20 @@ export class BackupBucket implements BackupStore {
 
   async remove(name: string): Promise<void> {
     await this.client.deleteObject(this.options.prefix + name);
+  }
+
+  async withFile<T>(name: string, temporary: string, work: (path: string) => Promise<T>): Promise<T> {
+    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    const folder = await mkdtemp(join(temporary, 'backup-'));
+    try {
+      const response = await this.client.getObjectResponse(this.options.prefix + name);
+      if (!response?.body) throw new Error('the bucket does not have it any more');
+      const path = join(folder, name);
+      await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(path, { mode: 0o600 }));
+      return await work(path);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 

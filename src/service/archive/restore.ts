@@ -2,7 +2,7 @@
 // everything. The archive is verified before anything changes. Its collections are then built as shadow collections and
 // switched in by one transaction of the catalog, so a failure or crash before that leaves everything as it was. Runs on
 // the main thread.
-import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
+import type { ArchiveCounts, ArchivedSettings, CollectionPlace, RestoredDataset } from '../../api/archives.js';
 import type { Collection, Space, SynonymRule } from '../../api/collections.js';
 import type { JudgementSet } from '../../api/judgements.js';
 import { checkSynonyms } from '../../text/synonyms.js';
@@ -311,6 +311,27 @@ export async function restoreDataset(
     if (!isDryRun) await restoreAll(context, opened, planned, signal);
     return opened.archive;
   });
+}
+
+/** What is told of a restored archive. */
+export const restoredDataset = (archive: VerifiedArchive, isDryRun: boolean): RestoredDataset => ({
+  ...(isDryRun && { dry_run: true }),
+  counts: summed(archive),
+  left_out: archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`),
+});
+
+function summed({
+  collections,
+}: {
+  readonly collections: readonly { readonly counts: ArchiveCounts }[];
+}): RestoredDataset['counts'] {
+  const sum = (what: keyof ArchiveCounts): number => collections.reduce((total, { counts }) => total + counts[what], 0);
+  return {
+    collections: collections.length,
+    documents: sum('documents'),
+    chunks: sum('chunks'),
+    queries: sum('queries'),
+  };
 }
 
 async function planAll(context: ArchiveContext, { collections }: VerifiedArchive): Promise<Planned[]> {

@@ -1,6 +1,8 @@
 // Scheduled backups: an archive of everything in a folder or a bucket, every so many hours, of which the latest are kept.
 // What tells when the next one is due is what is there, so a restart neither skips nor repeats one. Runs on the main thread.
+import type { BackupList } from '../../api/backups.js';
 import { AppError, errorTypeOf } from '../../api/errors.js';
+import { WorkerError } from '../../base/rpc.js';
 import type { Log } from '../../base/log.js';
 import type { Config } from '../../config/config.js';
 import { type ArchiveContext, archiveDataset } from './archive.js';
@@ -8,6 +10,8 @@ import { BackupBucket, BackupFolder, type BackupStore, type StoredBackup } from 
 
 interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly archive: ArchiveContext;
+  /** A folder for copies of backups that are restored. */
+  readonly temporary: string;
   /** Whether this server can make them now, and is to: of the nodes of a cluster, one does. */
   readonly isOwn: () => boolean;
   readonly nowMs: () => number;
@@ -20,6 +24,7 @@ interface Backup extends StoredBackup {
 
 const NAME = /^sheaf-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.zip$/;
 const LOOK_MS = 5000;
+const HOUR_MS = 3_600_000;
 /** After a failure, the next attempt. */
 const AGAIN_MS = 600_000;
 
@@ -32,6 +37,7 @@ export class ScheduledBackups {
   latestAtMs = 0;
   latestBytes = 0;
   failed = 0;
+  private failedAtMs: number | undefined;
 
   private readonly store: BackupStore | undefined;
 
@@ -53,17 +59,71 @@ export class ScheduledBackups {
     await this.running;
   }
 
+  /** Rejects with 503 `backup_failed` if they cannot be listed. */
+  async list(): Promise<BackupList> {
+    const { folder, s3, everyMs, keep } = this.options.backups;
+    const all = this.store ? await this.told(backupsIn(this.store)) : [];
+    return {
+      store: s3.url !== '' ? 'bucket' : folder !== '' ? 'folder' : null,
+      every_hours: everyMs / HOUR_MS,
+      keep,
+      running: this.running !== undefined,
+      failed_at: this.failedAtMs === undefined ? null : new Date(this.failedAtMs).toISOString(),
+      backups: all
+        .map(({ name, bytes, madeAtMs }) => ({ name, made_at: new Date(madeAtMs).toISOString(), bytes }))
+        .reverse(),
+      count: all.length,
+    };
+  }
+
+  /** Begins a backup unless one is being made. Throws 409 `backups_off`. */
+  begin(): void {
+    const store = this.needed();
+    if (!this.running) void this.run(() => this.make(store));
+  }
+
+  /**
+   * Calls `work` with the path of a backup. Rejects as `work` does, with 409 `backups_off`, 404 `backup_not_found` and 503
+   * `backup_failed`.
+   */
+  async withFile<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
+    const store = this.needed();
+    const all = await this.told(backupsIn(store));
+    if (!all.some((each) => each.name === name)) throw new AppError('backup_not_found');
+    return this.told(store.withFile(name, this.options.temporary, work));
+  }
+
+  private needed(): BackupStore {
+    if (!this.store) throw new AppError('backups_off');
+    return this.store;
+  }
+
+  /** What the folder or bucket has to say of a failure is for the log alone. */
+  private async told<T>(asked: Promise<T>): Promise<T> {
+    return asked.catch((error: unknown) => {
+      if (error instanceof AppError || error instanceof WorkerError) throw error;
+      this.options.log.error({ reason: (error as Error).message }, 'the backups cannot be read');
+      throw new AppError('backup_failed', undefined, { retryAfterS: 10 });
+    });
+  }
+
   /** Makes a backup if one is due. */
   private async look(): Promise<void> {
-    const { isOwn, nowMs, log } = this.options;
+    const { isOwn, nowMs } = this.options;
     const { everyMs } = this.options.backups;
     if (this.running || !isOwn() || nowMs() < Math.max(this.notBeforeMs, this.latestAtMs + everyMs)) return;
-    this.running = this.makeIfDue()
+    await this.run(() => this.makeIfDue());
+  }
+
+  private async run(work: () => Promise<void>): Promise<void> {
+    const { nowMs, log } = this.options;
+    this.running = work()
       .catch((error: unknown) => {
         // While shards are being opened, the next look follows soon.
         const isAway = error instanceof AppError && errorTypeOf(error.code) === 'unavailable';
         if (this.ending.signal.aborted || isAway) return;
         this.failed++;
+        this.failedAtMs = nowMs();
         this.notBeforeMs = nowMs() + AGAIN_MS;
         log.error({ reason: (error as Error).message }, 'a backup has failed; the next attempt is in ten minutes');
       })
@@ -78,9 +138,6 @@ export class ScheduledBackups {
     this.note(await backupsIn(store));
     if (nowMs() - this.latestAtMs < backups.everyMs) return;
     await this.make(store);
-    const all = await backupsIn(store);
-    this.note(all);
-    for (const { name } of all.slice(0, -backups.keep)) await store.remove(name);
   }
 
   private note(all: readonly Backup[]): void {
@@ -90,11 +147,15 @@ export class ScheduledBackups {
   }
 
   private async make(store: BackupStore): Promise<void> {
-    const { archive, nowMs, log } = this.options;
+    const { archive, backups, nowMs, log } = this.options;
     const startedAtMs = performance.now();
     const name = nameOf(nowMs());
     const { bytes, leftOut } = await archiveDataset(archive, this.ending.signal);
     await store.put(name, bytes);
+    this.failedAtMs = undefined;
+    const all = await backupsIn(store);
+    this.note(all);
+    for (const old of all.slice(0, -backups.keep)) await store.remove(old.name);
     const collections = leftOut.map(({ tenant, name: left }) => `${tenant}/${left}`);
     if (collections.length > 0) log.warn({ collections }, 'damaged collections are missing in the backup');
     const seconds = Number(((performance.now() - startedAtMs) / 1000).toFixed(1));

@@ -1,8 +1,9 @@
 // Scheduled backups of a real server: when one is made, which are kept, what a failure leaves, and that one restores.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ScheduledBackups } from '../../../src/service/archive/scheduled-backups.js';
 import { upload } from '../../kit/archives.js';
 import { SILENT } from '../../kit/log.js';
@@ -30,6 +31,7 @@ function startBackups(
   const backups = new ScheduledBackups({
     backups: { folder, s3: NO_BUCKET, everyMs: 24 * HOUR_MS, keep: 2 },
     archive: services.archive,
+    temporary: tempDirectory(),
     isOwn: () => isOwn,
     nowMs: () => clock.nowMs,
     log: SILENT,
@@ -102,4 +104,59 @@ test('a server makes backups by its configuration, and tells of them in its metr
   const latest = Number(/^sheaf_backup_latest_timestamp_seconds (\d+)$/m.exec(metrics)?.[1]);
   assert.ok(Math.abs(latest - Date.now() / 1000) < 60);
   assert.match(metrics, /^sheaf_backups_failed_total 0$/m);
+});
+
+test('the admin lists the backups, makes one, and restores everything from it', async () => {
+  const folder = join(tempDirectory(), 'backups');
+  const server = await startTestServer({ SHEAF_BACKUPS__FOLDER: folder, SHEAF_BACKUPS__EVERY_HOURS: '1' });
+  const docs = '/v1/collections/acme/docs';
+  const list = async (): Promise<{ backups: { name: string }[]; running: boolean; failed_at: string | null }> =>
+    (await server.call('GET', '/v1/admin/backups')).json as never;
+  await until(async () => (await list()).backups.length === 1);
+  await server.call('POST', `${docs}/documents`, { docid: 'nemo', text: 'Captain Nemo.' });
+  // Names are to the second.
+  await sleep(1100);
+  assert.equal((await server.call('POST', '/v1/admin/backups')).status, 202);
+  await until(async () => (await list()).backups.length === 2);
+  await until(async () => !(await list()).running);
+  const { json } = await server.call('GET', '/v1/admin/backups');
+  const [latest] = json.backups as { name: string; made_at: string; bytes: number }[];
+  assert.deepEqual(
+    { store: json.store, every_hours: json.every_hours, failed_at: json.failed_at, count: json.count },
+    { store: 'folder', every_hours: 1, failed_at: null, count: 2 },
+  );
+  assert.equal(statSync(join(folder, latest?.name as string)).size, latest?.bytes);
+  assert.ok(Math.abs(Date.parse(latest?.made_at as string) - Date.now()) < 60_000);
+
+  await server.call('DELETE', docs);
+  const path = `/v1/admin/backups/${latest?.name}/restore`;
+  const dry = await server.call('POST', `${path}?dry_run=true`);
+  assert.deepEqual([dry.json.dry_run, dry.json.counts.documents], [true, 1]);
+  assert.equal((await server.call('GET', `${docs}/documents/nemo`)).status, 404);
+  const restored = await server.call('POST', path);
+  assert.equal(restored.status, 200, JSON.stringify(restored.json));
+  assert.equal((await server.call('GET', `${docs}/documents/nemo`)).status, 200);
+
+  for (const name of ['sheaf-2020-01-01T00-00-00Z.zip', '..%2Fcatalog', 'x'])
+    assert.equal((await server.call('POST', `/v1/admin/backups/${name}/restore`)).json.code, 'backup_not_found');
+  writeFileSync(join(folder, 'sheaf-2020-01-01T00-00-00Z.zip'), 'no archive');
+  const broken = await server.call('POST', '/v1/admin/backups/sheaf-2020-01-01T00-00-00Z.zip/restore');
+  assert.equal(broken.json.code, 'archive_invalid');
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'a file in its place');
+  const away = await server.call('GET', '/v1/admin/backups');
+  assert.deepEqual([away.status, away.json.code], [503, 'backup_failed']);
+  assert.ok(!JSON.stringify(away.json).includes(folder));
+  await server.call('POST', '/v1/admin/backups');
+  await until(() => server.services.backups.failed === 1);
+  rmSync(folder);
+  assert.notEqual((await list()).failed_at, null);
+});
+
+test('where no backups are made, that is said', async () => {
+  const server = await startTestServer();
+  const { json } = await server.call('GET', '/v1/admin/backups');
+  assert.deepEqual([json.store, json.count], [null, 0]);
+  for (const path of ['/v1/admin/backups', '/v1/admin/backups/x/restore'])
+    assert.equal((await server.call('POST', path)).json.code, 'backups_off');
 });

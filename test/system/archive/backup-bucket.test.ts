@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { S3mini } from 's3mini';
 import { BackupBucket } from '../../../src/service/archive/backup-store.js';
@@ -50,6 +51,16 @@ test('large archives arrive byte for byte, in several pieces; one that fails lea
   assert.ok(stored.equals(Buffer.concat(pieces)));
   await assert.rejects(bucket.put('half.zip', bytesOf(pieces, new Error('the archive process died'))), /process died/);
   assert.deepEqual(await namesIn('pieces/'), ['pieces/whole.zip']);
+  const temporary = tempDirectory();
+  const [taken, path] = await bucket.withFile(
+    'whole.zip',
+    temporary,
+    async (file) => [readFileSync(file), file] as const,
+  );
+  assert.ok(taken.equals(Buffer.concat(pieces)));
+  assert.ok(!existsSync(path), 'the copy is deleted');
+  await assert.rejects(bucket.withFile('other.zip', temporary, async () => undefined));
+  assert.deepEqual(readdirSync(temporary), []);
   await bucket.remove('whole.zip');
   assert.deepEqual(await bucket.list(), []);
 });

@@ -1,10 +1,14 @@
 // The console of a server with keys, in a real Chromium: the page loads without a key, its calls carry the key that the
 // user enters, which is kept for this session only, and errors say what to do next.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CHROMIUM } from '../../kit/chromium.js';
 import { openConsole } from '../../kit/console-page.js';
 import { startTestServer } from '../../kit/server.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
 
 const skip = CHROMIUM === undefined && 'the package chromium is not installed';
 const server = await startTestServer({
@@ -137,4 +141,28 @@ test('a key opens its tenant and says what it permits; figures are for the admin
   await page.click('button', 'Key');
   await page.click('button', 'Forget the key');
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
+});
+
+test('backups: one is made and restored, after it has been verified', { skip }, async (t) => {
+  const folder = join(tempDirectory(), 'backups');
+  const own = await startTestServer({ SHEAF_BACKUPS__FOLDER: folder });
+  await own.call('POST', '/v1/collections/acme/docs/documents', { docid: 'nemo', text: 'Captain Nemo.' });
+  await until(async () => (await own.call('GET', '/v1/admin/backups')).json.count === 1);
+  // Names are to the second.
+  await sleep(1100);
+  const page = await openConsole(t, `${own.url}/ui#/acme?page=backups`);
+  await page.shows('[aria-label="Backups"] .figures', 'a folder');
+  await page.click('button', 'Make a backup now');
+  await page.until(`document.querySelectorAll('[aria-label="Backups"] tbody tr').length === 2`);
+  await page.shoot('backups');
+  assert.deepEqual(await page.violations(), []);
+  await own.call('DELETE', '/v1/collections/acme/docs');
+  await page.click('[aria-label="Backups"] tbody button', 'Restore …');
+  await page.shows('dialog', '1 document and');
+  assert.deepEqual(await page.violations(), []);
+  await page.click('dialog button', 'Replace everything');
+  await page.shows('dialog', 'The server has now 1 collection');
+  await page.click('dialog button', 'Done');
+  await page.shows('.side a', 'docs');
+  assert.equal((await own.call('GET', '/v1/collections/acme/docs/documents/nemo')).status, 200);
 });
