@@ -30,6 +30,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   query_id: { description: 'Id of a logged search.', schema: ANY_ID, example: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2' },
   job_id: { description: 'Id of a reindex job.', schema: ANY_ID, example: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10' },
   key_id: { description: 'Id of a key.', schema: ANY_ID, example: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77' },
+  backup: { description: 'Name of a backup.', schema: ANY_ID, example: 'sheaf-2026-01-05T09-20-00Z.zip' },
   file: { description: 'Name of a file that the page uses.', schema: ANY_ID, example: 'swagger-ui.css' },
   section: { description: 'Section of the documentation.', schema: ANY_ID, example: 'guide' },
   page: { description: 'Name of a page or picture of the section.', schema: ANY_ID, example: 'quickstart' },
