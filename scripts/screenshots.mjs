@@ -35,6 +35,7 @@ const WIDTHS = { 1400: 900, 390: 844 };
 const ESTIMATOR_SCALE = 0.6;
 /** The wait until charts and maps have stopped moving. */
 const REST_MS = 2500;
+const MAP_MS = 15_000;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const program = join(root, 'dist/src/main.js');
@@ -43,7 +44,12 @@ const all = process.argv[2] === '--all' ? process.argv[3] : undefined;
 const cleanups = [];
 
 async function serve() {
-  const env = { ...process.env, SHEAF_SERVER__PORT: '0', SHEAF_DATA_DIR: folder };
+  const env = {
+    ...process.env,
+    SHEAF_SERVER__PORT: '0',
+    SHEAF_DATA_DIR: folder,
+    SHEAF_BACKUPS__FOLDER: join(folder, 'backups'),
+  };
   const child = spawn(process.execPath, [program, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   cleanups.push(() => new Promise((ended) => child.once('exit', ended).kill('SIGTERM')));
   let output = '';
@@ -75,6 +81,12 @@ async function shoot(page, { width, height, scale = 1 }, file) {
 try {
   const url = await serve();
   sheaf(url, 'ingest', 'docs', '-c', 'docs');
+  for (const tenant of ['acme', 'globex'])
+    await fetch(`${url}/v1/admin/tenants`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tenant, requests_per_second: 50 }),
+    });
   for (const query of QUERIES) sheaf(url, 'search', query, '-c', 'docs');
   sheaf(url, 'reindex', 'start', '-c', 'docs', '--compact');
   const page = await openPage({ after: (hook) => cleanups.push(hook) }, `${url}/ui`);
@@ -85,7 +97,7 @@ try {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
       for (const [view, hash] of Object.entries(VIEWS)) {
         await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-        await sleep(REST_MS);
+        await sleep(view === 'map' ? MAP_MS : REST_MS);
         if (all) await shoot(page, size, join(all, `${view}-${width}-${scheme}.png`));
         else await shoot(page, { ...size, scale: ESTIMATOR_SCALE }, join(root, `docs/images/console-${view}.png`));
       }
