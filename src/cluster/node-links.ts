@@ -224,6 +224,7 @@ export class NodeLinks {
   /** Nodes that could not be reached, with the key of the process and the time of the last attempt. */
   private readonly unreached = new Map<string, { readonly key: string; readonly atMs: number }>();
   private readonly timer: NodeJS.Timeout;
+  private tickedAtMs = performance.now();
 
   constructor(private readonly options: NodeLinksOptions) {
     this.timer = setInterval(() => this.tick(), TICK_MS).unref();
@@ -266,7 +267,10 @@ export class NodeLinks {
 
   private tick(): void {
     const nowMs = performance.now();
-    for (const link of this.links.values()) link.tick(nowMs);
+    // Where this thread has stood still, it has not read what others have sent meanwhile.
+    const hasStood = nowMs - this.tickedAtMs > 2 * TICK_MS;
+    this.tickedAtMs = nowMs;
+    if (!hasStood) for (const link of this.links.values()) link.tick(nowMs);
   }
 }
 

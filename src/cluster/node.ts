@@ -91,7 +91,10 @@ export async function joinCluster(
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
   const { searchCopies: copies, placement, listen, advertise } = cluster;
   const listening = { listen: listen === '' ? `${host}:0` : listen, advertised: advertise, key: newKey() };
-  const links = await LinkServer.listen(listening);
+  const links = await LinkServer.listen(listening).catch(async (error: unknown) => {
+    await stream.close();
+    throw error;
+  });
   const frontPorts = new Map<number, number>();
   return {
     id,

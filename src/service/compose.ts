@@ -40,7 +40,7 @@ import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
 import { NodeLinks } from '../cluster/node-links.js';
-import { RoutedSearches, type RoutedSearchesOptions } from './cluster/routed-searches.js';
+import { RoutedSearches } from './cluster/routed-searches.js';
 import { answerSearches, workHere } from './cluster/search-answers.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
@@ -108,7 +108,6 @@ interface Parts {
 interface Sharing {
   readonly placer: MemoryPlacer;
   readonly routed: RoutedSearches;
-  readonly here: RoutedSearchesOptions['here'];
 }
 
 export interface Service {
@@ -293,9 +292,17 @@ function createSharing(
   const meter = SharedMeters.over(shared.meters).routed;
   answerSearches(process, { searches, shards, progress, links, meter, log });
   const { holders, standsIn } = placer;
-  const here: Sharing['here'] = (work, tenant, signal) => workHere({ searches, shards }, work, tenant, signal);
-  const routed = new RoutedSearches({ searches, here, holders, standsIn, progress, ask: nodes.ask, node: id, meter });
-  return { placer, routed, here };
+  const routed = new RoutedSearches({
+    searches,
+    here: (work, tenant, signal) => workHere({ searches, shards }, work, tenant, signal),
+    holders,
+    standsIn,
+    progress,
+    ask: nodes.ask,
+    node: id,
+    meter,
+  });
+  return { placer, routed };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {

@@ -265,11 +265,14 @@ function sharedSearches(
 ): RoutedSearches {
   const progress = new LogProgress(shared);
   const meter = SharedMeters.over(start.meters).routed;
-  const told = (told: Promise<unknown>): void => void told.catch(() => undefined);
+  const tell = <O extends keyof FrontCalls>(op: O, input: FrontCalls[O]): void =>
+    void peer()
+      .call(op, input)
+      .catch(() => undefined);
   LinkServer.listen(listening, front).then(
     (links) => {
       answerSearches(process, { ...context, progress, links, meter, log });
-      told(peer().call('memory.answersAt', { port: links.address.port }));
+      tell('memory.answersAt', { port: links.address.port });
     },
     // The main thread answers in its place.
     (error: Error) => log.warn({ reason: error.message }, 'a front thread cannot answer other nodes'),
@@ -279,7 +282,7 @@ function sharedSearches(
     searches: context.searches,
     here: (work, tenant, signal) => workHere(context, work, tenant, signal),
     holders,
-    standsIn: (units) => told(peer().call('memory.standsIn', { units })),
+    standsIn: (units) => tell('memory.standsIn', { units }),
     progress,
     ask: new NodeLinks({ node, front, addressOf: holders.addressOf, log }).ask,
     node,

@@ -19,7 +19,7 @@ import type { MemoryHolders } from './memory-holders.js';
 import type { NodeAnswer, NodeQuestion, NodeResult, NodeWork } from './search-answers.js';
 import { type Part, countParts, searchParts } from './spread-search.js';
 
-export interface RoutedSearchesOptions {
+interface RoutedSearchesOptions {
   /** Runs the searches of this node. */
   readonly searches: Pick<SearchPool, 'request'>;
   /** Does any work on this node. */

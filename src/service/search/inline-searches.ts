@@ -1,7 +1,7 @@
-// Runs short searches, and steps of searches, on the thread that has received them, over the shared memories and stores of all shards, and
-// leaves long ones to search workers. What a search will cost is estimated by the CPU time of the latest ones of its
-// kind in its collection, since elapsed time would say more of other threads than of the search; a kind that is not
-// known yet goes to a worker first. Front threads only.
+// Runs short searches, and steps of searches, on the thread that has received them, over the shared memories and stores of
+// all shards, and leaves long ones to search workers. What a search will cost is estimated by the CPU time of the latest
+// ones of its kind in its collection, since elapsed time would say more of other threads than of the search; a kind that is
+// not known yet goes to a worker first. Front threads only.
 import type { CollectionId } from '../../api/ids.js';
 import { AppError } from '../../api/errors.js';
 import { threadCpuMs } from '../../base/native-threads.js';
