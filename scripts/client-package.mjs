@@ -61,15 +61,20 @@ async function buildTypes() {
   await bundle.close();
 }
 
+/** The same types in fewer bytes: tabs, and comments on one line. */
+const compact = (code) =>
+  code
+    .replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4))
+    .replace(/\/\*\*\n[^]*?\*\//g, (comment) =>
+      comment.replace(/\s*\n\s*\*(?!\/)\s*/g, ' ').replace(/\s*\n\s*\*\//, ' */'),
+    );
+
 /** Builds the package, and returns its folder. */
 export async function buildClientPackage() {
   rmSync(target, { recursive: true, force: true });
   await Promise.all([buildModule(), buildTypes()]);
   const types = join(target, 'index.d.ts');
-  writeFileSync(
-    types,
-    readFileSync(types, 'utf8').replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4)),
-  );
+  writeFileSync(types, compact(readFileSync(types, 'utf8')));
   return dirname(target);
 }
 

@@ -3,7 +3,7 @@
 import type { BatchAnswer, BatchItemResult, BatchSummary } from '../api/documents.js';
 import { type DocumentRequest, documentBody } from './encoding.js';
 import { SheafError, SheafUnreachable } from './errors.js';
-import { type CallOptions, type Transport, causeOf } from './transport.js';
+import { type CallOptions, type Transport, causeOf, firstOf } from './transport.js';
 
 /** Idle timeout: limits each wait for the other side rather than the duration of the whole stream. */
 class IdleTimeout {
@@ -114,7 +114,7 @@ async function* inStream(
   const idle = new IdleTimeout(transport.timeoutMs);
   const ends = new AbortController();
   const source = new LineSource(documents, idle, () => ends.abort());
-  const signal = AbortSignal.any([idle.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
+  const signal = firstOf([idle.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
   try {
     const response = await transport.stream({
       path,

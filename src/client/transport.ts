@@ -148,6 +148,18 @@ export interface DocumentPageOptions extends PageOptions {
   metadata?: boolean;
 }
 
+/** Aborted with the first of the signals. Some edge runtimes have no `AbortSignal.any`. */
+export function firstOf(signals: AbortSignal[]): AbortSignal {
+  if ('any' in AbortSignal) return AbortSignal.any(signals);
+  const controller = new AbortController();
+  for (const signal of signals) {
+    const abort = (): void => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  }
+  return controller.signal;
+}
+
 /** Page size of the iterators. */
 const PAGE_LENGTH = 1000;
 
@@ -301,7 +313,7 @@ export class Transport {
     const request = {
       method,
       ...contentOf(headers, body, isEncoded === true && this.encoding === 'msgpack'),
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      signal: signal ? firstOf([signal, timeout]) : timeout,
     };
     return this.reached(signal, fetch(this.target(path, query), request));
   }
