@@ -11,7 +11,7 @@ import ts from 'typescript';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const target = join(root, 'clients', 'typescript', 'dist');
 const CLIENT = join('src', 'client', 'client');
-const HEADER = '// Built from src/client of the Sheaf server by scripts/client-package.mjs.';
+const HEADER = '// Built from src/client of Sheaf.';
 
 /** What only the server has of the interface: the tables of its routes and the checks of its input. */
 const ONLY_OF_SERVER = /^export declare (?:const|function) (?:\w*ROUTES|check\w+|is\w+|SEARCH_ANSWER)\b/;
