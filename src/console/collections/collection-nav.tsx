@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CollectionSummary } from '../../api/collections.js';
 import { ErrorNote } from '../components.tsx';
-import { counted, ownDim } from '../format.js';
+import { count, counted, ownDim } from '../format.js';
 import { useHappening } from '../events.js';
 import { hrefOf } from '../address.js';
 import { apiKey, place, returns } from '../state.js';
@@ -11,6 +11,8 @@ import { CreateCollection } from './create-collection.tsx';
 
 /** Shorter lists have no filter field. */
 const FIELD_FROM = 8;
+/** A browser takes seconds for ten thousand entries. */
+const SHOWN_MAX = 200;
 
 export function CollectionNav({ tenant }: { tenant: string }) {
   const [word, setWord] = useState('');
@@ -22,9 +24,11 @@ export function CollectionNav({ tenant }: { tenant: string }) {
       (type === 'collection' || (type === 'ingest' && !isListed(place.value.collection))) && void loadCatalog(tenant),
   );
   const { collections, error } = catalog.value;
-  const shown = collections?.filter(({ name, display_name: label }) =>
-    `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()),
-  );
+  const found =
+    collections?.filter(({ name, display_name: label }) =>
+      `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()),
+    ) ?? [];
+  const shown = entriesOf(found, place.value.collection);
   return (
     <nav class="side" aria-label="Collections">
       <header>
@@ -45,13 +49,24 @@ export function CollectionNav({ tenant }: { tenant: string }) {
       <ErrorNote error={error} />
       {collections?.length === 0 && <p class="faint">No collections yet.</p>}
       <ul>
-        {shown?.map((each) => (
+        {shown.map((each) => (
           <Entry key={each.name} tenant={tenant} collection={each} />
         ))}
       </ul>
+      {found.length > shown.length && (
+        <p class="faint">and {count(found.length - shown.length)} more: find them by name</p>
+      )}
       {isMaking && <CreateCollection tenant={tenant} onClose={() => setIsMaking(false)} />}
     </nav>
   );
+}
+
+/** The first of the collections, and the open one whatever its place is. */
+function entriesOf(found: readonly CollectionSummary[], open: string | undefined): readonly CollectionSummary[] {
+  if (found.length <= SHOWN_MAX) return found;
+  const first = found.slice(0, SHOWN_MAX);
+  const opened = found.findIndex(({ name }) => name === open);
+  return opened < SHOWN_MAX ? first : [found[opened] as CollectionSummary, ...first];
 }
 
 function Entry({

@@ -119,6 +119,22 @@ test('keys that lead to the query do so each time', { skip }, async (t) => {
   await page.until(`document.activeElement?.matches('.hit a') === true`);
 });
 
+test('of many collections the first are listed and the open one, and the others are found by their names', {
+  skip,
+}, async (t) => {
+  const own = await startTestServer();
+  for (let i = 0; i < 230; i++) await own.call('POST', `/v1/collections/many/c${String(i).padStart(3, '0')}`);
+  await own.call('POST', '/v1/collections/many/c220/documents', { docid: 'nemo', text: 'Captain Nemo.' });
+  const page = await openConsole(t, `${own.url}/ui#/many/c220/documents`);
+  await page.shows('.rows a', 'nemo');
+  await page.shows('.side', 'and 29 more: find them by name');
+  await page.shows('.side a[aria-current]', 'c220');
+  assert.equal(await page.evaluate(`document.querySelectorAll('.side li').length`), 201);
+  await page.fill('.side input[type=search]', 'c229');
+  await page.until(`document.querySelectorAll('.side li').length === 1`);
+  assert.deepEqual(await page.violations(), []);
+});
+
 test('the charts of an empty server are of the last minutes', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/nobody`);
   // A canvas does not reveal its text, so the test records what is drawn on it.
