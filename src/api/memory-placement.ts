@@ -33,6 +33,9 @@ export interface PlacedMemory {
   readonly loading: readonly Unit[];
   /** Units that stay in memory until the nodes that are to hold them have loaded them. */
   readonly kept: readonly Unit[];
+  /** What a node tells others, as `MemoryPlacement` has them. Absent from nodes of an earlier release. */
+  readonly copies?: number;
+  readonly shards?: number | undefined;
 }
 
 /** Keys of the shards of a collection differ by one, and those of collections by more than there are shards. */

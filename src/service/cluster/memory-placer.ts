@@ -38,12 +38,15 @@ export class MemoryPlacer {
   private readonly startedAtMs = performance.now();
   private readonly timer: NodeJS.Timeout;
   private isPlacing = false;
+  /** Nodes that share the memory by other settings. */
+  private differing = '';
   private readonly takers: ((held: HeldMemory) => void)[] = [];
 
   constructor(private readonly options: MemoryPlacerOptions) {
     this.placement = options.placement;
     this.timer = setInterval(() => {
       void this.place();
+      this.compareSettings();
       const held = this.held();
       for (const take of this.takers) take(held);
     }, PLACE_MS).unref();
@@ -56,7 +59,8 @@ export class MemoryPlacer {
   /** What other nodes are told. */
   get told(): PlacedMemory {
     const { loading, kept } = this.own;
-    return { loading: loading.slice(0, TOLD_MAX), kept: kept.slice(0, TOLD_MAX) };
+    const { copies, shards } = this.placement;
+    return { loading: loading.slice(0, TOLD_MAX), kept: kept.slice(0, TOLD_MAX), copies, shards };
   }
 
   /** The number of units that are being loaded here, and of those that leave once others have them. */
@@ -93,6 +97,22 @@ export class MemoryPlacer {
   /** The nodes that share the memory. */
   private sharingNodes(): NodeState[] {
     return this.options.commandLog.allNodes().filter(({ memory }) => memory !== undefined);
+  }
+
+  /** Nodes whose settings differ take each other for holders of what they do not hold; answers stay right. */
+  private compareSettings(): void {
+    const { copies, shards } = this.placement;
+    const differing = this.sharingNodes()
+      .filter(({ memory }) => memory?.copies !== undefined && (memory.copies !== copies || memory.shards !== shards))
+      .map(({ node }) => node)
+      .join(' ');
+    if (differing === this.differing) return;
+    this.differing = differing;
+    if (differing !== '')
+      this.options.log.warn(
+        { nodes: differing },
+        'other nodes have another cluster.search_copies or cluster.placement, so searches take detours: set the same on all nodes',
+      );
   }
 
   private async place(): Promise<void> {

@@ -240,6 +240,42 @@ test('what a silent node was asked is given up, and a node whose collections nob
   assert.equal(nodes.counts(other).unanswered, 1);
 });
 
+test('a node warns once of nodes that share the memory by other settings', async (t) => {
+  const warnings: object[] = [];
+  const memory = { loading: [], kept: [] };
+  const stateOf = (node: string, own: NonNullable<NodeState['memory']>): NodeState => ({
+    node,
+    received: 0,
+    applied: 0,
+    committed: 0,
+    fenced: null,
+    isAtRest: false,
+    memory: own,
+    heardAtMs: Date.now(),
+  });
+  const placer = new MemoryPlacer({
+    placement: { members: ['a', 'b', 'c', 'd'], own: 'a', copies: 2, shards: 4 },
+    leaveMs: 60_000,
+    commandLog: {
+      allNodes: () => [
+        stateOf('a', { ...memory, copies: 2, shards: 4 }),
+        stateOf('b', { ...memory, copies: 1, shards: 4 }),
+        stateOf('c', { ...memory, copies: 2 }),
+        stateOf('d', memory),
+      ],
+    },
+    shards: { size: 0, request: () => Promise.reject(new Error('no shard is open')) },
+    keepMembers: () => undefined,
+    building: () => [],
+    log: { ...SILENT, warn: (what: object) => void warnings.push(what) } as typeof SILENT,
+  });
+  t.after(() => placer.close());
+  assert.deepEqual([placer.told.copies, placer.told.shards], [2, 4]);
+  await until(() => warnings.length > 0);
+  await sleep(1200);
+  assert.deepEqual(warnings, [{ nodes: 'b c' }]);
+});
+
 test('a search of another stream is not run', async (t) => {
   const names = ['a', 'b', 'c'];
   const [holder] = nodesHolding(7 as CollectionId, { members: names, copies: 1 });
