@@ -52,10 +52,14 @@ export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>):
 /** The statistics of a search without terms. */
 export const NO_STATISTICS = { chunks: 0, tokens: 0, frequencies: [] };
 
+const PREPARE_TURNS_MAX = 1000;
+
 /** The hits that a search worker finds in the shard; null while a missing index is being built. */
 export function ranked(owned: OwnedShard, ref: CollectionRef, given: Partial<CollectionSearch>): ShardHits | null {
   const search = searchFor(ref, given);
   const missing = viewed(owned, ref, (view) => missingIndexesOf([view], search))[0];
-  if (missing && !prepare(owned.shard, { op: 'prepare', collection: ref, ...missing })) return null;
+  // A turn of the owner does as much as its time allows, which is little on a busy machine.
+  for (let turns = 1; missing && !prepare(owned.shard, { op: 'prepare', collection: ref, ...missing }); turns++)
+    if (turns === PREPARE_TURNS_MAX) return null;
   return viewed(owned, ref, (view) => rankSegment(view, search, NO_STATISTICS));
 }
