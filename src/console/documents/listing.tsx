@@ -8,7 +8,7 @@ import { type At, listDocuments, search } from '../api.js';
 import { Choice, Tick } from '../components.tsx';
 import { ownFields } from '../format.js';
 import { type Pages, usePages } from '../hooks.js';
-import { FilterRows } from '../search/settings-form.tsx';
+import { FilterRows } from '../search/filter-rows.tsx';
 import { filtersOf, parseRows } from '../search/settings.js';
 import { goInPlace, place } from '../state.js';
 
