@@ -91,6 +91,18 @@ class FrameReader {
   }
 }
 
+/** Calls `take` with the frames that a connection receives. One that sends what is no frame is ended. */
+function onFrames(socket: TLSSocket, take: (id: number, kind: number, payload: Buffer) => void): void {
+  const reader = new FrameReader(take);
+  socket.on('data', (chunk) => {
+    try {
+      reader.read(chunk);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
+}
+
 /** Sends frames; what comes up at the same time is encrypted and sent together. */
 class FrameWriter {
   private waiting: Uint8Array[] = [];
@@ -147,14 +159,11 @@ class Link {
       checkServerIdentity: () => undefined,
     });
     this.writer = new FrameWriter(this.socket);
-    const reader = new FrameReader((id, kind, payload) => this.answered(id, kind, payload));
+    this.socket.on('data', () => (this.heardAtMs = performance.now()));
+    onFrames(this.socket, (id, kind, payload) => this.answered(id, kind, payload));
     this.socket
       .setNoDelay(true)
       .on('secureConnect', () => (this.isSecured = true))
-      .on('data', (chunk) => {
-        this.heardAtMs = performance.now();
-        this.guarded(() => reader.read(chunk));
-      })
       .on('error', ({ message }) => (this.problem = message))
       .on('close', () => {
         for (const { reject } of this.waiting.values()) reject(new Error(this.problem));
@@ -197,14 +206,6 @@ class Link {
     this.waiting.delete(id);
     if (kind === ANSWERED) waiting?.resolve(payload);
     else waiting?.reject(new Error('it cannot answer'));
-  }
-
-  private guarded(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.end((error as Error).message);
-    }
   }
 }
 
@@ -297,7 +298,10 @@ export class LinkServer {
     readonly address: NodeAddress,
   ) {}
 
-  /** `front`: the number of the front thread that answers; absent for the main thread. Throws OperatorError if it cannot listen. */
+  /**
+   * `front`: the number of the front thread that answers; absent for the main thread. Throws OperatorError if it cannot
+   * listen.
+   */
   static async listen({ listen, advertised, key }: Listening, front?: number): Promise<LinkServer> {
     const psk = Buffer.from(key, 'base64');
     const server = createServer({ ...SECURED, pskCallback: () => psk, handshakeTimeout: HANDSHAKE_MS });
@@ -329,7 +333,7 @@ export class LinkServer {
 
   private serve(socket: TLSSocket): void {
     const writer = new FrameWriter(socket);
-    const reader = new FrameReader((id, kind, question) => {
+    onFrames(socket, (id, kind, question) => {
       if (kind === ARE_YOU_THERE) return writer.write(id, ANSWERED, new Uint8Array());
       this.answer(kind, question).then(
         (answer) => writer.write(id, ANSWERED, answer),
@@ -341,13 +345,6 @@ export class LinkServer {
     socket
       .setNoDelay(true)
       .setTimeout(2 * IDLE_MS, () => socket.destroy())
-      .on('data', (chunk) => {
-        try {
-          reader.read(chunk);
-        } catch {
-          socket.destroy();
-        }
-      })
       .on('error', () => undefined)
       .on('close', () => this.sockets.delete(socket));
   }

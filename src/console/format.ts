@@ -101,6 +101,9 @@ export function fileNameBeside(docid: string, filename: unknown): string | undef
   return typeof filename === 'string' && filename !== docid && !docid.endsWith(`/${filename}`) ? filename : undefined;
 }
 
+/** Names with commas or spaces between. */
+export const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '');
+
 export const ownFields = (meta: Readonly<Record<string, unknown>>): [string, unknown][] =>
   Object.entries(meta).filter(([name]) => !ALWAYS_THERE.has(name));
 

@@ -1,7 +1,7 @@
 // The settings of a search as texts, as the form and the address hold them, and the search body that they produce.
 // Pure.
 import type { SearchBody } from '../../api/search.js';
-import { vectorOf } from '../format.js';
+import { namesIn, vectorOf } from '../format.js';
 
 // Rows of the filter form as a `filters` object. All rows must hold: operators on the same field share an object, and a
 // repeated operator goes below `$and`. Pure.
@@ -177,8 +177,6 @@ export function paramsOf(settings: Settings, prefix = ''): Record<string, string
     entries.filter(([name, value]) => value !== SETTINGS_DEFAULT[name]).map(([name, value]) => [prefix + name, value]),
   );
 }
-
-const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '');
 
 /** The names of the further collections. */
 export const othersOf = ({ also }: Settings): string[] => namesIn(also);

@@ -13,7 +13,7 @@ import {
   updateTenant,
 } from '../api.js';
 import { Dialog, ErrorNote, Field, Tick } from '../components.tsx';
-import { count, counted, moment } from '../format.js';
+import { count, counted, moment, namesIn } from '../format.js';
 import { useAction, useInSight, useLoaded } from '../hooks.js';
 import { go, overviewOf, place, there } from '../state.js';
 
@@ -350,7 +350,7 @@ interface KeyForm {
 }
 
 function keyBody({ label, scopes, collections, expires }: KeyForm): CreateKeyBody {
-  const names = collections.split(/[\s,]+/).filter(Boolean);
+  const names = namesIn(collections);
   return {
     ...(label.trim() !== '' && { label: label.trim() }),
     ...(scopes.length < SCOPES.length && { scopes: [...scopes] as NonNullable<CreateKeyBody['scopes']> }),
