@@ -1,6 +1,7 @@
 // `sheaf archive`, `sheaf restore`, `sheaf export` and `sheaf import`. A file that is written appears under its name only
 // when it is complete.
-import { createWriteStream, openAsBlob } from 'node:fs';
+import { openAsBlob } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -390,12 +391,9 @@ async function save(
         yield piece;
       }
     };
-    await pipeline(
-      Readable.fromWeb(bytes as never),
-      counted,
-      createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
-      { signal },
-    );
+    // It is there before anything can fail, so that whoever deletes it after a failure finds it.
+    const file = await open(path, 'wx', 0o600);
+    await pipeline(Readable.fromWeb(bytes as never), counted, file.createWriteStream({ flush: true }), { signal });
     return progress.bytes;
   } finally {
     progress.stop();

@@ -77,14 +77,24 @@ export interface BucketOptions {
 const PIECE_BYTES = 16 * 1024 * 1024;
 const PIECES_OF_A_SIZE = 1000;
 const LISTED_MAX = 100_000;
+const DELETE_MS = 5000;
 const TYPE = 'application/zip';
 
 export class BackupBucket implements BackupStore {
   private readonly client: S3mini;
 
-  constructor(private readonly options: BucketOptions) {
+  /** What runs when `ending` is aborted fails soon, even if the storage does not answer. */
+  constructor(
+    private readonly options: BucketOptions,
+    ending?: AbortSignal,
+  ) {
     const { url, region, accessKeyId, secretAccessKey } = options;
-    this.client = new S3mini({ endpoint: url, region, accessKeyId, secretAccessKey });
+    const asked: typeof fetch = (input, init) => {
+      // An upload that is given up is still to be deleted.
+      const signal = init?.method === 'DELETE' ? AbortSignal.timeout(DELETE_MS) : ending;
+      return fetch(input, { ...init, signal: signal ?? null });
+    };
+    this.client = new S3mini({ endpoint: url, region, accessKeyId, secretAccessKey, fetch: asked });
   }
 
   async list(): Promise<StoredBackup[]> {

@@ -42,7 +42,7 @@ export class ScheduledBackups {
   private readonly store: BackupStore | undefined;
 
   constructor(private readonly options: ScheduledBackupsOptions) {
-    this.store = storeOf(options.backups);
+    this.store = storeOf(options.backups, this.ending.signal);
   }
 
   /** Call it when the server can answer. */
@@ -164,8 +164,8 @@ export class ScheduledBackups {
 }
 
 /** Undefined if no backups are made. */
-function storeOf({ folder, s3 }: Config['backups']): BackupStore | undefined {
-  if (s3.url !== '') return new BackupBucket(s3);
+function storeOf({ folder, s3 }: Config['backups'], ending: AbortSignal): BackupStore | undefined {
+  if (s3.url !== '') return new BackupBucket(s3, ending);
   return folder === '' ? undefined : new BackupFolder(folder);
 }
 

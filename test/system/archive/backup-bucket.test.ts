@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { S3mini } from 's3mini';
 import { BackupBucket } from '../../../src/service/archive/backup-store.js';
@@ -20,7 +22,10 @@ const KEYS = { region: 'auto', accessKeyId: 'key', secretAccessKey: 'secret' };
 const port = await freePort();
 const url = `http://127.0.0.1:${port}/backups`;
 const client = new S3mini({ endpoint: url, ...KEYS });
-const moto = skip ? undefined : spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)]);
+// It logs every request, and would stop at a pipe that nobody reads.
+const moto = skip
+  ? undefined
+  : spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
 after(() => void moto?.kill());
 
 before(async () => {
@@ -107,4 +112,22 @@ test('a server backs itself up into a bucket, keeps the latest, and another one 
   const restored = await upload(other, 'PUT', '/v1/admin/archive', archive);
   assert.equal(restored.status, 200, JSON.stringify(restored.json));
   assert.doesNotMatch(server.output(), /secret/);
+});
+
+// Without an answer a request ends after five minutes.
+test('a server stops while a bucket does not answer', { timeout: 120_000 }, async (t) => {
+  const silent = createServer(() => undefined);
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const asked = once(silent, 'connection');
+  const { child, ended } = spawnServe({
+    SHEAF_DATA_DIR: tempDirectory(),
+    SHEAF_BACKUPS__S3__URL: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/backups`,
+    SHEAF_BACKUPS__S3__ACCESS_KEY_ID: 'key',
+    SHEAF_BACKUPS__S3__SECRET_ACCESS_KEY: 'secret',
+  });
+  await asked;
+  child.kill();
+  assert.equal(await ended, 0);
 });
