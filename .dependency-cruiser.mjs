@@ -10,7 +10,7 @@ const SEES = {
   ranking: ['base', 'api', 'text'],
   storage: ['base', 'api', 'text', 'ranking'],
   engine: ['base', 'api', 'text', 'ranking', 'storage'],
-  extract: ['base', 'api', 'text'],
+  extract: ['base', 'api', 'text', 'ranking'],
   embedding: ['base', 'api', 'text'],
   archive: ['base', 'api', 'text', 'ranking', 'storage'],
   config: ['base', 'api', 'embedding', 'ranking'],

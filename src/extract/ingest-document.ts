@@ -1,19 +1,14 @@
-// Parses and validates the body of an ingest: JSON `{docid?, metadata?, text | vector}`, or a multipart file, whose
-// type is detected and whose text is extracted. Also builds the metadata to store. Errors are AppError. Runs in batch
-// workers only.
-import { readFileSync } from 'node:fs';
+// Parses and validates the body of an ingest, `{docid?, metadata?, text | vector}` in JSON or MessagePack, and builds the
+// metadata to store. Errors are AppError. Pure; any thread.
 import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../api/documents.js';
 import { AppError, invalidField } from '../api/errors.js';
-import { type DocId, baseNameOf, isWellFormed } from '../api/ids.js';
+import { type DocId, isWellFormed } from '../api/ids.js';
 import { DIM_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
 import { readMsgpack } from '../api/msgpack.js';
 import { assertExactNumbers, expirySecond, vectorOfBase64 } from '../api/numbers.js';
 import { hasNumber, isDeeperThan } from '../base/json.js';
-import { extract } from './extract.js';
 import type { Extracted } from './extracted.js';
-import { SNIFF_BYTES_MAX, kindOfFile } from './file-kind.js';
-import type { BatchWorkerStart, UploadedFile } from './messages.js';
 
 /** A parsed ingest body. Exactly one of `text`, `content` and `vector` is set. */
 export interface IngestDocument {
@@ -178,46 +173,6 @@ function checked(value: unknown): IngestBody {
 /** Metadata that is not an object has an error code of its own. */
 const isBad = (metadata: unknown): boolean =>
   metadata != null && (typeof metadata !== 'object' || Array.isArray(metadata));
-
-/** Throws AppError if the file, its type or its metadata is invalid. */
-export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
-  const { name, type, docid, metadata, csv, ifVersion, expiresAtS } = body;
-  const parsed = parseMetadata(metadata);
-  const bytes = 'bytes' in body ? body.bytes : stored(body.path);
-  const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
-  if (kind === undefined) throw new AppError('unsupported_or_invalid_document');
-  return {
-    docid,
-    filename: baseNameOf(name),
-    metadata: parsed,
-    content: await extract(bytes, kind, { csv, ...limits }),
-    ...(ifVersion !== undefined && { ifVersion }),
-    ...(expiresAtS !== undefined && { expiresAtS }),
-  };
-}
-
-/** A failure to read the temporary file is an error of the disk, not of the file's content. */
-function stored(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch {
-    throw new AppError('storage_failed', 'The uploaded file cannot be read from disk.');
-  }
-}
-
-function parseMetadata(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new AppError('invalid_metadata_json');
-  }
-  assertExactNumbers(text);
-  if (value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) throw new AppError('invalid_metadata');
-  return value as Record<string, unknown>;
-}
 
 /**
  * The metadata to store: docid, filename (for files) and ingested_at, then the caller's keys unchanged. Throws AppError

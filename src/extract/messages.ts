@@ -41,8 +41,14 @@ export interface Reported {
   report: SharedArrayBuffer;
 }
 
+/** A document in JSON or MessagePack. */
+export interface EncodedBody {
+  kind: 'json' | 'msgpack';
+  bytes: Uint8Array;
+}
+
 export interface PrepareRequest {
-  body: { kind: 'json'; bytes: Uint8Array } | { kind: 'msgpack'; bytes: Uint8Array } | UploadedFile;
+  body: EncodedBody | UploadedFile;
   space: Space;
   chunking: Collection['chunking'];
   priorityKey: string;

@@ -2,26 +2,14 @@
 // of a batch into documents grouped by shard; an invalid item gets an error of its own and does not affect the others.
 // `sliceBatch` cuts the body of a batch into slices. Without side effects, except for reading files and generating
 // UUIDs.
-import { v7 as uuidv7 } from 'uuid';
 import { AppError, type ErrorCode } from '../../src/api/errors.js';
-import { type DocId, asDocId, asNewDocId, docIdFromFilename } from '../../src/api/ids.js';
+import { type DocId, asDocId } from '../../src/api/ids.js';
 import { msgpackValues } from '../../src/api/msgpack.js';
-import { toVector } from '../../src/api/numbers.js';
 import { slotOf } from '../../src/api/placement.js';
 import { internalErrorOf } from '../../src/base/thread.js';
 import { batchItems, sliceItems, textsOfLines } from '../../src/extract/batch-body.js';
-import { cut } from '../../src/extract/chunks.js';
-import { type Extracted, flowOf } from '../../src/extract/extracted.js';
-import {
-  type IngestDocument,
-  checkIngestShape,
-  documentMetadata,
-  readFileDocument,
-  readIngestBody,
-  readJsonDocument,
-  readMsgpackDocument,
-  readMsgpackValue,
-} from '../../src/extract/ingest-document.js';
+import { readFileDocument } from '../../src/extract/file-document.js';
+import { checkIngestShape, readIngestBody, readMsgpackValue } from '../../src/extract/ingest-document.js';
 import type {
   BatchWorkerStart,
   LineSlice,
@@ -33,86 +21,16 @@ import type {
   PreparedLines,
   SplitBatchRequest,
 } from '../../src/extract/messages.js';
+import { prepareBody, prepareInput } from '../../src/extract/prepare.js';
 import { fingerprintOf } from '../../src/storage/kept-answers.js';
-import { priorityOf } from '../../src/ranking/scores.js';
-import { DIGEST_BYTES, textDigest } from '../../src/text/chunking.js';
-import { type PreparedChunk, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
-
-/** The settings of a request, without its body. */
-type PrepareSettings = Omit<PrepareRequest, 'body'>;
+import { DIGEST_BYTES } from '../../src/text/chunking.js';
+import { joinDocuments } from '../../src/text/prepared-document.js';
 
 /** Throws AppError with the code of the contract if the body is invalid. */
-export async function prepareDocument(
-  { body, ...settings }: PrepareRequest,
-  limits: BatchWorkerStart,
-): Promise<PrepareAnswer> {
-  return prepareInput(await inputOf(body, settings.metadataBytesMax, limits), settings);
-}
-
-async function inputOf(
-  body: PrepareRequest['body'],
-  metadataBytesMax: number,
-  limits: BatchWorkerStart,
-): Promise<IngestDocument> {
-  if (body.kind === 'json') return readJsonDocument(body.bytes, metadataBytesMax);
-  if (body.kind === 'msgpack') return readMsgpackDocument(body.bytes, metadataBytesMax);
-  return readFileDocument(body, limits);
-}
-
-/** Prepares a body that has been parsed, such as an item of a batch. */
-function prepareInput(input: IngestDocument, request: PrepareSettings): PrepareAnswer {
-  const docid = docIdOf(input);
-  const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
-  const vectors = input.vector && toVector(input.vector, request.space.dim);
-  const content = input.text === undefined ? input.content : flowOf(input.text);
-  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, input.metadata, request);
-  const document = packDocument({
-    docid,
-    ingestedAtMs: request.nowMs,
-    metadataJson: JSON.stringify(metadata),
-    priority: priorityOf(input.metadata, request.priorityKey),
-    ...(input.ifVersion !== undefined && { ifVersion: input.ifVersion }),
-    ...expiryOf(input, request),
-    chunks,
-  });
-  const digests = request.withDigests && !vectors && joinedDigests(chunks);
-  return { docid, chunks: chunks.length, document, ...(vectors && { vectors }), ...(digests && { digests }) };
-}
-
-/** A whole second: a document that is to live a number of seconds has them in full. */
-function expiryOf({ expiresAtS }: IngestDocument, { ttlS, nowMs }: PrepareSettings): { expiresAtS?: number } {
-  const second = expiresAtS ?? (ttlS === undefined ? 0 : Math.ceil(nowMs / 1000) + ttlS);
-  return second === 0 ? {} : { expiresAtS: second };
-}
-
-function joinedDigests(chunks: readonly PreparedChunk[]): Uint8Array {
-  const digests = new Uint8Array(chunks.length * DIGEST_BYTES);
-  chunks.forEach(({ text = '' }, i) => digests.set(textDigest(text), i * DIGEST_BYTES));
-  return digests;
-}
-
-/** An empty id counts as absent; the id then derives from the file name, or is a UUIDv7. */
-function docIdOf({ docid, filename }: IngestDocument): DocId {
-  if (docid) return asNewDocId(docid);
-  return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
-}
-
-function textChunks(
-  content: Extracted,
-  metadata: Record<string, unknown>,
-  { space, chunking, metadataBytesMax }: PrepareSettings,
-): PreparedChunk[] {
-  if (space.embedder_type === 'identity') throw new AppError('vectors_only');
-  const chunks = cut(content, chunking, metadata);
-  const isTooLarge = chunks.some(
-    ({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax,
-  );
-  if (isTooLarge)
-    throw new AppError(
-      'metadata_too_large',
-      `The metadata of a chunk must have at most ${metadataBytesMax} bytes of JSON.`,
-    );
-  return chunks;
+export async function prepareDocument(request: PrepareRequest, limits: BatchWorkerStart): Promise<PrepareAnswer> {
+  const { body, ...settings } = request;
+  if (body.kind !== 'file') return prepareBody(body, settings);
+  return prepareInput(await readFileDocument(body, limits), settings);
 }
 
 /**

@@ -1,4 +1,4 @@
-// Use case that ingests one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard
+// Use case that ingests one document. The batch pool prepares it, an embed worker embeds it, and the owner of its shard
 // stores and publishes it. The result is returned when the document is on disk and searchable. If any step fails, the
 // previous version of the document stays. Runs on the main thread.
 import { timed } from '../../base/trace.js';

@@ -66,6 +66,28 @@ test('too many that wait are shed at once; those that wait when the pool is clos
   assert.equal(codes.filter((code) => code === 'overloaded').length, 1030);
 });
 
+test('short documents, which take no thread, are prepared and refused as long ones are', async () => {
+  const pool = open({});
+  const documentOf = (fields: object, bytes: number): PrepareRequest => {
+    const short = { docid: 'a', text: 'Twenty leagues.', ...fields };
+    const long = JSON.stringify({ ...short, metadata: { more: 'x'.repeat(bytes) } });
+    return { ...settings, body: { kind: 'json', bytes: Buffer.from(long) } };
+  };
+  for (const fields of [{}, { text: 7 }, { text: ' ' }, { metadatum: {} }, { docid: 'a/b' }]) {
+    const [short, long] = await Promise.all(
+      [1, 2000].map((bytes) =>
+        pool.prepare(documentOf(fields, bytes)).then(
+          (answer) => [answer.docid, answer.chunks, textOf(answer)],
+          ({ code, message }: Error & { code?: string }) => [code, message],
+        ),
+      ),
+    );
+    assert.deepEqual(short, long);
+  }
+  await pool.kill();
+  assert.equal(textOf(await pool.prepare(documentOf({}, 1))), 'Twenty leagues.');
+});
+
 test('deaths of parsers are handled, and not logged as internal errors', () => {
   assert.deepEqual(faults, []);
 });
