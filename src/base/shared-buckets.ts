@@ -7,7 +7,7 @@
 // the two rates, which makes at most one full bucket too many or too few. What takes has a finite rate.
 import type { BucketRate } from './token-bucket.js';
 
-const BYTES = 3 * Float64Array.BYTES_PER_ELEMENT;
+const BYTES = 3 * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
 /** Stands for a rate of 0: a token in 31 years. */
 const SLOWEST_PER_SECOND = 1e-9;
 /** Sums of times are not exact: so near to a whole number of tokens it is meant. */
@@ -18,12 +18,15 @@ export class SharedBuckets {
   private readonly fullAt: BigInt64Array;
   /** Tokens per second and capacity of each bucket. */
   private readonly rates: Float64Array;
+  /** Tokens taken from each bucket since `takenFrom` was last called. */
+  private readonly taken: Int32Array;
   private readonly number = new Float64Array(1);
   private readonly bits = new BigInt64Array(this.number.buffer);
 
   constructor(memory: SharedArrayBuffer, from: number, buckets: number) {
     this.fullAt = new BigInt64Array(memory, from, buckets);
     this.rates = new Float64Array(memory, from + buckets * BigInt64Array.BYTES_PER_ELEMENT, 2 * buckets);
+    this.taken = new Int32Array(memory, from + 3 * buckets * Float64Array.BYTES_PER_ELEMENT, buckets);
   }
 
   static bytes(buckets: number): number {
@@ -53,18 +56,40 @@ export class SharedBuckets {
       const before = Atomics.load(this.fullAt, bucket);
       const fullAtMs = this.timeOf(before);
       const tokens = tokensAt(rate, nowMs, fullAtMs);
-      if (tokens < 1 || this.move(bucket, before, Math.max(fullAtMs, nowMs) + msPerToken(rate))) return tokens;
+      if (tokens < 1) return tokens;
+      if (!this.move(bucket, before, Math.max(fullAtMs, nowMs) + msPerToken(rate))) continue;
+      Atomics.add(this.taken, bucket, 1);
+      return tokens;
     }
   }
 
-  /** Takes tokens in any case, into debt, and returns how many are left. */
+  /** Takes whole tokens in any case, into debt, and returns how many are left. */
   spend(bucket: number, tokens: number, rate: BucketRate, nowMs: number): number {
     this.adapt(bucket, rate, nowMs);
+    Atomics.add(this.taken, bucket, tokens);
     for (;;) {
       const before = Atomics.load(this.fullAt, bucket);
       const fullAtMs = this.timeOf(before);
       if (this.move(bucket, before, Math.max(fullAtMs, nowMs) + tokens * msPerToken(rate)))
         return tokensAt(rate, nowMs, fullAtMs) - tokens;
+    }
+  }
+
+  /** How many tokens have been taken since the last call. */
+  takenFrom(bucket: number): number {
+    return Atomics.load(this.taken, bucket) === 0 ? 0 : Atomics.exchange(this.taken, bucket, 0);
+  }
+
+  /**
+   * Takes tokens for what others than the threads of this memory have used, so `takenFrom` does not count them. The debt
+   * is at most a full bucket.
+   */
+  charge(bucket: number, tokens: number, nowMs: number): void {
+    const rate = { perSecond: this.rates[2 * bucket] as number, capacity: this.rates[2 * bucket + 1] as number };
+    for (;;) {
+      const before = Atomics.load(this.fullAt, bucket);
+      const wanted = Math.max(this.timeOf(before), nowMs) + tokens * msPerToken(rate);
+      if (this.move(bucket, before, Math.min(wanted, nowMs + 2 * rate.capacity * msPerToken(rate)))) return;
     }
   }
 

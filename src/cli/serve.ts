@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { EmbedderInventory } from '../api/embedders.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
+import { sharedNowMs } from '../base/clock.js';
 import { canPassSockets } from '../base/native-threads.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
@@ -16,11 +17,12 @@ import { emptyTemporaryDirectory } from '../http/form.js';
 import { serveForwarded } from '../http/forward.js';
 import { type RouteOptions, createRoutes } from '../http/routes.js';
 import { type ServerShare, allowedSitesOf, serverOptions } from '../http/server-options.js';
-import { createSharedLimits, releaseStripe } from '../http/shared-limits.js';
+import { type SharedLimits, createSharedLimits, releaseStripe } from '../http/shared-limits.js';
 import { createHttpServer, listenError } from '../http/server.js';
 import { allowLongHeads, loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
 import { createLogger } from '../observability/log.js';
+import { shareRates } from '../service/cluster/shared-rates.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { adminKeyOf } from '../service/tenants/keys.js';
@@ -50,11 +52,16 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
   const service = createService(config, log, directory.path, directory.shards, node);
   const temporary = join(directory.path, TEMPORARY);
   emptyTemporaryDirectory(temporary);
+  // The last stripe is that of the main thread.
+  const limits = createSharedLimits(config.frontThreads + 1);
   const listener = hasFronts(config, log)
-    ? createFronts(config, service, log, directory.path, node)
-    : await createOwnServer(config, service, log, temporary, node);
+    ? createFronts(config, service, log, directory.path, node, limits)
+    : await createOwnServer(config, service, log, temporary, node, limits);
+  const rates = { memory: limits, stripe: config.frontThreads, nowMs: sharedNowMs };
+  const endSharing = node && shareRates({ ...rates, node: node.id, stream: node.stream });
   registerRequests(service.parts.metrics.registry, listener);
   const close = async (): Promise<void> => {
+    endSharing?.();
     await listener.close();
     await closeService(service)
       .then(() => {
@@ -117,13 +124,12 @@ function createFronts(
   log: Log,
   dataDir: string,
   node: ClusterNode | undefined,
+  limits: SharedLimits,
 ): HttpListener {
   const routes = createRoutes(services, routeOptions(config));
   const failed = (error: unknown, requestId: string): void =>
     log.error({ requestId, error: internalErrorOf(error) }, 'a request failed');
   const { fronts } = parts;
-  // The last stripe is that of the main thread, which only reads the counts.
-  const limits = createSharedLimits(config.frontThreads + 1);
   const admission = new Admission(limits, config.frontThreads, { inFlightMax: 0, heldBytesMax: 0 });
   allowLongHeads();
   const pool = fronts.start(
@@ -164,6 +170,7 @@ async function createOwnServer(
   log: Log,
   temporary: string,
   node: ClusterNode | undefined,
+  limits: SharedLimits,
 ): Promise<HttpListener> {
   const uws = await loadUws();
   const { parts, services } = service;
@@ -180,7 +187,7 @@ async function createOwnServer(
       tracer,
       log,
       temporaryDirectory: temporary,
-      shared: { limits: createSharedLimits(1), stripe: 0 },
+      shared: { limits, stripe: config.frontThreads },
       progress: node?.progress.shared,
       barrier: () => parts.commandLog?.barrier() ?? Promise.reject(new Error('there is no command log')),
     }),

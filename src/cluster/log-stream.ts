@@ -41,7 +41,7 @@ export interface Rebuild {
 }
 
 /** What a node tells all nodes of. */
-export type News = 'state' | 'event';
+export type News = 'state' | 'event' | 'taken';
 
 export interface LogStream {
   /** Whether the stream has not been reached since the node started. */

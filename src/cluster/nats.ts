@@ -79,7 +79,7 @@ function namesOf(cluster: string, generation: number): Names {
     stream: generation === 0 ? `SHEAF_${cluster}` : `SHEAF_${cluster}_rebuilt_${generation}`,
     log: `${prefix}.log`,
     stored: `${prefix}.stored`,
-    told: { state: `${prefix}.heads`, event: `${prefix}.events` },
+    told: { state: `${prefix}.heads`, event: `${prefix}.events`, taken: `${prefix}.taken` },
   };
 }
 

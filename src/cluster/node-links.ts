@@ -24,7 +24,7 @@ export interface NodeAddress {
 type LinkAddress = Omit<NodeAddress, 'fronts'>;
 
 /** What a node asks another one about. */
-const TOPICS = ['copy', 'search', 'job'] as const;
+const TOPICS = ['copy', 'search', 'job', 'queries'] as const;
 export type Topic = (typeof TOPICS)[number];
 
 export type Answering = (question: Uint8Array) => Promise<Uint8Array>;

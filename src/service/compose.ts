@@ -39,6 +39,7 @@ import { ScheduledBackups } from './archive/scheduled-backups.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
+import { answerQueries, othersQueries } from './cluster/shared-queries.js';
 import { NodeLinks } from '../cluster/node-links.js';
 import { RoutedSearches } from './cluster/routed-searches.js';
 import { answerSearches, workHere } from './cluster/search-answers.js';
@@ -51,7 +52,7 @@ import { Fronts } from './fronts.js';
 import { FileIds } from './ingest/file-ids.js';
 import { type StartupContext, afterOpening, openShard } from './open-shard.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
-import { QueryLog } from './query-log/query-log.js';
+import { type AskOthers, QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
 import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
@@ -205,6 +206,9 @@ function createParts(
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   const logs = createLogPool(config, path, shared, log, poolMetrics);
+  const askOthers = node && commandLog && nodes && othersQueries({ node: node.id, commandLog, ask: nodes.ask, log });
+  const queryLog = createQueryLog(config, { logs, shared, log, fronts, askOthers }, catalog, shadows);
+  if (node) answerQueries(node.links, queryLog);
   return {
     state,
     catalog,
@@ -224,7 +228,7 @@ function createParts(
     batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.readGates, log, config.scale.archiveProcesses),
     logs,
-    queryLog: createQueryLog(config, { logs, shared, log, fronts }, catalog, shadows),
+    queryLog,
     recallSampler: new RecallSampler({
       everyMs: config.tuning.recallSampleMs,
       compare: useCases.compare,
@@ -377,7 +381,13 @@ function createLogPool(
 /** Starts the query log when the catalog is loaded, because its cleanup needs the ids of the existing collections. */
 function createQueryLog(
   config: Config,
-  { logs, shared, log, fronts }: { logs: LogPool; shared: SharedShards; log: Log; fronts: Fronts },
+  {
+    logs,
+    shared,
+    log,
+    fronts,
+    askOthers,
+  }: { logs: LogPool; shared: SharedShards; log: Log; fronts: Fronts; askOthers: AskOthers | undefined },
   catalog: Catalog,
   shadows: ShadowCollections,
 ): QueryLog {
@@ -391,6 +401,7 @@ function createQueryLog(
     log,
     nowMs: Date.now,
     flushFronts: () => fronts.flushLogs(),
+    askOthers,
   });
   const logged = (): Iterable<Collection> => [
     ...catalog.all(),

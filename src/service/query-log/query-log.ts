@@ -1,7 +1,8 @@
 // The query log. New entries go through a buffer (log-buffer.ts) to the log workers; reads are queued behind them, so a
 // client finds its search at once. The entries of a collection may be in the stores of all workers: a read merges them in
 // the order of their ids, after what exceeds the bounds over all stores has been removed, so what is read does not depend
-// on the number of stores. Runs on the main thread.
+// on the number of stores. In a cluster each node logs what it was asked for, and a read merges the logs of all nodes. Runs
+// on the main thread.
 import type { CollectionId } from '../../api/ids.js';
 import type { Log } from '../../base/log.js';
 import type { LogCounts, LogMeter } from '../../base/meters.js';
@@ -17,6 +18,14 @@ import {
 } from '../../storage/query-log-commands.js';
 import { LogBuffer } from './log-buffer.js';
 
+/** Commands that read entries. */
+export type ReadOp = 'list' | 'ids' | 'get';
+type Read<O extends ReadOp> = LogCommands[O]['request'];
+type Entries<O extends ReadOp> = LogCommands[O]['answer'];
+
+/** Asks the query logs of the other nodes of a cluster; resolves to what those have that answer. */
+export type AskOthers = <O extends ReadOp>(op: O, read: Read<O>) => Promise<Entries<O>[]>;
+
 interface QueryLogOptions {
   pool: LogPool;
   /** If false, nothing is appended; existing entries can be read. */
@@ -30,6 +39,8 @@ interface QueryLogOptions {
   nowMs: () => number;
   /** Makes the front threads store what they have gathered; absent if there are none. */
   flushFronts?: () => Promise<unknown>;
+  /** Absent on a single machine. */
+  askOthers?: AskOthers | undefined;
 }
 
 const SWEEP_MS = 60_000;
@@ -117,14 +128,9 @@ export class QueryLog {
 
   /** Entries, newest first. Resolves when all searches that have been answered are in the stores. */
   async list(collection: CollectionId, { before, offset, limit }: Page): Promise<FoundQuery[]> {
-    const { pool } = this.options;
-    await this.flushAll();
-    await this.settle(collection);
     const range = { collection, oldestMs: oldestMs(this.options), ...(before !== undefined && { before }) };
     const from = await this.skip(range, offset);
-    if (!from) return [];
-    const found = await pool.requestAll('list', { ...from, limit });
-    return found.flat().sort(newestFirst).slice(0, limit);
+    return from ? this.read('list', { ...from, limit }) : [];
   }
 
   /** Pages of the latest entries, newest first, or of those before an id; up to a page more than `entriesMax`. */
@@ -141,13 +147,17 @@ export class QueryLog {
 
   /** Finds an entry in `collection`, or in any collection if none is given. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
-    await this.flushAll();
+    return this.read('get', { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) });
+  }
+
+  /** What the stores of this server have. */
+  async readHere<O extends ReadOp>(op: O, read: Read<O>): Promise<Entries<O>> {
     const { pool } = this.options;
-    const request = { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) };
-    const found = async (): Promise<FoundQuery | null> =>
-      (await pool.requestAll('get', request)).find((query) => query !== null) ?? null;
-    const query = await found();
-    return query && (await this.settle(query.collection)) ? found() : query;
+    await this.flushAll();
+    const found = async (): Promise<Entries<O>> => MERGED[op](await pool.requestAll(op, read), read);
+    const first = await found();
+    const collection = read.collection ?? (first as FoundQuery | null)?.collection;
+    return collection !== undefined && (await this.settle(collection)) ? found() : first;
   }
 
   /**
@@ -206,15 +216,22 @@ export class QueryLog {
     if (this.stores > 1) await this.flush();
   }
 
+  /** What the stores of all nodes have. */
+  private async read<O extends ReadOp>(op: O, read: Read<O>): Promise<Entries<O>> {
+    const { askOthers } = this.options;
+    if (!askOthers) return this.readHere(op, read);
+    const [own, others] = await Promise.all([this.readHere(op, read), askOthers(op, read)]);
+    return MERGED[op]([own, ...others], read);
+  }
+
   /** The range without its `offset` newest entries; undefined if it has no more than these. */
   private async skip(range: LogRange, offset: number): Promise<LogRange | undefined> {
     let from = range;
     for (let left = offset; left > 0; ) {
       const count = Math.min(left, IDS_MAX);
-      const ids = (await this.options.pool.requestAll('ids', { ...from, count })).flat();
+      const ids = await this.read('ids', { ...from, count });
       if (ids.length < count) return undefined;
-      const before = ids.sort().at(-count) as string;
-      from = { ...from, before };
+      from = { ...from, before: ids[0] as string };
       left -= count;
     }
     return from;
@@ -268,6 +285,13 @@ export class QueryLog {
     this.options.log.error({ reason: String(error) }, 'the query log could not be cleaned up');
   }
 }
+
+/** One answer from those of several stores. Ids come in their order, of which the newest are the last. */
+const MERGED: { readonly [O in ReadOp]: (answers: readonly Entries<O>[], read: Read<O>) => Entries<O> } = {
+  list: (answers, { limit }) => answers.flat().sort(newestFirst).slice(0, limit),
+  ids: (answers, { count }) => answers.flat().sort().slice(-count),
+  get: (answers) => answers.find((query) => query !== null) ?? null,
+};
 
 /** The order of ids is the order of their times, and that of their text. */
 const newestFirst = (a: FoundQuery, b: FoundQuery): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);

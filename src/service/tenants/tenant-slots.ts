@@ -44,6 +44,9 @@ export interface Entered {
   readonly inFlight: number | undefined;
 }
 
+/** Tokens that a tenant has taken; its name is a digest in base64. */
+export type Taken = readonly [name: string, tokens: number];
+
 export class TenantSlots {
   private readonly marks: Int32Array;
   private readonly names: Int32Array;
@@ -107,6 +110,25 @@ export class TenantSlots {
     return this.inFlight.total(slot);
   }
 
+  /** The tokens that have been taken in this memory since the last call. */
+  *taken(): Generator<Taken> {
+    for (let slot = 0; slot < this.marks.length; slot++) {
+      const tokens = this.buckets.takenFrom(slot);
+      if (tokens === 0) continue;
+      const name = Int32Array.from({ length: NAME_WORDS }, (_, i) => Atomics.load(this.names, NAME_WORDS * slot + i));
+      yield [Buffer.from(name.buffer).toString('base64'), tokens];
+    }
+  }
+
+  /** Takes tokens that have been taken elsewhere. A tenant without a slot has a full bucket, and keeps that. */
+  charge([name, tokens]: Taken, nowMs: number): void {
+    const bytes = Uint8Array.from(Buffer.from(name, 'base64'));
+    if (bytes.length !== NAME_WORDS * Int32Array.BYTES_PER_ELEMENT) return;
+    const words = new Int32Array(bytes.buffer);
+    const place = this.find(this.setOf(words), words);
+    if (place) this.buckets.charge(place.slot, tokens, nowMs);
+  }
+
   /** Takes back all that the thread of this stripe has left behind. Call it once that thread has ended. */
   release(): void {
     for (let slot = 0; slot < this.marks.length; slot++)
@@ -124,13 +146,15 @@ export class TenantSlots {
     if (remembered) return remembered;
     const digest = hash('sha256', tenant, 'buffer');
     const name = new Int32Array(Uint8Array.from(digest).buffer, 0, NAME_WORDS);
-    const set = ((name[0] as number) >>> 0) % this.locks.length;
+    const set = this.setOf(name);
     const place =
       this.find(set, name) ?? this.locked(set, () => this.find(set, name) ?? this.add(set, name, rate, nowMs));
     if (this.places.size >= REMEMBERED_MAX) this.places.clear();
     this.places.set(tenant, place);
     return place;
   }
+
+  private readonly setOf = (name: Int32Array): number => ((name[0] as number) >>> 0) % this.locks.length;
 
   private find(set: number, name: Int32Array): Place | undefined {
     for (let slot = set * SET; slot < (set + 1) * SET; slot++) {

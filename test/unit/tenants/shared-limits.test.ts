@@ -13,6 +13,7 @@ import { Admission } from '../../../src/http/admission.js';
 import { createSharedLimits, releaseStripe } from '../../../src/http/shared-limits.js';
 import type { Actor, Permit } from '../../../src/service/tenants/actor.js';
 import { TenantLimiter, configuredLimits } from '../../../src/service/tenants/limits.js';
+import { TenantSlots } from '../../../src/service/tenants/tenant-slots.js';
 import { FRONT_WORDS, type LimitedFront, TICK_MS } from '../../kit/limited-front.js';
 import { until } from '../../kit/until.js';
 
@@ -205,6 +206,38 @@ test('a shared bucket gives what a bucket of one thread gives, also when its rat
       shared.spend(0, 3, rate, nowMs);
     }
   }
+});
+
+test('what other nodes have admitted is taken from the buckets here, and is not told again', () => {
+  const rate = { perSecond: 10, capacity: 20 };
+  const [here, there] = [1, 2].map(() => new TenantSlots({ stripes: 1, tenants: TenantSlots.memory(SET, 1) }, 0)) as [
+    TenantSlots,
+    TenantSlots,
+  ];
+  const use = (slots: TenantSlots, tenant: string, tokens: number, nowMs: number): number => {
+    const { slot } = slots.enter(tenant, Infinity, rate, nowMs);
+    for (let i = 0; i < tokens; i++) slots.take(slot, rate, nowMs);
+    slots.leave(slot);
+    return slots.tokens(slot, rate, nowMs);
+  };
+  assert.equal(use(there, 'acme', 1, 0), 19);
+  assert.equal(use(here, 'acme', 5, 0), 15);
+  assert.equal(use(here, 'other', 3, 0), 17);
+  const told = [...here.taken()];
+  assert.deepEqual(told.map(([, tokens]) => tokens).sort(), [3, 5]);
+  assert.deepEqual([...here.taken()], []);
+  for (const each of told) there.charge(each, 0);
+  // Where a tenant has not been seen, it has a full bucket.
+  assert.deepEqual([use(there, 'acme', 0, 0), use(there, 'other', 0, 0)], [14, 20]);
+  assert.deepEqual(
+    [...there.taken()].map(([, tokens]) => tokens),
+    [1],
+  );
+  const [[acme] = ['']] = told;
+  there.charge([acme, 1e9], 0);
+  assert.equal(use(there, 'acme', 0, 0), -20, 'the debt is a full bucket');
+  assert.equal(use(there, 'acme', 0, 2000), 0);
+  for (const name of ['', 'AAAA', 'x'.repeat(99)]) there.charge([name, 1], 0);
 });
 
 /** Tokens that the bucket lacks; found by its waiting time, at a rate of a token a second. */
