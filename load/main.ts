@@ -454,7 +454,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       },
       cluster: {
         about: 'nodes and NATS servers that are killed and stopped at random under writes and reads',
-        options: { ...MINUTES, ...SEED, ...TRACE },
+        options: { ...MINUTES, ...SEED, ...TRACE, '--former <folder>': 'of the build that nodes are upgraded from' },
         isSeeded: true,
         run: async (options) => (await import('./soak.js')).cluster(options),
       },

@@ -2,6 +2,7 @@
 // violation.
 import type { Log } from '../src/base/log.js';
 import { createPrng } from '../src/base/prng.js';
+import { resolve } from 'node:path';
 import { startServer } from '../src/cli/serve.js';
 import { SheafClient } from '../src/client/client.js';
 import { readConfig } from '../src/config/load.js';
@@ -306,10 +307,12 @@ export async function replay({ tiny, number }: LoadOptions): Promise<void> {
 /**
  * Three nodes and three NATS servers, killed and stopped at random under writes and reads. No acknowledged write may be
  * lost or made twice, a read with a token shows what the token tells of, and all nodes come to have the same documents.
+ * With --former nodes begin with the build in another folder, and are restarted with this one.
  */
-export async function cluster({ tiny, number }: LoadOptions): Promise<void> {
+export async function cluster({ tiny, number, text }: LoadOptions): Promise<void> {
   const seed = number('seed', 1);
   const minutes = number('minutes', tiny ? 0.2 : 5);
+  const former = text('former');
   if (findNats() === undefined) {
     console.log('nats-server is absent: node scripts/nats-server.mjs builds it');
     return;
@@ -318,6 +321,7 @@ export async function cluster({ tiny, number }: LoadOptions): Promise<void> {
     const { faults, violations, ...done } = await runChaos(folder, {
       seed,
       minutes: Math.max(minutes, 0.5),
+      ...(former !== undefined && { former: resolve(former) }),
       ...(number('trace', 0) === 1 && { trace: (line) => console.log(line) }),
     });
     printTable(`Three nodes and three NATS servers under faults, seed ${seed}`, [

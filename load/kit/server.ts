@@ -47,14 +47,15 @@ export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
 
 /**
  * Starts a server and waits until it is ready. `settings` are environment variables in addition to those that every
- * load program needs.
+ * load program needs; `main` is the program of another build.
  */
 export async function startServer(
   dataDir: string,
   settings: Settings = {},
   profiling?: Profiling,
+  main?: string,
 ): Promise<LoadServer> {
-  const server = await spawnServer(dataDir, settings, profiling);
+  const server = await spawnServer(dataDir, settings, profiling, main);
   return { ...server, readyMs: await server.ready() };
 }
 
@@ -62,11 +63,12 @@ export async function spawnServer(
   dataDir: string,
   settings: Settings = {},
   profiling?: Profiling,
+  main = MAIN,
 ): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAtMs = performance.now();
-  const child = spawnMain(dataDir, port, settings, profiling);
+  const child = spawnMain(main, dataDir, port, settings, profiling);
   const written = keepTail(child);
   return {
     url,
@@ -86,8 +88,14 @@ export async function spawnServer(
   };
 }
 
-function spawnMain(dataDir: string, port: number, settings: Settings, profiling?: Profiling): ChildProcess {
-  const child = spawn(process.execPath, [...samplerArguments(profiling), MAIN, 'serve'], {
+function spawnMain(
+  main: string,
+  dataDir: string,
+  port: number,
+  settings: Settings,
+  profiling?: Profiling,
+): ChildProcess {
+  const child = spawn(process.execPath, [...samplerArguments(profiling), main, 'serve'], {
     cwd: dataDir,
     env: {
       SHEAF_SERVER__PORT: String(port),

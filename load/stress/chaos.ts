@@ -80,12 +80,14 @@ interface NodeProcess {
 interface ChaosOptions {
   readonly seed: number;
   readonly minutes: number;
+  /** The folder of another build, which nodes begin with until one after the other is restarted with this one. */
+  readonly former?: string | undefined;
   /** Is told what is done and what nodes have written, as lines. */
   readonly trace?: (line: string) => void;
 }
 
 /** Runs for `minutes` in new folders inside `folder`. */
-export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos(folder: string, { seed, minutes, former, trace }: ChaosOptions): Promise<ChaosReport> {
   const prng = createPrng(seed);
   const network = new Network();
   const nats = await startNats(join(folder, 'nats'), { network });
@@ -108,18 +110,25 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
     };
   };
   const shim = compileShim();
+  const upgraded = new Set<string>();
+  const linked = new Map<string, Readonly<Record<string, string>>>();
   const start = async (name: string): Promise<LoadServer> => {
     const own = join(folder, name);
     mkdirSync(join(own, 'data'), { recursive: true });
-    const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)), ...(await asked(name)) };
+    const isFormer = former !== undefined && !upgraded.has(name);
+    const env = settings.get(name) ?? { ...shared, ...(await nats.envOf(name)) };
     settings.set(name, env);
-    return startServer(own, {
+    // An earlier release may not know these settings.
+    if (!isFormer && !linked.has(name)) linked.set(name, await asked(name));
+    const all = {
       SHEAF_SERVER__THREADS: '0',
       NODE_OPTIONS: `--import ${JUMPING_CLOCK}`,
       CLOCK_OFFSET_FILE: join(own, CLOCK),
       ...(shim && faultEnvironment(shim, { root: join(own, 'data'), control: join(own, 'disk') })),
       ...env,
-    });
+      ...linked.get(name),
+    };
+    return startServer(own, all, undefined, isFormer ? join(former, 'dist/src/main.js') : undefined);
   };
   const nodes: NodeProcess[] = [];
   for (let i = 0; i < NODES; i++) {
@@ -128,7 +137,7 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
     const disk = shim === undefined ? undefined : new Faults(join(own, 'disk'));
     nodes.push({ name: `d${i}`, folder: own, disk, server: await start(`d${i}`), isStopped: false });
   }
-  const cluster = new Chaos(prng, nats, network, nodes, start, trace);
+  const cluster = new Chaos(prng, nats, network, nodes, { start, upgraded }, trace);
   const violations = await cluster.run(minutes * 60_000);
   if (violations.length > 0)
     for (const { name, server } of nodes) trace?.(`what ${name} wrote:\n${server?.written() ?? ''}`);
@@ -144,6 +153,12 @@ export async function runChaos(folder: string, { seed, minutes, trace }: ChaosOp
     [`memory shared (${copies} copies of ${placement})`]: Number(copies !== '0'),
   };
   return { faults, acknowledged, unknown, reads, searches, histories, violations };
+}
+
+interface Builds {
+  readonly start: (name: string) => Promise<LoadServer>;
+  /** The nodes that are started with this build from now on. */
+  readonly upgraded: Set<string>;
 }
 
 class Chaos {
@@ -166,7 +181,7 @@ class Chaos {
     private readonly nats: Nats,
     private readonly network: Network,
     private readonly nodes: readonly NodeProcess[],
-    private readonly start: (name: string) => Promise<LoadServer>,
+    private readonly builds: Builds,
     private readonly trace: (line: string) => void = () => {},
   ) {
     this.losesNodes = prng.int(2) === 0;
@@ -190,7 +205,7 @@ class Chaos {
 
   private async begin(node: NodeProcess): Promise<void> {
     try {
-      node.server = await this.start(node.name);
+      node.server = await this.builds.start(node.name);
     } catch (error) {
       this.violations.push(`${node.name} does not start: ${(error as Error).message}`);
     }
@@ -220,6 +235,7 @@ class Chaos {
         await node.server?.kill();
         node.server = undefined;
         await sleep(pauseMs);
+        this.builds.upgraded.add(node.name);
         await this.begin(node);
       },
       'a node is stopped for a while': async () => {
@@ -252,6 +268,7 @@ class Chaos {
         writeFileSync(join(node.folder, CLOCK), String(prng.int(2 * CLOCK_JUMP_MS_MAX) - CLOCK_JUMP_MS_MAX)),
       'nodes are restarted one after the other': async () => {
         for (const each of nodes) {
+          this.builds.upgraded.add(each.name);
           await each.server?.stop().catch((error: Error) => this.violations.push(`${each.name}: ${error.message}`));
           await this.begin(each);
         }

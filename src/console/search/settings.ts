@@ -184,15 +184,43 @@ export const othersOf = ({ also }: Settings): string[] => namesIn(also);
 /** The fields whose values are counted. */
 export const facetsOf = ({ facets }: Settings): string[] => [...new Set(namesIn(facets))];
 
-/** The settings with one more condition: a field has a value. A condition that is there is not repeated. */
-export function withCondition(
-  { filters }: Settings,
+/** Whether a row is a choice among the values of a field. */
+const isChoice = (row: FilterRow, field: string): boolean =>
+  row.field === field && (row.operator === '=' || row.operator === 'any of');
+
+/** The values of a field that are chosen. */
+export const chosenIn = ({ filters }: Settings, field: string): string[] =>
+  parseRows(filters)
+    .filter((row) => isChoice(row, field))
+    .flatMap(({ operator, value }) =>
+      operator === '=' ? [value.trim()] : value.split(',').map((each) => each.trim()),
+    );
+
+/** The settings without the choice among the values of a field. */
+export function withoutChoice({ filters }: Settings, field: string): Pick<Settings, 'filters'> {
+  const rows = parseRows(filters).filter((row) => !isChoice(row, field));
+  return { filters: rows.length === 0 ? '' : JSON.stringify(rows) };
+}
+
+/**
+ * The settings with one value of a field more, or less if it is chosen: a chunk has to have any of those chosen. A value
+ * with a comma, which separates values, is chosen alone.
+ */
+export function withChoice(
+  settings: Settings,
   field: string,
   value: string | number | boolean | null,
 ): Pick<Settings, 'filters'> {
-  const row: FilterRow = { field, operator: '=', value: String(value) };
-  const rows = parseRows(filters).filter((each) => each.field !== field || each.operator !== '=');
-  return { filters: JSON.stringify([...rows, row]) };
+  const text = String(value);
+  const chosen = chosenIn(settings, field);
+  const values = chosen.includes(text) ? chosen.filter((each) => each !== text) : [...chosen, text];
+  const others = withoutChoice(settings, field);
+  if (values.length === 0) return others;
+  const row: FilterRow =
+    values.length === 1 || text.includes(',')
+      ? { field, operator: '=', value: values.at(-1) as string }
+      : { field, operator: 'any of', value: values.join(', ') };
+  return { filters: JSON.stringify([...parseRows(others.filters), row]) };
 }
 
 /** Relevance and difference count alike. */

@@ -121,6 +121,12 @@ test('searching while typing, facets that filter, and the search as a command th
   await page.click('.facets .chip', 'sky');
   await page.shows('.told', '{"topic":{"$eq":"sky"}}');
   assert.doesNotMatch(await page.shows('.hits'), /topic: (?!sky)/);
+  // Other values of the field are there to be chosen as well.
+  await page.shows('.facets .chip[aria-pressed=true]', 'sky');
+  await page.click('.facets .chip[aria-pressed=false]', 'sea');
+  await page.shows('.told', '{"topic":{"$in":["sky","sea"]}}');
+  await page.click('.facets .chip[aria-pressed=true]', 'sea');
+  await page.shows('.told', '{"topic":{"$eq":"sky"}}');
   await page.click('.copy-as summary', 'Copy as code');
   const command = await page.shows('.copy-as pre', 'curl');
   await inspect(page, 'search-facets');

@@ -8,13 +8,15 @@ import {
   type FilterRow,
   SETTINGS_DEFAULT,
   bodyOf,
+  chosenIn,
   facetsOf,
   filtersOf,
   othersOf,
   paramsOf,
   parseRows,
   settingsOf,
-  withCondition,
+  withChoice,
+  withoutChoice,
 } from '../../../src/console/search/settings.js';
 import { snippetOf } from '../../../src/console/search/snippets.js';
 import { EventLines, keptOf } from '../../../src/console/updates.js';
@@ -288,15 +290,28 @@ test('events come whole, however the stream is cut', () => {
   }
 });
 
-test('a value that is chosen is a condition on its field, once', () => {
+test('values that are chosen are a condition on their field: any of them, none when they are chosen again', () => {
   const settings = { ...SETTINGS_DEFAULT, facets: 'topic, year topic' };
   assert.deepEqual(facetsOf(settings), ['topic', 'year']);
-  const first = { ...settings, ...withCondition(settings, 'topic', 'sky') };
-  const second = { ...first, ...withCondition(first, 'year', 1870) };
+  const choose = (from: typeof settings, field: string, value: string | number): typeof settings => ({
+    ...from,
+    ...withChoice(from, field, value),
+  });
+  const first = choose(settings, 'topic', 'sky');
+  const second = choose(first, 'year', 1870);
   assert.deepEqual(bodyOf(second).filters, { topic: { $eq: 'sky' }, year: { $eq: 1870 } });
-  const third = { ...second, ...withCondition(second, 'topic', 'sea') };
-  assert.deepEqual(bodyOf(third).filters, { year: { $eq: 1870 }, topic: { $eq: 'sea' } });
+  const third = choose(second, 'topic', 'sea');
+  assert.deepEqual(bodyOf(third).filters, { year: { $eq: 1870 }, topic: { $in: ['sky', 'sea'] } });
+  assert.deepEqual(chosenIn(third, 'topic'), ['sky', 'sea']);
+  assert.deepEqual(bodyOf({ ...third, ...withoutChoice(third, 'topic') }).filters, { year: { $eq: 1870 } });
+  assert.deepEqual(bodyOf(choose(third, 'topic', 'sky')).filters, { year: { $eq: 1870 }, topic: { $eq: 'sea' } });
+  const comma = choose(third, 'topic', 'sky, sea');
+  assert.deepEqual(bodyOf(comma).filters, { year: { $eq: 1870 }, topic: { $eq: 'sky, sea' } });
+  assert.equal(choose(choose(first, 'year', 1870), 'topic', 'sky').filters, JSON.stringify([yearRow]));
+  assert.equal(choose(first, 'topic', 'sky').filters, '');
 });
+
+const yearRow = { field: 'year', operator: '=', value: '1870' };
 
 test('a search as code has what was chosen, quoted for its language', () => {
   const search = {
