@@ -137,7 +137,7 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
     const disk = shim === undefined ? undefined : new Faults(join(own, 'disk'));
     nodes.push({ name: `d${i}`, folder: own, disk, server: await start(`d${i}`), isStopped: false });
   }
-  const cluster = new Chaos(prng, nats, network, nodes, { start, upgraded }, trace);
+  const cluster = new Chaos(prng, nats, network, nodes, { isUpgrade: former !== undefined, start, upgraded }, trace);
   const violations = await cluster.run(minutes * 60_000);
   if (violations.length > 0)
     for (const { name, server } of nodes) trace?.(`what ${name} wrote:\n${server?.written() ?? ''}`);
@@ -156,6 +156,8 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
 }
 
 interface Builds {
+  /** Whether nodes begin with another build. */
+  readonly isUpgrade: boolean;
   readonly start: (name: string) => Promise<LoadServer>;
   /** The nodes that are started with this build from now on. */
   readonly upgraded: Set<string>;
@@ -209,6 +211,18 @@ class Chaos {
     } catch (error) {
       this.violations.push(`${node.name} does not start: ${(error as Error).message}`);
     }
+  }
+
+  private async restart(node: NodeProcess): Promise<void> {
+    this.builds.upgraded.add(node.name);
+    await node.server?.stop().catch((error: Error) => this.violations.push(`${node.name}: ${error.message}`));
+    await this.begin(node);
+  }
+
+  /** Nodes of the former build may not give copies to those of this one, so an upgrade is brought to its end. */
+  private async upgradeAll(): Promise<void> {
+    if (!this.builds.isUpgrade) return;
+    for (const node of this.nodes) if (!this.builds.upgraded.has(node.name)) await this.restart(node);
   }
 
   private async fault(): Promise<void> {
@@ -267,11 +281,7 @@ class Chaos {
       'the clock of a node jumps': async () =>
         writeFileSync(join(node.folder, CLOCK), String(prng.int(2 * CLOCK_JUMP_MS_MAX) - CLOCK_JUMP_MS_MAX)),
       'nodes are restarted one after the other': async () => {
-        for (const each of nodes) {
-          this.builds.upgraded.add(each.name);
-          await each.server?.stop().catch((error: Error) => this.violations.push(`${each.name}: ${error.message}`));
-          await this.begin(each);
-        }
+        for (const each of nodes) await this.restart(each);
       },
       ...(node.disk && {
         'the disk of a node is full': () => this.whileDisk(node.disk, 'write', { error: 'ENOSPC' }, pauseMs),
@@ -446,6 +456,7 @@ class Chaos {
 
   /** Waits until every node takes writes again, which takes some time after the log has gone back. */
   private async takesWrites(): Promise<void> {
+    await this.upgradeAll();
     for (const { name, server } of this.nodes) {
       const untilMs = performance.now() + MENDED_MS;
       const isTaken = async (): Promise<boolean> => {

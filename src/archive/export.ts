@@ -18,7 +18,7 @@ import type { Tables } from '../storage/table.js';
 import { type CollectionManifest, type EntryRecord, MANIFEST, headingAt, settingsOf } from './format.js';
 import type { ArchivedSource, WriteTask } from './messages.js';
 import { type ArchivedChunk, type ArchivedDocument, type ArchivedQuery, problemOfRecord } from './records.js';
-import { type ArchiveWriter, writeRecords } from './writer.js';
+import { type EntryWriter, addJson, writeRecords } from './writer.js';
 
 interface LoggedEntry {
   key: Buffer;
@@ -142,7 +142,7 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
 
 /** Writes a collection into `folder` and returns the entry of its manifest. */
 export async function writeCollection(
-  writer: ArchiveWriter,
+  writer: EntryWriter,
   snapshot: DatasetSnapshot,
   { collection, logId, judgementSets }: ArchivedSource,
   folder: string,
@@ -163,7 +163,7 @@ export async function writeCollection(
     ...(leftOut > 0 && { queries_left_out: leftOut }),
     ...(judgementSets.length > 0 && { judgement_sets: judgementSets }),
   };
-  return writer.addJson(`${folder}${MANIFEST}`, manifest);
+  return addJson(writer, `${folder}${MANIFEST}`, manifest);
 }
 
 function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef, nowS: number): Generator<ArchivedDocument> {

@@ -41,6 +41,8 @@ export interface ArchivedMoment {
   dataset: { tenants: StoredTenants; aliases: AliasRecord[]; leftOut: LeftOut[] } | null;
   /** In place of an archive, lines of the documents of the one source. */
   lines?: LinesWish;
+  /** In place of a zip, its entries one by one, as `entriesIn` reads them. */
+  asEntries?: boolean;
 }
 
 /**

@@ -147,6 +147,9 @@ function problemOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[
 
 /** The size at which a segment is full. A larger document has a segment of its own. */
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
+/** The size from which on a segment may end, and how much more it has on average. */
+export const SEGMENT_BYTES_MIN = 512 * 1024;
+export const SEGMENT_BYTES_MORE = 1024 * 1024;
 /** The maximum size of a segment that is read, which is large enough for the largest document with its vectors. */
 export const SEGMENT_BYTES_MAX = 2 ** 31 - 1;
 

@@ -1,25 +1,51 @@
 // Writes an archive as a zip, entry by entry, at the speed of its reader, with the records of a collection in segments.
 // Only the current entry is in memory. The manifest, which is written last, lists the size and digest of each entry.
-// Used by the archive process and the command line.
+// Used by the archive process, the command line, and the main thread for a backup that is put together again.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
 import { ZipFile } from 'yazl';
 import type { ArchiveCounts } from '../api/archives.js';
 import { type EntryRecord, documentsEntry, queriesEntry } from './format.js';
-import { type ArchivedDocument, type ArchivedQuery, SEGMENT_BYTES, packDocument, packQuery } from './records.js';
+import {
+  type ArchivedDocument,
+  type ArchivedQuery,
+  SEGMENT_BYTES,
+  SEGMENT_BYTES_MIN,
+  SEGMENT_BYTES_MORE,
+  packDocument,
+  packQuery,
+} from './records.js';
 
 /** Entries are not compressed: vectors are most of an archive, and compression does not make them smaller. */
 const STORED = { compress: false, mode: 0o100644 } as const;
 
-/** Writes the entries of an archive one after the other. */
-export class ArchiveWriter {
+/** What takes the entries of an archive one after the other. */
+export interface EntryWriter {
+  /** To be read while entries are added. */
+  readonly output: Readable;
+  /** Adds an entry. Resolves when the next one can be added. */
+  add(name: string, bytes: Buffer): Promise<EntryRecord>;
+  end(): void;
+}
+
+export const addJson = (writer: EntryWriter, name: string, value: unknown): Promise<EntryRecord> =>
+  writer.add(name, Buffer.from(`${JSON.stringify(value, null, 1)}\n`));
+
+export const recordOf = (name: string, bytes: Buffer): EntryRecord => ({
+  name,
+  bytes: bytes.length,
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+});
+
+/** Writes an archive as a zip. */
+export class ArchiveWriter implements EntryWriter {
   private readonly zip = new ZipFile();
 
   /** `mtime` is the modification time of every entry. */
   constructor(private readonly mtime: Date) {}
 
-  /** The zip as a stream, to be read while it is written. */
   get output(): Readable {
     return this.zip.outputStream as Readable;
   }
@@ -31,13 +57,9 @@ export class ArchiveWriter {
     this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) =>
       give(null, source),
     );
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const record = recordOf(name, bytes);
     await finished(source, { writable: false });
-    return { name, bytes: bytes.length, sha256 };
-  }
-
-  addJson(name: string, value: unknown): Promise<EntryRecord> {
-    return this.add(name, Buffer.from(`${JSON.stringify(value, null, 1)}\n`));
+    return record;
   }
 
   end(): void {
@@ -60,23 +82,29 @@ function givenAway(bytes: Buffer): Readable {
   });
 }
 
-/** Collects records into segments and adds each segment as an entry. */
+/**
+ * Collects records into segments and adds each segment as an entry. Where a segment ends is told by the ids of the records
+ * and not by their places, so a record that is added or deleted changes its own segment alone, and incremental backups
+ * have the others already (content-defined chunking: Muthitacharoen et al., A Low-bandwidth Network File System, 2001).
+ */
 class SegmentWriter {
   readonly entries: EntryRecord[] = [];
   private records: Buffer[] = [];
   private bytes = 0;
 
   constructor(
-    private readonly writer: ArchiveWriter,
+    private readonly writer: EntryWriter,
     /** The name of the segment at a place. */
     private readonly nameOf: (place: number) => string,
   ) {}
 
   /** Adds a record. Resolves when the next one can be added. */
-  async add(record: Buffer): Promise<void> {
+  async add(id: string | Buffer, record: Buffer): Promise<void> {
     if (this.bytes > 0 && this.bytes + record.length > SEGMENT_BYTES) await this.end();
     this.records.push(record);
     this.bytes += record.length;
+    const isLast = crc32(id) % SEGMENT_BYTES_MORE < record.length;
+    if (this.bytes >= SEGMENT_BYTES_MIN && isLast) await this.end();
   }
 
   /** Writes the segment collected so far. */
@@ -101,7 +129,7 @@ interface WrittenRecords {
  * undefined are counted and left out.
  */
 export async function writeRecords(
-  writer: ArchiveWriter,
+  writer: EntryWriter,
   folder: string,
   documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>,
   queries: Iterable<ArchivedQuery | undefined>,
@@ -109,7 +137,7 @@ export async function writeRecords(
   const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   const ofDocuments = new SegmentWriter(writer, (place) => documentsEntry(folder, place));
   for await (const document of documents) {
-    await ofDocuments.add(packDocument(document));
+    await ofDocuments.add(document.docid, packDocument(document));
     counts.documents++;
     counts.chunks += document.chunks.length;
   }
@@ -117,7 +145,7 @@ export async function writeRecords(
   const ofQueries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
   let leftOut = 0;
   for (const query of queries) {
-    if (query) await ofQueries.add(packQuery(query));
+    if (query) await ofQueries.add(Buffer.from(query.id), packQuery(query));
     if (query) counts.queries++;
     else leftOut++;
   }

@@ -19,7 +19,7 @@ import {
   problemOfDocument,
   vectorsOf,
 } from '../archive/records.js';
-import { ArchiveWriter, writeRecords } from '../archive/writer.js';
+import { ArchiveWriter, addJson, writeRecords } from '../archive/writer.js';
 import type { SheafClient } from '../client/client.js';
 import { priorityOf } from '../ranking/scores.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
@@ -166,7 +166,7 @@ async function write(
     counts,
     entries,
   };
-  await writer.addJson(MANIFEST, manifest);
+  await addJson(writer, MANIFEST, manifest);
   writer.end();
   return { counts, unread: leftOut };
 }

@@ -425,6 +425,12 @@ const SETTINGS = {
     },
     everyMs: key('backups.every_hours', hours(1, 24 * 366), 24, 'How often.'),
     keep: key('backups.keep', integer(1, 10_000), 7, 'How many of them are kept; the oldest are deleted.'),
+    incremental: key(
+      'backups.incremental',
+      flag,
+      false,
+      'Whether a backup stores only [what the ones before it do not have](backup-and-restore.md#incremental-backups).',
+    ),
   },
   queryLog: {
     enabled: key('query_log.enabled', flag, true, 'Whether searches are logged; otherwise answers have no `query_id`.'),

@@ -14,6 +14,7 @@ import type { DocId } from '../../src/api/ids.js';
 import { slotOf } from '../../src/api/placement.js';
 import { refOf } from '../../src/storage/catalog-commands.js';
 import { documentLines } from '../../src/archive/document-lines.js';
+import { EntryStream } from '../../src/archive/entry-stream.js';
 import { DatasetSnapshot, storedDocuments, writeCollection } from '../../src/archive/export.js';
 import {
   type CollectionManifest,
@@ -43,7 +44,7 @@ import {
   vectorsOf,
 } from '../../src/archive/records.js';
 import { rulesOf } from '../../src/archive/verify.js';
-import { ArchiveWriter } from '../../src/archive/writer.js';
+import { ArchiveWriter, type EntryWriter, addJson } from '../../src/archive/writer.js';
 import { assert, defined } from '../../src/base/assert.js';
 import { compileFilter } from '../../src/engine/filter/match.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
@@ -119,7 +120,7 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
     throw new AppError('archive_failed', `The collection is damaged: ${damaged[0].reason}`);
   const leftOut = [...(moment.dataset?.leftOut ?? []), ...damaged];
   await tell({ event: 'begun', leftOut });
-  const writer = new ArchiveWriter(new Date(moment.createdAtMs));
+  const writer = moment.asEntries ? new EntryStream() : new ArchiveWriter(new Date(moment.createdAtMs));
   const writing = async (): Promise<void> => {
     if (moment.dataset) await writeDataset(writer, snapshot, moment, sound, leftOut);
     else for (const source of sound) await writeCollection(writer, snapshot, source, '', createdAt(moment));
@@ -153,7 +154,7 @@ function* piecesOf(lines: Iterable<string>): Generator<Buffer> {
 const createdAt = ({ createdAtMs }: ArchivedMoment): string => new Date(createdAtMs).toISOString();
 
 async function writeDataset(
-  writer: ArchiveWriter,
+  writer: EntryWriter,
   snapshot: DatasetSnapshot,
   moment: ArchivedMoment,
   sound: readonly ArchivedSource[],
@@ -170,7 +171,7 @@ async function writeDataset(
       manifest: await writeCollection(writer, snapshot, source, folder, createdAt(moment)),
     });
   }
-  const tenants = await writer.addJson(TENANTS, moment.dataset?.tenants);
+  const tenants = await addJson(writer, TENANTS, moment.dataset?.tenants);
   const manifest: DatasetManifest = {
     format: 'sheaf-dataset',
     ...headingAt(createdAt(moment)),
@@ -179,7 +180,7 @@ async function writeDataset(
     tenants,
     aliases: moment.dataset?.aliases ?? [],
   };
-  await writer.addJson(MANIFEST, manifest);
+  await addJson(writer, MANIFEST, manifest);
 }
 
 /** Resolves when standard output has taken all bytes. */

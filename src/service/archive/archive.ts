@@ -72,8 +72,15 @@ export async function exportCollection(
   return bytes;
 }
 
-/** Skips collections that have damaged records and lists them in the archive. */
-export async function archiveDataset(context: ArchiveContext, signal: AbortSignal): Promise<BegunArchive> {
+/**
+ * Skips collections that have damaged records and lists them in the archive. `asEntries`: its entries one by one, in place
+ * of a zip.
+ */
+export async function archiveDataset(
+  context: ArchiveContext,
+  signal: AbortSignal,
+  asEntries = false,
+): Promise<BegunArchive> {
   const { catalog, shards } = context.store;
   return write(
     context,
@@ -85,6 +92,7 @@ export async function archiveDataset(context: ArchiveContext, signal: AbortSigna
         createdAtMs: context.store.nowMs(),
         sources: await sourcesOf(context, [...catalog.all()]),
         dataset: { tenants, aliases: catalog.allAliases(), leftOut: [...catalog.damagedKeys].map(leftOut) },
+        asEntries,
       };
     },
   );

@@ -1,8 +1,8 @@
 // Where scheduled backups are kept: a folder, or a bucket of storage that speaks the protocol of Amazon S3. A backup has
 // its name when all of it is there. Main thread.
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
@@ -20,11 +20,20 @@ export interface BackupStore {
   /** Stores a backup as a whole, or nothing of it. */
   put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
   remove(name: string): Promise<void>;
+  /** The digests of the entries that incremental backups share, and when each was stored, in milliseconds since 1970. */
+  entries(): Promise<Map<string, number>>;
+  putEntry(digest: string, bytes: Uint8Array): Promise<void>;
+  readEntry(digest: string): Promise<Uint8Array>;
+  removeEntry(digest: string): Promise<void>;
   /** Calls `work` with the path of a backup that is there, which is a copy below `temporary` if it is kept elsewhere. */
   withFile<T>(name: string, temporary: string, work: (path: string) => Promise<T>): Promise<T>;
 }
 
-const PARTIAL = /^sheaf-.*\.zip\.partial$/;
+const PARTIAL = /^sheaf-.*\.partial$/;
+/** The folder of the entries, and how their names begin in a bucket. */
+const ENTRIES = 'entries';
+/** Digits of a digest that name a folder, so that none has too many files. */
+const FOLDER_DIGITS = 2;
 
 export class BackupFolder implements BackupStore {
   constructor(private readonly folder: string) {}
@@ -35,32 +44,66 @@ export class BackupFolder implements BackupStore {
     return Promise.all(names.map(async (name) => ({ name, bytes: (await stat(join(this.folder, name))).size })));
   }
 
-  /** Writes beside the others under another name, which changes when all of it is on disk. */
   async put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     const { folder } = this;
     for (const left of await readdir(folder)) if (PARTIAL.test(left)) await rm(join(folder, left));
-    const partial = join(folder, `${name}.partial`);
-    const file = await open(partial, 'wx', 0o600);
-    try {
-      await writeFile(file, bytes);
-      await file.sync();
-    } catch (error) {
-      await rm(partial, { force: true });
-      throw error;
-    } finally {
-      await file.close();
-    }
-    await rename(partial, join(folder, name));
-    syncDirectory(folder);
+    await written(folder, name, bytes);
   }
 
   async remove(name: string): Promise<void> {
     await rm(join(this.folder, name));
   }
 
+  async entries(): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    for (const path of await readdir(join(this.folder, ENTRIES), { recursive: true }).catch(() => [])) {
+      const digest = basename(path);
+      // A server that was killed may have left it.
+      if (digest.endsWith('.partial')) await rm(join(this.folder, ENTRIES, path));
+      else if (DIGEST.test(digest)) found.set(digest, (await stat(this.pathOf(digest))).mtimeMs);
+    }
+    return found;
+  }
+
+  async putEntry(digest: string, bytes: Uint8Array): Promise<void> {
+    const folder = dirname(this.pathOf(digest));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await written(folder, digest, bytes);
+  }
+
+  readEntry(digest: string): Promise<Uint8Array> {
+    return readFile(this.pathOf(digest));
+  }
+
+  async removeEntry(digest: string): Promise<void> {
+    await rm(this.pathOf(digest));
+  }
+
   withFile<T>(name: string, _temporary: string, work: (path: string) => Promise<T>): Promise<T> {
     return work(join(this.folder, name));
   }
+
+  private readonly pathOf = (digest: string): string =>
+    join(this.folder, ENTRIES, digest.slice(0, FOLDER_DIGITS), digest);
+}
+
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** Writes a file under another name, which changes when all of it is on disk. */
+async function written(folder: string, name: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+  const partial = join(folder, `${name}.partial`);
+  const file = await open(partial, 'wx', 0o600);
+  try {
+    await writeFile(file, bytes);
+    await file.sync();
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(partial, join(folder, name));
+  syncDirectory(folder);
 }
 
 export interface BucketOptions {
@@ -77,6 +120,7 @@ export interface BucketOptions {
 const PIECE_BYTES = 16 * 1024 * 1024;
 const PIECES_OF_A_SIZE = 1000;
 const LISTED_MAX = 100_000;
+const ENTRIES_MAX = 10_000_000;
 const DELETE_MS = 5000;
 const TYPE = 'application/zip';
 
@@ -99,9 +143,10 @@ export class BackupBucket implements BackupStore {
 
   async list(): Promise<StoredBackup[]> {
     const { prefix } = this.options;
-    const objects = await this.client.listObjects('/', prefix, LISTED_MAX);
+    const objects = await this.client.listObjects('/', prefix, LISTED_MAX, { delimiter: '/' });
     if (objects === null) throw new Error('the bucket does not exist');
     return objects
+      .filter(({ Key }) => !Key.endsWith('/'))
       .map(({ Key, Size }) => ({ name: Key.slice(prefix.length), bytes: Number(Size) }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -126,18 +171,46 @@ export class BackupBucket implements BackupStore {
     await this.client.deleteObject(this.options.prefix + name);
   }
 
-  async withFile<T>(name: string, temporary: string, work: (path: string) => Promise<T>): Promise<T> {
-    await mkdir(temporary, { recursive: true, mode: 0o700 });
-    const folder = await mkdtemp(join(temporary, 'backup-'));
-    try {
+  async entries(): Promise<Map<string, number>> {
+    const objects = (await this.client.listObjects('/', this.keyOf(''), ENTRIES_MAX)) ?? [];
+    return new Map(objects.map(({ Key, LastModified }) => [basename(Key), LastModified.getTime()]));
+  }
+
+  async putEntry(digest: string, bytes: Uint8Array): Promise<void> {
+    await this.client.putObject(this.keyOf(digest), bytes, 'application/octet-stream');
+  }
+
+  async readEntry(digest: string): Promise<Uint8Array> {
+    const bytes = await this.client.getObjectArrayBuffer(this.keyOf(digest));
+    if (!bytes) throw new Error(`the bucket lacks the entry ${digest}`);
+    return new Uint8Array(bytes);
+  }
+
+  async removeEntry(digest: string): Promise<void> {
+    await this.client.deleteObject(this.keyOf(digest));
+  }
+
+  withFile<T>(name: string, temporary: string, work: (path: string) => Promise<T>): Promise<T> {
+    return inFolder(temporary, async (folder) => {
       const response = await this.client.getObjectResponse(this.options.prefix + name);
       if (!response?.body) throw new Error('the bucket does not have it any more');
       const path = join(folder, name);
       await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(path, { mode: 0o600 }));
-      return await work(path);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+      return work(path);
+    });
+  }
+
+  private readonly keyOf = (digest: string): string => `${this.options.prefix}${ENTRIES}/${digest}`;
+}
+
+/** Runs `work` with a new folder below `temporary`, which is deleted afterwards. */
+export async function inFolder<T>(temporary: string, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(temporary, 'backup-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.js';
 import type { Config } from '../../config/config.js';
 import { type ArchiveContext, archiveDataset } from './archive.js';
 import { BackupBucket, BackupFolder, type BackupStore, type StoredBackup } from './backup-store.js';
+import { archiveBytes, deleteUnused, storeIncrement, withArchive } from './incremental-backup.js';
 
 interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly archive: ArchiveContext;
@@ -22,7 +23,7 @@ interface Backup extends StoredBackup {
   readonly madeAtMs: number;
 }
 
-const NAME = /^sheaf-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.zip$/;
+const NAME = /^sheaf-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.(zip|json)$/;
 const LOOK_MS = 5000;
 const HOUR_MS = 3_600_000;
 /** After a failure, the next attempt. */
@@ -40,6 +41,8 @@ export class ScheduledBackups {
   private failedAtMs: number | undefined;
 
   private readonly store: BackupStore | undefined;
+  /** The bytes of the archives that incremental backups stand for. */
+  private readonly sizes = new Map<string, number>();
 
   constructor(private readonly options: ScheduledBackupsOptions) {
     this.store = storeOf(options.backups, this.ending.signal);
@@ -62,7 +65,7 @@ export class ScheduledBackups {
   /** Rejects with 503 `backup_failed` if they cannot be listed. */
   async list(): Promise<BackupList> {
     const { folder, s3, everyMs, keep } = this.options.backups;
-    const all = this.store ? await this.told(backupsIn(this.store)) : [];
+    const all = this.store ? await this.told(this.backupsIn(this.store)) : [];
     return {
       store: s3.url !== '' ? 'bucket' : folder !== '' ? 'folder' : null,
       every_hours: everyMs / HOUR_MS,
@@ -88,9 +91,12 @@ export class ScheduledBackups {
    */
   async withFile<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     const store = this.needed();
-    const all = await this.told(backupsIn(store));
+    const all = await this.told(this.backupsIn(store));
     if (!all.some((each) => each.name === name)) throw new AppError('backup_not_found');
-    return this.told(store.withFile(name, this.options.temporary, work));
+    const { temporary } = this.options;
+    return this.told(
+      isIncremental(name) ? withArchive(store, name, temporary, work) : store.withFile(name, temporary, work),
+    );
   }
 
   private needed(): BackupStore {
@@ -135,9 +141,21 @@ export class ScheduledBackups {
     const { store } = this;
     if (!store) return;
     const { backups, nowMs } = this.options;
-    this.note(await backupsIn(store));
+    this.note(await this.backupsIn(store));
     if (nowMs() - this.latestAtMs < backups.everyMs) return;
     await this.make(store);
+  }
+
+  /** The oldest first. Lists of entries have the size of their archive, which is read once. */
+  private async backupsIn(store: BackupStore): Promise<Backup[]> {
+    const all = (await store.list()).filter(({ name }) => NAME.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const backups: Backup[] = [];
+    for (const { name, bytes } of all) {
+      if (isIncremental(name) && !this.sizes.has(name))
+        this.sizes.set(name, await archiveBytes(store, name, this.options.temporary).catch(() => bytes));
+      backups.push({ name, bytes: this.sizes.get(name) ?? bytes, madeAtMs: timeOf(name) });
+    }
+    return backups;
   }
 
   private note(all: readonly Backup[]): void {
@@ -147,19 +165,32 @@ export class ScheduledBackups {
   }
 
   private async make(store: BackupStore): Promise<void> {
-    const { archive, backups, nowMs, log } = this.options;
+    const { archive, backups, temporary, nowMs, log } = this.options;
     const startedAtMs = performance.now();
-    const name = nameOf(nowMs());
-    const { bytes, leftOut } = await archiveDataset(archive, this.ending.signal);
-    await store.put(name, bytes);
+    const { incremental } = backups;
+    const name = nameOf(nowMs(), incremental ? 'json' : 'zip');
+    const { bytes, leftOut } = await archiveDataset(archive, this.ending.signal, incremental);
+    const stored = incremental ? await storeIncrement(store, name, bytes) : undefined;
+    if (!stored) await store.put(name, bytes);
     this.failedAtMs = undefined;
-    const all = await backupsIn(store);
+    const all = await this.backupsIn(store);
     this.note(all);
-    for (const old of all.slice(0, -backups.keep)) await store.remove(old.name);
+    for (const old of all.slice(0, -backups.keep)) {
+      await store.remove(old.name);
+      this.sizes.delete(old.name);
+    }
+    const lists = all.slice(-backups.keep).filter((each) => isIncremental(each.name));
+    if (incremental)
+      await deleteUnused(
+        store,
+        lists.map((each) => each.name),
+        temporary,
+        nowMs(),
+      );
     const collections = leftOut.map(({ tenant, name: left }) => `${tenant}/${left}`);
     if (collections.length > 0) log.warn({ collections }, 'damaged collections are missing in the backup');
     const seconds = Number(((performance.now() - startedAtMs) / 1000).toFixed(1));
-    log.info({ backup: name, seconds }, 'a backup has been made');
+    log.info({ backup: name, seconds, ...stored }, 'a backup has been made');
   }
 }
 
@@ -169,14 +200,11 @@ function storeOf({ folder, s3 }: Config['backups'], ending: AbortSignal): Backup
   return folder === '' ? undefined : new BackupFolder(folder);
 }
 
-/** The oldest first. */
-async function backupsIn(store: BackupStore): Promise<Backup[]> {
-  const all = await store.list();
-  return all.filter(({ name }) => NAME.test(name)).map((each) => ({ ...each, madeAtMs: timeOf(each.name) }));
-}
+const isIncremental = (name: string): boolean => name.endsWith('.json');
 
 /** To the second, in UTC, so that names are in the order of times. */
-const nameOf = (ms: number): string => `sheaf-${new Date(ms).toISOString().slice(0, 19).replaceAll(':', '-')}Z.zip`;
+const nameOf = (ms: number, kind: 'zip' | 'json'): string =>
+  `sheaf-${new Date(ms).toISOString().slice(0, 19).replaceAll(':', '-')}Z.${kind}`;
 
 const timeOf = (name: string): number =>
-  Date.parse(name.slice('sheaf-'.length, -'.zip'.length).replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
+  Date.parse(name.slice('sheaf-'.length, name.indexOf('.')).replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));

@@ -4,6 +4,10 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EntryStream } from '../../../src/archive/entry-stream.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { BackupFolder } from '../../../src/service/archive/backup-store.js';
+import { storeIncrement } from '../../../src/service/archive/incremental-backup.js';
 import { ScheduledBackups } from '../../../src/service/archive/scheduled-backups.js';
 import { upload } from '../../kit/archives.js';
 import { SILENT } from '../../kit/log.js';
@@ -27,9 +31,10 @@ function startBackups(
   folder: string,
   clock: Clock,
   isOwn = true,
+  incremental = false,
 ): ScheduledBackups {
   const backups = new ScheduledBackups({
-    backups: { folder, s3: NO_BUCKET, everyMs: 24 * HOUR_MS, keep: 2 },
+    backups: { folder, s3: NO_BUCKET, everyMs: 24 * HOUR_MS, keep: 2, incremental },
     archive: services.archive,
     temporary: tempDirectory(),
     isOwn: () => isOwn,
@@ -159,4 +164,125 @@ test('where no backups are made, that is said', async () => {
   assert.deepEqual([json.store, json.count], [null, 0]);
   for (const path of ['/v1/admin/backups', '/v1/admin/backups/x/restore'])
     assert.equal((await server.call('POST', path)).json.code, 'backups_off');
+});
+
+/** The entries that backups in a folder share. */
+const entriesIn = (folder: string): string[] =>
+  readdirSync(join(folder, 'entries'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.length > 64)
+    .sort();
+
+const DIM = 512;
+
+test('an incremental backup stores what has changed alone, and each restores what was there', async (t) => {
+  const server = await startTestServer();
+  const docs = '/v1/collections/acme/docs';
+  await server.call('POST', docs, { embedder_type: 'identity', embedder_config: { dim: DIM } });
+  const prng = createPrng(1);
+  const documentOf = (n: number): object => ({
+    docid: `d${String(n).padStart(5, '0')}`,
+    vector: Array.from({ length: DIM }, () => Math.round(prng.normal() * 1000) / 1000),
+    metadata: { n },
+  });
+  for (let from = 0; from < 6000; from += 500) {
+    const documents = Array.from({ length: 500 }, (_, i) => documentOf(2 * (from + i)));
+    assert.equal((await server.call('POST', `${docs}/documents:batch`, { documents })).status, 201);
+  }
+  const folder = join(tempDirectory(), 'backups');
+  const clock = { nowMs: START_MS };
+  const backups = startBackups(t, server, folder, clock, true, true);
+  const made = async (): Promise<string> => {
+    await until(() => backups.latestAtMs === clock.nowMs, 'no backup is made');
+    return zipsIn(folder).at(-1) as string;
+  };
+  const first = await made();
+  assert.match(first, /^sheaf-2026-03-01T12-00-00Z\.json$/);
+  const before = entriesIn(folder);
+  assert.ok(before.length >= 6, `${before.length} entries`);
+  assert.equal(statSync(join(folder, 'entries', before[0] as string)).mode & 0o777, 0o600);
+  assert.ok(backups.latestBytes > 12_000_000, 'the size is that of the archive');
+
+  // One in the middle is new, one is another, one is gone.
+  await server.call('POST', `${docs}/documents`, documentOf(5001));
+  await server.call('POST', `${docs}/documents`, { ...documentOf(8000), metadata: { n: -1 } });
+  await server.call('DELETE', `${docs}/documents/d02000`);
+  clock.nowMs += 24 * HOUR_MS;
+  const second = await made();
+  const after = entriesIn(folder);
+  const added = after.filter((name) => !before.includes(name)).length;
+  assert.ok(added >= 1 && added <= 3, `${added} of ${after.length} entries are new`);
+
+  // As on a machine that has the folder alone.
+  const other = await startTestServer({ SHEAF_BACKUPS__FOLDER: folder, SHEAF_BACKUPS__EVERY_HOURS: '8784' });
+  const restore = (name: string, dry = ''): ReturnType<typeof other.call> =>
+    other.call('POST', `/v1/admin/backups/${name}/restore${dry}`);
+  const dry = await restore(first, '?dry_run=true');
+  assert.deepEqual([dry.status, dry.json.counts?.documents], [200, 6000]);
+  for (const [name, nAt8000, at2000, at5001] of [
+    [first, 8000, 200, 404],
+    [second, -1, 404, 200],
+  ] as const) {
+    assert.equal((await restore(name)).status, 200);
+    assert.equal((await other.call('GET', `${docs}/documents/d08000`)).json.metadata.n, nAt8000);
+    assert.equal((await other.call('GET', `${docs}/documents/d02000`)).status, at2000);
+    assert.equal((await other.call('GET', `${docs}/documents/d05001`)).status, at5001);
+    const [restored, original] = await Promise.all(
+      [other, server].map((each) => each.call('GET', `${docs}/documents/d00004`)),
+    );
+    assert.deepEqual(restored?.json.metadata, original?.json.metadata);
+  }
+
+  // What only the first has stays for a day, and goes with a later backup.
+  clock.nowMs = START_MS + 1000 * 24 * HOUR_MS;
+  await made();
+  await until(() => zipsIn(folder).length === 3 && entriesIn(folder).length < after.length, 'the unused stay');
+  assert.equal((await restore(second, '?dry_run=true')).status, 200);
+
+  // A backup with a damaged entry is refused, and changes nothing.
+  const damaged = join(folder, 'entries', entriesIn(folder)[0] as string);
+  const bytes = readFileSync(damaged);
+  bytes[1000] = (bytes[1000] as number) ^ 1;
+  writeFileSync(damaged, bytes);
+  const refused = await restore(zipsIn(folder).at(-1) as string);
+  assert.deepEqual([refused.status, refused.json.code], [503, 'backup_failed']);
+  assert.equal((await other.call('GET', `${docs}/detail`)).json.doc_count, 6000);
+});
+
+test('an incremental backup whose storage fails is none, and the next one goes on with what is there', async () => {
+  const folder = tempDirectory();
+  const store = new BackupFolder(folder);
+  const contents = Array.from({ length: 12 }, (_, i) => Buffer.alloc(20_000 + i, i));
+  const stream = (): AsyncIterable<Uint8Array> => {
+    const entries = new EntryStream();
+    const write = async (): Promise<void> => {
+      for (const [i, content] of contents.entries()) await entries.add(`entry ${i}`, content);
+      entries.end();
+    };
+    write().catch(() => undefined);
+    return entries.output;
+  };
+  const put = store.putEntry.bind(store);
+  let puts = 0;
+  store.putEntry = async (...entry) => {
+    if (++puts === 7) throw new Error('no room');
+    return put(...entry);
+  };
+  await assert.rejects(storeIncrement(store, 'sheaf-x.json', stream()), /no room/);
+  assert.ok(!readdirSync(folder).includes('sheaf-x.json'));
+  const there = await store.entries();
+  assert.ok(there.size >= 5 && there.size < 12, String(there.size));
+  const stored = await storeIncrement(store, 'sheaf-x.json', stream());
+  assert.equal(stored.entries, 12);
+  assert.equal((await store.entries()).size, 12);
+  assert.ok(stored.storedBytes < stored.bytes - 20_000 * (there.size - 1), 'what is there is not stored again');
+  await assert.rejects(
+    storeIncrement(
+      store,
+      'sheaf-y.json',
+      (async function* () {
+        yield Buffer.from([9, 0, 0, 0, 1]);
+      })(),
+    ),
+    /ends within an entry/,
+  );
 });

@@ -2,7 +2,7 @@
 // fails leaves nothing, and one restores everything.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -68,6 +68,48 @@ test('large archives arrive byte for byte, in several pieces; one that fails lea
   assert.deepEqual(readdirSync(temporary), []);
   await bucket.remove('whole.zip');
   assert.deepEqual(await bucket.list(), []);
+});
+
+test('entries of incremental backups are beside the backups, and come back as they were', { skip }, async () => {
+  const bucket = new BackupBucket({ url, prefix: 'shared/', ...KEYS });
+  const entries = Array.from({ length: 30 }, (_, i) => randomBytes(100_000 + i));
+  const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+  for (const bytes of entries) await bucket.putEntry(digestOf(bytes), bytes);
+  await bucket.put('one.json', bytesOf([Buffer.from('{}')]));
+  assert.deepEqual(await bucket.list(), [{ name: 'one.json', bytes: 2 }]);
+  const stored = await bucket.entries();
+  assert.deepEqual([...stored.keys()].sort(), entries.map(digestOf).sort());
+  for (const storedAtMs of stored.values()) assert.ok(Math.abs(storedAtMs - Date.now()) < 600_000);
+  for (const bytes of entries) assert.ok(bytes.equals(await bucket.readEntry(digestOf(bytes))));
+  await bucket.removeEntry(digestOf(entries[0] as Buffer));
+  assert.equal((await bucket.entries()).size, 29);
+  await assert.rejects(bucket.readEntry(digestOf(entries[0] as Buffer)));
+});
+
+test('a server makes incremental backups in a bucket, and is restored from the latest', { skip }, async (t) => {
+  const settings = {
+    SHEAF_BACKUPS__S3__URL: url,
+    SHEAF_BACKUPS__S3__PREFIX: 'increments/',
+    SHEAF_BACKUPS__S3__ACCESS_KEY_ID: 'key',
+    SHEAF_BACKUPS__S3__SECRET_ACCESS_KEY: 'secret',
+    SHEAF_BACKUPS__INCREMENTAL: 'true',
+  };
+  const server = await startTestServer(settings);
+  t.after(() => server.stop());
+  const documents = Array.from({ length: 200 }, (_, i) => ({ docid: `d${i}`, text: `Captain Nemo, number ${i}.` }));
+  await server.call('POST', '/v1/collections/acme/docs/documents:batch', { documents });
+  const list = async (): Promise<{ name: string }[]> => (await server.call('GET', '/v1/admin/backups')).json.backups;
+  await until(async () => (await list()).length === 1);
+  const [first] = await list();
+  await until(async () => {
+    await server.call('POST', '/v1/admin/backups');
+    return (await list()).some(({ name }) => name !== first?.name);
+  });
+  await server.call('DELETE', '/v1/collections/acme/docs');
+  const [latest] = await list();
+  const restored = await server.call('POST', `/v1/admin/backups/${latest?.name}/restore`);
+  assert.equal(restored.status, 200, JSON.stringify(restored.json));
+  assert.equal((await server.call('GET', '/v1/collections/acme/docs/detail')).json.doc_count, 200);
 });
 
 test('a bucket that is not there, or a server that does not answer, is said', { skip }, async () => {
