@@ -29,8 +29,11 @@ interface NatsServer {
   readonly port: number;
   /** Where it keeps its streams. */
   readonly store: string;
-  /** Starts the server unless it runs, and waits until it answers. */
-  start(): Promise<void>;
+  /**
+   * Starts the server unless it runs, and waits until it answers. `health`: what it is asked; by default whether its
+   * streams are current.
+   */
+  start(health?: string): Promise<void>;
   /** Resolves when the process has ended. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   signal(signal: NodeJS.Signals): void;
@@ -169,13 +172,13 @@ function serverOf(
     monitor,
     port: ports.client,
     store,
-    async start() {
+    async start(health = '/healthz') {
       if (isAlive()) return;
       const log = openSync(join(folder, 'log'), 'a');
       child = spawn(program, ['-c', join(folder, 'nats.conf')], { stdio: ['ignore', log, log] });
       dieTogether(child);
       const isHealthy = (): Promise<boolean> =>
-        fetch(`${monitor}/healthz`).then(
+        fetch(`${monitor}${health}`).then(
           ({ ok }) => ok,
           () => false,
         );

@@ -21,7 +21,7 @@ export interface ThreadUse {
 const V8_THREADS = 5;
 const STEP_MS = 50;
 /** After so many steps without a further thread, all of them sample. */
-const UNCHANGED_STEPS = 20;
+const UNCHANGED_STEPS = 60;
 /** A thread that does not answer the signal within this many steps is left out. */
 const ANSWER_STEPS_MAX = 200;
 

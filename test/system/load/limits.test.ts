@@ -136,6 +136,10 @@ test('the threads of a server are sampled as often as wanted, each with its role
   for (let round = 0; round < 2; round++) {
     const { result, threads } = await profiled(server.pid, profiles, async () => {
       for (let n = 0; n < 100; n++) await (await fetch(`${server.url}/openapi.json`)).text();
+      const body = JSON.stringify({ text: 'An owner has something to do.' });
+      const headers = { 'content-type': 'application/json' };
+      for (let n = 0; n < 20; n++)
+        await fetch(`${server.url}/v1/collections/default/docs/documents`, { method: 'POST', headers, body });
       return 'done';
     });
     const roles = new Set(threads.map(({ role }) => role));
