@@ -372,6 +372,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
         },
         run: async (options) => (await import('./http/connections.js')).connections(options),
       },
+      clients: {
+        about: '`sheaf bench` beside wrk, a client in C',
+        options: SECONDS,
+        run: async (options) => (await import('./http/bench-client.js')).benchClient(options),
+      },
       console: {
         about: 'the console on a slow connection, in Chromium',
         run: async (options) => (await import('./http/console.js')).consoleViews(options),
