@@ -81,15 +81,18 @@ export class SharedBuckets {
   }
 
   /**
-   * Takes tokens for what others than the threads of this memory have used, so `takenFrom` does not count them. The debt
-   * is at most a full bucket.
+   * Takes tokens for what others than the threads of this memory have used, so `takenFrom` does not count them. It makes
+   * no debt of more than a full bucket.
    */
   charge(bucket: number, tokens: number, nowMs: number): void {
     const rate = { perSecond: this.rates[2 * bucket] as number, capacity: this.rates[2 * bucket + 1] as number };
+    if (rate.perSecond === Infinity || !(tokens > 0)) return;
     for (;;) {
       const before = Atomics.load(this.fullAt, bucket);
-      const wanted = Math.max(this.timeOf(before), nowMs) + tokens * msPerToken(rate);
-      if (this.move(bucket, before, Math.min(wanted, nowMs + 2 * rate.capacity * msPerToken(rate)))) return;
+      const fullAtMs = this.timeOf(before);
+      const wanted = Math.max(fullAtMs, nowMs) + tokens * msPerToken(rate);
+      const most = Math.max(fullAtMs, nowMs + 2 * rate.capacity * msPerToken(rate));
+      if (this.move(bucket, before, Math.min(wanted, most))) return;
     }
   }
 

@@ -190,8 +190,8 @@ export class BatchPool {
   }
 
   /**
-   * Splits a document into chunks, a short one on this thread. The bytes of the body are transferred. Rejects with AppError; with `overloaded` if
-   * the queue is full. `signal` cancels a waiting request.
+   * Splits a document into chunks, a short one on this thread. The bytes of the body are transferred. Rejects with
+   * AppError; with `overloaded` if the queue is full. `signal` cancels a waiting request.
    */
   prepare(request: PrepareRequest, tenant?: string, signal?: AbortSignal): Promise<PrepareAnswer> {
     const { body } = request;

@@ -179,14 +179,8 @@ export class ScheduledBackups {
       await store.remove(old.name);
       this.sizes.delete(old.name);
     }
-    const lists = all.slice(-backups.keep).filter((each) => isIncremental(each.name));
-    if (incremental)
-      await deleteUnused(
-        store,
-        lists.map((each) => each.name),
-        temporary,
-        nowMs(),
-      );
+    const kept = all.slice(-backups.keep).map((each) => each.name);
+    if (incremental) await deleteUnused(store, kept.filter(isIncremental), temporary, nowMs());
     const collections = leftOut.map(({ tenant, name: left }) => `${tenant}/${left}`);
     if (collections.length > 0) log.warn({ collections }, 'damaged collections are missing in the backup');
     const seconds = Number(((performance.now() - startedAtMs) / 1000).toFixed(1));

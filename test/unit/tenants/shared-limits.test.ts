@@ -237,7 +237,23 @@ test('what other nodes have admitted is taken from the buckets here, and is not 
   there.charge([acme, 1e9], 0);
   assert.equal(use(there, 'acme', 0, 0), -20, 'the debt is a full bucket');
   assert.equal(use(there, 'acme', 0, 2000), 0);
+  there.charge([acme, 1], 2000);
+  assert.equal(use(there, 'acme', 0, 2000), -1);
+  // A debt that its own requests have made is not forgiven.
+  const { slot } = there.enter('acme', Infinity, rate, 2000);
+  there.spend(slot, 100, rate, 2000);
+  there.charge([acme, 1], 2000);
+  assert.equal(there.tokens(slot, rate, 2000), -101);
   for (const name of ['', 'AAAA', 'x'.repeat(99)]) there.charge([name, 1], 0);
+  for (const tokens of [NaN, -5]) there.charge([acme, tokens], 2000);
+  assert.equal(there.tokens(slot, rate, 2000), -101);
+  // Without a rate there is nothing to take from.
+  const open = { perSecond: Infinity, capacity: Infinity };
+  there.leave(there.enter('open', 5, open, 0).slot);
+  here.leave(here.enter('open', 5, rate, 0).slot);
+  here.take(here.enter('open', 5, rate, 0).slot, rate, 0);
+  for (const each of here.taken()) there.charge(each, 0);
+  assert.equal(there.tokens(there.enter('open', 5, open, 0).slot, open, 0), Infinity);
 });
 
 /** Tokens that the bucket lacks; found by its waiting time, at a rate of a token a second. */
