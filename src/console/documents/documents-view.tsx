@@ -10,6 +10,7 @@ import { useHappening } from '../events.js';
 import { count, counted, fileNameBeside, moment, vectorOf } from '../format.js';
 import { type Pages, useAction, useLoaded } from '../hooks.js';
 import { go, inList, place } from '../state.js';
+import { SureButton } from '../sure-button.tsx';
 import { Rows } from '../virtual-table.tsx';
 import { DocumentPane } from './document-pane.tsx';
 import { ListTools, type Listed, type Wish, cellOf, isPlain, useFields, useListing, wishOf } from './listing.tsx';
@@ -279,8 +280,6 @@ function TickedBar({
   onClear: () => void;
   onDeleted: () => void;
 }) {
-  const [isSure, setIsSure] = useState(false);
-  const { isBusy, error, run } = useAction();
   const drop = async () => {
     await deleteDocuments(at, docids);
     onClear();
@@ -289,19 +288,10 @@ function TickedBar({
   return (
     <div class="tools" role="group" aria-label="Ticked documents">
       <span>{counted(docids.length, 'document')} ticked</span>
-      {isSure ? (
-        <button type="button" class="danger" disabled={isBusy} onClick={() => run(drop)}>
-          Delete {counted(docids.length, 'document')} for good
-        </button>
-      ) : (
-        <button type="button" onClick={() => setIsSure(true)}>
-          Delete …
-        </button>
-      )}
+      <SureButton first="Delete …" second={`Delete ${counted(docids.length, 'document')} for good`} work={drop} />
       <button type="button" class="plain" onClick={onClear}>
         Untick all
       </button>
-      <ErrorNote error={error} />
     </div>
   );
 }

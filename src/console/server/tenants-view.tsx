@@ -15,6 +15,7 @@ import {
 import { Dialog, ErrorNote, Field, Tick } from '../components.tsx';
 import { count, counted, moment, namesIn } from '../format.js';
 import { useAction, useInSight, useLoaded } from '../hooks.js';
+import { SureButton } from '../sure-button.tsx';
 import { go, overviewOf, place, there } from '../state.js';
 
 /** Tenants whose limits are asked for. */
@@ -237,8 +238,6 @@ function stateOf({ revoked_at: revoked, expires }: TenantKey): { words: string; 
 }
 
 function KeyEntry({ tenant, of, onRevoked }: { tenant: string; of: TenantKey; onRevoked: () => void }) {
-  const [isSure, setIsSure] = useState(false);
-  const { isBusy, error, run } = useAction();
   const { words, isOpen } = stateOf(of);
   const revoke = async () => {
     await revokeKey(tenant, of.key_id);
@@ -249,22 +248,12 @@ function KeyEntry({ tenant, of, onRevoked }: { tenant: string; of: TenantKey; on
       <div class="tools">
         <strong>{of.label}</strong>
         <span class="grow" />
-        {isOpen &&
-          (isSure ? (
-            <button type="button" class="danger" disabled={isBusy} onClick={() => run(revoke)}>
-              Revoke for good
-            </button>
-          ) : (
-            <button type="button" aria-label={`Revoke ${of.label}`} onClick={() => setIsSure(true)}>
-              Revoke …
-            </button>
-          ))}
+        {isOpen && <SureButton first="Revoke …" second="Revoke for good" label={`Revoke ${of.label}`} work={revoke} />}
       </div>
       <div>{permits(of)}</div>
       <small class="faint">
         made {moment(of.created_at)}, {words}
       </small>
-      <ErrorNote error={error} />
     </li>
   );
 }
@@ -417,27 +406,16 @@ function NewKey({ tenant, onClose, onMade }: { tenant: string; onClose: () => vo
 }
 
 function DeleteTenant({ profile, onDeleted }: { profile: TenantProfile; onDeleted: () => void }) {
-  const [isSure, setIsSure] = useState(false);
-  const { isBusy, error, run } = useAction();
   const { tenant, collection_count: collections } = profile;
   const drop = async () => {
     await deleteTenant(tenant, collections > 0);
     onDeleted();
     go({ params: { page: PAGE } });
   };
+  const further = collections > 0 ? ` with ${counted(collections, 'collection')}` : '';
   return (
     <section>
-      {isSure ? (
-        <button type="button" class="danger" disabled={isBusy} onClick={() => run(drop)}>
-          Delete {tenant}
-          {collections > 0 && ` with ${counted(collections, 'collection')}`} for good
-        </button>
-      ) : (
-        <button type="button" onClick={() => setIsSure(true)}>
-          Delete the tenant …
-        </button>
-      )}
-      <ErrorNote error={error} />
+      <SureButton first="Delete the tenant …" second={`Delete ${tenant}${further} for good`} work={drop} />
     </section>
   );
 }
