@@ -2,8 +2,9 @@
 // Only the current entry is in memory. The manifest, which is written last, lists the size and digest of each entry.
 // Used by the archive process, the command line, and the main thread for a backup that is put together again.
 import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { ZipFile } from 'yazl';
 import type { ArchiveCounts } from '../api/archives.js';
@@ -65,6 +66,20 @@ export class ArchiveWriter implements EntryWriter {
   end(): void {
     this.zip.end();
   }
+}
+
+/** Writes an archive to a file. `work` adds its entries and ends it; an error of it also ends the writing. */
+export async function writeArchiveAt<T>(path: string, work: (writer: ArchiveWriter) => Promise<T>): Promise<T> {
+  const writer = new ArchiveWriter(new Date());
+  const written = pipeline(writer.output, createWriteStream(path, { mode: 0o600 }));
+  const [result] = await Promise.all([
+    work(writer).catch((error: unknown) => {
+      writer.output.destroy(error as Error);
+      throw error;
+    }),
+    written,
+  ]);
+  return result;
 }
 
 /**

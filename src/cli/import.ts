@@ -1,11 +1,10 @@
 // `sheaf import`: converts a collection archive of PaveDB 0.9.7, or a collection of Chroma or Qdrant, into a collection
 // of Sheaf. Texts and vectors are kept: they are written as an archive of Sheaf in a temporary folder, which is
 // restored. If the vectors are not wanted, the texts are ingested instead.
-import { createWriteStream, openAsBlob } from 'node:fs';
+import { openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { CollectionDetail, CreateBody } from '../api/collections.js';
@@ -19,7 +18,7 @@ import {
   problemOfDocument,
   vectorsOf,
 } from '../archive/records.js';
-import { ArchiveWriter, addJson, writeRecords } from '../archive/writer.js';
+import { type ArchiveWriter, addJson, writeArchiveAt, writeRecords } from '../archive/writer.js';
 import type { SheafClient } from '../client/client.js';
 import { priorityOf } from '../ranking/scores.js';
 import { EXIT, type Target, withInterrupt } from './command-line.js';
@@ -140,16 +139,7 @@ interface Converted {
 /** Writes an archive of Sheaf with this content. */
 async function convert(content: Content, settings: ArchivedSettings, folder: string): Promise<Converted> {
   const path = join(folder, 'sheaf.zip');
-  const writer = new ArchiveWriter(new Date());
-  // An error of the documents also ends the writing.
-  const written = pipeline(writer.output, createWriteStream(path, { mode: 0o600 }));
-  const [converted] = await Promise.all([
-    write(writer, content, settings).catch((error: unknown) => {
-      writer.output.destroy(error as Error);
-      throw error;
-    }),
-    written,
-  ]);
+  const converted = await writeArchiveAt(path, (writer) => write(writer, content, settings));
   return { ...converted, path };
 }
 

@@ -67,8 +67,10 @@ export class BackupFolder implements BackupStore {
 
   async putEntry(digest: string, bytes: Uint8Array): Promise<void> {
     const folder = dirname(this.pathOf(digest));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
     await written(folder, digest, bytes);
+    // A power cut may otherwise take the new folder with it.
+    if (isNew) for (const parent of [dirname(folder), this.folder]) syncDirectory(parent);
   }
 
   readEntry(digest: string): Promise<Uint8Array> {

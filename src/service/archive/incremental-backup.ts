@@ -1,13 +1,11 @@
 // Incremental backups: the entries of an archive are stored by their digests, each once for all backups that have it, and a
 // backup is a list of its entries. Main thread.
-import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import typia from 'typia';
 import { type StreamedEntry, entriesIn } from '../../archive/entry-stream.js';
 import type { EntryRecord } from '../../archive/format.js';
-import { ArchiveWriter, recordOf } from '../../archive/writer.js';
+import { recordOf, writeArchiveAt } from '../../archive/writer.js';
 import { type BackupStore, inFolder } from './backup-store.js';
 
 /** What a backup is stored as, as JSON. */
@@ -88,19 +86,10 @@ export async function withArchive<T>(
   const entries = await entriesOf(store, name, temporary);
   return inFolder(temporary, async (folder) => {
     const path = join(folder, 'backup.zip');
-    const writer = new ArchiveWriter(new Date());
-    const written = pipeline(writer.output, createWriteStream(path, { mode: 0o600 }));
-    const add = async (): Promise<void> => {
+    await writeArchiveAt(path, async (writer) => {
       for (const entry of entries) await writer.add(entry.name, await contentOf(store, entry));
       writer.end();
-    };
-    await Promise.all([
-      written,
-      add().catch((error: unknown) => {
-        writer.output.destroy(error as Error);
-        throw error;
-      }),
-    ]);
+    });
     return work(path);
   });
 }
