@@ -20,19 +20,20 @@ export interface ThreadUse {
  */
 const V8_THREADS = 5;
 const STEP_MS = 50;
-/** After so many steps without a further thread, all of them sample. */
-const UNCHANGED_STEPS = 60;
 /** A thread that does not answer the signal within this many steps is left out. */
-const ANSWER_STEPS_MAX = 200;
+const ANSWER_STEPS_MAX = 600;
 
 export async function profiled<T>(
   pid: number,
   folder: string,
   work: () => Promise<T>,
 ): Promise<{ result: T; threads: ThreadUse[] }> {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const kind of ['begun', 'json']) for (const tid of tidsOf(folder, kind)) rmSync(join(folder, `${tid}.${kind}`));
   process.kill(pid, 'SIGUSR2');
-  await allBegun(folder);
+  await until(() => {
+    const [living, begun] = [threadsCpuMs(pid), new Set(tidsOf(folder, 'begun'))];
+    return tidsOf(folder, 'thread').every((tid) => begun.has(tid) || !living.has(tid));
+  });
   const before = threadsCpuMs(pid);
   const result = await work();
   return { result, threads: await endProfile(pid, folder, before) };
@@ -46,10 +47,10 @@ export async function endProfile(
 ): Promise<ThreadUse[]> {
   const after = threadsCpuMs(pid);
   process.kill(pid, 'SIGUSR2');
-  await until(() => count(folder, '.json') >= count(folder, '.begun'));
-  const profiles = readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ThreadProfile);
+  await until(() => tidsOf(folder, 'json').length >= tidsOf(folder, 'begun').length);
+  const profiles = tidsOf(folder, 'json').map(
+    (tid) => JSON.parse(readFileSync(join(folder, `${tid}.json`), 'utf8')) as ThreadProfile,
+  );
   const known = new Map(profiles.map((profile) => [profile.tid, profile]));
   const others = [...after.keys()].filter((tid) => !known.has(tid) && tid !== pid).sort((a, b) => a - b);
   return [...after].map(([tid, cpuMs]) => ({
@@ -68,18 +69,11 @@ function useOf(profile: ThreadProfile | undefined, place: number): Omit<ThreadUs
   return { role: profile.role, within: profile.within.map(([label, samples]) => [label, samples / atWork]) };
 }
 
-/** Waits until threads have begun to sample and no further one has for a while: on a busy machine they come late. */
-async function allBegun(folder: string): Promise<void> {
-  let [begun, unchanged] = [0, 0];
-  await until(() => {
-    const now = count(folder, '.begun');
-    unchanged = now > 0 && now === begun ? unchanged + 1 : 0;
-    begun = now;
-    return unchanged >= UNCHANGED_STEPS;
-  });
-}
-
-const count = (folder: string, end: string): number => readdirSync(folder).filter((name) => name.endsWith(end)).length;
+/** The threads that have written a file of this kind. */
+const tidsOf = (folder: string, kind: string): number[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(`.${kind}`))
+    .map((name) => Number.parseInt(name));
 
 async function until(holds: () => boolean): Promise<void> {
   for (let steps = 0; steps < ANSWER_STEPS_MAX && !holds(); steps++) await sleep(STEP_MS);

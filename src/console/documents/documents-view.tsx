@@ -232,7 +232,7 @@ function DocumentList({
       {listed.length > 0 ? (
         <TickedBar at={at} docids={listed} onClear={() => setTicked(new Set())} onDeleted={reload} />
       ) : (
-        <HowMany at={at} listed={entries.length} isWhole={isWhole || !isPlain(wish)} />
+        <HowMany at={at} entries={entries} isWhole={isWhole || !isPlain(wish)} />
       )}
       <Rows
         label="Documents"
@@ -255,15 +255,21 @@ const COLUMNS = { plain: ['Document', 'Chunks', 'Version', 'Ingested'], searched
 const WIDTHS = { plain: 'minmax(0, 1fr) 4.5rem 5rem 13rem', searched: 'minmax(0, 1fr) 13rem' };
 const METADATA_WIDTH = 'minmax(0, 10rem)';
 
-/** The number of documents, of the collection or of those that are listed if not all are. */
-function HowMany({ at, listed, isWhole }: { at: At; listed: number; isWhole: boolean }) {
-  const { value } = useLoaded(`${at.tenant}/${at.collection}/${listed}`, async (signal) =>
-    isWhole ? undefined : collectionDetail(at, signal),
+/** The number of documents that are listed and, if these are not all, of those of the collection. */
+function HowMany({ at, entries, isWhole }: { at: At; entries: readonly Listed[]; isWhole: boolean }) {
+  const { value, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) =>
+    collectionDetail(at, signal),
   );
-  const all = value?.doc_count;
+  // The list has come anew, or a page of it.
+  useEffect(() => {
+    if (!isLoading) reload();
+  }, [entries]);
+  const all = isWhole ? undefined : value?.doc_count;
   return (
     <p class="faint">
-      {all === undefined ? counted(listed, 'document') : `${count(listed)} of ${counted(all, 'document')}`}
+      {all === undefined
+        ? counted(entries.length, 'document')
+        : `${count(entries.length)} of ${counted(all, 'document')}`}
       {!isWhole && ', more below'}
     </p>
   );

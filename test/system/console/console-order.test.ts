@@ -147,7 +147,7 @@ test('a long list that comes anew while its end is in sight goes on', { skip }, 
   await server.call('POST', '/v1/collections/default/long/documents:batch', { documents });
   const page = await openConsole(t, `${server.url}/ui#/default/long/documents`);
   const toTheEnd = `{ const rows = document.querySelector('.rows'); if (rows) rows.scrollTop = rows.scrollHeight; }`;
-  const isSoFar = `/1,500 documents, more below/.test(document.body.innerText)`;
+  const isSoFar = `/1,500 of 2,600 documents, more below/.test(document.body.innerText)`;
   await page.until(`{ if (!${isSoFar}) ${toTheEnd} ${isSoFar} }`);
   await page.evaluate(SETTLED);
   const letThrough = await page.hold('*/documents?*', 'Response');
@@ -158,5 +158,5 @@ test('a long list that comes anew while its end is in sight goes on', { skip }, 
   await page.evaluate(`${toTheEnd} ${SETTLED}`);
   await letThrough(0);
   await letThrough(1);
-  await page.shows('p', '2,000 documents');
+  await page.shows('p', '2,000 of 2,601 documents');
 });

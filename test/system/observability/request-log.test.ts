@@ -49,7 +49,10 @@ test('a share of the requests of a front thread has a line each, evenly', async 
 
 test('a slow request always has one, with its id and its phases, and without what was searched for', async () => {
   const lines = await linesOf({ SHEAF_LOG__SLOW_MS: '0.001' }, (url) => searches(url, 3));
-  const slow = lines.filter(({ route }) => route === SEARCH);
+  // Each front thread has lines of its own, and the lines of two threads come in any order.
+  const slow = lines
+    .filter(({ route }) => route === SEARCH)
+    .sort((a, b) => (a.requestId as string).localeCompare(b.requestId as string));
   assert.deepEqual(
     slow.map(({ requestId, level, msg }) => [requestId, level, msg]),
     [0, 1, 2].map((n) => [`search-${n}`, 40, 'slow request']),
