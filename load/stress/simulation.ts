@@ -1,7 +1,8 @@
 // A simulation of the cluster's protocol: real command logs, recoveries and decisions to join, over a stream, a network,
 // disks and a clock that are simulated, so that minutes take milliseconds and a seed gives the same run. Nodes die and are
-// cut off, the stream stops, is slow, loses what it has acknowledged at its end or in its middle, and answers from a
-// replica that is behind; shards stop applying; the clock jumps. Then everything is mended, and all nodes must come to the
+// cut off, the stream stops, is slow, loses what it has acknowledged at its end or in its middle, or all of it, and answers
+// from a replica that is behind; shards stop applying, and one comes to another result than on the other nodes; the clock
+// jumps. Then everything is mended, and all nodes must come to the
 // same data, with every acknowledged write in it once.
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,7 +40,7 @@ export interface SimulationReport {
   readonly faults: Readonly<Record<string, number>>;
   readonly rebuilds: number;
   readonly copies: number;
-  /** Virtual seconds from the end of the faults until all nodes agreed. */
+  /** Virtual seconds from the end of the faults and writes until all nodes agreed. */
   readonly healedS: number;
   /** Nodes that an operator has to look at, with what they say. */
   readonly needOperator: readonly string[];
@@ -51,10 +52,13 @@ const TARGETS: readonly LogTarget[] = ['catalog', 0, 1];
 const FAULTS_MS = 40_000;
 /** A rebuild takes some 15 seconds, and one node after the other begins anew. */
 const HEALED_MS = 180_000;
+/** How long clients go on after the faults where nodes may differ, since nodes compare what they have while they write. */
+const COMPARED_MS = 30_000;
 /** How long all nodes have to agree; what one has missed it notices in this time. */
 const STILL_MS = 5000;
 const LOOK_MS = 500;
-const BLOCK_MESSAGES = 64;
+/** Less than in a server, because fewer messages are written. */
+const BLOCK_MESSAGES = 8;
 const STREAM_BYTES_MAX = 40_000;
 const TRIM_MS = 5000;
 const COPY_WAIT_MS = 20_000;
@@ -129,22 +133,37 @@ interface Told {
 
 /** The log servers, with all streams of the cluster, and the network to the nodes. */
 class LogServers {
-  readonly streams: [StoredStream, ...StoredStream[]];
+  /** By their generations; empty once the servers have lost everything. */
+  streams: StoredStream[] = [];
   isDown = false;
   /** Milliseconds that a message is under way at most. */
   slowMs = 3;
-  private readonly stored = new Map<object, { stream: StoredStream; link: Link; take: (m: StreamMessage) => void }>();
-  private readonly told = new Map<object, Told & { stream: StoredStream; link: Link }>();
+  private made = 0;
+  rebuilds = 0;
+  private readonly stored = new Map<object, { generation: number; link: Link; take: (m: StreamMessage) => void }>();
+  private readonly told = new Map<object, Told & { generation: number; link: Link }>();
 
   constructor(
     readonly prng: Prng,
     private readonly planted: SimulationOptions['planted'],
   ) {
-    this.streams = [new StoredStream('stream-0', undefined, planted === 'forgets ids')];
+    this.add(undefined);
   }
 
-  get latest(): StoredStream {
-    return this.streams.at(-1) as StoredStream;
+  private add(rebuild: Rebuild | undefined): StoredStream {
+    const id = rebuild?.stream ?? `stream-${this.made++}`;
+    const stream = new StoredStream(id, rebuild, this.planted === 'forgets ids');
+    this.streams[rebuild?.generation ?? 0] = stream;
+    return stream;
+  }
+
+  get latest(): StoredStream | undefined {
+    return this.streams.at(-1);
+  }
+
+  /** The latest stream, which is made if there is none. */
+  get found(): StoredStream {
+    return this.latest ?? this.add(undefined);
   }
 
   chance(share: number): boolean {
@@ -188,35 +207,46 @@ class LogServers {
     }
   }
 
-  private store(stream: StoredStream, target: string, payload: Uint8Array, id: string): number {
-    const { sequence, message } = stream.store(target, payload, id);
+  private store(generation: number, target: string, payload: Uint8Array, id: string): number {
+    const { sequence, message } = this.named(generation).store(target, payload, id);
     if (message)
-      for (const { stream: of, link, take } of this.stored.values())
-        if (of === stream && link.receives && !this.chance(0.1)) this.later(() => link.receives && take(message));
+      for (const { generation: of, link, take } of this.stored.values())
+        if (of === generation && link.receives && !this.chance(0.1)) this.later(() => link.receives && take(message));
     return sequence;
   }
 
-  /** The stream as a run of a node sees it. */
-  connect(stream: StoredStream, link: Link): LogStream {
+  /** The stream that has the name of a generation. */
+  private named(generation: number): StoredStream {
+    const stream = this.streams[generation];
+    if (!stream) throw refused('there is no such stream');
+    return stream;
+  }
+
+  /** The latest stream as a run of a node sees it. */
+  connect(link: Link): LogStream {
     const servers = this;
     const run = {};
-    const seen = (): readonly StreamMessage[] =>
-      link.behind === 0 ? stream.messages : stream.messages.slice(0, -link.behind);
+    const { id: own, rebuild: by } = this.found;
+    const generation = by?.generation ?? 0;
+    const seen = (): readonly StreamMessage[] => {
+      const { messages } = servers.named(generation);
+      return link.behind === 0 ? messages : messages.slice(0, -link.behind);
+    };
     return {
-      id: stream.id,
+      id: own,
       origin: 'empty',
-      rebuild: stream.rebuild,
+      rebuild: by,
       payloadBytesMax: 1024 * 1024,
       bytesMax: STREAM_BYTES_MAX,
       publish: (target, payload, id, timeoutMs) =>
-        servers.asked(link, timeoutMs, () => servers.store(stream, target, payload, id)),
+        servers.asked(link, timeoutMs, () => servers.store(generation, target, payload, id)),
       publishAfter: ({ target, payload, id }, last, timeoutMs) =>
         servers.asked(link, timeoutMs, () => {
-          if (stream.lastOf(target) !== last) throw refused('wrong last sequence');
-          return servers.store(stream, target, payload, id);
+          if (servers.named(generation).lastOf(target) !== last) throw refused('wrong last sequence');
+          return servers.store(generation, target, payload, id);
         }),
-      lastOf: (target) => servers.asked(link, 1000, () => stream.lastOf(target)),
-      onStored: (take) => void servers.stored.set({ run, take }, { stream, link, take }),
+      lastOf: (target) => servers.asked(link, 1000, () => servers.named(generation).lastOf(target)),
+      onStored: (take) => void servers.stored.set({ run, take }, { generation, link, take }),
       async *read(from) {
         const limit = 1 + servers.prng.int(40);
         yield* await servers.asked(link, 1000, () =>
@@ -227,30 +257,32 @@ class LogServers {
       },
       state: () =>
         servers.asked(link, 1000, (): StreamState => {
+          const stream = servers.streams[generation];
+          if (!stream) return { id: '', first: 1, last: 0, bytes: 0 };
           const { id, first, bytes } = stream;
           const last = link.behind === 0 ? stream.last : (seen().at(-1)?.sequence ?? first - 1);
           return { id, first, last, bytes };
         }),
-      trim: (before) => servers.asked(link, 1000, () => stream.trim(before)),
-      latestRebuild: () => servers.asked(link, 1000, () => servers.latest.rebuild),
+      trim: (before) => servers.asked(link, 1000, () => servers.named(generation).trim(before)),
+      latestRebuild: () => servers.asked(link, 1000, () => servers.latest?.rebuild),
       announceRebuild: (rebuild) =>
         servers.asked(link, 1000, () => {
-          if (servers.streams.length !== rebuild.generation) throw refused('there is such a stream');
-          servers.streams.push(new StoredStream(rebuild.stream, rebuild, servers.planted === 'forgets ids'));
+          if ((servers.latest?.rebuild?.generation ?? 0) >= rebuild.generation) throw refused('there is such a stream');
+          servers.add(rebuild);
+          servers.rebuilds++;
         }),
       publishTo: (rebuild, { target, payload, id }, timeoutMs) =>
         servers.asked(link, timeoutMs, () => {
-          const next = servers.streams.find((each) => each.id === rebuild.stream);
-          if (!next) throw refused('there is no such stream');
-          servers.store(next, target, payload, id);
+          if (servers.named(rebuild.generation).id !== rebuild.stream) throw refused('it is another stream');
+          servers.store(rebuild.generation, target, payload, id);
         }),
       tell: (of, what) => {
         if (!link.sends || servers.isDown) return;
         for (const each of servers.told.values())
-          if (each.of === of && each.stream === stream && each.link.receives && !servers.chance(0.02))
+          if (each.of === of && each.generation === generation && each.link.receives && !servers.chance(0.02))
             servers.later(() => each.take(what));
       },
-      onTold: (of, take) => void servers.told.set({ run, take }, { of, take, stream, link }),
+      onTold: (of, take) => void servers.told.set({ run, take }, { of, take, generation, link }),
       close: async () => {
         for (const all of [servers.stored, servers.told])
           for (const key of all.keys()) if ((key as { run: object }).run === run) all.delete(key as never);
@@ -270,6 +302,9 @@ interface TargetData {
 
 const emptyData = (): Map<LogTarget, TargetData> =>
   new Map(TARGETS.map((target) => [target, { position: null, names: [], hash: 0 }]));
+
+/** What begins the names of commands that were never given. */
+const WRONG = 'wrong-';
 
 const hashed = (hash: number, text: string): number => {
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
@@ -352,8 +387,7 @@ class SimulatedNode {
   private async join({ copies = false }: JoinOptions, isOver: () => boolean): Promise<LogStream | undefined> {
     const { servers } = this.world;
     if (!this.link.sends || !this.link.receives || servers.isDown) return undefined;
-    const stored = servers.latest;
-    const stream = servers.connect(stored, this.link);
+    const stream = servers.connect(this.link);
     const targets = [...this.data].map(([target, { position }]) => ({
       name: String(target),
       position: position ?? undefined,
@@ -459,6 +493,10 @@ class SimulatedNode {
     return { results, heads };
   }
 
+  get isWrong(): boolean {
+    return [...this.data.values()].some(({ names }) => names.some((name) => name.startsWith(WRONG)));
+  }
+
   has(target: LogTarget, name: string): boolean {
     return this.data.get(target)?.names.includes(name) ?? false;
   }
@@ -480,6 +518,7 @@ class World {
   strongReads = 0;
   /** Whether the stream has lost what it had acknowledged. */
   private hasLost = false;
+  private faultsAreOver = false;
   private isOver = false;
   private readonly startedAtMs = performance.now();
   private written = 0;
@@ -558,10 +597,10 @@ class World {
     const kinds = Object.entries(this.harms).filter(([kind]) => this.options.losses || !kind.startsWith('lose'));
     for (const untilMs = performance.now() + FAULTS_MS; performance.now() < untilMs; ) {
       await sleep(500 + prng.int(4000));
-      if (this.isOver) return;
+      if (this.faultsAreOver) return;
       const [kind, work] = kinds[prng.int(kinds.length)] as [string, () => Promise<void>];
       this.faults[kind] = (this.faults[kind] ?? 0) + 1;
-      this.tell(`${kind}, the stream ends at ${this.servers.latest.last}`);
+      this.tell(`${kind}, the stream ends at ${this.servers.latest?.last}`);
       void work();
     }
   }
@@ -572,7 +611,7 @@ class World {
       if (!node.run) return;
       node.die();
       await sleep(100 + this.prng.int(8000));
-      if (!this.isOver && !node.isStarting) void node.start();
+      if (!this.faultsAreOver && !node.isStarting) void node.start();
     },
     'cut off': async () => {
       const { link } = this.oneNode();
@@ -611,12 +650,21 @@ class World {
     'lose the end': () => this.lose((stream) => stream.loseEnd(1 + this.prng.int(8))),
     'lose one': () =>
       this.lose((stream) => stream.loseOne(Math.max(0, stream.messages.length - 1 - this.prng.int(10)))),
+    'lose all': () => this.lose(() => (this.servers.streams = [])),
+    'lose sense': async () => {
+      const { data } = this.oneNode();
+      const one = data.get(TARGETS[this.prng.int(TARGETS.length)] as LogTarget) as TargetData;
+      // With two nodes that have come to wrong results, no results are those of most.
+      if (!this.isMended || one.names.length === 0 || this.nodes.some(({ isWrong }) => isWrong)) return;
+      one.names.push(`${WRONG}${++this.written}`);
+      one.hash = hashed(one.hash, 'wrong');
+    },
   };
 
   /** Servers that have lost something come back with what they have, after an election. */
   private async lose(work: (stream: StoredStream) => void): Promise<void> {
     const { latest } = this.servers;
-    if (!this.isMended || latest.messages.length === 0) return;
+    if (!latest || !this.isMended || latest.messages.length === 0) return;
     this.hasLost = true;
     this.servers.isDown = true;
     work(latest);
@@ -627,12 +675,12 @@ class World {
   /** Whether nothing is left of an earlier loss: what is lost while another loss is being mended may stay so. */
   private get isMended(): boolean {
     const { latest } = this.servers;
-    return this.nodes.every(({ run }) => run && run.log.fenced === undefined && run.stream.id === latest.id);
+    return this.nodes.every(({ run }) => run && run.log.fenced === undefined && run.stream.id === latest?.id);
   }
 
   /** Ends all faults. */
   mend(): void {
-    this.isOver = true;
+    this.faultsAreOver = true;
     this.servers.isDown = false;
     this.servers.slowMs = 3;
     for (const node of this.nodes) {
@@ -645,18 +693,24 @@ class World {
     }
   }
 
+  /** Ends what clients do. */
+  rest(): void {
+    this.isOver = true;
+  }
+
   /** Whether all nodes that start take writes. */
   get isWell(): boolean {
     const { latest } = this.servers;
     return this.nodes.every(
       ({ run, reason }) =>
-        reason !== undefined || (run?.stream.id === latest.id && run.log.fenced === undefined && run.log.isReady),
+        reason !== undefined ||
+        (run !== undefined && run.stream.id === latest?.id && run.log.fenced === undefined && run.log.isReady),
     );
   }
 
   /** Whether they have applied everything as well. */
   get hasHealed(): boolean {
-    const { last } = this.servers.latest;
+    const { last = Infinity } = this.servers.latest ?? {};
     return this.isWell && this.nodes.every(({ run }) => !run || run.log.applied >= last);
   }
 
@@ -670,13 +724,14 @@ class World {
     const well = nodes.filter((node) => !needOperator.includes(node));
     if (!this.hasHealed && needOperator.length === 0)
       violations.push(
-        `the nodes do not come to rest: ${nodes.map(({ name, run }) => `${name} ${run ? `at ${run.log.applied}` : 'is not there'}`).join(', ')}, the stream ends at ${this.servers.latest.last}`,
+        `the nodes do not come to rest: ${nodes.map(({ name, run }) => `${name} ${run ? `at ${run.log.applied}` : 'is not there'}`).join(', ')}, the stream ends at ${this.servers.latest?.last}`,
       );
     for (const target of TARGETS) {
       const namesOf = (node: SimulatedNode | undefined): string[] => node?.data.get(target)?.names ?? [];
-      for (const node of nodes)
-        if (new Set(namesOf(node)).size < namesOf(node).length)
-          violations.push(`a write to ${target} is twice on ${node.name}`);
+      for (const node of nodes) {
+        const twice = namesOf(node).find((name, i, all) => all.indexOf(name) < i);
+        if (twice !== undefined) violations.push(`${twice} of ${target} is twice on ${node.name}`);
+      }
       for (const node of well)
         if (namesOf(node).join() !== namesOf(well[0]).join())
           violations.push(`${well[0]?.name} and ${node.name} differ in ${target}`);
@@ -724,6 +779,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     world.start();
     await pass(time, FAULTS_MS, () => false);
     world.mend();
+    if (options.losses) await pass(time, COMPARED_MS, () => false);
+    world.rest();
     const mendedAtMs = performance.now();
     let healedAtMs = Infinity;
     await pass(time, HEALED_MS, () => {
@@ -740,7 +797,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       writes: world.acknowledged.length,
       strongReads: world.strongReads,
       faults: world.faults,
-      rebuilds: world.servers.streams.length - 1,
+      rebuilds: world.servers.rebuilds,
       copies: world.nodes.reduce((sum, { copies }) => sum + copies, 0),
       healedS,
       needOperator,

@@ -24,7 +24,7 @@ export type FenceReason =
   | 'hole'
   /** The stream ends before a message that was applied. */
   | 'regress'
-  /** There is another stream of the same name. */
+  /** There is another stream of the same name, or none any more. */
   | 'recreated'
   /** Messages that this node has not applied were deleted. */
   | 'trimmed'
@@ -72,6 +72,8 @@ export interface NodeState {
   readonly fenced: FenceReason | null;
   /** Whether it has applied all that it has received, and receives nothing. */
   readonly isAtRest: boolean;
+  /** The last message that it has applied of each target. Absent while it is not fenced, and from earlier releases. */
+  readonly targets?: Readonly<Record<string, number>> | undefined;
   /** Absent from nodes that hold everything. */
   readonly memory?: PlacedMemory | undefined;
   /** Where it answers other nodes. Absent from nodes of an earlier release. */
@@ -91,21 +93,45 @@ interface Lane {
   readonly heads: Map<number, string>;
 }
 
+/** What has been heard of a node. */
+interface Heard {
+  readonly state: Omit<NodeState, 'heardAtMs'>;
+  /** By a clock that does not jump. */
+  readonly heardAtMs: number;
+  readonly session?: string | undefined;
+  /** The latest states that it has told of each target in this session, by the sequence of their last message. */
+  readonly heads: ReadonlyMap<string, ReadonlyMap<number, string>>;
+}
+
+/**
+ * How a node stands whose results another one does not have: most nodes have the same as it, most have others, or as many.
+ * `open`: what nodes have yet to tell decides it.
+ */
+type Standing = 'most' | 'outvoted' | 'split' | 'open';
+
 interface Pending {
   readonly settled: (results: Results) => void;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
+  /** Where the stream has it; undefined until it says so. */
+  sequence?: number;
+  /** Whether it has come from the stream. */
+  isReceived?: boolean;
 }
 
 /** What a node tells the others every second. */
 interface Told {
   readonly node: string;
+  /** Another one each time that the node begins. Absent from nodes of an earlier release. */
+  readonly session?: string;
   readonly received: number;
   readonly applied: number;
   readonly committed: number;
   readonly fenced: FenceReason | null;
   /** Absent from nodes of an earlier release. */
   readonly isAtRest?: boolean;
+  /** Absent while it is not fenced, and from nodes of an earlier release. */
+  readonly targets?: Readonly<Record<string, number>> | undefined;
   readonly memory?: PlacedMemory | undefined;
   readonly address?: NodeAddress | undefined;
   readonly heads: Readonly<Record<string, LogHead[]>>;
@@ -126,12 +152,15 @@ const REST_MS = 2;
 const PAUSE_MS = 500;
 const GUARD_MS = 500;
 /**
- * Looks that find a hole, or a stream that is too short, before it is believed: another replica may answer next. A server
- * that is cut off from the others does not know the latest messages, for as long as it takes it for the leader.
+ * Looks that find a hole, a stream that is too short, or none, before it is believed: another replica may answer next. A
+ * server that is cut off from the others does not know the latest messages, for as long as it takes it for the leader, and
+ * servers that start may not know all streams yet.
  */
-const DOUBTS_MAX = { hole: 3, regress: 16 } as const;
+const DOUBTS_MAX = { hole: 3, regress: 16, recreated: 16 } as const;
 /** Times that another node tells of other results of the same messages before it is believed, since it may fence itself. */
 const DIFFERENCES_MAX = 2;
+/** The same while it is not known which results most nodes have. */
+const OPEN_DIFFERENCES_MAX = 8;
 /** Messages and bytes that one batch of a target has. */
 const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -146,7 +175,8 @@ const RECENT_TOLD = 16;
 const KEEP_KNOWN_MS = 60_000;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
-const LEAD = 'lead';
+/** The target of messages by which a node leads. */
+export const LEAD = 'lead';
 const BARRIER = 'barrier';
 const LEAD_MS = 10_000;
 const LEAD_AGAIN_MS = 3000;
@@ -154,11 +184,7 @@ const LEAD_AGAIN_MS = 3000;
 export class ReplicatedLog implements CommandLog {
   private readonly lanes: readonly Lane[];
   private readonly pending = new Map<string, Pending>();
-  /** With the time at which each was heard of, by a clock that does not jump. */
-  private readonly nodes = new Map<
-    string,
-    { readonly state: Omit<NodeState, 'heardAtMs'>; readonly heardAtMs: number }
-  >();
+  private readonly nodes = new Map<string, Heard>();
   /** Ids of messages begin with it, so they differ from those of an earlier run. */
   private readonly session = randomUUID();
   private appended = 0;
@@ -171,7 +197,7 @@ export class ReplicatedLog implements CommandLog {
   private receivedAtMs = -Infinity;
   /** Whether messages stay in the stream for now. */
   private isResting = false as boolean;
-  private readonly doubts = { hole: 0, regress: 0 };
+  private readonly doubts = { hole: 0, regress: 0, recreated: 0 };
   /** How often in a row each node has told of other results. */
   private readonly differences = new Map<string, number>();
   /** Whether another node, or a message, contradicts what this node has received. */
@@ -187,8 +213,11 @@ export class ReplicatedLog implements CommandLog {
   /** The last message that was received. */
   received = 0;
   fenced: FenceReason | undefined;
+  /** The stream that the data is of: not that of the node if there is another one of its name. */
+  dataStream: string;
 
   constructor(private readonly options: ReplicatedLogOptions) {
+    this.dataStream = options.stream.id;
     const targets: LogTarget[] = ['catalog', ...Array.from({ length: options.shards }, (_, shard) => shard)];
     this.lanes = targets.map((target) => ({
       target,
@@ -204,6 +233,7 @@ export class ReplicatedLog implements CommandLog {
       this.nodes.set(node, {
         state: { node, committed, received: 0, applied: 0, fenced: null, isAtRest: false },
         heardAtMs: performance.now() - silentMs,
+        heads: new Map(),
       });
     }
   }
@@ -267,11 +297,11 @@ export class ReplicatedLog implements CommandLog {
   }
 
   /**
-   * Whether the node has caught up with the stream as it last heard of it. One that cannot hear of it serves reads of what
-   * it has.
+   * Whether the node has caught up with the stream as it last heard of it. One that cannot hear of it, or finds another one,
+   * serves reads of what it has.
    */
   get isReady(): boolean {
-    return this.hasStarted && (this.hasCaughtUp || this.options.stream.isAway === true);
+    return this.hasStarted && (this.hasCaughtUp || this.options.stream.isAway === true || this.fenced === 'recreated');
   }
 
   private hasCaughtUp = false;
@@ -284,9 +314,11 @@ export class ReplicatedLog implements CommandLog {
 
   /** Takes the positions of a shard that is open; reading begins when all are known. */
   opened(shard: number, { shard: own, catalog }: { shard: LogPosition | null; catalog: LogPosition | null }): void {
-    const { id } = this.options.stream;
     for (const position of [own, catalog]) {
-      if (position && position.stream !== id) return this.fence('recreated');
+      if (position && position.stream !== this.options.stream.id) {
+        this.dataStream = position.stream;
+        this.fence('recreated');
+      }
       if (position?.id !== undefined) this.recent.begin(position.sequence, position.id);
     }
     this.positions.set(shard, { shard: own?.sequence ?? 0, catalog: catalog?.sequence ?? 0 });
@@ -306,6 +338,7 @@ export class ReplicatedLog implements CommandLog {
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
     stream.onTold('state', (told) => this.compare(told as Told));
+    this.tell();
     // What was applied before the start may not be in the stream any more.
     if (this.recent.begunThrough > 0) this.suspect();
     this.every(LOOK_MS, () => void this.fill());
@@ -377,8 +410,10 @@ export class ReplicatedLog implements CommandLog {
     while (this.pending.has(id)) {
       try {
         const sequence = await this.options.stream.publish(target, payload, id, PUBLISH_MS);
+        const waiting = this.pending.get(id);
+        if (waiting) waiting.sequence = sequence;
         // A sequence that was applied already, with another message, means that the stream has lost messages.
-        if (sequence <= this.applied && this.pending.has(id)) this.fence('regress');
+        if (sequence <= this.applied && waiting) this.fence('regress');
         return;
       } catch (error) {
         if (performance.now() > untilMs) return this.giveUp(id, error as Error);
@@ -390,7 +425,7 @@ export class ReplicatedLog implements CommandLog {
   private giveUp(id: string, error: Error): void {
     const waiting = this.pending.get(id);
     this.pending.delete(id);
-    this.options.log.warn({ reason: error.message }, 'the command log did not acknowledge a write in time');
+    this.options.log.warn({ reason: error.message }, 'the command log has not taken a write');
     waiting?.reject(new AppError('log_unavailable', undefined, { retryAfterS: 1 }));
   }
 
@@ -474,6 +509,8 @@ export class ReplicatedLog implements CommandLog {
     const lane = this.lanes.find(({ target }) => String(target) === message.target);
     if (!lane) return this.options.log.error({ target: message.target }, 'a message of the command log has no target');
     lane.waiting.push(message);
+    const own = this.pending.get(message.id);
+    if (own) own.isReceived = true;
     this.waitingBytes += message.payload.length;
     this.note();
     if (!lane.isRunning) void this.run(lane);
@@ -553,22 +590,40 @@ export class ReplicatedLog implements CommandLog {
     if (this.isSuspicious) void this.verify();
     await this.advanceIdle(BEHIND_MAX);
     const askedAtMs = Date.now();
-    // Where another node has applied more than the stream has, the stream has lost messages as well.
-    const told = Math.max(0, ...this.allNodes().map(({ applied }) => applied));
+    // Where another node has applied more than the stream has, or the stream has acknowledged more, it has lost messages.
+    const told = Math.max(this.acknowledged(), ...this.allNodes().map(({ applied }) => applied));
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
-    if (state.id !== this.options.stream.id) this.fence('recreated');
+    if (state.id === '') this.doubt('recreated');
+    else if (state.id !== this.options.stream.id) this.fence('recreated');
     else if (state.first > this.received + 1) this.fence('trimmed');
     else if (state.last < Math.max(told, this.applied, this.recent.begunThrough)) this.doubt('regress');
     else {
       this.doubts.regress = 0;
+      this.doubts.recreated = 0;
       this.known = { last: state.last, askedAtMs };
       this.note();
     }
   }
 
-  private doubt(reason: 'hole' | 'regress'): void {
+  /** The last message of this node that the stream has acknowledged and has yet to deliver. Gives up those that it has lost. */
+  private acknowledged(): number {
+    let last = 0;
+    for (const [id, { sequence, isReceived }] of this.pending) {
+      if (sequence === undefined || isReceived) continue;
+      if (sequence <= this.received) this.giveUp(id, new Error('the stream has another message in its place'));
+      else last = Math.max(last, sequence);
+    }
+    return last;
+  }
+
+  private doubt(reason: keyof typeof DOUBTS_MAX): void {
     if (++this.doubts[reason] > DOUBTS_MAX[reason]) this.fence(reason);
+  }
+
+  /** Takes no writes any more, because another stream has taken over from this one. */
+  leave(): void {
+    this.fence('recreated');
   }
 
   private fence(reason: FenceReason): void {
@@ -623,11 +678,13 @@ export class ReplicatedLog implements CommandLog {
     const recent = this.recent.latest(RECENT_TOLD);
     stream.tell('state', {
       node,
+      session: this.session,
       received,
       applied,
       committed,
       fenced,
       isAtRest,
+      targets: this.fenced === undefined ? undefined : this.targets(),
       memory,
       address: this.options.address?.(),
       heads,
@@ -636,19 +693,61 @@ export class ReplicatedLog implements CommandLog {
   }
 
   /** Compares the state of another node with that of this one. */
-  private compare({ heads, recent = [], ...told }: Told): void {
+  private compare({ heads: latest, recent = [], session, ...told }: Told): void {
     const { node } = told;
-    this.nodes.set(node, { state: { isAtRest: false, ...told }, heardAtMs: performance.now() });
+    const before = this.nodes.get(node);
+    // A node that has begun anew may have other data.
+    const heads = headsAfter(before?.session === session ? before?.heads : undefined, latest);
+    this.nodes.set(node, { state: { isAtRest: false, ...told }, heardAtMs: performance.now(), session, heads });
     if (node === this.options.node || this.fenced) return;
     if (recent.some(([sequence, id]) => this.recent.contradicts({ sequence, id }))) this.suspect();
-    // A node whose log contradicts it has other results for that reason.
-    const counts = told.fenced === null || told.fenced === 'diverged';
-    const isOther = counts && this.lanes.some((lane) => hasOther(lane.heads, heads[lane.target] ?? []));
-    if (!isOther) return void this.differences.delete(node);
+    if (!this.lanes.some((lane) => this.firstOther(lane, node) < Infinity)) return void this.differences.delete(node);
+    const standing = this.standing();
+    // It sees that most nodes have other results, and takes a copy of one.
+    if (standing === 'most' && told.fenced === 'diverged') return;
     this.suspect();
     const times = (this.differences.get(node) ?? 0) + 1;
     this.differences.set(node, times);
-    if (times > DIFFERENCES_MAX) this.fence('diverged');
+    if (standing === 'most' || times <= (standing === 'open' ? OPEN_DIFFERENCES_MAX : DIFFERENCES_MAX)) return;
+    this.fence('diverged');
+  }
+
+  /** The first message after which another node has a state of a target that differs from this node's; else Infinity. */
+  private firstOther({ target, heads }: Lane, node: string): number {
+    const { state, heads: told } = this.nodes.get(node) as Heard;
+    // A node whose log contradicts it has other results for that reason.
+    if (state.fenced !== null && state.fenced !== 'diverged') return Infinity;
+    let first = Infinity;
+    for (const [sequence, hash] of told.get(String(target)) ?? [])
+      if ((heads.get(sequence) ?? hash) !== hash) first = Math.min(first, sequence);
+    return first;
+  }
+
+  /**
+   * How this node stands in the targets in which nodes differ; undefined if there are none. The hash of a state is of all
+   * messages up to it: nodes that have the same one after the first difference have the same results.
+   */
+  standing(): Standing | undefined {
+    const others = [...this.nodes.keys()].filter((node) => node !== this.options.node);
+    let standing: Standing | undefined;
+    for (const lane of this.lanes) {
+      const firsts = others.map((node) => this.firstOther(lane, node));
+      const from = Math.min(...firsts);
+      if (from === Infinity) continue;
+      const same = others.filter((node, i) => firsts[i] === Infinity && this.hasSame(lane, node, from)).length;
+      const different = firsts.filter((first) => first < Infinity).length;
+      const nodes = others.length + 1;
+      if (2 * different > nodes) return 'outvoted';
+      if (2 * different === nodes) standing = 'split';
+      else if (standing !== 'split') standing = 2 * (same + 1) > nodes ? (standing ?? 'most') : 'open';
+    }
+    return standing;
+  }
+
+  /** Whether another node has the same state of a target after a message from a sequence on. */
+  private hasSame({ target, heads }: Lane, node: string, from: number): boolean {
+    const told = this.nodes.get(node)?.heads.get(String(target)) ?? [];
+    return [...told].some(([sequence, hash]) => sequence >= from && heads.get(sequence) === hash);
   }
 
   /**
@@ -656,7 +755,10 @@ export class ReplicatedLog implements CommandLog {
    * stream does not answer.
    */
   async agrees(): Promise<boolean> {
-    if ((await this.difference()).isOther) this.fence('regress');
+    if ((await this.difference()).isOther) {
+      const { stream } = this.options;
+      this.fence((await stream.state()).id === stream.id ? 'regress' : 'recreated');
+    }
     return this.fenced === undefined;
   }
 
@@ -689,10 +791,20 @@ export class ReplicatedLog implements CommandLog {
     const last = through > barrier ? barrier : Infinity;
     const first = Math.max((await stream.state()).first, this.recent.first);
     const ids = new Map<number, string>();
-    const untilMs = performance.now() + PUBLISH_MS;
-    for (let next = first; next <= Math.min(barrier, this.recent.last); ) {
+    const next = await this.readIds(ids, first, Math.min(barrier, this.recent.last));
+    const found = this.recent.differenceFrom({ first, last, ids });
+    if (found.alone.length === 0) return found;
+    // Who has sent what the stream has lost may have sent it again.
+    await this.readIds(ids, next, barrier);
+    return this.recent.differenceFrom({ first, last, ids });
+  }
+
+  /** Reads the ids of the messages up to one, and resolves to the next sequence. */
+  private async readIds(ids: Map<number, string>, first: number, through: number): Promise<number> {
+    let next = first;
+    for (const untilMs = performance.now() + PUBLISH_MS; next <= through; ) {
       const before = next;
-      for await (const { sequence, id } of stream.read(next)) {
+      for await (const { sequence, id } of this.options.stream.read(next)) {
         ids.set(sequence, id);
         next = sequence + 1;
       }
@@ -701,7 +813,7 @@ export class ReplicatedLog implements CommandLog {
       if (performance.now() > untilMs) throw new Error('the stream has no more messages');
       await sleep(AGAIN_MS);
     }
-    return this.recent.differenceFrom({ first, last, ids });
+    return next;
   }
 
   /** Keeps the other nodes for the next start: they are waited for in the log, and before it is rebuilt. */
@@ -741,7 +853,7 @@ export class ReplicatedLog implements CommandLog {
 }
 
 /** Tries for as long as an election may take. */
-async function retried<T>(work: () => Promise<T>): Promise<T> {
+export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (const untilMs = performance.now() + APPEND_MS; ; ) {
     try {
       return await work();
@@ -755,7 +867,7 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
 const FENCED: Readonly<Record<FenceReason, string>> = {
   hole: 'the stream lacks messages in its middle',
   regress: 'the stream ends before messages that were applied',
-  recreated: 'the stream is another one than that which the data was written by',
+  recreated: 'the stream that the data was written by is not there, or another one has its name',
   trimmed: 'messages that it has not applied are not in the stream any more',
   diverged: 'another node has other results of the same messages',
 };
@@ -769,9 +881,15 @@ function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
   return waiting.slice(0, end < 0 ? BATCH_MESSAGES : Math.max(1, end));
 }
 
-/** Whether another node has another state after the same message. */
-const hasOther = (own: ReadonlyMap<number, string>, told: readonly LogHead[]): boolean =>
-  told.some(({ sequence, hash }) => (own.get(sequence) ?? hash) !== hash);
+function headsAfter(before: Heard['heads'] | undefined, told: Told['heads']): Heard['heads'] {
+  const after = new Map(before);
+  for (const [target, heads] of Object.entries(told)) {
+    const all = new Map(after.get(target));
+    for (const { sequence, hash } of heads) keepHead(all, sequence, hash);
+    after.set(target, all);
+  }
+  return after;
+}
 
 function keepHead(heads: Map<number, string>, sequence: number, hash: string): void {
   heads.set(sequence, hash);

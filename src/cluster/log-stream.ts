@@ -12,6 +12,7 @@ export interface StreamMessage {
 }
 
 export interface StreamState {
+  /** '' if the stream is not there any more. */
   readonly id: string;
   /** The sequence of the first message that is kept. */
   readonly first: number;

@@ -11,6 +11,8 @@ import {
   type StreamConfig,
   type StreamInfo,
   jetstream,
+  JetStreamApiCodes,
+  JetStreamApiError,
   jetstreamManager,
 } from '@nats-io/jetstream';
 import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticator } from '@nats-io/transport-node';
@@ -391,7 +393,12 @@ export class NatsStream implements LogStream {
   }
 
   async state(): Promise<StreamState> {
-    const { state, config } = await this.manager.streams.info(this.stream.names.stream);
+    const info = await this.manager.streams.info(this.stream.names.stream).catch((error: unknown) => {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
+      throw error;
+    });
+    if (!info) return { id: '', first: 1, last: 0, bytes: 0 };
+    const { state, config } = info;
     return { id: config.metadata?.sheaf_id ?? '', first: state.first_seq, last: state.last_seq, bytes: state.bytes };
   }
 

@@ -1,13 +1,13 @@
 // What a fenced node does to take writes again. If other nodes go on, it takes a copy of their data. If the log has lost
-// messages that nodes have applied, the node that has applied most announces a rebuild: a new stream that begins with what
-// that node has. Every node then begins anew, on the new stream: with its own data if it has all of it, else with a copy.
+// messages that nodes have applied, or is gone, the node that has applied most announces a rebuild: a new stream that begins
+// with what that node has. Every node then begins anew, on the new stream: with its own data if it has all of it, else with a copy.
 // Nothing is rebuilt while a node is away that was heard of within a day, since it may have acknowledged what no other
 // node has applied. Runs on the main thread.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { NodeState, ReplicatedLog } from './command-log.js';
+import { LEAD, type NodeState, type ReplicatedLog, retried } from './command-log.js';
 import type { LogStream, Rebuild } from './log-stream.js';
 import type { JoinOptions } from './node.js';
 
@@ -17,7 +17,17 @@ interface RecoveryOptions {
   readonly node: string;
   readonly commandLog: Pick<
     ReplicatedLog,
-    'fenced' | 'received' | 'applied' | 'isAtRest' | 'allNodes' | 'targets' | 'recent' | 'difference'
+    | 'fenced'
+    | 'leave'
+    | 'standing'
+    | 'dataStream'
+    | 'received'
+    | 'applied'
+    | 'isAtRest'
+    | 'allNodes'
+    | 'targets'
+    | 'recent'
+    | 'difference'
   >;
   readonly log: Log;
 }
@@ -35,6 +45,8 @@ const APART_MS = 3000;
 const RESTING_LOOKS = 6;
 /** Looks at which another node has to go on, before this one follows it. */
 const PARTED_LOOKS = 6;
+/** Looks at which a node that follows a rebuild may still apply something; one whose disk is full goes on then. */
+const UNRESTED_LOOKS = 20;
 /** Messages by which a node sees whether its own differ from those that a stream was rebuilt from. */
 const RECENT_MESSAGES = 512;
 const APPEND_MS = 2000;
@@ -45,6 +57,7 @@ export class Recovery {
   private looks = 0;
   private resting = 0;
   private parted = 0;
+  private unrested = 0;
   private isLooking = false;
 
   constructor(private readonly options: RecoveryOptions) {
@@ -90,15 +103,18 @@ export class Recovery {
   private async follow(rebuild: Rebuild): Promise<void> {
     const { commandLog, node, stream } = this.options;
     const { source, through, recent } = rebuild;
-    const others = commandLog.allNodes().map((each) => each.node);
-    const place = node === source ? 0 : 1 + others.filter((each) => each !== source).indexOf(node);
+    commandLog.leave();
+    // What is applied later could not be appended to the new stream.
+    if (!commandLog.isAtRest && ++this.unrested <= UNRESTED_LOOKS) return;
+    const nodes = commandLog.allNodes().map((each) => each.node);
+    const place = node === source ? 0 : 1 + nodes.filter((each) => each !== source).indexOf(node);
     await sleep(place * APART_MS);
     if (node === source || !recent) return this.rejoin({});
     const ids = new Map(recent);
     const first = recent[0]?.[0] ?? through + 1;
     const { isOther, isWhole, alone } = commandLog.recent.differenceFrom({ first, last: through, ids });
     if (isOther && !isWhole) return this.staysFenced();
-    for (const message of alone) await stream.publishTo(rebuild, message, APPEND_MS);
+    for (const message of alone) await retried(() => stream.publishTo(rebuild, message, APPEND_MS));
     this.rejoin(isOther ? { copies: true } : {});
   }
 
@@ -113,8 +129,9 @@ export class Recovery {
     const { commandLog, stream, log } = this.options;
     const { isWhole, alone } = await commandLog.difference();
     if (!isWhole) return this.staysFenced();
-    for (const { target, payload, id } of alone) await stream.publish(target, payload, id, APPEND_MS);
-    log.warn({ messages: alone.length }, 'messages that the command log had lost are appended to it again');
+    for (const { target, payload, id } of alone) await retried(() => stream.publish(target, payload, id, APPEND_MS));
+    if (alone.length > 0)
+      log.warn({ messages: alone.length }, 'messages that the command log had lost are appended to it again');
     this.rejoin({ copies: true });
   }
 
@@ -126,27 +143,56 @@ export class Recovery {
     const others = nodes.filter((each) => each.node !== node);
     const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
     const isBehind = fenced === 'hole' || fenced === 'trimmed';
-    const isParted = others.some(
-      (each) => goesOn(each) && (fenced === 'regress' || (isBehind && each.applied > received)),
-    );
+    const standing = fenced === 'diverged' ? commandLog.standing() : undefined;
+    const isOther = fenced === 'regress' || standing === 'outvoted';
+    const isParted =
+      standing === 'most' || others.some((each) => goesOn(each) && (isOther || (isBehind && each.applied > received)));
     // A node that begins anew says that it goes on until it has looked at the stream.
     this.parted = isParted ? this.parted + 1 : 0;
-    if (this.parted > PARTED_LOOKS) return isBehind ? this.rejoin({ copies: true }) : this.merge();
+    if (this.parted > PARTED_LOOKS)
+      return isOther ? this.merge() : this.rejoin(standing === 'most' ? {} : { copies: true });
+    // A node that starts finds no stream of a rebuild any more, and is heard of by the first stream only.
+    if (fenced === 'recreated' && stream.rebuild && (await stream.state()).id === '')
+      return this.rejoinAfter(others.filter((each) => each.node < node).length);
     const mayRebuild = ({ fenced: reason, isAtRest, heardAtMs }: NodeState): boolean =>
-      heardAtMs > sinceMs && isAtRest && (reason === 'regress' || reason === 'hole');
-    this.resting = commandLog.isAtRest && nodes.length > 0 && nodes.every(mayRebuild) ? this.resting + 1 : 0;
-    const [first] = [...nodes].sort((a, b) => b.applied - a.applied || (a.node < b.node ? -1 : 1));
-    if (this.resting < RESTING_LOOKS || first?.node !== node) return;
+      heardAtMs > sinceMs && isAtRest && (reason === 'regress' || reason === 'hole' || reason === 'recreated');
+    const areAtRest = commandLog.isAtRest && nodes.length > 0 && nodes.every(mayRebuild);
+    this.resting = areAtRest && (await this.isOurs()) ? this.resting + 1 : 0;
+    if (this.resting < RESTING_LOOKS || sourceOf(nodes)?.node !== node) return;
+    const targets = commandLog.targets();
+    const through = Math.max(applied, ...Object.values(targets));
+    const before = [...new Set([commandLog.dataStream, stream.id])];
     await stream.announceRebuild({
       generation: generation + 1,
       stream: randomUUID(),
-      earlier: [stream.id, ...(stream.rebuild?.earlier ?? [])].slice(0, EARLIER_MAX),
-      throughs: [applied, ...(stream.rebuild?.throughs ?? [])].slice(0, EARLIER_MAX),
+      earlier: [...before, ...(stream.rebuild?.earlier ?? [])].slice(0, EARLIER_MAX),
+      throughs: [...before.map(() => through), ...(stream.rebuild?.throughs ?? [])].slice(0, EARLIER_MAX),
       source: node,
-      through: applied,
-      targets: commandLog.targets(),
+      through,
+      targets,
       recent: commandLog.recent.latest(RECENT_MESSAGES),
     });
-    log.warn({ through: applied }, 'the command log is rebuilt: a new stream begins with what this node has');
+    log.warn({ through }, 'the command log is rebuilt: a new stream begins with what this node has');
   }
+
+  /** Begins anew after some other nodes, so that some node always answers reads. */
+  private async rejoinAfter(others: number): Promise<void> {
+    await sleep(others * APART_MS);
+    this.rejoin({});
+  }
+
+  /** Whether no other cluster has the stream: nodes that take writes have a leader. */
+  private async isOurs(): Promise<boolean> {
+    const { stream, commandLog } = this.options;
+    const { id } = await stream.state();
+    return id === '' || id === commandLog.dataStream || (await stream.lastOf(LEAD)) === 0;
+  }
+}
+
+/** The node whose data has all that the others have; where that cannot be said, the one that has applied most. */
+function sourceOf(nodes: readonly NodeState[]): NodeState | undefined {
+  const hasAll = ({ targets: own = {} }: NodeState): boolean =>
+    nodes.every(({ targets = {} }) => Object.entries(targets).every(([target, last]) => (own[target] ?? 0) >= last));
+  const sorted = [...nodes].sort((a, b) => b.applied - a.applied || (a.node < b.node ? -1 : 1));
+  return sorted.find(hasAll) ?? sorted[0];
 }

@@ -12,6 +12,8 @@ test('any node lists, finds and replays the searches that others were asked for'
   const nats = await startNats();
   const nodes = [await startNode(nats), await startNode(nats), await startNode(nats)] as const;
   const [a, b, c] = nodes;
+  for (const node of nodes)
+    await until(async () => (await ask(node, 'GET', '/v1/admin/cluster')).json.nodes?.length === 3);
   const { token } = await ask(a, 'POST', `${BASE}/documents`, { docid: 'd', text: 'A whale under the sea.' });
   for (const node of nodes) await ask(node, 'GET', `${BASE}/documents/d`, undefined, { 'x-consistency': token });
   for (let i = 0; i < 30; i++)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createPrng } from '../../../src/base/prng.js';
 import { runInProcess } from '../../kit/cli.js';
@@ -197,7 +197,9 @@ test('an archive of a node is of one moment of the log', { skip }, async () => {
   await areEqual(nodes, 'copy4');
 });
 
-test('another stream of the same name fences the nodes: reads go on, writes say why', { skip }, async () => {
+test('the stream of another cluster fences the nodes: reads go on, writes say why, and nothing is rebuilt', {
+  skip,
+}, async () => {
   const nats = await startNats();
   const node = await startNode(nats);
   await ask(node, 'POST', DOCUMENTS, { docid: 'd1', text: 'The whale of document 1.' });
@@ -206,11 +208,14 @@ test('another stream of the same name fences the nodes: reads go on, writes say 
   const { config } = await manager.streams.info('SHEAF_main');
   await manager.streams.delete('SHEAF_main');
   await manager.streams.add({ ...config, metadata: { ...config.metadata, sheaf_id: 'another' } });
+  // A node of the other cluster leads.
+  await jetstream(connection).publish('sheaf.main.log.lead', 'another');
   await connection.close();
   await until(async () => (await ask(node, 'GET', '/v1/admin/cluster')).json.nodes[0]?.fenced === 'recreated');
   const told = await runInProcess(['cluster', '--url', node.url]);
   assert.equal(told.code, 1, told.stderr);
   assert.match(told.stdout, /no: recreated/);
+  await sleep(8000);
   const refused = await ask(node, 'POST', DOCUMENTS, { docid: 'd2', text: 'The whale of document 2.' });
   assert.deepEqual(
     [refused.status, refused.json.code, refused.json.details],

@@ -1,9 +1,17 @@
-// A command log that has gone back in time, as after a restore of its disks from an older copy: the nodes rebuild it from
-// what they have, but not while a node is away that may have acknowledged more.
+// A command log that has gone back in time, as after a restore of its disks from an older copy, or that is gone: the nodes
+// rebuild it from what they have, but not while a node is away that may have acknowledged more. A node whose data has come
+// to be other than that of most nodes takes a copy of theirs.
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { backInTime } from '../../../load/kit/nats.js';
+import { type Nats, backInTime } from '../../../load/kit/nats.js';
+import { shardNames } from '../../../src/storage/data-directory.js';
+import { Journal } from '../../../src/storage/journal.js';
+import { Environment } from '../../../src/storage/lmdb.js';
+import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
+import { ALL } from '../../../src/storage/table.js';
 import { type Node, ask as askNode, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { until } from '../../kit/until.js';
 
@@ -82,4 +90,72 @@ test('nothing is rebuilt while a node is away; when it is back, what only it had
   assert.ok(back, 'the node that was away does not start');
   await write([a, b, back], 60, 10);
   for (const node of [a, b, back]) await hasAll(node, 70);
+});
+
+/** The servers lose their disks. */
+async function loseAll({ servers }: Nats, meanwhile: () => Promise<unknown>): Promise<void> {
+  await Promise.all(servers.map((server) => server.kill()));
+  for (const { store } of servers) {
+    rmSync(store, { recursive: true });
+    mkdirSync(store);
+  }
+  await meanwhile();
+  await Promise.all(servers.map((server) => server.start()));
+}
+
+test('NATS servers that come back without their disks get a stream with what the nodes have', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const nats = await startNats();
+  const [a, b] = [await startNode(nats), await startNode(nats)];
+  await write([a, b], 0, 40);
+  await loseAll(nats, async () => {
+    for (const node of [a, b]) assert.equal((await ask(node, 'GET', `${DOCUMENTS}/d39`)).status, 200);
+  });
+  await write([a, b], 40, 20);
+  // The stream is now one of a rebuild, which a node that is started anew does not find.
+  await loseAll(nats, () => end(b));
+  const back = await restartNode(nats, b);
+  await write([a, back], 60, 20);
+  for (const node of [a, back]) await hasAll(node, 80);
+  const late = await startNode(nats);
+  await hasAll(late, 80);
+});
+
+/** Takes a document from the data of a node that is stopped, and changes the hash of what it has applied. */
+function spoil({ env: settings }: Node): void {
+  const shards = shardNames(2).map((name) => join(settings.SHEAF_DATA_DIR as string, name));
+  for (const folder of shards) {
+    const env = Environment.open(folder, SHARD_TABLES, false);
+    const journal = Journal.open(env, { bytesMax: 1e9, isOfNode: true }) as Journal;
+    env.write((tables) => {
+      for (const { key } of tables.documents.entries(ALL)) tables.documents.delete(key);
+      journal.append(tables.journal, [Buffer.from([0xc0])]);
+    });
+    env.close();
+  }
+}
+
+test('a node with other data than the two others takes a copy of theirs, and they go on', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const nats = await startNats();
+  const settings = { SHEAF_STORAGE__PARTITIONS: '2' };
+  const [a, b, c] = [await startNode(nats, settings), await startNode(nats, settings), await startNode(nats, settings)];
+  await write([a, b, c], 0, 30);
+  await end(c);
+  spoil(c);
+  const back = await restartNode(nats, c);
+  assert.equal((await ask(back, 'GET', `${DOCUMENTS}/d3`)).status, 404);
+  const statuses = new Set<number>();
+  let count = 30;
+  const seen = (): boolean => /another node has other results/.test(back.output());
+  for (; !seen(); count++, await sleep(20)) statuses.add(await put([a, b][count % 2] as Node, `d${count}`));
+  for (const untilCount = count + 30; count < untilCount; count++)
+    statuses.add(await put([a, b][count % 2] as Node, `d${count}`));
+  assert.deepEqual([...statuses], [201]);
+  for (const node of [a, b, back]) await hasAll(node, count);
+  assert.equal((await ask(back, 'GET', `${DOCUMENTS}/d3`)).status, 200);
 });

@@ -26,6 +26,9 @@ class FakeStream {
   id = 'stream-1';
   isDown = false;
   bytes = 0;
+  /** Acknowledges the next message to shard 0, and does not keep it. */
+  losesNext = false;
+  private lost = '';
   trimmedTo = 0;
   private readonly listeners: ((message: StreamMessage) => void)[] = [];
   private readonly told: ((what: unknown) => void)[] = [];
@@ -52,7 +55,7 @@ class FakeStream {
         await sleep(stream.prng.int(3));
         if (stream.isDown || stream.chance(0.1)) throw new Error('no responders');
         const sequence = stream.store(target, payload, id);
-        if (stream.chance(0.1)) throw new Error('the acknowledgement is lost');
+        if (id !== stream.lost && stream.chance(0.1)) throw new Error('the acknowledgement is lost');
         return sequence;
       },
       async publishAfter({ target, payload, id }, last) {
@@ -81,6 +84,8 @@ class FakeStream {
     const known = id === '' ? undefined : this.messages.find((message) => message.id === id);
     if (known) return known.sequence;
     const message = { sequence: (this.messages.at(-1)?.sequence ?? 0) + 1, target, payload, id };
+    if (this.losesNext && target === '0') [this.losesNext, this.lost] = [false, id];
+    if (id === this.lost && id !== '') return message.sequence;
     this.messages.push(message);
     for (const take of this.listeners) if (!this.chance(0.3)) setTimeout(() => take(message), this.prng.int(4));
     return message.sequence;
@@ -237,6 +242,44 @@ test('another node with other results of the same messages fences the node', asy
   await until(() => node.log.fenced === 'diverged', 'the node is not fenced');
   node.log.close();
   other.log.close();
+});
+
+test('of three nodes the one with other results is fenced, and the others go on', async () => {
+  const stream = new FakeStream(createPrng(16));
+  const [a, b, c] = ['a', 'b', 'c'].map((name, i) => new FakeNode(name, stream, createPrng(17 + i))) as [
+    FakeNode,
+    FakeNode,
+    FakeNode,
+  ];
+  await a.log.append(0, [command('before')], () => undefined);
+  const { hash } = b;
+  b.hash = (target) => `${hash(target)}, and something else`;
+  for (let i = 0; b.log.fenced === undefined; i++) {
+    await a.log.append(0, [command(`a ${i}`)], () => undefined);
+    await c.log.append(1, [command(`c ${i}`)], () => undefined);
+    await sleep(100);
+  }
+  assert.deepEqual([b.log.fenced, b.log.standing()], ['diverged', 'outvoted']);
+  // It tells what it has for as long as it is fenced.
+  await sleep(3000);
+  assert.deepEqual([a.log.fenced, c.log.fenced], [undefined, undefined]);
+  assert.deepEqual([a.log.standing(), c.log.standing()], ['most', 'most']);
+  await a.log.append(0, [command('after')], () => undefined);
+  for (const { log } of [a, b, c]) log.close();
+});
+
+test('a write that the stream acknowledges and loses is refused once another message has its place', async () => {
+  const { stream, node } = await started(14);
+  stream.losesNext = true;
+  const lost = assert.rejects(
+    node.log.append(0, [command('lost')], () => undefined),
+    { code: 'log_unavailable' },
+  );
+  await until(() => !stream.losesNext);
+  await node.log.append(0, [command('in its place')], () => undefined);
+  await lost;
+  assert.equal(node.log.fenced, undefined);
+  node.log.close();
 });
 
 test('a log that does not answer refuses a write after a while, and says that its outcome is not known', async () => {
