@@ -14,9 +14,13 @@ export interface ServeProcess {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts `sheaf serve` with these environment variables; the process is killed when the test file ends. */
-export function spawnServe(env: Record<string, string>): ServeProcess {
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+/**
+ * Starts `sheaf serve` with these environment variables; the process is killed when the test file ends. `through`: a
+ * command that runs the one that its arguments end with.
+ */
+export function spawnServe(env: Record<string, string>, through: readonly string[] = []): ServeProcess {
+  const [command = process.execPath, ...args] = [...through, process.execPath, MAIN, 'serve'];
+  const child = spawn(command, args, {
     env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
