@@ -160,7 +160,7 @@ export default {
       from: { path: '^workers/([^/]+)/', pathNot: '^workers/front/' },
       to: {
         path: '^(src|workers|test|load|scripts)/',
-        pathNot: ['^workers/($1/|[^/]+\\.ts$)', below(WORKERS_SEE)],
+        pathNot: ['^workers/($1/|[^/]+\\.ts$)', below(WORKERS_SEE), '^src/cli/bench-run\\.ts$'],
       },
     },
     {

@@ -3,7 +3,8 @@ import { Option } from 'commander';
 import { SEARCH_MODES } from '../api/choices.js';
 import { CONTEXT_MAX, EF_MAX, K_MAX, REACH_MAX, SEARCHES_MAX } from '../api/limits.js';
 import type { ContentFilter, Highlight, SearchBody, SearchHit } from '../api/search.js';
-import { BENCH_ENCODINGS, type BenchOptions, bench } from './bench.js';
+import { BENCH_ENCODINGS } from './bench-run.js';
+import { type BenchOptions, bench } from './bench.js';
 import {
   type CommandLine,
   type Filters,
@@ -55,6 +56,7 @@ interface SearchFlags extends TargetFlags {
 const SCORE_MAX = 1e9;
 const SECONDS_MAX = 3600;
 const CONNECTIONS_MAX = 1024;
+const THREADS_MAX = 64;
 
 export function addSearchCommands(cli: CommandLine): void {
   addSearch(cli);
@@ -190,6 +192,7 @@ function addBench({ program, env, output, ended }: CommandLine): void {
     .description('measure how fast a collection is searched')
     .option('--seconds <n>', 'duration in seconds', numberBetween(0.1, SECONDS_MAX), 10)
     .option('--connections <n>', 'concurrent searches', integerBetween(1, CONNECTIONS_MAX), 16)
+    .option('--threads <n>', 'threads that share the connections', integerBetween(1, THREADS_MAX), 1)
     .option(
       '--rate <n>',
       'searches per second, on a fixed schedule; latency then counts from when a search was due',
@@ -218,6 +221,7 @@ function addBench({ program, env, output, ended }: CommandLine): void {
       examples(
         'sheaf bench -c notes',
         'sheaf bench -c notes --rate 200 --seconds 30 --json',
+        'sheaf bench -c notes --connections 256 --threads 4',
         'sheaf bench -c notes --queries questions.txt --mode hybrid',
         'sheaf bench -c notes --encoding msgpack --batch 32',
       ),

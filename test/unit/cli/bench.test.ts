@@ -149,3 +149,35 @@ test('the address, its path and the key are those that the other commands take',
   );
   assert.deepEqual(JSON.parse(body.toString()), { q: 'captain', k: 3, mode: 'hybrid' });
 });
+
+test('threads share the connections and the rate, and what they count is one result', async (t) => {
+  const ports = new Set<number | undefined>();
+  const queries = new Set<string>();
+  const url = await startRaw(t, (socket, body) => {
+    ports.add(socket.remotePort);
+    const { q } = JSON.parse(body) as { q: string };
+    queries.add(q);
+    socket.write(`${head(`Content-Length: ${Buffer.byteLength(ANSWER)}`)}${ANSWER}`);
+  });
+  const free = await bench(url, '--connections', '7', '--threads', '3');
+  const all = JSON.parse(free.stdout) as Record<string, any>;
+  assert.deepEqual([free.code, all.failed, ports.size, queries.size], [0, 0, 7, 3], free.stderr);
+  assert.deepEqual(all.server_ms, { embed: 1, filter: 0, hydrate: 0.25, search: 2 });
+  assert.ok(all.searches >= 7 && all.latency_ms.p50 > 0);
+  // More threads than connections are of no use.
+  ports.clear();
+  const paced = await bench(url, '--connections', '2', '--threads', '4', '--rate', '100', '--seconds', '1');
+  assert.equal(ports.size, 2);
+  const { searches } = JSON.parse(paced.stdout) as { searches: number };
+  assert.ok(searches > 0 && searches <= 100, String(searches));
+});
+
+test('what every thread is refused ends all of them, and is told once', async (t) => {
+  const url = await startRaw(t, (socket) => {
+    const body = JSON.stringify({ ok: false, code: 'unauthorized', error: 'No key.' });
+    socket.write(`HTTP/1.1 401 Unauthorized\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  });
+  const { code, stderr } = await bench(url, '--threads', '3', '--seconds', '60');
+  assert.notEqual(code, 0);
+  assert.equal(stderr.match(/unauthorized/g)?.length, 1, stderr);
+});
