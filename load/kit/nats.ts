@@ -83,7 +83,11 @@ ${settings}
  * find no leader for a minute; then others are started, since what is measured and tested comes after that.
  */
 export async function startNats(folder: string, options: NatsOptions = {}): Promise<Nats> {
-  return startOnce(folder, options).catch(() => startOnce(`${folder}-again`, options));
+  return startOnce(folder, options).catch((first: Error) =>
+    startOnce(`${folder}-again`, options).catch((second: Error) => {
+      throw new Error(`${second.message}; the first servers: ${first.message}`);
+    }),
+  );
 }
 
 async function startOnce(folder: string, options: NatsOptions): Promise<Nats> {
