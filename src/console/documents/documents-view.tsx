@@ -257,8 +257,8 @@ const METADATA_WIDTH = 'minmax(0, 10rem)';
 
 /** The number of documents that are listed and, if these are not all, of those of the collection. */
 function HowMany({ at, entries, isWhole }: { at: At; entries: readonly Listed[]; isWhole: boolean }) {
-  const { value, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) =>
-    collectionDetail(at, signal),
+  const { value, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}`, async (signal) =>
+    isWhole ? undefined : collectionDetail(at, signal),
   );
   // The list has come anew, or a page of it.
   useEffect(() => {
