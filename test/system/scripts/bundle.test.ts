@@ -71,7 +71,7 @@ test('every program of this build loads files of its own folder alone, and packa
     `dist/workers/${kind}/main.js`,
   ]);
   const programs = ['dist/src/main.js', ...workers.filter((path) => existsSync(path))];
-  assert.equal(programs.length, 8);
+  assert.equal(programs.length, 9);
   for (const program of programs) {
     const imported = [...readFileSync(program, 'utf8').matchAll(/^(?:import|export|\}) ?.*?from "([^"]+)";$/gm)].map(
       ([, from]) => from as string,
