@@ -2,8 +2,7 @@
 // disks and a clock that are simulated, so that minutes take milliseconds and a seed gives the same run. Nodes die and are
 // cut off, the stream stops, is slow, loses what it has acknowledged at its end or in its middle, or all of it, and answers
 // from a replica that is behind; shards stop applying, and one comes to another result than on the other nodes; the clock
-// jumps. Then everything is mended, and all nodes must come to the
-// same data, with every acknowledged write in it once.
+// jumps. Then everything is mended, and all nodes must come to the same data, with every acknowledged write in it once.
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install } from '@sinonjs/fake-timers';

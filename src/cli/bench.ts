@@ -162,28 +162,26 @@ function sharesOf({ place, queries, load }: BenchShare, wanted: number): BenchSh
 /** The first share is this thread's. Rejects as `runSearches` does. */
 async function inThreads([own, ...others]: readonly BenchShare[], signal: AbortSignal): Promise<Counts[]> {
   const ending = new AbortController();
-  const end = (): void => ending.abort();
+  const workers = others.map(
+    (share) =>
+      new Worker(fileURLToPath(new URL('../../workers/bench/worker.js', import.meta.url)), { workerData: share }),
+  );
+  const counted = workers.map(async (worker) => ((await once(worker, 'message')) as [Counts])[0]);
+  const end = (): void => {
+    ending.abort();
+    for (const worker of workers) worker.postMessage('end');
+  };
   signal.addEventListener('abort', end, { once: true });
-  const workers = others.map((share) => inWorker(share, ending.signal));
   // What fails in all threads is told by this one, whose errors have their types.
-  const settled = Promise.allSettled(workers);
+  const settled = Promise.allSettled(counted);
   try {
     const counts = await runSearches(own as BenchShare, ending.signal);
-    return [counts, ...(await Promise.all(workers))];
+    return [counts, ...(await Promise.all(counted))];
   } finally {
     signal.removeEventListener('abort', end);
     end();
     await settled;
   }
-}
-
-async function inWorker(share: BenchShare, signal: AbortSignal): Promise<Counts> {
-  const worker = new Worker(fileURLToPath(new URL('../../workers/bench/worker.js', import.meta.url)), {
-    workerData: share,
-  });
-  signal.addEventListener('abort', () => worker.postMessage('end'), { once: true });
-  const [counts] = (await once(worker, 'message')) as [Counts];
-  return counts;
 }
 
 const US_PER_MS = 1000;

@@ -1,8 +1,8 @@
 // What a fenced node does to take writes again. If other nodes go on, it takes a copy of their data. If the log has lost
-// messages that nodes have applied, or is gone, the node that has applied most announces a rebuild: a new stream that begins
-// with what that node has. Every node then begins anew, on the new stream: with its own data if it has all of it, else with a copy.
-// Nothing is rebuilt while a node is away that was heard of within a day, since it may have acknowledged what no other
-// node has applied. Runs on the main thread.
+// messages that nodes have applied, or is gone, a node that has applied all that the others have announces a rebuild: a new
+// stream that begins with what that node has. Every node then begins anew, on the new stream: with its own data if it has
+// all of it, else with a copy. Nothing is rebuilt while a node is away that was heard of within a day, since it may have
+// acknowledged what no other node has applied. Runs on the main thread.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
