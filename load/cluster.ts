@@ -5,10 +5,11 @@ import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { SheafClient } from '../src/client/client.js';
 import { createPrng } from '../src/base/prng.js';
-import { closedLoopInThread, jsonPost, latenciesOf } from './kit/closed-loop.js';
+import { type ClosedLoopResult, closedLoopInThread, jsonPost, latenciesOf } from './kit/closed-loop.js';
 import { type LoadOptions, printTable, whole } from './kit/command.js';
-import { createVectorCollection, fillCollection } from './kit/fill.js';
+import { createVectorCollection, fillCollection, untilIdle } from './kit/fill.js';
 import { type Nats, findNats, startNats } from './kit/nats.js';
+import { plainClosedLoop } from './kit/plain-closed-loop.js';
 import { type LoadServer, startServer, withFolder } from './kit/server.js';
 import { cpuMs } from './kit/server-usage.js';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -40,86 +41,110 @@ async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Pr
   });
 }
 
-interface Measured {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly perSecond: number;
-}
+/** The CPU time of processes in ms. */
+const spentOf = (processes: readonly { readonly pid: number | undefined }[]): number =>
+  processes.reduce((sum, { pid }) => sum + (cpuMs(pid as number)?.all ?? NaN), 0);
+
+const IDLE_CHECK_MS = 500;
+/** A measurement begins after so many times its length. */
+const WARM_UP = 3;
 
 /** Repeats `once` for so long, with so many at a time. */
-async function measured(inFlight: number, seconds: number, once: (i: number) => Promise<void>): Promise<Measured> {
-  const latencies: number[] = [];
+async function repeated(inFlight: number, seconds: number, once: () => Promise<void>): Promise<Measured> {
+  const latenciesMs: number[] = [];
   const startedAtMs = performance.now();
-  let next = 0;
   const work = async (): Promise<void> => {
     while (performance.now() - startedAtMs < seconds * 1000) {
       const atMs = performance.now();
-      await once(next++);
-      latencies.push(performance.now() - atMs);
+      await once();
+      latenciesMs.push(performance.now() - atMs);
     }
   };
   await Promise.all(Array.from({ length: inFlight }, work));
   const tookMs = performance.now() - startedAtMs;
-  const { p50Ms, p99Ms } = latenciesOf(latencies);
-  return { p50Ms, p99Ms, perSecond: (latencies.length * 1000) / tookMs };
+  const requests = latenciesMs.length;
+  return { ...latenciesOf(latenciesMs), requests, requestsPerSecond: (requests * 1000) / tookMs };
 }
 
+type Measured = Pick<ClosedLoopResult, 'p50Ms' | 'p99Ms' | 'requests' | 'requestsPerSecond'>;
+
+/** Requests of one load, of which each puts another document. */
+const PUTS = 30_000;
+
 /**
- * Puts of one vector of 384 dimensions to a node of a cluster, and messages of the same size to the stream by itself, in
- * turns, with 1, 32 and 256 under way.
+ * Puts of one vector of 384 dimensions to a node of a cluster and to one machine, and messages of the same size to the
+ * stream by itself, in turns, with 1, 32 and 256 under way; and the CPU time that a write takes of the servers.
  */
 export async function puts({ tiny, number }: LoadOptions): Promise<void> {
   const seconds = number('seconds', tiny ? 1 : 5);
   const nodes = number('nodes', 1);
   await withNats(async (nats, folder) => {
-    const servers: LoadServer[] = [];
-    for (let i = 0; i < nodes; i++) servers.push(await startNode(nats, folder, `d${i}`));
+    const cluster: LoadServer[] = [];
+    for (let i = 0; i < nodes; i++) cluster.push(await startNode(nats, folder, `d${i}`));
     const alone = await startServer(join(folder, 'nats'), { SHEAF_STORAGE__PARTITIONS: '2' });
-    const [first] = servers as [LoadServer];
+    const first = cluster[0] as LoadServer;
     for (const { url } of [first, alone]) await createVectorCollection(new SheafClient({ url }), TENANT, NAME);
     const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
     const client = jetstream(connection);
-    const prng = createPrng(1);
-    const vector = Array.from({ length: DIM }, () => Math.round(prng.normal() * 1e4) / 1e4);
     const payload = new Uint8Array(DIM * 4 + 300);
-    const rows = [['in flight', 'way', 'p50 ms', 'p99 ms', 'writes/s', 'p50 of the log', 'rate of the log']];
-    const putTo =
-      ({ url }: LoadServer) =>
-      async (i: number): Promise<void> => {
-        const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/documents`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ docid: `d${i}`, vector }),
-        });
-        if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`);
-        await response.arrayBuffer();
-      };
-    for (const inFlight of [1, 32, 256]) {
-      const log = await measured(
-        inFlight,
-        seconds,
-        async () => void (await client.publish('sheaf.main.log.bench', payload, { timeout: 20_000 })),
+    const publish = async (): Promise<void> =>
+      void (await client.publish('sheaf.main.log.bench', payload, { timeout: 20_000 }));
+    const prng = createPrng(1);
+    const vectorOf = (): number[] => Array.from({ length: DIM }, () => Math.round(prng.normal() * 1e4) / 1e4);
+    let documents = 0;
+    const putTo = ({ url }: LoadServer, connections: number, forSeconds: number): Promise<ClosedLoopResult> => {
+      const path = `/v1/collections/${TENANT}/${NAME}/documents`;
+      const requests = Array.from({ length: tiny ? 1000 : PUTS }, () =>
+        jsonPost(path, { docid: `d${documents++}`, vector: vectorOf() }),
       );
-      const put = await measured(inFlight, seconds, putTo(first));
-      const single = await measured(inFlight, seconds, putTo(alone));
-      for (const [name, found] of [
-        ['the log by itself', log],
-        [`put, ${nodes} nodes`, put],
-        ['put, one machine', single],
-      ] as const)
+      return plainClosedLoop({ url, connections, seconds: forSeconds, requests });
+    };
+    // Threads compile what they run often.
+    for (const server of [first, alone]) await putTo(server, 32, WARM_UP * seconds);
+    const rows = [
+      [
+        'in flight',
+        'way',
+        'p50 ms',
+        'p99 ms',
+        'writes/s',
+        'p50 of the log',
+        'rate of the log',
+        'µs, NATS',
+        'µs, Sheaf',
+      ],
+    ];
+    for (const inFlight of [1, 32, 256]) {
+      const ways: [string, () => Promise<Measured>, readonly LoadServer[]][] = [
+        ['the log by itself', () => repeated(inFlight, seconds, publish), []],
+        [`put, ${nodes} nodes`, () => putTo(first, inFlight, seconds), cluster],
+        ['put, one machine', () => putTo(alone, inFlight, seconds), [alone]],
+      ];
+      let log: Measured | undefined;
+      for (const [name, run, servers] of ways) {
+        // Graphs are built behind the puts.
+        await untilIdle(() => spentOf([...cluster, alone]), IDLE_CHECK_MS);
+        const before = [spentOf(nats.servers), spentOf(servers)] as const;
+        const found = await run();
+        const cost = (of: Parameters<typeof spentOf>[0], ms: number): string =>
+          whole(((spentOf(of) - ms) * 1000) / found.requests);
+        log ??= found;
         rows.push([
           String(inFlight),
           name,
           found.p50Ms.toFixed(2),
           found.p99Ms.toFixed(2),
-          whole(found.perSecond),
+          whole(found.requestsPerSecond),
           (found.p50Ms / log.p50Ms).toFixed(2),
-          (found.perSecond / log.perSecond).toFixed(2),
+          (found.requestsPerSecond / log.requestsPerSecond).toFixed(2),
+          cost(nats.servers, before[0]),
+          cost(servers, before[1]),
         ]);
+      }
     }
     printTable(`Acknowledged puts of a vector of ${DIM} dimensions; 3 NATS servers with one disk`, rows);
     await connection.close();
-    for (const server of [...servers, alone]) await server.kill();
+    for (const server of [...cluster, alone]) await server.kill();
   });
 }
 
@@ -283,19 +308,18 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
     for (const name of ['d0', 'd1', 'd2'])
       nodes.push(await startNode(nats, folder, name, { SHEAF_CLUSTER__SEARCH_COPIES: '1' }));
     const [first] = nodes as [LoadServer];
-    const spentOf = ({ pid }: LoadServer): number => cpuMs(pid)?.all ?? NaN;
     // Nodes that have just started look around before they take their places.
     await sleep(4000);
     const table = [['collection', 'node', 'holds it', 'memory, MB', 'CPU of the fill, s']];
     const holders = new Map<string, LoadServer>();
     for (const name of names) {
-      const before = nodes.map(spentOf);
+      const before = nodes.map((node) => spentOf([node]));
       await createVectorCollection(new SheafClient({ url: first.url }), TENANT, name);
       await fillCollection({ url: first.url, tenant: TENANT, name, rows });
       for (const [i, node] of nodes.entries()) {
         const bytes = await memoryOf(node, name);
         if (bytes > 0) holders.set(name, node);
-        const spent = (spentOf(node) - (before[i] as number)) / 1000;
+        const spent = (spentOf([node]) - (before[i] as number)) / 1000;
         const label = `d${i}${node === first ? ', which is asked' : ''}`;
         table.push([name, label, bytes > 0 ? 'yes' : 'no', (bytes / 1e6).toFixed(1), spent.toFixed(1)]);
       }
@@ -313,10 +337,10 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
     );
     for (const round of [1, 2, 3])
       for (const node of [holder, other]) {
-        const before = [node, holder].map(spentOf) as [number, number];
+        const before = [spentOf([node]), spentOf([holder])] as const;
         const found = await closedLoopInThread({ url: node.url, connections: 4, seconds, requests });
         const cost = (server: LoadServer, ms: number): string =>
-          whole(((spentOf(server) - ms) * 1000) / found.requests);
+          whole(((spentOf([server]) - ms) * 1000) / found.requests);
         costs.push([
           String(round),
           node === holder ? 'the holder' : 'another node',
@@ -376,8 +400,6 @@ export async function spread({ tiny, number }: LoadOptions): Promise<void> {
         const nearest = new Set(await idsOf(v, true));
         found += (await idsOf(v, false)).filter((id) => nearest.has(id)).length;
       }
-      const spentOf = (servers: readonly LoadServer[]): number =>
-        servers.reduce((sum, { pid }) => sum + (cpuMs(pid)?.all ?? NaN), 0);
       const requests = queries.map((v) => jsonPost(path, { v, k: 10 }));
       const searched = (forSeconds: number): ReturnType<typeof closedLoopInThread> =>
         closedLoopInThread({ url: asked.url, connections: 4, seconds: forSeconds, requests });
@@ -402,9 +424,6 @@ export async function spread({ tiny, number }: LoadOptions): Promise<void> {
     });
   printTable(`A collection of ${whole(rows)} × ${DIM} in 6 shards, each held by one node, 4 connections`, table);
 }
-
-/** A measurement begins after so many times its length. */
-const WARM_UP = 3;
 
 const SPREAD = {
   SHEAF_STORAGE__PARTITIONS: '6',

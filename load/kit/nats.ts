@@ -27,6 +27,8 @@ interface NatsServer {
   /** The address of its monitoring endpoint. */
   readonly monitor: string;
   readonly port: number;
+  /** Of its process; undefined before it was started. */
+  readonly pid: number | undefined;
   /** Where it keeps its streams. */
   readonly store: string;
   /**
@@ -175,6 +177,9 @@ function serverOf(
     name,
     monitor,
     port: ports.client,
+    get pid() {
+      return child?.pid;
+    },
     store,
     async start(health = '/healthz') {
       if (isAlive()) return;
