@@ -19,7 +19,8 @@ import { Recovery } from '../../src/cluster/recovery.js';
 import type { ShardCommand } from '../../src/engine/write/commands.js';
 import { type LogBatch, type LogTarget, unpackMessage } from '../../src/engine/write/log-message.js';
 import type { LogHead, LogResults } from '../../src/engine/write/logged.js';
-import type { LogPosition } from '../../src/storage/journal.js';
+import type { AppliedMessage } from '../../src/storage/applied-messages.js';
+import type { AppliedLog, LogPosition } from '../../src/storage/journal.js';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -98,8 +99,8 @@ class StoredStream {
     return this.messages.reduce((sum, { payload }) => sum + payload.length + 100, 0);
   }
 
-  lastOf(target: string): number {
-    return this.messages.findLast((message) => message.target === target)?.sequence ?? 0;
+  lastOf(target: string): StreamMessage | undefined {
+    return this.messages.findLast((message) => message.target === target);
   }
 
   trim(before: number): void {
@@ -241,7 +242,7 @@ class LogServers {
         servers.asked(link, timeoutMs, () => servers.store(generation, target, payload, id)),
       publishAfter: ({ target, payload, id }, last, timeoutMs) =>
         servers.asked(link, timeoutMs, () => {
-          if (servers.named(generation).lastOf(target) !== last) throw refused('wrong last sequence');
+          if ((servers.named(generation).lastOf(target)?.sequence ?? 0) !== last) throw refused('wrong last sequence');
           return servers.store(generation, target, payload, id);
         }),
       lastOf: (target) => servers.asked(link, 1000, () => servers.named(generation).lastOf(target)),
@@ -297,10 +298,15 @@ interface TargetData {
   names: string[];
   /** Of all names, as the journal has one. */
   hash: number;
+  /** The latest messages of which everything was applied, as the journal has them. */
+  messages: AppliedMessage[];
 }
 
 const emptyData = (): Map<LogTarget, TargetData> =>
-  new Map(TARGETS.map((target) => [target, { position: null, names: [], hash: 0 }]));
+  new Map(TARGETS.map((target) => [target, { position: null, names: [], hash: 0, messages: [] }]));
+
+/** Messages that a target keeps, so few that some seeds need earlier ones. */
+const MESSAGES_KEPT = 32;
 
 /** What begins the names of commands that were never given. */
 const WRONG = 'wrong-';
@@ -397,7 +403,10 @@ class SimulatedNode {
       if (way === 'copy') await this.takeCopy(stream, isOver);
       else if (way === 'begin')
         for (const one of this.data.values())
-          if (one.position?.stream !== stream.id) one.position = { stream: stream.id, sequence: 0, done: 0 };
+          if (one.position?.stream !== stream.id) {
+            one.position = { stream: stream.id, sequence: 0, done: 0 };
+            one.messages = [];
+          }
       return stream;
     } catch (error) {
       await stream.close();
@@ -446,10 +455,13 @@ class SimulatedNode {
     });
     const recovery = new Recovery({ stream, node: this.name, commandLog: log, log: this.world.logOf(this.name) });
     const run: Run = { isAlive: true, log, recovery, stream, progress };
-    const positionIn = (target: LogTarget): TargetData['position'] => this.data.get(target)?.position ?? null;
+    const appliedIn = (target: LogTarget): AppliedLog | null => {
+      const { position, messages } = this.data.get(target) as TargetData;
+      return position && { position, messages };
+    };
     for (const target of TARGETS)
       if (target !== 'catalog')
-        log.opened(target, { shard: positionIn(target), catalog: target === 0 ? positionIn('catalog') : null });
+        log.opened(target, { shard: appliedIn(target), catalog: target === 0 ? appliedIn('catalog') : null });
     return run;
   }
 
@@ -483,6 +495,8 @@ class SimulatedNode {
         answers.push({ value: name as never });
       }
       results.push(answers);
+      if ((one.messages.at(-1)?.sequence ?? 0) < sequence) one.messages.push({ sequence, payload, id });
+      if (one.messages.length > MESSAGES_KEPT) one.messages.shift();
       if (sequence % BLOCK_MESSAGES === BLOCK_MESSAGES - 1 && one.position?.sequence === sequence)
         heads.push({ sequence, hash: String(one.hash) });
     }

@@ -11,7 +11,7 @@ import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/command
 import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
 import type { LogHead, LogResults } from '../engine/write/logged.js';
 import type { CommandLog } from '../pool/shard-pool.js';
-import type { LogPosition } from '../storage/journal.js';
+import type { AppliedLog } from '../storage/journal.js';
 import type { LogStream, StreamMessage } from './log-stream.js';
 import type { NodeAddress } from './node-links.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
@@ -107,7 +107,7 @@ interface Heard {
  * How a node stands whose results another one does not have: most nodes have the same as it, most have others, or as many.
  * `open`: what nodes have yet to tell decides it.
  */
-type Standing = 'most' | 'outvoted' | 'split' | 'open';
+export type Standing = 'most' | 'outvoted' | 'split' | 'open';
 
 interface Pending {
   readonly settled: (results: Results) => void;
@@ -177,6 +177,8 @@ const KEEP_KNOWN_MS = 60_000;
 const BEHIND_MAX = 1000;
 /** The target of messages by which a node leads. */
 export const LEAD = 'lead';
+/** The node that leads by such a message. */
+export const leaderIn = (payload: Uint8Array): string => Buffer.from(payload).toString();
 const BARRIER = 'barrier';
 const LEAD_MS = 10_000;
 const LEAD_AGAIN_MS = 3000;
@@ -188,7 +190,8 @@ export class ReplicatedLog implements CommandLog {
   /** Ids of messages begin with it, so they differ from those of an earlier run. */
   private readonly session = randomUUID();
   private appended = 0;
-  private readonly positions = new Map<number, { shard: number; catalog: number }>();
+  /** What the data of each target has applied of the log. */
+  private readonly begins = new Map<LogTarget, AppliedLog | null>();
   private hasStarted = false;
   private isFilling = false;
   private isClosed = false;
@@ -312,26 +315,40 @@ export class ReplicatedLog implements CommandLog {
     return this.options.trimMs ?? TRIM_MS;
   }
 
-  /** Takes the positions of a shard that is open; reading begins when all are known. */
-  opened(shard: number, { shard: own, catalog }: { shard: LogPosition | null; catalog: LogPosition | null }): void {
-    for (const position of [own, catalog]) {
-      if (position && position.stream !== this.options.stream.id) {
+  /** Takes what the data of a shard that is open has applied of the log; reading begins when all is known. */
+  opened(shard: number, { shard: own, catalog }: { shard: AppliedLog | null; catalog: AppliedLog | null }): void {
+    this.begins.set(shard, own);
+    if (shard === 0) this.begins.set('catalog', catalog);
+    for (const { position } of [own, catalog].filter((each) => each !== null)) {
+      if (position.stream !== this.options.stream.id) {
         this.dataStream = position.stream;
         this.fence('recreated');
       }
-      if (position?.id !== undefined) this.recent.begin(position.sequence, position.id);
+      if (position.id !== undefined)
+        this.recent.begin(position.sequence, { id: position.id, wasApplied: position.done > 0 });
     }
-    this.positions.set(shard, { shard: own?.sequence ?? 0, catalog: catalog?.sequence ?? 0 });
-    if (this.positions.size === this.options.shards && !this.hasStarted) this.start();
+    if (this.begins.size === this.lanes.length && !this.hasStarted) this.start();
+  }
+
+  /** Takes the messages that were applied before the start, as far as no target lacks one of its own between them. */
+  private recall(): void {
+    const logs = [...this.begins].flatMap(([target, log]) =>
+      log?.position.stream === this.dataStream ? [{ target, messages: log.messages }] : [],
+    );
+    const from = Math.max(...logs.map(({ messages: [first] }) => first?.sequence ?? 0));
+    const all = logs.flatMap(({ target, messages }) =>
+      messages.map((message): StreamMessage => ({ ...message, target: String(target) })),
+    );
+    for (const message of all.filter(({ sequence }) => sequence >= from).sort((a, b) => a.sequence - b.sequence))
+      this.recent.add(message);
   }
 
   private start(): void {
     this.hasStarted = true;
     this.startedAtMs = performance.now();
-    for (const lane of this.lanes) {
-      const found = this.positions.get(lane.target === 'catalog' ? 0 : lane.target);
-      lane.committed = (lane.target === 'catalog' ? found?.catalog : found?.shard) ?? 0;
-    }
+    this.recall();
+    for (const lane of this.lanes) lane.committed = this.begins.get(lane.target)?.position.sequence ?? 0;
+    this.begins.clear();
     // The last message of a position may have been applied in part.
     this.received = Math.max(0, Math.min(...this.lanes.map(({ committed }) => committed)) - 1);
     this.note();
@@ -343,7 +360,7 @@ export class ReplicatedLog implements CommandLog {
     if (this.recent.begunThrough > 0) this.suspect();
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
-    this.every(LEAD_AGAIN_MS, () => void this.lead());
+    this.every(LEAD_AGAIN_MS, () => void this.lead().catch(() => undefined));
     this.every(this.trimMs, () => void this.trim().catch(() => undefined));
     void this.fill();
   }
@@ -835,7 +852,7 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private led({ sequence, payload }: StreamMessage): void {
-    this.leader = { node: Buffer.from(payload).toString(), sequence, heardAtMs: performance.now() };
+    this.leader = { node: leaderIn(payload), sequence, heardAtMs: performance.now() };
   }
 
   /** Renews the lead of this node, or takes it over from one that has not been heard of for ten seconds. */
@@ -845,7 +862,7 @@ export class ReplicatedLog implements CommandLog {
     const nowMs = performance.now();
     const isFree = nowMs - (leader?.heardAtMs ?? this.startedAtMs) > LEAD_MS;
     if (this.fenced || !this.hasCaughtUp || !(leader?.node === node || isFree)) return;
-    const last = leader?.sequence ?? (await stream.lastOf(LEAD).catch(() => 0));
+    const last = leader?.sequence ?? (await stream.lastOf(LEAD))?.sequence ?? 0;
     // If another node was faster, its message is heard of soon.
     const message = { target: LEAD, payload: Buffer.from(node), id: this.nextId() };
     await stream.publishAfter(message, last, PUBLISH_MS).catch(() => undefined);

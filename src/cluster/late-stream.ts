@@ -72,7 +72,7 @@ export class LateStream implements LogStream {
     return this.stream.publishAfter(message, last, timeoutMs);
   }
 
-  async lastOf(target: string): Promise<number> {
+  async lastOf(target: string): ReturnType<LogStream['lastOf']> {
     return this.stream.lastOf(target);
   }
 

@@ -61,8 +61,8 @@ export interface LogStream {
   publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number>;
   /** The same, but only if `last` is the sequence of the last message to this target. */
   publishAfter(message: Omit<StreamMessage, 'sequence'>, last: number, timeoutMs: number): Promise<number>;
-  /** The sequence of the last message to a target; 0 if there is none. */
-  lastOf(target: string): Promise<number>;
+  /** The last message to a target; undefined if there is none. */
+  lastOf(target: string): Promise<Pick<StreamMessage, 'sequence' | 'payload'> | undefined>;
   /** Calls `take` with messages when they are stored. Some may be missing, and an order is not promised. */
   onStored(take: (message: StreamMessage) => void): void;
   /** Some messages from a sequence on, in order; none if there are none yet. */

@@ -355,10 +355,10 @@ export class NatsStream implements LogStream {
     void this.connection.reconnect().catch(() => undefined);
   }
 
-  async lastOf(target: string): Promise<number> {
+  async lastOf(target: string): ReturnType<LogStream['lastOf']> {
     const subject = `${this.stream.names.log}.${target}`;
     const found = await this.manager.direct.getMessage(this.stream.names.stream, { last_by_subj: subject });
-    return found?.seq ?? 0;
+    return found ? { sequence: found.seq, payload: found.data } : undefined;
   }
 
   onStored(take: (message: StreamMessage) => void): void {

@@ -32,18 +32,25 @@ const idAgain = (id: string): string => `${id}+`;
 /** The id that a message had at first. */
 const firstId = (id: string): string => id.replace(/\++$/, '');
 
+/** The id of a message, and whether it was applied to a target, or the target had nothing up to it. */
+export interface BegunMessage {
+  readonly id: string;
+  readonly wasApplied: boolean;
+}
+
 export class RecentMessages {
   /** By sequence, in order. */
-  private readonly messages = new Map<number, StreamMessage>();
+  private messages = new Map<number, StreamMessage>();
   private readonly sequences = new Map<string, number>();
-  /** What had been applied before the start, as far as its data tells: the ids of the last messages of the targets. */
-  private readonly begun = new Map<number, string>();
+  /** The last messages up to which the targets had been applied before the start, as far as their data tells. */
+  private readonly begun = new Map<number, BegunMessage>();
   private bytes = 0;
   private sequence = 0;
 
-  /** Takes note of a message that had been applied before the start. */
-  begin(sequence: number, id: string): void {
-    this.begun.set(sequence, id);
+  /** Takes note of a message up to which a target had been applied before the start. */
+  begin(sequence: number, message: BegunMessage): void {
+    const wasApplied = this.begun.get(sequence)?.wasApplied === true || message.wasApplied;
+    this.begun.set(sequence, { ...message, wasApplied });
   }
 
   /** The last message that is known to have been applied before the start. */
@@ -52,8 +59,11 @@ export class RecentMessages {
   }
 
   add(message: StreamMessage): void {
+    // It had been applied before the start, and is received again.
+    if (this.messages.has(message.sequence)) return;
     this.messages.set(message.sequence, message);
-    this.sequence = message.sequence;
+    if (message.sequence < this.sequence) this.messages = new Map([...this.messages].sort(([a], [b]) => a - b));
+    this.sequence = Math.max(this.sequence, message.sequence);
     if (message.id !== '') this.sequences.set(firstId(message.id), message.sequence);
     this.bytes += message.payload.length;
     for (const [sequence, { id, payload }] of this.messages) {
@@ -66,7 +76,7 @@ export class RecentMessages {
 
   /** Whether the node has received another message with this sequence, or this message with another one. */
   contradicts({ sequence, id }: Pick<StreamMessage, 'sequence' | 'id'>): boolean {
-    const known = this.messages.get(sequence)?.id ?? this.begun.get(sequence) ?? id;
+    const known = this.messages.get(sequence)?.id ?? this.begun.get(sequence)?.id ?? id;
     return known !== id || (id !== '' && (this.sequences.get(firstId(id)) ?? sequence) !== sequence);
   }
 
@@ -94,11 +104,15 @@ export class RecentMessages {
       sequence >= first && (sequence > last || (ids.get(sequence) ?? id) !== id);
     const own = [...this.messages.values()].filter(({ sequence }) => sequence >= first);
     const others = own.filter(({ sequence, id }) => isOther(sequence, id));
-    const hasBegunOther = [...this.begun].some(([sequence, id]) => isOther(sequence, id));
+    const begunOthers = [...this.begun].filter(([sequence, { id }]) => isOther(sequence, id));
+    const isKnown = ([sequence, { wasApplied }]: [number, BegunMessage]): boolean =>
+      !wasApplied || this.messages.has(sequence);
+    const [earliest] = own;
     const known = new Set([...ids.values()].map(firstId));
     return {
-      isOther: hasBegunOther || others.length > 0,
-      isWhole: !hasBegunOther && (others.length === 0 || own[0] !== others[0]),
+      isOther: begunOthers.length > 0 || others.length > 0,
+      isWhole:
+        begunOthers.every(isKnown) && (others.length === 0 || earliest !== others[0] || earliest?.sequence === 1),
       alone: others
         .filter(({ id }) => id !== '' && !known.has(firstId(id)))
         .map((one) => ({ ...one, id: idAgain(one.id) })),

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import { LEAD, type NodeState, type ReplicatedLog, retried } from './command-log.js';
+import { LEAD, type NodeState, type ReplicatedLog, type Standing, leaderIn, retried } from './command-log.js';
 import type { LogStream, Rebuild } from './log-stream.js';
 import type { JoinOptions } from './node.js';
 
@@ -59,6 +59,7 @@ export class Recovery {
   private parted = 0;
   private unrested = 0;
   private isLooking = false;
+  private known: Standing | undefined;
 
   constructor(private readonly options: RecoveryOptions) {
     this.timer = setInterval(() => void this.look(), LOOK_MS).unref();
@@ -143,8 +144,11 @@ export class Recovery {
     const others = nodes.filter((each) => each.node !== node);
     const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
     const isBehind = fenced === 'hole' || fenced === 'trimmed';
-    const standing = fenced === 'diverged' ? commandLog.standing() : undefined;
-    const isOther = fenced === 'regress' || standing === 'outvoted';
+    const standing = fenced === 'diverged' ? this.standing() : undefined;
+    // Nodes that go on have compared their results, so those of most nodes are those that most have.
+    const areMost = 2 * others.filter(goesOn).length > nodes.length;
+    const isOther =
+      fenced === 'regress' || standing === 'outvoted' || (fenced === 'diverged' && standing !== 'most' && areMost);
     const isParted =
       standing === 'most' || others.some((each) => goesOn(each) && (isOther || (isBehind && each.applied > received)));
     // A node that begins anew says that it goes on until it has looked at the stream.
@@ -175,17 +179,26 @@ export class Recovery {
     log.warn({ through }, 'the command log is rebuilt: a new stream begins with what this node has');
   }
 
+  /** How this node stands, which does not change any more once it is known, since it applies nothing. */
+  private standing(): Standing | undefined {
+    const standing = this.known ?? this.options.commandLog.standing();
+    if (standing === 'most' || standing === 'outvoted') this.known = standing;
+    return standing;
+  }
+
   /** Begins anew after some other nodes, so that some node always answers reads. */
   private async rejoinAfter(others: number): Promise<void> {
     await sleep(others * APART_MS);
     this.rejoin({});
   }
 
-  /** Whether no other cluster has the stream: nodes that take writes have a leader. */
+  /** Whether no other cluster has the stream: nodes that take writes have a leader, and the ids of nodes are random. */
   private async isOurs(): Promise<boolean> {
     const { stream, commandLog } = this.options;
     const { id } = await stream.state();
-    return id === '' || id === commandLog.dataStream || (await stream.lastOf(LEAD)) === 0;
+    if (id === '' || id === commandLog.dataStream) return true;
+    const lead = await stream.lastOf(LEAD);
+    return lead === undefined || commandLog.allNodes().some(({ node }) => node === leaderIn(lead.payload));
   }
 }
 

@@ -1,6 +1,6 @@
 // The environment of the catalog and its journal. Used by the owner of shard 0 only.
 import { type CatalogTable, packChange } from './catalog-records.js';
-import { Journal, type JournalOptions, type LogPosition } from './journal.js';
+import { type AppliedLog, Journal, type JournalOptions, type LogPosition } from './journal.js';
 import type { Environment } from './lmdb.js';
 import type { Tables } from './table.js';
 
@@ -29,6 +29,10 @@ export class CatalogEnvironment {
     });
     journal.committed(head);
     return result;
+  }
+
+  appliedLog(): AppliedLog | null {
+    return this.journal?.appliedLog(this.env) ?? null;
   }
 
   /** Takes note that everything up to this position of the command log has been applied. */

@@ -54,7 +54,14 @@ import {
   tenantKey,
   tenantPrefix,
 } from './keys.js';
-import { type Journal, type JournalOptions, type JournalRecord, type LogPosition, readRecords } from './journal.js';
+import {
+  type AppliedLog,
+  type Journal,
+  type JournalOptions,
+  type JournalRecord,
+  type LogPosition,
+  readRecords,
+} from './journal.js';
 import { Environment } from './lmdb.js';
 import { ALL, removeAll, wholeValues } from './table.js';
 import { TenantStore } from './tenants.js';
@@ -358,6 +365,10 @@ export class CatalogStore {
   /** Copies the environment into a folder (lmdb.ts). */
   copyTo(directory: string): Promise<void> {
     return this.env.copyTo(directory);
+  }
+
+  appliedLog(): AppliedLog | null {
+    return this.env.appliedLog();
   }
 
   /** Takes note that everything up to this position of the command log has been applied. */

@@ -3,6 +3,14 @@
 // them, so journal and data never differ. The oldest records are deleted when the journal is larger than allowed. The
 // owner of the environment writes the journal; a command-line process reads that of a stopped server.
 import { createHash, randomBytes } from 'node:crypto';
+import {
+  type AppliedMessage,
+  type KeptMessages,
+  forgetMessages,
+  keepMessages,
+  keptMessages,
+  readMessages,
+} from './applied-messages.js';
 import { DamagedRecord } from './damage.js';
 import { decode, encode } from './records.js';
 import { ALL, type Table, removeAll } from './table.js';
@@ -43,6 +51,13 @@ export interface LogPosition {
   readonly done: number;
   /** The id of the message; absent where there is none, and from releases that did not keep it. */
   readonly id?: string;
+}
+
+/** What an environment has applied of the command log of a cluster. */
+export interface AppliedLog {
+  readonly position: LogPosition;
+  /** The latest messages that it has applied, in order: all from the first of these on. */
+  readonly messages: readonly AppliedMessage[];
 }
 
 /** Whether a command at this position has been applied by whoever has applied everything up to `applied`. */
@@ -90,12 +105,17 @@ export const rolledHash = (hash: string, command: Uint8Array): string =>
 export class Journal {
   /** The position of the command that is being applied, which is written in its transaction. */
   applying: LogPosition | undefined;
+  /** The messages whose last commands are being applied, by sequence, which are written in the next transaction. */
+  readonly messages = new Map<number, AppliedMessage>();
+  /** The messages that are kept once the transaction that is being written is committed. */
+  private keeping: KeptMessages | undefined;
 
   private constructor(
     /** The head after the last commit. */
     public head: JournalHead,
     /** How far the environment has applied the command log of a cluster; undefined if it never has. */
     public applied: LogPosition | undefined,
+    private kept: KeptMessages,
     private readonly bytesMax: number,
     private readonly nowMs: () => number,
   ) {}
@@ -115,8 +135,19 @@ export class Journal {
     }
     const head = typeof found === 'object' ? found : begin(env);
     const position = readPosition(env);
-    if (position && !isOfNode) env.write(({ journal }) => journal.delete(POSITION_KEY));
-    return new Journal(head, isOfNode ? position : undefined, bytesMax, nowMs);
+    if (position && !isOfNode)
+      env.write(({ journal }) => {
+        journal.delete(POSITION_KEY);
+        forgetMessages(journal);
+      });
+    const kept = env.read(({ journal }) => keptMessages(journal));
+    return new Journal(head, isOfNode ? position : undefined, kept, bytesMax, nowMs);
+  }
+
+  /** What the environment has applied of the command log of a cluster; null if it never has. */
+  appliedLog(env: Pick<JournaledEnvironment, 'read'>): AppliedLog | null {
+    const { applied: position } = this;
+    return position ? { position, messages: env.read(({ journal }) => readMessages(journal)) } : null;
   }
 
   /**
@@ -125,6 +156,7 @@ export class Journal {
    */
   append(table: Table, commands: readonly Buffer[]): JournalHead {
     if (this.applying) table.put(POSITION_KEY, encodePosition(this.applying));
+    this.keeping = keepMessages(table, this.kept, this.messages.values());
     if (commands.length === 0) return this.head;
     let head = { ...this.head, atMs: Math.max(this.head.atMs, this.nowMs()) };
     for (const some of slicesOf(commands)) {
@@ -145,6 +177,8 @@ export class Journal {
   /** Takes note that the transaction of `append` is committed. */
   committed(head: JournalHead): void {
     this.head = head;
+    this.kept = this.keeping ?? this.kept;
+    this.messages.clear();
     if (this.applying) this.applied = this.applying;
   }
 }
@@ -167,7 +201,10 @@ export function readPosition(env: Pick<JournaledEnvironment, 'read'>): LogPositi
 
 /** Says that everything that an environment has applied comes before the begin of this stream. */
 export function beginStream(env: Pick<JournaledEnvironment, 'write'>, stream: string): void {
-  env.write(({ journal }) => journal.put(POSITION_KEY, encodePosition({ stream, sequence: 0, done: 0 })));
+  env.write(({ journal }) => {
+    journal.put(POSITION_KEY, encodePosition({ stream, sequence: 0, done: 0 }));
+    forgetMessages(journal);
+  });
 }
 
 function* slicesOf(commands: readonly Buffer[]): Generator<Buffer[]> {

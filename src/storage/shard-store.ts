@@ -9,7 +9,14 @@ import { ChangeLog, type SegmentChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { ExpiryChanges } from './expiries.js';
-import { Journal, type JournalOptions, type LogPosition, keyOfSequence, sequenceOf } from './journal.js';
+import {
+  type AppliedLog,
+  Journal,
+  type JournalOptions,
+  type LogPosition,
+  keyOfSequence,
+  sequenceOf,
+} from './journal.js';
 import { Environment } from './lmdb.js';
 import { type AnswerToKeep, forgetAnswers, keepAnswer, keptAnswer } from './kept-answers.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
@@ -100,6 +107,10 @@ export class ShardStore {
   /** Copies the environment into a folder (lmdb.ts). */
   copyTo(directory: string): Promise<void> {
     return this.env.copyTo(directory);
+  }
+
+  appliedLog(): AppliedLog | null {
+    return this.journal?.appliedLog(this.env) ?? null;
   }
 
   /** Takes note that everything up to this position of the command log has been applied. */

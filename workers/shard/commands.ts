@@ -160,12 +160,9 @@ export class Commands {
   }
 
   private logPosition(): ShardCommands['logPosition']['answer'] {
-    const { journal } = this.shard.store;
-    const catalog = this.start.shard === 0 ? this.openedCatalog().journal : undefined;
     return {
-      shard: journal?.applied ?? null,
-      catalog: catalog?.applied ?? null,
-      isEmpty: [journal, catalog].every((each) => (each?.head.sequence ?? 0) === 0),
+      shard: this.shard.store.appliedLog(),
+      catalog: this.start.shard === 0 ? this.openedCatalog().appliedLog() : null,
     };
   }
 

@@ -8,7 +8,7 @@ import type { CollectionId, DocId } from '../../api/ids.js';
 import type { MemoryPlacement, PlacedCollections } from '../../api/memory-placement.js';
 import type { CatalogCommands } from '../../storage/catalog-commands.js';
 import type { AnswerToKeep, KeptAnswer } from '../../storage/kept-answers.js';
-import type { LogPosition } from '../../storage/journal.js';
+import type { AppliedLog } from '../../storage/journal.js';
 import type { DocumentBatch, PackedDocuments } from '../../text/prepared-document.js';
 
 /** A dual write: a further collection that a document goes to, in the same transaction. */
@@ -234,11 +234,11 @@ export interface ShardCommands extends CatalogCommands {
   dropCollection: { request: { collection: CollectionId }; answer: null };
   /**
    * How far the shard and, at the owner of shard 0, the catalog have applied the command log of a cluster; null if they
-   * never have. `isEmpty`: nothing has ever been journaled.
+   * never have.
    */
   logPosition: {
     request: Record<never, never>;
-    answer: { shard: LogPosition | null; catalog: LogPosition | null; isEmpty: boolean };
+    answer: { shard: AppliedLog | null; catalog: AppliedLog | null };
   };
   /**
    * From here on in the order of the commands, a client's write to the collection fails with `collection_changed` unless

@@ -2,6 +2,7 @@
 // in the order in which every node applies them. Pure functions.
 import { Packr, Unpackr } from 'msgpackr';
 import { unshared } from '../../base/bytes.js';
+import type { AppliedMessage } from '../../storage/applied-messages.js';
 import type { LogPosition } from '../../storage/journal.js';
 import type { ShardCommand } from './commands.js';
 
@@ -32,6 +33,8 @@ export interface LogBatch {
 export interface LoggedCommand {
   readonly command: ShardCommand;
   readonly at: LogPosition;
+  /** The message that ends with the command. */
+  readonly ends?: AppliedMessage;
 }
 
 /** Raised when the layout of messages changes; a node refuses what it does not know. */

@@ -57,7 +57,11 @@ const isWrite = (command: ShardCommand): command is WriteCommand => traitsOf(com
 /** The commands of the messages with their positions. */
 export const loggedCommands = ({ stream, messages }: LogBatch): LoggedCommand[][] =>
   messages.map(({ sequence, payload, id }) =>
-    unpackMessage(payload).map((command, i) => ({ command, at: { stream, sequence, done: i + 1, id } })),
+    unpackMessage(payload).map((command, i, { length }) => ({
+      command,
+      at: { stream, sequence, done: i + 1, id },
+      ...(i === length - 1 && { ends: { sequence, id, payload } }),
+    })),
   );
 
 /** This machine lacks what a command needs. */
@@ -106,24 +110,37 @@ function applyNext(
   commands: readonly LoggedCommand[],
   from: number,
 ): Result<Answer>[] {
-  const { command, at } = commands[from] as LoggedCommand;
+  const first = commands[from] as LoggedCommand;
+  const { command, at } = first;
   // The results are not known any more: they were lost with the worker that had applied the command.
   if (isAppliedAt(at, journal.applied)) return [{ error: shardUnavailable().toWire() }];
-  if (!isWrite(command)) {
-    journal.applying = at;
-    const result = to.run(command);
-    if ('internalError' in result) throw new Stalled(new AppError('internal_error').toWire());
-    if ('error' in result && isOfMachine(result.error)) throw new Stalled(result.error);
-    return [result];
-  }
+  if (!isWrite(command))
+    return positioned(journal, [first], () => {
+      const result = to.run(command);
+      if ('internalError' in result) throw new Stalled(new AppError('internal_error').toWire());
+      if ('error' in result && isOfMachine(result.error)) throw new Stalled(result.error);
+      return [result];
+    });
   const writes: WriteCommand[] = [];
   for (let next = commands[from]; next && isWrite(next.command); next = commands[from + writes.length]) {
     if (writes.length === COMMANDS_PER_COMMIT) break;
     writes.push(next.command);
-    journal.applying = next.at;
     if (isEndOfBlock(next, commands[from + writes.length])) break;
   }
-  return applyTogether(to, writes);
+  return positioned(journal, commands.slice(from, from + writes.length), () => applyTogether(to, writes));
+}
+
+/** Applies commands by `work`, in whose transaction the journal writes how far they go. */
+function positioned<T>(journal: Journal, commands: readonly LoggedCommand[], work: () => T): T {
+  journal.applying = commands.at(-1)?.at;
+  const ended = commands.flatMap(({ ends = [] }) => ends);
+  for (const message of ended) journal.messages.set(message.sequence, message);
+  try {
+    return work();
+  } catch (error) {
+    for (const { sequence } of ended) journal.messages.delete(sequence);
+    throw error;
+  }
 }
 
 function applyTogether({ shard }: LogApplier, writes: readonly WriteCommand[]): Result<Answer>[] {
