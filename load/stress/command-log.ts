@@ -32,6 +32,8 @@ export interface CommandLogReport {
   readonly placed: number;
   /** States that several shards have told. */
   readonly compared: number;
+  /** The latest messages that every shard has kept at least. */
+  readonly kept: number;
   /** What differs between the shards. */
   readonly differences: string[];
 }
@@ -63,10 +65,21 @@ export function runCommandLog(folder: string, seed: number, messages: number): C
     if (one?.hash !== two?.hash || one?.sequence !== two?.sequence) differences.push('the journals differ');
     differences.push(...differencesOf(first.site.shard.store, other.site.shard.store, made.all));
   }
+  const kept = replicas.map((replica) => replica.kept());
+  if (kept.some((count) => count === undefined)) differences.push('the kept messages are not the latest ones');
   for (const { site } of replicas) site.shard.close();
   const cuts = replicas.reduce((sum, replica) => sum + replica.cuts, 0);
   const placed = replicas.filter((replica) => replica.placed).length;
-  return { messages, commands: log.flat().length, refused: first.refused, cuts, placed, compared, differences };
+  return {
+    messages,
+    commands: log.flat().length,
+    refused: first.refused,
+    cuts,
+    placed,
+    compared,
+    kept: Math.min(...kept.map((count) => count ?? 0)),
+    differences,
+  };
 }
 
 function commandOf(made: RandomCommands, prng: Prng): ShardCommand {
@@ -123,6 +136,19 @@ class Replica {
       if (isCut && prng.int(3) === 0) this.place();
       from = end;
     }
+  }
+
+  /** How many messages the shard has kept; undefined unless they are the latest ones that it has applied, without gaps. */
+  kept(): number | undefined {
+    const log = this.site.shard.store.appliedLog();
+    const first = log?.messages[0]?.sequence ?? 0;
+    const areLatest =
+      log?.messages.at(-1)?.sequence === log?.position.sequence &&
+      log?.messages.every(
+        ({ sequence, payload }, i) =>
+          sequence === first + i && (this.payloads[sequence - 1] as Buffer).equals(Buffer.from(payload)),
+      );
+    return areLatest ? log?.messages.length : undefined;
   }
 
   /** Lets other nodes hold some of the collections. */

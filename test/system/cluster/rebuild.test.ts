@@ -92,6 +92,28 @@ test('nothing is rebuilt while a node is away; when it is back, what only it had
   for (const node of [a, b, back]) await hasAll(node, 70);
 });
 
+test('what only a node has that is started again is appended again, and the others go on meanwhile', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const nats = await startNats();
+  const [a, b, c] = [await startNode(nats), await startNode(nats), await startNode(nats)];
+  await write([a, b, c], 0, 30);
+  for (const node of [a, b, c]) await hasAll(node, 30);
+  await backInTime(nats, async () => {
+    for (const { child } of [b, c]) child.kill('SIGSTOP');
+    await write([a], 30, 10);
+    await end(a);
+  });
+  for (const { child } of [b, c]) child.kill('SIGCONT');
+  await write([b, c], 40, 10);
+  assert.equal((await ask(b, 'GET', `${DOCUMENTS}/d39`)).status, 404);
+  const back = await restartNode(nats, a);
+  for (const node of [back, b, c]) await hasAll(node, 50);
+  await write([back], 50, 5);
+  for (const node of [back, b, c]) await hasAll(node, 55);
+});
+
 /** The servers lose their disks. */
 async function loseAll({ servers }: Nats, meanwhile: () => Promise<unknown>): Promise<void> {
   await Promise.all(servers.map((server) => server.kill()));
