@@ -378,7 +378,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
         run: async (options) => (await import('./http/bench-client.js')).benchClient(options),
       },
       console: {
-        about: 'the console on a slow connection, in Chromium',
+        about: 'the console on a slow connection, and a link to one of many collections, in Chromium',
+        options: { '--collections <n>': 'linked to one of so many (10000)' },
         run: async (options) => (await import('./http/console.js')).consoleViews(options),
       },
     },

@@ -1,5 +1,5 @@
 // Cost of the console on a slow connection: time to first paint and to content, and bytes transferred. Each view opens
-// in a new Chromium without a cache, at 1 MB/s with 20 ms latency.
+// in a new Chromium without a cache, at 1 MB/s with 20 ms latency; a link to one of many collections also without that.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { SheafClient } from '../../src/client/client.js';
 import type { IngestBody } from '../../src/api/documents.js';
@@ -18,9 +18,11 @@ const VIEWS: readonly (readonly [string, string, string])[] = [
 ];
 
 /** Without the package chromium, reports that nothing is measured. */
-export async function consoleViews({ tiny }: LoadOptions): Promise<void> {
+export async function consoleViews({ tiny, number }: LoadOptions): Promise<void> {
   if (CHROMIUM === undefined) return console.log('The package chromium is not installed: nothing is measured.');
+  const collections = number('collections', tiny ? 20 : 10_000);
   await withFolder((folder) => measure(folder, tiny ? VIEWS.slice(0, 1) : VIEWS));
+  await withFolder((folder) => measureLink(folder, collections));
 }
 
 interface Visit {
@@ -30,11 +32,11 @@ interface Visit {
   readonly requests: number;
 }
 
-async function visit(url: string, selector: string): Promise<Visit> {
+async function visit(url: string, selector: string, connection: object = CONNECTION): Promise<Visit> {
   const hooks: (() => Promise<void>)[] = [];
   let bytes = 0;
   const page = await openPage({ after: (hook) => hooks.push(hook) }, 'about:blank', (send) =>
-    send('Network.emulateNetworkConditions', CONNECTION),
+    send('Network.emulateNetworkConditions', connection),
   );
   page.hear((method, params) => (bytes += method === 'Network.loadingFinished' ? Number(params.encodedDataLength) : 0));
   await page.send('Page.navigate', { url });
@@ -77,6 +79,42 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
     ['view', 'first paint', 'content there', 'transferred', 'files of the page'],
     ...rows,
   ]);
+}
+
+/** Creates so many at a time. */
+const CREATED_AT_ONCE = 32;
+const LINK_ROUNDS = 5;
+
+/** Opens the documents of the last of many collections by a link. */
+async function measureLink(folder: string, collections: number): Promise<void> {
+  const server = await startServer(folder);
+  const client = new SheafClient({ url: server.url });
+  const names = Array.from({ length: collections }, (_, i) => `c${i}`);
+  const last = names.at(-1) as string;
+  const create = async (): Promise<void> => {
+    for (let name = names.pop(); name !== undefined; name = names.pop())
+      await client.createCollection('default', name, { embedder_type: 'identity', embedder_config: { dim: 4 } });
+  };
+  await Promise.all(Array.from({ length: CREATED_AT_ONCE }, create));
+  await client.ingestVector('default', last, { docid: 'd', vector: [1, 0, 0, 0] });
+  const link = `${server.url}/ui#/default/${last}/documents`;
+  const rows = [['connection', 'round', 'first paint', 'content there', 'transferred']];
+  for (let round = 1; round <= LINK_ROUNDS; round++)
+    for (const [name, connection] of [
+      ['of this machine', { ...CONNECTION, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }],
+      ['1 MB/s, 20 ms', CONNECTION],
+    ] as const) {
+      const { paintMs, shownMs, bytes } = await visit(link, '.rows a', connection);
+      rows.push([
+        name,
+        String(round),
+        `${whole(paintMs)} ms`,
+        `${whole(shownMs)} ms`,
+        `${(bytes / 1000).toFixed(1)} kB`,
+      ]);
+    }
+  await server.stop();
+  printTable(`A link to the documents of one of ${whole(collections)} collections, nothing kept`, rows);
 }
 
 /** Bytes of the page after brotli compression. */
