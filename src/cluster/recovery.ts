@@ -7,7 +7,15 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import { LEAD, type NodeState, type ReplicatedLog, type Standing, leaderIn, retried } from './command-log.js';
+import {
+  type FenceReason,
+  LEAD,
+  type NodeState,
+  type ReplicatedLog,
+  type Standing,
+  leaderIn,
+  retried,
+} from './command-log.js';
 import type { LogStream, Rebuild } from './log-stream.js';
 import type { JoinOptions } from './node.js';
 
@@ -50,6 +58,8 @@ const UNRESTED_LOOKS = 20;
 /** Messages by which a node sees whether its own differ from those that a stream was rebuilt from. */
 const RECENT_MESSAGES = 512;
 const APPEND_MS = 2000;
+/** Why the stream is rebuilt: it lacks what nodes have. */
+const REBUILT_AFTER: ReadonlySet<FenceReason> = new Set(['regress', 'hole', 'recreated']);
 
 export class Recovery {
   private readonly timer: NodeJS.Timeout;
@@ -137,34 +147,45 @@ export class Recovery {
   }
 
   private async mend(generation: number): Promise<void> {
-    const { commandLog, node, stream, log } = this.options;
-    const { fenced, received, applied } = commandLog;
-    const sinceMs = Date.now() - THERE_MS;
+    const { commandLog, node, stream } = this.options;
     const nodes = commandLog.allNodes();
     const others = nodes.filter((each) => each.node !== node);
-    const goesOn = (each: NodeState): boolean => each.heardAtMs > sinceMs && each.fenced === null;
-    const isBehind = fenced === 'hole' || fenced === 'trimmed';
-    const standing = fenced === 'diverged' ? this.standing() : undefined;
-    // Nodes that go on have compared their results, so those of most nodes are those that most have.
-    const areMost = 2 * others.filter(goesOn).length > nodes.length;
-    const isOther =
-      fenced === 'regress' || standing === 'outvoted' || (fenced === 'diverged' && standing !== 'most' && areMost);
-    const isParted =
-      standing === 'most' || others.some((each) => goesOn(each) && (isOther || (isBehind && each.applied > received)));
+    const way = this.wayToGoOn(nodes, others);
     // A node that begins anew says that it goes on until it has looked at the stream.
-    this.parted = isParted ? this.parted + 1 : 0;
-    if (this.parted > PARTED_LOOKS)
-      return isOther ? this.merge() : this.rejoin(standing === 'most' ? {} : { copies: true });
+    this.parted = way ? this.parted + 1 : 0;
+    if (way && this.parted > PARTED_LOOKS) return way === 'merge' ? this.merge() : this.rejoin(way);
     // A node that starts finds no stream of a rebuild any more, and is heard of by the first stream only.
-    if (fenced === 'recreated' && stream.rebuild && (await stream.state()).id === '')
+    if (commandLog.fenced === 'recreated' && stream.rebuild && (await stream.state()).id === '')
       return this.rejoinAfter(others.filter((each) => each.node < node).length);
-    const mayRebuild = ({ fenced: reason, isAtRest, heardAtMs }: NodeState): boolean =>
-      heardAtMs > sinceMs && isAtRest && (reason === 'regress' || reason === 'hole' || reason === 'recreated');
+    await this.rebuildAtRest(generation, nodes);
+  }
+
+  /** How this node comes to go on with others that take writes; undefined if it does not. */
+  private wayToGoOn(nodes: readonly NodeState[], others: readonly NodeState[]): 'merge' | JoinOptions | undefined {
+    const { fenced, received } = this.options.commandLog;
+    const going = others.filter((each) => isThere(each) && each.fenced === null);
+    if (fenced === 'diverged') {
+      const standing = this.standing();
+      if (standing === 'most') return {};
+      // Nodes that go on have compared their results, so those of most nodes are those that most have.
+      const isOther = (standing === 'outvoted' && going.length > 0) || 2 * going.length > nodes.length;
+      return isOther ? 'merge' : undefined;
+    }
+    if (fenced === 'regress' && going.length > 0) return 'merge';
+    const isBehind = fenced === 'hole' || fenced === 'trimmed';
+    return isBehind && going.some(({ applied }) => applied > received) ? { copies: true } : undefined;
+  }
+
+  /** Rebuilds the stream if all nodes are at rest, and this is the one whose data it begins with. */
+  private async rebuildAtRest(generation: number, nodes: readonly NodeState[]): Promise<void> {
+    const { commandLog, node, stream, log } = this.options;
+    const mayRebuild = (each: NodeState): boolean =>
+      isThere(each) && each.isAtRest && each.fenced !== null && REBUILT_AFTER.has(each.fenced);
     const areAtRest = commandLog.isAtRest && nodes.length > 0 && nodes.every(mayRebuild);
     this.resting = areAtRest && (await this.isOurs()) ? this.resting + 1 : 0;
     if (this.resting < RESTING_LOOKS || sourceOf(nodes)?.node !== node) return;
     const targets = commandLog.targets();
-    const through = Math.max(applied, ...Object.values(targets));
+    const through = Math.max(commandLog.applied, ...Object.values(targets));
     const before = [...new Set([commandLog.dataStream, stream.id])];
     await stream.announceRebuild({
       generation: generation + 1,
@@ -201,6 +222,8 @@ export class Recovery {
     return lead === undefined || commandLog.allNodes().some(({ node }) => node === leaderIn(lead.payload));
   }
 }
+
+const isThere = ({ heardAtMs }: NodeState): boolean => heardAtMs > Date.now() - THERE_MS;
 
 /** The node whose data has all that the others have; where that cannot be said, the one that has applied most. */
 function sourceOf(nodes: readonly NodeState[]): NodeState | undefined {

@@ -24,21 +24,24 @@ const keyOf = (sequence: number): Buffer => {
   return key;
 };
 
-/** All that are kept, in order. */
+const sequenceIn = (key: Buffer): number => Number(key.readBigUInt64BE(PREFIX.length));
+
+/** The messages that are kept, in order; only those after a damaged one. */
 export function readMessages(journal: Table): AppliedMessage[] {
-  const found: AppliedMessage[] = [];
-  for (const { key, value } of journal.entries(PREFIX)) {
-    const [id, payload] = decode(value, ['string', 'object'], 'message') as [string, Buffer];
-    found.push({ sequence: Number(key.readBigUInt64BE(PREFIX.length)), id, payload });
-  }
+  let found: AppliedMessage[] = [];
+  for (const { key, value } of journal.inspect(PREFIX))
+    if (value) {
+      const [id, payload] = decode(value, ['string', 'object'], 'message') as [string, Buffer];
+      found.push({ sequence: sequenceIn(key), id, payload });
+    } else found = [];
   return found;
 }
 
-/** The sequences and sizes of those that are kept, the oldest first. */
+/** The sequences of those that are kept, the oldest first, and the bytes of each. */
 export type KeptMessages = ReadonlyMap<number, number>;
 
 export const keptMessages = (journal: Table): KeptMessages =>
-  new Map(readMessages(journal).map(({ sequence, payload }) => [sequence, payload.length]));
+  new Map(Array.from(journal.inspect(PREFIX), ({ key, value }) => [sequenceIn(key), value?.length ?? 0]));
 
 /** Keeps more messages, and deletes the oldest ones that are too many, but never the last one. Returns what is kept then. */
 export function keepMessages(journal: Table, kept: KeptMessages, more: Iterable<AppliedMessage>): KeptMessages {
