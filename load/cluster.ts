@@ -41,9 +41,15 @@ async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Pr
   });
 }
 
+type Processes = readonly { readonly pid: number | undefined }[];
+
 /** The CPU time of processes in ms. */
-const spentOf = (processes: readonly { readonly pid: number | undefined }[]): number =>
+const spentOf = (processes: Processes): number =>
   processes.reduce((sum, { pid }) => sum + (cpuMs(pid as number)?.all ?? NaN), 0);
+
+/** The CPU time of processes since they had spent `beforeMs`, in µs of each request. */
+const microsEach = (processes: Processes, beforeMs: number, { requests }: Pick<ClosedLoopResult, 'requests'>): string =>
+  whole(((spentOf(processes) - beforeMs) * 1000) / requests);
 
 const IDLE_CHECK_MS = 500;
 /** A measurement begins after so many times its length. */
@@ -126,8 +132,6 @@ export async function puts({ tiny, number }: LoadOptions): Promise<void> {
         await untilIdle(() => spentOf([...cluster, alone]), IDLE_CHECK_MS);
         const before = [spentOf(nats.servers), spentOf(servers)] as const;
         const found = await run();
-        const cost = (of: Parameters<typeof spentOf>[0], ms: number): string =>
-          whole(((spentOf(of) - ms) * 1000) / found.requests);
         log ??= found;
         rows.push([
           String(inFlight),
@@ -137,8 +141,8 @@ export async function puts({ tiny, number }: LoadOptions): Promise<void> {
           whole(found.requestsPerSecond),
           (found.p50Ms / log.p50Ms).toFixed(2),
           (found.requestsPerSecond / log.requestsPerSecond).toFixed(2),
-          cost(nats.servers, before[0]),
-          cost(servers, before[1]),
+          microsEach(nats.servers, before[0], found),
+          microsEach(servers, before[1], found),
         ]);
       }
     }
@@ -339,16 +343,14 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
       for (const node of [holder, other]) {
         const before = [spentOf([node]), spentOf([holder])] as const;
         const found = await closedLoopInThread({ url: node.url, connections: 4, seconds, requests });
-        const cost = (server: LoadServer, ms: number): string =>
-          whole(((spentOf([server]) - ms) * 1000) / found.requests);
         costs.push([
           String(round),
           node === holder ? 'the holder' : 'another node',
           whole(found.requestsPerSecond),
           found.p50Ms.toFixed(2),
           found.p99Ms.toFixed(2),
-          cost(node, before[0]),
-          node === holder ? '' : cost(holder, before[1]),
+          microsEach([node], before[0], found),
+          node === holder ? '' : microsEach([holder], before[1], found),
         ]);
       }
     printTable(`Searches by vector of a collection, 4 connections`, costs);
@@ -407,8 +409,6 @@ export async function spread({ tiny, number }: LoadOptions): Promise<void> {
       await searched(WARM_UP * seconds);
       const before = [spentOf([asked]), spentOf(others)] as const;
       const result = await searched(seconds);
-      const cost = (servers: readonly LoadServer[], ms: number): string =>
-        whole(((spentOf(servers) - ms) * 1000) / result.requests);
       const memory = await Promise.all(nodes.map((node) => memoryOf(node, NAME)));
       table.push([
         String(count),
@@ -416,8 +416,8 @@ export async function spread({ tiny, number }: LoadOptions): Promise<void> {
         whole(result.requestsPerSecond),
         result.p50Ms.toFixed(2),
         result.p99Ms.toFixed(2),
-        cost([asked], before[0]),
-        cost(others, before[1]),
+        microsEach([asked], before[0], result),
+        microsEach(others, before[1], result),
         (found / (10 * queries.length)).toFixed(3),
       ]);
       for (const node of nodes) await node.kill();

@@ -64,14 +64,8 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
   for (const document of documents) await client.ingestText('default', 'demo', document);
   const rows: string[][] = [];
   for (const [name, hash, selector] of views) {
-    const { paintMs, shownMs, bytes, requests } = await visit(`${server.url}/ui#${hash}`, selector);
-    rows.push([
-      name,
-      `${whole(paintMs)} ms`,
-      `${whole(shownMs)} ms`,
-      `${(bytes / 1000).toFixed(1)} kB`,
-      String(requests),
-    ]);
+    const seen = await visit(`${server.url}/ui#${hash}`, selector);
+    rows.push([name, ...cellsOf(seen), String(seen.requests)]);
   }
   await server.stop();
   rows.push(['every file of the page', '', '', `${(pageBytes() / 1000).toFixed(1)} kB`, '']);
@@ -80,6 +74,12 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
     ...rows,
   ]);
 }
+
+const cellsOf = ({ paintMs, shownMs, bytes }: Visit): string[] => [
+  `${whole(paintMs)} ms`,
+  `${whole(shownMs)} ms`,
+  `${(bytes / 1000).toFixed(1)} kB`,
+];
 
 /** Creates so many at a time. */
 const CREATED_AT_ONCE = 32;
@@ -104,14 +104,7 @@ async function measureLink(folder: string, collections: number): Promise<void> {
       ['of this machine', { ...CONNECTION, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }],
       ['1 MB/s, 20 ms', CONNECTION],
     ] as const) {
-      const { paintMs, shownMs, bytes } = await visit(link, '.rows a', connection);
-      rows.push([
-        name,
-        String(round),
-        `${whole(paintMs)} ms`,
-        `${whole(shownMs)} ms`,
-        `${(bytes / 1000).toFixed(1)} kB`,
-      ]);
+      rows.push([name, String(round), ...cellsOf(await visit(link, '.rows a', connection))]);
     }
   await server.stop();
   printTable(`A link to the documents of one of ${whole(collections)} collections, nothing kept`, rows);

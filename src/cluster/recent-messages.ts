@@ -39,8 +39,9 @@ export interface BegunMessage {
 }
 
 export class RecentMessages {
-  /** By sequence, in order. */
   private messages = new Map<number, StreamMessage>();
+  /** Whether they stand in the order of their sequences. */
+  private isInOrder = true;
   private readonly sequences = new Map<string, number>();
   /** The last messages up to which the targets had been applied before the start, as far as their data tells. */
   private readonly begun = new Map<number, BegunMessage>();
@@ -62,16 +63,24 @@ export class RecentMessages {
     // It had been applied before the start, and is received again.
     if (this.messages.has(message.sequence)) return;
     this.messages.set(message.sequence, message);
-    if (message.sequence < this.sequence) this.messages = new Map([...this.messages].sort(([a], [b]) => a - b));
+    this.isInOrder &&= message.sequence > this.sequence;
     this.sequence = Math.max(this.sequence, message.sequence);
     if (message.id !== '') this.sequences.set(firstId(message.id), message.sequence);
     this.bytes += message.payload.length;
-    for (const [sequence, { id, payload }] of this.messages) {
+    if (this.messages.size <= MESSAGES_MAX && this.bytes <= BYTES_MAX) return;
+    for (const [sequence, { id, payload }] of this.inOrder()) {
       if (this.messages.size <= MESSAGES_MAX && this.bytes <= BYTES_MAX) break;
       this.messages.delete(sequence);
       this.sequences.delete(firstId(id));
       this.bytes -= payload.length;
     }
+  }
+
+  /** Sorts only where it matters: after a start, many messages come that stand before the known ones. */
+  private inOrder(): ReadonlyMap<number, StreamMessage> {
+    if (!this.isInOrder) this.messages = new Map([...this.messages].sort(([a], [b]) => a - b));
+    this.isInOrder = true;
+    return this.messages;
   }
 
   /** Whether the node has received another message with this sequence, or this message with another one. */
@@ -82,12 +91,12 @@ export class RecentMessages {
 
   /** Sequences and ids of the latest messages, in order. */
   latest(count: number): [sequence: number, id: string][] {
-    return [...this.messages.values()].slice(-count).map(({ sequence, id }) => [sequence, id]);
+    return [...this.inOrder().values()].slice(-count).map(({ sequence, id }) => [sequence, id]);
   }
 
   /** The sequence of the first message that is known; Infinity if there is none. */
   get first(): number {
-    return Math.min(this.messages.keys().next().value ?? Infinity, ...this.begun.keys());
+    return Math.min(this.inOrder().keys().next().value ?? Infinity, ...this.begun.keys());
   }
 
   /** The sequence of the last message that is known; 0 if there is none. */
@@ -102,7 +111,7 @@ export class RecentMessages {
   differenceFrom({ first, last, ids }: KnownLog): Difference {
     const isOther = (sequence: number, id: string): boolean =>
       sequence >= first && (sequence > last || (ids.get(sequence) ?? id) !== id);
-    const own = [...this.messages.values()].filter(({ sequence }) => sequence >= first);
+    const own = [...this.inOrder().values()].filter(({ sequence }) => sequence >= first);
     const others = own.filter(({ sequence, id }) => isOther(sequence, id));
     const begunOthers = [...this.begun].filter(([sequence, { id }]) => isOther(sequence, id));
     const isKnown = ([sequence, { wasApplied }]: [number, BegunMessage]): boolean =>

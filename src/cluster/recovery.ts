@@ -69,7 +69,7 @@ export class Recovery {
   private parted = 0;
   private unrested = 0;
   private isLooking = false;
-  private known: Standing | undefined;
+  private settled: Standing | undefined;
 
   constructor(private readonly options: RecoveryOptions) {
     this.timer = setInterval(() => void this.look(), LOOK_MS).unref();
@@ -202,8 +202,8 @@ export class Recovery {
 
   /** How this node stands, which does not change any more once it is known, since it applies nothing. */
   private standing(): Standing | undefined {
-    const standing = this.known ?? this.options.commandLog.standing();
-    if (standing === 'most' || standing === 'outvoted') this.known = standing;
+    const standing = this.settled ?? this.options.commandLog.standing();
+    if (standing === 'most' || standing === 'outvoted') this.settled = standing;
     return standing;
   }
 

@@ -89,7 +89,7 @@ function orphansAmong(records: readonly ShadowRecord[], jobs: readonly StoredJob
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
   const { store, collections, documents, archive, reindex, commandLog, orphans } = context;
   if (commandLog) {
-    commandLog.opened(shard, await store.shards.request(shard, 'logPosition', {}));
+    commandLog.opened(shard, await store.shards.request(shard, 'appliedLog', {}));
     // Another node may be building them.
     orphans.clear();
   }

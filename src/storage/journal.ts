@@ -107,15 +107,15 @@ export class Journal {
   applying: LogPosition | undefined;
   /** The messages whose last commands are being applied, by sequence, which are written in the next transaction. */
   readonly messages = new Map<number, AppliedMessage>();
-  /** The messages that are kept once the transaction that is being written is committed. */
-  private keeping: KeptMessages | undefined;
 
   private constructor(
     /** The head after the last commit. */
     public head: JournalHead,
     /** How far the environment has applied the command log of a cluster; undefined if it never has. */
     public applied: LogPosition | undefined,
+    /** The messages that are kept, and those that will be once the transaction that is being written is committed. */
     private kept: KeptMessages,
+    private keeping: KeptMessages,
     private readonly bytesMax: number,
     private readonly nowMs: () => number,
   ) {}
@@ -140,8 +140,8 @@ export class Journal {
         journal.delete(POSITION_KEY);
         forgetMessages(journal);
       });
-    const kept = env.read(({ journal }) => keptMessages(journal));
-    return new Journal(head, isOfNode ? position : undefined, kept, bytesMax, nowMs);
+    const kept = isOfNode ? env.read(({ journal }) => keptMessages(journal)) : new Map<number, number>();
+    return new Journal(head, isOfNode ? position : undefined, kept, kept, bytesMax, nowMs);
   }
 
   /** What the environment has applied of the command log of a cluster; null if it never has. */
@@ -156,7 +156,7 @@ export class Journal {
    */
   append(table: Table, commands: readonly Buffer[]): JournalHead {
     if (this.applying) table.put(POSITION_KEY, encodePosition(this.applying));
-    this.keeping = keepMessages(table, this.kept, this.messages.values());
+    this.keeping = this.messages.size > 0 ? keepMessages(table, this.kept, this.messages.values()) : this.kept;
     if (commands.length === 0) return this.head;
     let head = { ...this.head, atMs: Math.max(this.head.atMs, this.nowMs()) };
     for (const some of slicesOf(commands)) {
@@ -177,7 +177,7 @@ export class Journal {
   /** Takes note that the transaction of `append` is committed. */
   committed(head: JournalHead): void {
     this.head = head;
-    this.kept = this.keeping ?? this.kept;
+    this.kept = this.keeping;
     this.messages.clear();
     if (this.applying) this.applied = this.applying;
   }

@@ -159,7 +159,7 @@ export class Commands {
     return { journal: store.journal, shard, run, advance: (position) => store.advance(position) };
   }
 
-  private logPosition(): ShardCommands['logPosition']['answer'] {
+  private appliedLogs(): ShardCommands['appliedLog']['answer'] {
     return {
       shard: this.shard.store.appliedLog(),
       catalog: this.start.shard === 0 ? this.openedCatalog().appliedLog() : null,
@@ -215,7 +215,7 @@ export class Commands {
     keepAnswer: ({ keep, answer }) => (this.shard.store.write((txn) => txn.keepAnswer(keep, answer)), null),
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
-    logPosition: () => this.logPosition(),
+    appliedLog: () => this.appliedLogs(),
     setFollower: ({ collection, follower }) => (this.shard.setFollower(collection, follower), null),
     placeMemory: ({ placement, keep }) => this.shard.place(placement, keep),
     counts: ({ collections }) => countsOf(this.shard, collections),

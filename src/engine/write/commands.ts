@@ -236,7 +236,7 @@ export interface ShardCommands extends CatalogCommands {
    * How far the shard and, at the owner of shard 0, the catalog have applied the command log of a cluster; null if they
    * never have.
    */
-  logPosition: {
+  appliedLog: {
     request: Record<never, never>;
     answer: { shard: AppliedLog | null; catalog: AppliedLog | null };
   };
@@ -399,7 +399,7 @@ const COMMANDS = {
   keepAnswer: { writes: true },
   forgetAnswers: { writes: true },
   dropCollection: { collection: ofId, writes: true, changesMemory: true },
-  logPosition: {},
+  appliedLog: {},
   setFollower: { collection: ofId, writes: true },
   placeMemory: { changesMemory: true },
   counts: {},

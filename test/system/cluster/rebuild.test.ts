@@ -38,6 +38,14 @@ async function hasAll(node: Node, count: number): Promise<void> {
   }, 'a node lacks documents');
 }
 
+/** Nodes with 30 documents. */
+async function threeNodes(): Promise<{ nats: Nats; a: Node; b: Node; c: Node }> {
+  const nats = await startNats();
+  const [a, b, c] = [await startNode(nats), await startNode(nats), await startNode(nats)];
+  await write([a, b, c], 0, 30);
+  return { nats, a, b, c };
+}
+
 const end = async (node: Node): Promise<void> => {
   node.child.kill('SIGKILL');
   await node.ended;
@@ -74,9 +82,7 @@ test('nothing is rebuilt while a node is away; when it is back, what only it had
   skip,
   timeout: 300_000,
 }, async () => {
-  const nats = await startNats();
-  const [a, b, c] = [await startNode(nats), await startNode(nats), await startNode(nats)];
-  await write([a, b, c], 0, 30);
+  const { nats, a, b, c } = await threeNodes();
   await until(async () => (await ask(a, 'GET', '/v1/admin/cluster')).json.nodes?.length === 3);
   await backInTime(nats, async () => {
     await write([a, b, c], 30, 30);
@@ -96,9 +102,7 @@ test('what only a node has that is started again is appended again, and the othe
   skip,
   timeout: 300_000,
 }, async () => {
-  const nats = await startNats();
-  const [a, b, c] = [await startNode(nats), await startNode(nats), await startNode(nats)];
-  await write([a, b, c], 0, 30);
+  const { nats, a, b, c } = await threeNodes();
   for (const node of [a, b, c]) await hasAll(node, 30);
   await backInTime(nats, async () => {
     for (const { child } of [b, c]) child.kill('SIGSTOP');
