@@ -2,6 +2,8 @@
 // when it is complete.
 import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -29,7 +31,7 @@ import {
   makeFilesPrivate,
 } from './command-line.js';
 import type { SourceCollection } from './databases.js';
-import { UsageError } from './errors.js';
+import { LocalFailure, UsageError, reasonOf } from './errors.js';
 import { readableFile, writeAtomically } from './files.js';
 import { type Output, type Stream, count, duration, line } from './output.js';
 import { startBytes } from './progress.js';
@@ -63,7 +65,10 @@ export function addArchiveCommands(cli: CommandLine): void {
     .description(
       'restore a collection, or everything, from an archive; with --at, a data directory as it was at a time',
     )
-    .argument('<file>', 'the archive; with --at, a copy of the data directory from before that time')
+    .argument(
+      '<file>',
+      'the archive, or the list of an incremental backup with its entries beside it; with --at, a copy of the data directory from before that time',
+    )
     .option('--replace', 'replace the existing data')
     .option('--dry-run', 'only verify the archive')
     .option(
@@ -78,6 +83,7 @@ export function addArchiveCommands(cli: CommandLine): void {
       examples(
         'sheaf restore backup.zip --dry-run',
         'sheaf restore backup.zip --replace',
+        'sheaf restore backups/sheaf-2026-11-26T10-00-00Z.json --replace   # an incremental backup',
         'sheaf restore copy-of-monday --at 2026-11-26T10:15:00Z --journal data --into data-at-10-15',
         'sheaf restore docs.zip -c docs-of-monday -t acme',
         'sheaf restore backup.zip -c docs -t acme --replace   # one collection out of everything',
@@ -409,7 +415,6 @@ async function restore(
 ): Promise<number> {
   const startedAtMs = performance.now();
   await readableFile(file, 'Name the archive.');
-  const blob = await openAsBlob(file);
   if (!collection && !replace && !dryRun)
     throw new UsageError(
       'An archive of everything replaces all existing data: confirm with --replace, or name a collection with --collection.',
@@ -417,15 +422,14 @@ async function restore(
   if (!collection && from !== undefined)
     throw new UsageError('--from restores one collection: give its new name with --collection.');
   return withInterrupt(async (signal) => {
+    const upload = async (path: string): Promise<{ counts: ArchiveCounts & { collections?: number } }> => {
+      const blob = await openAsBlob(path);
+      return collection
+        ? client.archives.restoreCollection(collection.tenant, collection.name, blob, { replace, dryRun, from, signal })
+        : client.archives.restore(blob, { dryRun, signal });
+    };
     try {
-      const { counts } = collection
-        ? await client.archives.restoreCollection(collection.tenant, collection.name, blob, {
-            replace,
-            dryRun,
-            from,
-            signal,
-          })
-        : await client.archives.restore(blob, { dryRun, signal });
+      const { counts } = await withWholeArchive(file, upload);
       const where = collection ? `${collection.tenant}/${collection.name}` : 'everything';
       line(
         output.stdout,
@@ -437,6 +441,26 @@ async function restore(
       throw error;
     }
   });
+}
+
+/** Calls `work` with the path of an archive: of the file, or of what it is put together from if it is a list of entries. */
+async function withWholeArchive<T>(file: string, work: (path: string) => Promise<T>): Promise<T> {
+  if (!file.endsWith('.json')) return work(file);
+  // Loaded only here, because other commands do without a client of S3.
+  const { BackupFolder } = await import('../service/archive/backup-store.js');
+  const { withArchive } = await import('../service/archive/incremental-backup.js');
+  let isWhole = false as boolean;
+  try {
+    return await withArchive(new BackupFolder(dirname(file)), basename(file), tmpdir(), (path) => {
+      isWhole = true;
+      return work(path);
+    });
+  } catch (error) {
+    if (isWhole) throw error;
+    throw new LocalFailure(
+      `${file} cannot be put together from the folder "entries" beside it: ${reasonOf(error as NodeJS.ErrnoException)}.`,
+    );
+  }
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

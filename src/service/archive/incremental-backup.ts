@@ -111,9 +111,17 @@ export async function deleteUnused(
 }
 
 async function entriesOf(store: BackupStore, name: string, temporary: string): Promise<ListedEntry[]> {
-  const list: unknown = JSON.parse(await store.withFile(name, temporary, (path) => readFile(path, 'utf8')));
+  const list = parseJson(await store.withFile(name, temporary, (path) => readFile(path, 'utf8')));
   if (!isEntryList(list)) throw new Error(`${name} is not a list of entries`);
   return list.entries;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function contentOf(store: BackupStore, { name, sha256, content }: ListedEntry): Promise<Buffer> {

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MAIN } from '../../kit/process.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
 
 const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
 const env = { PATH: process.env.PATH, SHEAF_URL: server.url, SHEAF_API_KEY: 'root' };
@@ -178,6 +179,39 @@ test('searches are logged, run again, and compared', async () => {
     (await sheaf(['replay', entry.query_id, '-c', 'logged'])).out,
     /^now +before +chunk\n[\s\S]*gone +1 +a\.md::chunk_0/,
   );
+});
+
+test('an incremental backup in a folder is restored into another server, or refused whole', async (t) => {
+  const backups = join(folder, 'backups');
+  const original = await startTestServer({ SHEAF_BACKUPS__FOLDER: backups, SHEAF_BACKUPS__INCREMENTAL: 'true' });
+  t.after(() => original.stop());
+  const made = async (): Promise<string[]> => (await original.call('GET', '/v1/admin/backups')).json.backups;
+  await until(async () => (await made()).length === 1);
+  const documents = Array.from({ length: 100 }, (_, n) => ({ docid: `d${n}`, text: `Number ${n}. `.repeat(60) }));
+  await original.call('POST', '/v1/collections/default/saved/documents:batch', { documents });
+  await until(async () => {
+    await original.call('POST', '/v1/admin/backups');
+    return (await made()).length === 2;
+  });
+  const lists = readdirSync(backups).filter((name) => name.endsWith('.json'));
+  const file = join('backups', lists.sort().at(-1) as string);
+  const restored = await sheaf(['restore', file, '-c', 'saved']);
+  assert.deepEqual([restored.code, / 100 documents/.test(restored.out)], [0, true], restored.err);
+  const found = await sheaf(['docs', '-c', 'saved', '--json', '-n', '200']);
+  assert.equal(linesOf(found.out).length, 100);
+
+  rmSync(join(backups, 'entries'), { recursive: true });
+  write({ 'other.json': '{"not": "a list"}', 'broken.json': '{' });
+  for (const [name, reason] of [
+    [file, /cannot be put together .*no such file/],
+    ['other.json', /is not a list of entries/],
+    ['broken.json', /is not a list of entries/],
+  ] as const) {
+    const { code, err } = await sheaf(['restore', name, '-c', 'saved', '--replace']);
+    assert.equal(code, 1);
+    assert.match(err, reason);
+  }
+  assert.equal(linesOf((await sheaf(['docs', '-c', 'saved', '--json', '-n', '200'])).out).length, 100);
 });
 
 test('keys are made for what they are for, and revoked', async () => {
