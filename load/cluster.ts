@@ -1,19 +1,23 @@
 // A cluster on one machine: three NATS servers and three nodes, with one disk and the cores of this machine for all. How
 // long writes take beside the log's own, what goes on while a process is killed, and what a search costs.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { SheafClient } from '../src/client/client.js';
 import { createPrng } from '../src/base/prng.js';
+import { type NodeAddress, NodeLinks } from '../src/cluster/node-links.js';
 import { type ClosedLoopResult, closedLoopInThread, jsonPost, latenciesOf } from './kit/closed-loop.js';
 import { type LoadOptions, printTable, whole } from './kit/command.js';
 import { createVectorCollection, fillCollection, untilIdle } from './kit/fill.js';
 import { type Nats, findNats, startNats } from './kit/nats.js';
 import { plainClosedLoop } from './kit/plain-closed-loop.js';
-import { type LoadServer, startServer, withFolder } from './kit/server.js';
+import { type LoadServer, dieTogether, startServer, withFolder } from './kit/server.js';
 import { cpuMs } from './kit/server-usage.js';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 
 const TENANT = 'load';
 const NAME = 'docs';
@@ -41,15 +45,15 @@ async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Pr
   });
 }
 
-type Processes = readonly { readonly pid: number | undefined }[];
+type Processes = readonly { readonly pid?: number | undefined }[];
 
 /** The CPU time of processes in ms. */
 const spentOf = (processes: Processes): number =>
   processes.reduce((sum, { pid }) => sum + (cpuMs(pid as number)?.all ?? NaN), 0);
 
 /** The CPU time of processes since they had spent `beforeMs`, in µs of each request. */
-const microsEach = (processes: Processes, beforeMs: number, { requests }: Pick<ClosedLoopResult, 'requests'>): string =>
-  whole(((spentOf(processes) - beforeMs) * 1000) / requests);
+const microsEach = (processes: Processes, beforeMs: number, { requests }: Pick<ClosedLoopResult, 'requests'>): number =>
+  ((spentOf(processes) - beforeMs) * 1000) / requests;
 
 const IDLE_CHECK_MS = 500;
 /** A measurement begins after so many times its length. */
@@ -142,8 +146,8 @@ export async function puts({ tiny, number }: LoadOptions): Promise<void> {
           whole(found.requestsPerSecond),
           (found.p50Ms / log.p50Ms).toFixed(2),
           (found.requestsPerSecond / log.requestsPerSecond).toFixed(2),
-          microsEach(nats.servers, before[0], found),
-          microsEach(servers, before[1], found),
+          whole(microsEach(nats.servers, before[0], found)),
+          whole(microsEach(servers, before[1], found)),
         ]);
       }
     }
@@ -300,6 +304,29 @@ interface Detail {
   readonly memory: { readonly vectors: number; readonly graph: number; readonly quantized_vectors: number };
 }
 
+/** The size of a question with a vector of 384 dimensions. */
+const QUESTION_BYTES = 1900;
+
+/** What a question and its answer cost two processes that do nothing else. */
+async function linkAlone(inFlight: number, seconds: number): Promise<string[]> {
+  const answerer = fork(fileURLToPath(new URL('./kit/link-answerer.js', import.meta.url)));
+  dieTogether(answerer);
+  const [address] = (await once(answerer, 'message')) as [NodeAddress];
+  const links = new NodeLinks({ node: 'asker', addressOf: () => address, log: { warn: () => undefined } });
+  const question = new Uint8Array(QUESTION_BYTES);
+  const ask = async (): Promise<void> => void (await links.ask('search', 'answerer', question, ASK_MS));
+  await repeated(inFlight, seconds / 2, ask);
+  const processes = [process, answerer];
+  const before = processes.map((each) => spentOf([each]));
+  const found = await repeated(inFlight, seconds, ask);
+  const [asker, other] = processes.map((each, i) => microsEach([each], before[i] as number, found)) as [number, number];
+  links.close();
+  answerer.kill();
+  return [String(inFlight), whole(asker), whole(other), whole(asker + other)];
+}
+
+const ASK_MS = 10_000;
+
 /**
  * Three nodes that hold each collection once: what each has in its memory, what the collections cost them that they do not
  * hold, and what a search costs that another node runs.
@@ -331,7 +358,19 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
     }
     printTable(`${whole(names.length)} collections of ${whole(rows)} × ${DIM}, each held by one of 3 nodes`, table);
     const prng = createPrng(5);
-    const costs = [['round', 'asked', 'searches/s', 'p50 ms', 'p99 ms', 'CPU a search, µs: asked node', 'holder']];
+    const costs = [
+      [
+        'in flight',
+        'round',
+        'asked',
+        'searches/s',
+        'p50 ms',
+        'p99 ms',
+        'CPU a search, µs: asked node',
+        'holder',
+        'more than the holder alone',
+      ],
+    ];
     const [name, holder] = [...holders][0] as [string, LoadServer];
     const other = nodes.find((node) => node !== holder) as LoadServer;
     const requests = Array.from({ length: 64 }, () =>
@@ -340,22 +379,37 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
         k: 10,
       }),
     );
-    for (const round of [1, 2, 3])
-      for (const node of [holder, other]) {
-        const before = [spentOf([node]), spentOf([holder])] as const;
-        const found = await closedLoopInThread({ url: node.url, connections: 4, seconds, requests });
-        costs.push([
-          String(round),
-          node === holder ? 'the holder' : 'another node',
-          whole(found.requestsPerSecond),
-          found.p50Ms.toFixed(2),
-          found.p99Ms.toFixed(2),
-          microsEach([node], before[0], found),
-          node === holder ? '' : microsEach([holder], before[1], found),
-        ]);
+    const searched = (node: LoadServer, connections: number, forSeconds: number): Promise<ClosedLoopResult> =>
+      plainClosedLoop({ url: node.url, connections, seconds: forSeconds, requests });
+    // Threads compile what they run often.
+    for (const node of [holder, other]) await searched(node, 4, WARM_UP * seconds);
+    for (const inFlight of [4, 32])
+      for (const round of [1, 2, 3]) {
+        let alone = NaN;
+        for (const node of [holder, other]) {
+          const before = [spentOf([node]), spentOf([holder])] as const;
+          const found = await searched(node, inFlight, seconds);
+          const [own, held] = [microsEach([node], before[0], found), microsEach([holder], before[1], found)];
+          const all = node === holder ? held : own + held;
+          if (node === holder) alone = held;
+          costs.push([
+            String(inFlight),
+            String(round),
+            node === holder ? 'the holder' : 'another node',
+            whole(found.requestsPerSecond),
+            found.p50Ms.toFixed(2),
+            found.p99Ms.toFixed(2),
+            whole(own),
+            node === holder ? '' : whole(held),
+            node === holder ? '' : whole(all - alone),
+          ]);
+        }
       }
-    printTable(`Searches by vector of a collection, 4 connections`, costs);
+    printTable('Searches by vector of a collection', costs);
     for (const node of nodes) await node.kill();
+    const links = [['in flight', 'CPU a question, µs: who asks', 'who answers', 'together']];
+    for (const inFlight of [1, 4, 32]) links.push(await linkAlone(inFlight, seconds));
+    printTable('A link between two processes that do nothing else, with questions and answers of that size', links);
   });
 }
 
@@ -417,8 +471,8 @@ export async function spread({ tiny, number }: LoadOptions): Promise<void> {
         whole(result.requestsPerSecond),
         result.p50Ms.toFixed(2),
         result.p99Ms.toFixed(2),
-        microsEach([asked], before[0], result),
-        microsEach(others, before[1], result),
+        whole(microsEach([asked], before[0], result)),
+        whole(microsEach(others, before[1], result)),
         (found / (10 * queries.length)).toFixed(3),
       ]);
       for (const node of nodes) await node.kill();
