@@ -26,9 +26,9 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Whether the stream may lose what it has acknowledged. */
   readonly losses: boolean;
-  /** A fault of the protocol that the checks must find. */
   /** Takes lines that tell what happens. */
   readonly trace?: (line: string) => void;
+  /** A fault of the protocol that the checks must find. */
   readonly planted?: 'leaves out a write' | 'forgets ids' | 'applies twice';
 }
 

@@ -50,6 +50,24 @@ export interface MetricsAnswer {
   hw_cores: number;
   hw_os: string;
   hw_ram_gb: number;
+  /** With `history=true`: every five seconds of the latest five minutes, oldest first, and now. */
+  history?: MetricsSample[];
+}
+
+/** Counters and latencies as they were at a moment. */
+export interface MetricsSample {
+  /** Unix time in seconds. */
+  at: number;
+  requests_total: number;
+  search_total: number;
+  chunks_indexed_total: number;
+  search_latency_p50_ms?: number;
+  search_latency_p95_ms?: number;
+  search_latency_p99_ms?: number;
+}
+
+export interface MetricsQuery {
+  history?: boolean;
 }
 
 /** Result of resetting the metrics. */
@@ -103,6 +121,14 @@ export const METRICS_ROUTES = routes({
     tag: 'Metrics',
     summary: 'Get counters, latencies, version and hardware',
     description: 'Latencies cover the latest searches and ingests, and are absent if there were none.',
+    query: [
+      {
+        name: 'history',
+        description: '`true` adds how some of the figures were in the latest five minutes.',
+        schema: { type: 'boolean', default: false },
+      },
+    ],
+    checkQuery: typia.createValidate<MetricsQuery>(),
     answer: {
       schema: typia.json.schema<MetricsAnswer>(),
       example: {

@@ -154,8 +154,12 @@ export class SheafClient {
     return this.transport.get(['health', 'ready'], { retriesMax: 0, ...call });
   }
 
-  metrics(call?: CallOptions): Promise<Answered<MetricsAnswer>> {
-    return this.transport.get(['health', 'metrics'], call);
+  /** `history` adds how some of the figures were in the latest five minutes. */
+  metrics({
+    history,
+    ...call
+  }: CallOptions & { history?: boolean | undefined } = {}): Promise<Answered<MetricsAnswer>> {
+    return this.transport.json({ method: 'GET', path: ['health', 'metrics'], query: { history }, ...call });
   }
 
   metricsText(call?: CallOptions): Promise<string> {

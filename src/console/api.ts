@@ -122,7 +122,8 @@ export const pathOf = ({ tenant, collection }: At, ...rest: string[]): string[] 
 ];
 
 export const health = (signal?: AbortSignal) => call<Health>(['health'], { signal });
-export const metrics = (signal?: AbortSignal) => call<MetricsAnswer>(['health', 'metrics'], { signal });
+export const metrics = (hasHistory: boolean, signal?: AbortSignal) =>
+  call<MetricsAnswer>(['health', 'metrics'], { query: { history: hasHistory || undefined }, signal });
 export const whoAmI = (signal?: AbortSignal) => call<WhoAmI>(['v1', 'whoami'], { signal });
 export const listTenants = (signal?: AbortSignal) => call<TenantList>(['v1', 'admin', 'tenants'], { signal });
 export const cluster = (signal?: AbortSignal) => call<ClusterState>(['v1', 'admin', 'cluster'], { signal });

@@ -2,7 +2,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { MetricsAnswer } from '../api/health.js';
+import type { MetricsAnswer, MetricsSample } from '../api/health.js';
 import { SheafError } from '../client/errors.js';
 import type { CollectionSummary, MemoryUse } from '../api/collections.js';
 import { collectionDetail, metrics } from './api.js';
@@ -13,12 +13,11 @@ import { bytes, count, counted, ms, span } from './format.js';
 import { useLoaded } from './hooks.js';
 import { apiKey, isSystemDark, theme, there } from './state.js';
 
-// Counters of the server over the last minutes, polled every two seconds while the page is visible.
+// Counters of the server over the last minutes: those that it has kept, and what comes while the page is visible, polled
+// every two seconds.
 
-interface Sample {
-  /** Unix time in seconds. */
-  readonly atS: number;
-  readonly metrics: MetricsAnswer;
+/** `at` is in Unix time by the clock of this page. */
+interface Sample extends Readonly<MetricsSample> {
   /** Rate since the previous sample; null for the first. */
   readonly requestsPerS: number | null;
   readonly searchesPerS: number | null;
@@ -28,17 +27,24 @@ interface Sample {
 const PERIOD_MS = 2000;
 /** Five minutes. */
 const KEPT_S = 300;
-const SAMPLES_MAX = (KEPT_S * 1000) / PERIOD_MS;
 
-function useSamples(): { samples: readonly Sample[]; error?: unknown } {
-  const [state, setState] = useState<{ samples: readonly Sample[]; error?: unknown }>({ samples: [] });
+interface Samples {
+  readonly samples: readonly Sample[];
+  readonly latest?: MetricsAnswer;
+  readonly error?: unknown;
+}
+
+function useSamples(): Samples {
+  const [state, setState] = useState<Samples>({ samples: [] });
   useEffect(() => {
     const controller = new AbortController();
+    let isFirst = true;
     const ask = async (): Promise<void> => {
       if (document.hidden) return;
       try {
-        const answer = await metrics(controller.signal);
-        setState(({ samples }) => ({ samples: [...samples, sampleOf(answer, samples.at(-1))].slice(-SAMPLES_MAX) }));
+        const latest = await metrics(isFirst, controller.signal);
+        isFirst = false;
+        setState(({ samples }) => ({ latest, samples: withMore(samples, latest) }));
       } catch (error) {
         if (controller.signal.aborted) return;
         setState(({ samples }) => ({ samples, error }));
@@ -56,14 +62,23 @@ function useSamples(): { samples: readonly Sample[]; error?: unknown } {
   return state;
 }
 
+/** The samples of the latest minutes, with those that an answer adds. */
+function withMore(samples: readonly Sample[], answer: MetricsAnswer): Sample[] {
+  const nowS = Date.now() / 1000;
+  const { history = [{ ...answer, at: nowS }] } = answer;
+  // The last one is of now.
+  const aheadS = nowS - (history.at(-1)?.at ?? nowS);
+  const all = [...samples];
+  for (const past of history) all.push(sampleOf({ ...past, at: past.at + aheadS }, all.at(-1)));
+  return all.filter(({ at }) => at > nowS - KEPT_S);
+}
+
 /** Rates since the previous sample. Counters may have been reset meanwhile, so a rate is at least 0. */
-function sampleOf(answer: MetricsAnswer, before: Sample | undefined): Sample {
-  const atS = Date.now() / 1000;
+function sampleOf(sample: MetricsSample, before: Sample | undefined): Sample {
   const rate = (name: 'requests_total' | 'search_total' | 'chunks_indexed_total'): number | null =>
-    before === undefined ? null : Math.max(0, answer[name] - before.metrics[name]) / (atS - before.atS);
+    before === undefined ? null : Math.max(0, sample[name] - before[name]) / (sample.at - before.at);
   return {
-    atS,
-    metrics: answer,
+    ...sample,
     requestsPerS: rate('requests_total'),
     searchesPerS: rate('search_total'),
     chunksPerS: rate('chunks_indexed_total'),
@@ -94,7 +109,7 @@ function Chart({ title, unit, times, lines }: Props) {
   return (
     <figure class="card">
       <figcaption>
-        {title}
+        <strong>{title}</strong>
         {lines.map(({ name, values }, i) => (
           <span class={`key line-${i + 1}`}>
             {name} {shown(values.at(-1))}
@@ -179,16 +194,15 @@ function colourOf(element: HTMLElement, property: string): string {
 
 export function Overview({ tenant }: { tenant: string }) {
   const { collections } = catalog.value;
-  const { samples, error } = useSamples();
-  const last = samples.at(-1);
+  const { samples, latest, error } = useSamples();
   return (
     <>
       {collections?.length === 0 && <FirstSteps tenant={tenant} />}
       {collections !== undefined && collections.length > 0 && <Collections tenant={tenant} collections={collections} />}
       {error !== undefined ? (
         <Closed error={error} />
-      ) : last ? (
-        <Live samples={samples} last={last} />
+      ) : latest ? (
+        <Live samples={samples} latest={latest} />
       ) : (
         <p class="faint">Loading …</p>
       )}
@@ -257,13 +271,13 @@ function Closed({ error }: { error: unknown }) {
   );
 }
 
-function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last: Sample }) {
-  const times = samples.map(({ atS }) => atS);
+function Live({ samples, latest }: { samples: readonly Sample[]; latest: MetricsAnswer }) {
+  const times = samples.map(({ at }) => at);
   const of = (pick: (sample: Sample) => number | null): (number | null)[] => samples.map(pick);
   return (
     <section aria-label="The whole server">
       <h2>The whole server, all tenants</h2>
-      <Figures metrics={metrics} />
+      <Figures metrics={latest} />
       <div class="charts">
         <Chart
           title="Requests per second"
@@ -280,9 +294,9 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
           unit="ms"
           times={times}
           lines={[
-            { name: 'p50', values: of(({ metrics: m }) => m.search_latency_p50_ms ?? null) },
-            { name: 'p95', values: of(({ metrics: m }) => m.search_latency_p95_ms ?? null) },
-            { name: 'p99', values: of(({ metrics: m }) => m.search_latency_p99_ms ?? null) },
+            { name: 'p50', values: of(({ search_latency_p50_ms: p50 }) => p50 ?? null) },
+            { name: 'p95', values: of(({ search_latency_p95_ms: p95 }) => p95 ?? null) },
+            { name: 'p99', values: of(({ search_latency_p99_ms: p99 }) => p99 ?? null) },
           ]}
         />
       </div>
@@ -290,7 +304,7 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
   );
 }
 
-function Figures({ metrics }: { metrics: Sample['metrics'] }) {
+function Figures({ metrics }: { metrics: MetricsAnswer }) {
   const figures: (readonly [string, string])[] = [
     ['collections', count(metrics.collection_count)],
     ['documents', count(metrics.doc_count)],

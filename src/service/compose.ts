@@ -36,6 +36,7 @@ import type { ShadowCollections } from './collections/shadow-collections.js';
 import { LeaderCalls } from './cluster/leader-calls.js';
 import type { ArchiveContext } from './archive/archive.js';
 import { ScheduledBackups } from './archive/scheduled-backups.js';
+import { MetricsHistory } from './health/metrics-history.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
 import { applyRemoteChanges } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
@@ -143,6 +144,7 @@ export function createService(
 export async function closeService({ parts, services }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
     parts;
+  services.metrics.history.close();
   await services.backups.close();
   parts.sharing?.placer.close();
   parts.sharing?.routed.close();
@@ -531,6 +533,7 @@ function createServices(parts: Parts, config: Config, log: Log, path: string, no
     health: { catalog, quarantine, embedders, shards, commandLog: parts.commandLog },
     metrics: {
       metrics,
+      history: new MetricsHistory({ metrics, fronts: parts.fronts, nowMs }),
       catalog,
       shadows,
       shards,

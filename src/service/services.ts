@@ -7,6 +7,7 @@ import type { DocumentsContext } from './documents/changes.js';
 import type { Embedders } from './embedding/embedders.js';
 import type { EventsContext } from './events/event-hub.js';
 import type { HealthContext } from './health/health.js';
+import type { MetricsHistory } from './health/metrics-history.js';
 import type { MetricsContext } from './health/metrics-report.js';
 import type { IngestContext } from './ingest/document.js';
 import type { LoggedSearchContext } from './query-log/logged-search.js';
@@ -31,6 +32,6 @@ export interface Services {
   readonly tenants: TenantsContext;
   readonly events: EventsContext;
   readonly health: HealthContext;
-  readonly metrics: MetricsContext;
+  readonly metrics: MetricsContext & { readonly history: MetricsHistory };
   readonly embedders: Pick<Embedders, 'inventory' | 'spaceOfModel' | 'embedQuery'>;
 }

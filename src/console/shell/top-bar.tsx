@@ -136,7 +136,7 @@ function TenantField({ caller }: { caller: WhoAmI | undefined }) {
   };
   return (
     <label class="tenant">
-      Tenant
+      <span class="label">Tenant</span>
       <input
         list="tenants"
         value={tenant}

@@ -39,9 +39,11 @@ import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
 import type { ScheduledBackups } from '../archive/scheduled-backups.js';
 import type { MemoryPlacer } from '../cluster/memory-placer.js';
+import type { MetricsHistory } from './metrics-history.js';
 
 export interface MetricsContext {
   readonly metrics: Metrics;
+  readonly history: Pick<MetricsHistory, 'latest'>;
   readonly catalog: Pick<Catalog, 'size'>;
   readonly shadows: Pick<ShadowCollections, 'all'>;
   /** Absent on a single machine. */
@@ -412,7 +414,10 @@ function registerPayloadCache(registry: Registry, { sharedMeters }: MetricsConte
 }
 
 export const metricsUseCases = (context: MetricsContext): UseCases<typeof METRICS_ROUTES> => ({
-  metricsJson: () => metricsJson(context),
+  metricsJson: async ({ query: { history: hasHistory = false } }) => ({
+    ...(await metricsJson(context)),
+    ...(hasHistory && { history: context.history.latest() }),
+  }),
   /** Resets all counters of events to 0. */
   resetMetrics: async () => {
     // What the front threads have counted before this request goes as well.

@@ -235,6 +235,16 @@ test('tenants have labels only where the operator wants them, and only so many',
   );
 });
 
+test('the history comes where it is asked for, and ends with the present counters', async () => {
+  const { status, json } = await call('GET', '/health/metrics?history=true');
+  assert.equal(status, 200);
+  const { at, search_total: searches, search_latency_p99_ms: p99 } = json.history.at(-1);
+  assert.ok(Math.abs(at - Date.now() / 1000) < 60);
+  assert.deepEqual([searches, p99], [json.search_total, json.search_latency_p99_ms]);
+  assert.equal((await jsonOf()).history, undefined);
+  assert.equal((await call('GET', '/health/metrics?history=maybe')).status, 422);
+});
+
 test('while a shard is away, the metrics still answer', async () => {
   const before = await jsonOf();
   await server.parts.shards.kill(1);

@@ -33,6 +33,7 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
   await client.getChunk('acme', 'docs', 'a/b.md::chunk_0');
   await client.live();
   await client.metrics();
+  await client.metrics({ history: true });
   await client.metricsText();
   await client.updateCollection('acme', 'docs', { display_name: 'Docs' });
   await client.moveCollection('acme', 'docs', 'manuals');
@@ -75,6 +76,7 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
       'GET /v1/collections/acme/docs/chunks/a%2Fb.md%3A%3Achunk_0',
       'GET /health/live',
       'GET /health/metrics',
+      'GET /health/metrics?history=true',
       'GET /metrics',
       'PATCH /v1/collections/acme/docs',
       'POST /v1/collections/acme/docs/move',

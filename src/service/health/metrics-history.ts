@@ -1,0 +1,55 @@
+// Some counters and latencies of the latest minutes, so that charts begin with what has been. Runs on the main thread.
+import type { MetricsSample } from '../../api/health.js';
+import { roundTo } from '../../base/numbers.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Fronts } from '../fronts.js';
+
+interface MetricsHistoryOptions {
+  readonly metrics: Pick<Metrics, 'counts' | 'searchLatency'>;
+  readonly fronts: Pick<Fronts, 'collect'>;
+  readonly nowMs: () => number;
+}
+
+const EVERY_MS = 5000;
+/** Five minutes. */
+const SAMPLES_MAX = 60;
+
+export class MetricsHistory {
+  private readonly samples: MetricsSample[] = [];
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly options: MetricsHistoryOptions) {
+    this.timer = setInterval(() => void this.sample(), EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  /** The latest samples, oldest first; the last one is of now. The front threads have been asked for their counters. */
+  latest(): MetricsSample[] {
+    return [...this.samples, this.present()];
+  }
+
+  private async sample(): Promise<void> {
+    // A front thread that has died is replaced; its counters come later.
+    await this.options.fronts.collect().catch(() => undefined);
+    this.samples.push(this.present());
+    if (this.samples.length > SAMPLES_MAX) this.samples.shift();
+  }
+
+  private present(): MetricsSample {
+    const { metrics, nowMs } = this.options;
+    const { counts, searchLatency } = metrics;
+    const [p50, p95, p99] = (searchLatency.quantiles(0.5, 0.95, 0.99) ?? []).map((ms) => roundTo(ms, 3));
+    return {
+      at: nowMs() / 1000,
+      requests_total: counts.requests,
+      search_total: counts.searches,
+      chunks_indexed_total: counts.chunksIndexed,
+      ...(p50 !== undefined && { search_latency_p50_ms: p50 }),
+      ...(p95 !== undefined && { search_latency_p95_ms: p95 }),
+      ...(p99 !== undefined && { search_latency_p99_ms: p99 }),
+    };
+  }
+}
