@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import { openPage } from '../dist/test/kit/chromium.js';
 
 const VIEWS = {
-  overview: '#/default',
   documents: '#/default/docs/documents',
   search: '#/default/docs/search?q=what+survives+a+power+cut&mode=hybrid',
   compare: '#/default/docs/compare?q=what+survives+a+power+cut',
@@ -22,6 +21,8 @@ const VIEWS = {
   tenants: '#/default?page=tenants&name=acme',
   backups: '#/default?page=backups',
   cluster: '#/default?page=cluster',
+  // The last, when its charts have something to show.
+  overview: '#/default',
 };
 const QUERIES = [
   'how is a backup restored',

@@ -19,6 +19,7 @@ export class MetricsHistory {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: MetricsHistoryOptions) {
+    this.samples.push(this.present());
     this.timer = setInterval(() => void this.sample(), EVERY_MS).unref();
   }
 
@@ -26,7 +27,7 @@ export class MetricsHistory {
     clearInterval(this.timer);
   }
 
-  /** The latest samples, oldest first; the last one is of now. The front threads have been asked for their counters. */
+  /** The latest samples, oldest first, and one of now. The front threads have been asked for their counters. */
   latest(): MetricsSample[] {
     return [...this.samples, this.present()];
   }
