@@ -445,22 +445,14 @@ async function restore(
 
 /** Calls `work` with the path of an archive: of the file, or of what it is put together from if it is a list of entries. */
 async function withWholeArchive<T>(file: string, work: (path: string) => Promise<T>): Promise<T> {
-  if (!file.endsWith('.json')) return work(file);
   // Loaded only here, because other commands do without a client of S3.
   const { BackupFolder } = await import('../service/archive/backup-store.js');
-  const { withArchive } = await import('../service/archive/incremental-backup.js');
-  let isWhole = false as boolean;
-  try {
-    return await withArchive(new BackupFolder(dirname(file)), basename(file), tmpdir(), (path) => {
-      isWhole = true;
-      return work(path);
-    });
-  } catch (error) {
-    if (isWhole) throw error;
-    throw new LocalFailure(
-      `${file} cannot be put together from the folder "entries" beside it: ${reasonOf(error as NodeJS.ErrnoException)}.`,
-    );
-  }
+  const { BackupUnreadable, withBackup } = await import('../service/archive/incremental-backup.js');
+  return withBackup(new BackupFolder(dirname(file)), basename(file), tmpdir(), work).catch((error: unknown) => {
+    if (!(error instanceof BackupUnreadable)) throw error;
+    const reason = reasonOf(error.cause as NodeJS.ErrnoException);
+    throw new LocalFailure(`${file} cannot be put together from the folder "entries" beside it: ${reason}.`);
+  });
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -76,8 +76,37 @@ export async function storeIncrement(
   return { entries: entries.length, bytes: bytesOf(entries), storedBytes };
 }
 
-/** Calls `work` with the path of an archive that is put together from the entries of a backup. */
-export async function withArchive<T>(
+/** Whether a backup of this name is a list of entries, and not an archive. */
+export const isIncremental = (name: string): boolean => name.endsWith('.json');
+
+/** A backup cannot be read, or is damaged. The cause says what has happened. */
+export class BackupUnreadable extends Error {}
+
+/**
+ * Calls `work` with the path of a backup as an archive, which is put together below `temporary` if it is a list of entries.
+ * Rejects as `work` does, and with BackupUnreadable.
+ */
+export async function withBackup<T>(
+  store: BackupStore,
+  name: string,
+  temporary: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  let isRead = false as boolean;
+  const begin = (path: string): Promise<T> => {
+    isRead = true;
+    return work(path);
+  };
+  try {
+    return await (isIncremental(name)
+      ? withArchive(store, name, temporary, begin)
+      : store.withFile(name, temporary, begin));
+  } catch (error) {
+    throw isRead ? error : new BackupUnreadable((error as Error).message, { cause: error });
+  }
+}
+
+async function withArchive<T>(
   store: BackupStore,
   name: string,
   temporary: string,

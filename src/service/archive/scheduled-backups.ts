@@ -2,12 +2,18 @@
 // What tells when the next one is due is what is there, so a restart neither skips nor repeats one. Runs on the main thread.
 import type { BackupList } from '../../api/backups.js';
 import { AppError, errorTypeOf } from '../../api/errors.js';
-import { WorkerError } from '../../base/rpc.js';
 import type { Log } from '../../base/log.js';
 import type { Config } from '../../config/config.js';
 import { type ArchiveContext, archiveDataset } from './archive.js';
 import { BackupBucket, BackupFolder, type BackupStore, type StoredBackup } from './backup-store.js';
-import { archiveBytes, deleteUnused, storeIncrement, withArchive } from './incremental-backup.js';
+import {
+  BackupUnreadable,
+  archiveBytes,
+  deleteUnused,
+  isIncremental,
+  storeIncrement,
+  withBackup,
+} from './incremental-backup.js';
 
 interface ScheduledBackupsOptions extends Pick<Config, 'backups'> {
   readonly archive: ArchiveContext;
@@ -65,7 +71,7 @@ export class ScheduledBackups {
   /** Rejects with 503 `backup_failed` if they cannot be listed. */
   async list(): Promise<BackupList> {
     const { folder, s3, everyMs, keep } = this.options.backups;
-    const all = this.store ? await this.told(this.backupsIn(this.store)) : [];
+    const all = this.store ? await this.found(this.store) : [];
     return {
       store: s3.url !== '' ? 'bucket' : folder !== '' ? 'folder' : null,
       every_hours: everyMs / HOUR_MS,
@@ -91,12 +97,11 @@ export class ScheduledBackups {
    */
   async withFile<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     const store = this.needed();
-    const all = await this.told(this.backupsIn(store));
+    const all = await this.found(store);
     if (!all.some((each) => each.name === name)) throw new AppError('backup_not_found');
-    const { temporary } = this.options;
-    return this.told(
-      isIncremental(name) ? withArchive(store, name, temporary, work) : store.withFile(name, temporary, work),
-    );
+    return withBackup(store, name, this.options.temporary, work).catch((error: unknown) => {
+      throw error instanceof BackupUnreadable ? this.failureOf(error) : error;
+    });
   }
 
   private needed(): BackupStore {
@@ -104,13 +109,17 @@ export class ScheduledBackups {
     return this.store;
   }
 
-  /** What the folder or bucket has to say of a failure is for the log alone. */
-  private async told<T>(asked: Promise<T>): Promise<T> {
-    return asked.catch((error: unknown) => {
-      if (error instanceof AppError || error instanceof WorkerError) throw error;
-      this.options.log.error({ reason: (error as Error).message }, 'the backups cannot be read');
-      throw new AppError('backup_failed', undefined, { retryAfterS: 10 });
+  /** As `backupsIn`. Rejects with 503 `backup_failed`. */
+  private async found(store: BackupStore): Promise<Backup[]> {
+    return this.backupsIn(store).catch((error: Error) => {
+      throw this.failureOf(error);
     });
+  }
+
+  /** What the folder or bucket has to say of a failure is for the log alone. */
+  private failureOf({ message }: Error): AppError {
+    this.options.log.error({ reason: message }, 'the backups cannot be read');
+    return new AppError('backup_failed', undefined, { retryAfterS: 10 });
   }
 
   /** Makes a backup if one is due. */
@@ -193,8 +202,6 @@ function storeOf({ folder, s3 }: Config['backups'], ending: AbortSignal): Backup
   if (s3.url !== '') return new BackupBucket(s3, ending);
   return folder === '' ? undefined : new BackupFolder(folder);
 }
-
-const isIncremental = (name: string): boolean => name.endsWith('.json');
 
 /** To the second, in UTC, so that names are in the order of times. */
 const nameOf = (ms: number, kind: 'zip' | 'json'): string =>
