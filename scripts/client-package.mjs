@@ -13,8 +13,14 @@ const target = join(root, 'clients', 'typescript', 'dist');
 const CLIENT = join('src', 'client', 'client');
 const HEADER = '// Built from src/client of Sheaf.';
 
-/** What only the server has of the interface: the tables of its routes and the checks of its input. */
-const ONLY_OF_SERVER = /^export declare (?:const|function) (?:\w*ROUTES|check\w+|is\w+|SEARCH_ANSWER)\b/;
+/** What only the server has of the interface: the tables of its routes, the checks of its input, and what it stores. */
+const ONLY_OF_SERVER = new RegExp(
+  '^export (?:' +
+    'declare (?:const|function) (?:\\w*ROUTES|check\\w+|is\\w+|SEARCH_ANSWER)|' +
+    'interface (?:AliasRecord|Collection|KeyRecord|StoredTenants|TenantRecord)|' +
+    'type (?:ArchivedSettings|TenantChange)' +
+    ')\\b',
+);
 
 const ofClient = (code, id) => (id.includes('/api/') ? withoutStatements(code, ONLY_OF_SERVER) : code);
 
