@@ -395,7 +395,7 @@ export class SheafClient {
 
   search(tenant: string, collection: string, body: SearchRequest, call?: CallOptions): Promise<Answered<SearchAnswer>> {
     const { encoding } = this.transport;
-    return this.transport.postEncoded(collectionPath(tenant, collection, 'search'), searchBody(body, encoding), call);
+    return this.transport.search(collectionPath(tenant, collection, 'search'), searchBody(body, encoding), call);
   }
 
   /** The hits of a search, page by page, by its cursor. `k` is the size of a page. */
@@ -421,7 +421,7 @@ export class SheafClient {
   ): Promise<Answered<SearchBatchAnswer>> {
     const { encoding } = this.transport;
     const body = { searches: searches.map((search) => searchBody(search, encoding)) };
-    return this.transport.postEncoded(collectionPath(tenant, collection, 'search:batch'), body, call);
+    return this.transport.search(collectionPath(tenant, collection, 'search:batch'), body, call);
   }
 
   searchCollections(
@@ -429,7 +429,7 @@ export class SheafClient {
     body: SearchRequest & Pick<CollectionsSearchBody, 'collections' | 'merge'>,
     call?: CallOptions,
   ): Promise<Answered<CollectionsSearchAnswer>> {
-    return this.transport.postEncoded(['v1', 'search', tenant], searchBody(body, this.transport.encoding), call);
+    return this.transport.search(['v1', 'search', tenant], searchBody(body, this.transport.encoding), call);
   }
 
   /** Stores a set of judged queries, in place of the one of its name. */
@@ -478,7 +478,7 @@ export class SheafClient {
 
   /** Searches the shared scope, which has no hits while it is switched off. */
   searchShared(body: SearchBody & { q: string }, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.transport.postEncoded(['v1', 'search'], body, call);
+    return this.transport.search(['v1', 'search'], body, call);
   }
 
   searchSharedByQuery(query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
@@ -486,7 +486,8 @@ export class SheafClient {
   }
 
   count(tenant: string, collection: string, body: CountBody = {}, call?: CallOptions): Promise<Answered<CountAnswer>> {
-    return this.transport.post(collectionPath(tenant, collection, 'count'), body, call);
+    const path = collectionPath(tenant, collection, 'count');
+    return this.transport.json({ method: 'POST', path, body, isRead: true, ...call });
   }
 
   /** Measures recall by comparing searches of the collection with exact ones; takes up to ten seconds. */

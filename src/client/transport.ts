@@ -47,7 +47,15 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** What one attempt has come to. */
-type Attempt = { body: string | object } | { error: unknown; isWorthRetry: boolean; retryAfter: string | null };
+type Attempt =
+  | { body: string | object }
+  | {
+      error: unknown;
+      isWorthRetry: boolean;
+      retryAfter: string | null;
+      /** Whether another node may well answer at once. */
+      isOfNode: boolean;
+    };
 
 /**
  * Milliseconds to wait before retry `attempt` (from 0): the value of `Retry-After` (seconds or an HTTP date), else
@@ -61,8 +69,11 @@ export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: n
 }
 
 export interface TransportOptions {
-  /** Base address, such as `http://127.0.0.1:8080`; a path before `/v1` is kept. */
-  url: string;
+  /**
+   * Base address, such as `http://127.0.0.1:8080`; a path before `/v1` is kept. Of a cluster, those of several nodes: where
+   * one does not answer, the next one is asked, and shows what has been written before.
+   */
+  url: string | readonly string[];
   key?: string;
   /** Maximum number of retries after 429 and 503, each after the wait that the server asks for. Default: 5. */
   retriesMax?: number;
@@ -96,6 +107,8 @@ interface Exchange extends CallOptions {
   /** A plain object is sent as JSON, or in the encoding of the client if `isEncoded`. */
   body?: FormData | object;
   isEncoded?: true;
+  /** Changes nothing, as GET does, so that another node may be asked. */
+  isRead?: true;
 }
 
 /** A file sent as a form. Sent once, and without a timeout. */
@@ -163,15 +176,22 @@ export function firstOf(signals: AbortSignal[]): AbortSignal {
 /** Page size of the iterators. */
 const PAGE_LENGTH = 1000;
 
+/** The number of the last message of the command log that a token tells of. */
+const lastIn = (token: string): number => Number(token.slice(token.indexOf(':') + 1));
+
 export class Transport {
-  readonly base: string;
+  private readonly bases: readonly string[];
+  /** The place of the node that is asked. */
+  private place = 0;
+  /** Of several nodes: what a token of the latest answers tells of, the next one shows. */
+  private token: string | undefined;
   readonly timeoutMs: number;
   readonly encoding: Encoding;
   private readonly headers: Record<string, string>;
   private readonly retriesMax: number;
   private readonly isIdempotent: boolean;
 
-  /** Throws TypeError if `url` is not an http or https address, or if `key` cannot be sent in a header. */
+  /** Throws TypeError if `url` is no http or https address, or none at all, or if `key` cannot be sent in a header. */
   constructor({
     url,
     key,
@@ -180,13 +200,19 @@ export class Transport {
     encoding = 'json',
     idempotent = false,
   }: TransportOptions) {
-    this.base = parseBase(url);
+    this.bases = (typeof url === 'string' ? [url] : url).map(parseBase);
+    if (this.bases.length === 0) throw new TypeError('There is no address.');
     if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has invalid characters.');
     this.headers = key ? { authorization: `Bearer ${key}` } : {};
     this.retriesMax = retriesMax;
     this.timeoutMs = timeoutMs;
     this.encoding = encoding;
     this.isIdempotent = idempotent;
+  }
+
+  /** The address of the node that is asked. */
+  get base(): string {
+    return this.bases[this.place] as string;
   }
 
   /** The body of a successful answer. */
@@ -201,28 +227,46 @@ export class Transport {
   /** The body of a successful answer: its text, or its value if it is MessagePack. */
   private async answered(exchange: Exchange): Promise<string | object> {
     const { retriesMax = this.retriesMax, signal } = exchange;
-    for (let attempt = 0; ; attempt++) {
+    const isRead = exchange.method === 'GET' || exchange.isRead === true;
+    let others = this.bases.length - 1;
+    for (let attempt = 0; ; ) {
       const attempted = await this.attempted(exchange);
       if ('body' in attempted) return attempted.body;
-      if (!attempted.isWorthRetry || attempt >= retriesMax) throw attempted.error;
-      await sleep(retryWaitMs(attempt, attempted.retryAfter, Date.now(), Math.random()), signal);
+      const { error, isOfNode, isWorthRetry: isWorth, retryAfter } = attempted;
+      if (isOfNode && (isWorth || isRead) && retriesMax > 0 && others-- > 0) continue;
+      if (!isWorth || attempt >= retriesMax) throw error;
+      await sleep(retryWaitMs(attempt++, retryAfter, Date.now(), Math.random()), signal);
+      others = this.bases.length - 1;
     }
   }
 
   /** A broken connection tells nothing of what has become of a request, so only one with a key is worth a retry. */
   private async attempted(exchange: Exchange): Promise<Attempt> {
     const { signal, idempotencyKey } = exchange;
+    const { base } = this;
     try {
       const response = await this.send(exchange);
-      const body = await this.reached(signal, bodyOf(response));
-      if (response.ok) return { body };
+      const body = await this.reached(signal, bodyOf(response), base);
+      if (response.ok) return this.note(response), { body };
       const error = errorOf(response, body);
       const isWorth = isWorthRetry(response.status, error.code);
-      return { error, isWorthRetry: isWorth, retryAfter: response.headers.get('retry-after') };
+      const isOfNode = isWorth && response.status === 503;
+      if (isOfNode) this.leave(base);
+      return { error, isWorthRetry: isWorth, retryAfter: response.headers.get('retry-after'), isOfNode };
     } catch (error) {
       if (!(error instanceof SheafUnreachable)) throw error;
-      return { error, isWorthRetry: idempotencyKey !== undefined, retryAfter: null };
+      return { error, isWorthRetry: idempotencyKey !== undefined, retryAfter: null, isOfNode: true };
     }
+  }
+
+  /** Asks the next node from now on, unless another call has seen before that this one does not answer. */
+  private leave(base: string): void {
+    if (base === this.base) this.place = (this.place + 1) % this.bases.length;
+  }
+
+  private note({ headers }: Response): void {
+    const token = this.bases.length > 1 ? headers.get('x-consistency') : null;
+    if (token !== null && !(this.token !== undefined && lastIn(token) < lastIn(this.token))) this.token = token;
   }
 
   /** The options of a write of documents: with a key, if the client gives each of them one. */
@@ -241,6 +285,11 @@ export class Transport {
   /** Like `post`, in the encoding of the client. For routes that take MessagePack. */
   postEncoded<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
     return this.json({ method: 'POST', path, body, isEncoded: true, ...call });
+  }
+
+  /** Like `postEncoded`, for what changes nothing. */
+  search<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'POST', path, body, isEncoded: true, isRead: true, ...call });
   }
 
   patch<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
@@ -297,30 +346,38 @@ export class Transport {
     return this.accepted(signal, fetch(this.target(path), request));
   }
 
-  /** Awaits `answered` and converts its rejection to SheafUnreachable, unless the caller has aborted the call. */
-  async reached<T>(signal: AbortSignal | undefined, answered: Promise<T>): Promise<T> {
+  /**
+   * Awaits `answered` and converts its rejection to SheafUnreachable, unless the caller has aborted the call. `base`: the
+   * node that is not asked any more then.
+   */
+  async reached<T>(signal: AbortSignal | undefined, answered: Promise<T>, base?: string): Promise<T> {
     try {
       return await answered;
     } catch (error) {
       signal?.throwIfAborted();
-      throw new SheafUnreachable(this.base, causeOf(error), { cause: error });
+      if (base !== undefined) this.leave(base);
+      throw new SheafUnreachable(base ?? this.base, causeOf(error), { cause: error });
     }
   }
 
   private send({ method, path, query, body, isEncoded, signal, idempotencyKey }: Exchange): Promise<Response> {
     const timeout = AbortSignal.timeout(this.timeoutMs);
-    const headers = { ...this.headers, ...keyHeader(idempotencyKey) };
+    const headers = {
+      ...this.headers,
+      ...keyHeader(idempotencyKey),
+      ...(this.token !== undefined && { 'x-consistency': this.token }),
+    };
     const request = {
       method,
       ...contentOf(headers, body, isEncoded === true && this.encoding === 'msgpack'),
       signal: signal ? firstOf([signal, timeout]) : timeout,
     };
-    return this.reached(signal, fetch(this.target(path, query), request));
+    return this.reached(signal, fetch(this.target(path, query), request), this.base);
   }
 
   /** The answer if it is a success; rejects with its error otherwise. */
   private async accepted(signal: AbortSignal | undefined, answer: Promise<Response>): Promise<Response> {
-    const response = await this.reached(signal, answer);
+    const response = await this.reached(signal, answer, this.base);
     if (!response.ok) throw errorOf(response, await this.reached(signal, response.text()));
     return response;
   }

@@ -176,6 +176,48 @@ def test_what_stays_unavailable_or_is_not_answered_is_raised():
         client.health()
 
 
+def test_of_several_nodes_the_next_one_is_asked_where_one_does_not_answer():
+    asked = []
+    away = set()
+
+    def answer(request):
+        asked.append((request.url.host, request.headers.get("x-consistency"), request.headers.get("idempotency-key")))
+        if request.url.host in away:
+            raise httpx.ConnectError("refused")
+        if request.url.host == "second":
+            return httpx.Response(503, json={"code": "not_ready"}, headers={"retry-after": "60"})
+        number = 7 if request.url.host == "first" else 5
+        return httpx.Response(200, json={"matches": []}, headers={"x-consistency": f"0a1b2c3d:{number}"})
+
+    nodes = ["http://first/", "http://second", "http://third"]
+    with Sheaf(nodes, transport=httpx.MockTransport(answer)) as client:
+        docs = client.collection("docs")
+        docs.search("whale")
+        away.add("first")
+        docs.add("A whale.")
+        docs.search("whale")
+    hosts, tokens, keys = zip(*asked)
+    assert hosts == ("first", "first", "second", "third", "third")
+    # The token of the third one is older, as where answers overtake each other.
+    assert tokens == (None, *["0a1b2c3d:7"] * 4)
+    assert keys[1] and keys[1:4] == (keys[1],) * 3
+    with pytest.raises(ValueError):
+        Sheaf([])
+
+
+def test_a_limit_of_requests_is_not_tried_on_another_node():
+    asked = []
+
+    def answer(request):
+        asked.append(request.url.host)
+        return httpx.Response(429, json={"code": "rate_limited"}, headers={"retry-after": "0"})
+
+    with Sheaf(["http://a", "http://b"], transport=httpx.MockTransport(answer)) as client:
+        with pytest.raises(SheafUnavailable):
+            client.health()
+    assert asked == ["a"] * 4
+
+
 def test_both_clients_have_the_same_methods_and_each_says_what_it_does():
     for own, other in ((AsyncSheaf, Sheaf), (AsyncCollection, Collection)):
         names = [name for name, _ in inspect.getmembers(other, inspect.isfunction) if not name.startswith("_")]

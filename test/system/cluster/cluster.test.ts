@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { SheafClient } from '../../../src/client/client.js';
+import { SheafUnreachable } from '../../../src/client/errors.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { runInProcess } from '../../kit/cli.js';
 import { type Node, ask, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
@@ -225,6 +227,22 @@ test('the stream of another cluster fences the nodes: reads go on, writes say wh
   assert.equal((await ask(node, 'GET', '/health')).json.status, 'degraded');
   const metrics = await (await fetch(`${node.url}/metrics`)).text();
   assert.match(metrics, /^sheaf_cluster_fenced 1$/m);
+});
+
+test('a client of several nodes goes on with the next one when its node is killed, and sees what it has written', {
+  skip,
+}, async () => {
+  const nats = await startNats();
+  const nodes = [await startNode(nats), await startNode(nats)] as const;
+  const client = new SheafClient({ url: nodes.map(({ url }) => url), idempotent: true });
+  for (let i = 0; i <= 30; i++) {
+    if (i === 20) nodes[0].child.kill('SIGKILL');
+    await client.ingestText('acme', 'docs', { docid: `d${i}`, text: `The whale of document ${i}.` });
+    if (i === 30) nodes[1].child.kill('SIGKILL');
+    const searched = client.search('acme', 'docs', { q: 'whale', k: 200, mode: 'vector' }, { retriesMax: 1 });
+    if (i === 30) return assert.rejects(searched, SheafUnreachable);
+    assert.equal((await searched).matches.length, i + 1);
+  }
 });
 
 test('killed leaders and nodes lose nothing that was acknowledged', { skip, timeout: 300_000 }, async () => {

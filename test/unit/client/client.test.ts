@@ -107,6 +107,46 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
   );
 });
 
+const closedUrl = async (): Promise<string> => `http://127.0.0.1:${await closedPort()}`;
+const told = (token: string) => ({ json: { ok: true }, headers: { 'x-consistency': token } });
+
+test('of several nodes, the next one is asked where one does not answer or refuses, and shows what was written', async (t) => {
+  let isWell = true;
+  const first = await startFakeServer(t, () => (isWell ? told('0a1b2c3d:7') : REFUSED));
+  const second = await startFakeServer(t, () => told('0a1b2c3d:5'));
+  const client = new SheafClient({ url: [first.url, await closedUrl(), second.url] });
+  await client.ingestText('acme', 'docs', { docid: 'd', text: 'x' });
+  isWell = false;
+  await client.search('acme', 'docs', { q: 'x' });
+  await client.getDocument('acme', 'docs', 'd');
+  assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
+  // The token of the second one is older, as where answers overtake each other.
+  assert.deepEqual(
+    second.requests.map(({ headers }) => headers['x-consistency']),
+    ['0a1b2c3d:7', '0a1b2c3d:7'],
+  );
+});
+
+test('a write whose connection breaks is repeated by another node with a key alone, and later calls go there', async (t) => {
+  const { url, requests } = await startFakeServer(t, () => ({ status: 201, json: { ok: true } }));
+  const write = (client: SheafClient): Promise<unknown> => client.ingestText('acme', 'docs', { text: 'x' });
+  const plain = new SheafClient({ url: [await closedUrl(), url] });
+  await assert.rejects(write(plain), SheafUnreachable);
+  assert.equal(requests.length, 0);
+  await write(plain);
+  await write(new SheafClient({ url: [await closedUrl(), url], idempotent: true }));
+  assert.equal(requests.length, 2);
+  assert.ok(requests[1]?.headers['idempotency-key']);
+});
+
+test('where no node answers, each is asked once; a check of health asks one', async () => {
+  const url = [await closedUrl(), await closedUrl()];
+  const client = new SheafClient({ url });
+  await assert.rejects(client.search('acme', 'docs', { q: 'x' }), SheafUnreachable);
+  await assert.rejects(client.health(), ({ message }: Error) => message.includes(url[0] as string));
+  assert.throws(() => new SheafClient({ url: [] }), TypeError);
+});
+
 test('a name that a URL would take for a folder is refused before it is sent', async (t) => {
   const { url, requests } = await startFakeServer(t, () => ({}));
   const client = new SheafClient({ url });

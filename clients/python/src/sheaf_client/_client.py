@@ -42,16 +42,17 @@ def path_of(*parts: str) -> str:
 
 
 class Sheaf:
-    """A server.
+    """A server, or a cluster.
 
-    ``url`` is its address, ``key`` the key of a tenant or of the admin where the server wants one, ``tenant`` the tenant
+    ``url`` is its address, or those of several nodes: where one does not answer, the next one is asked, and shows what has
+    been written before. ``key`` is the key of a tenant or of the admin where the server wants one, ``tenant`` the tenant
     of ``collection``. Requests that were not answered, or with 429 or 503, are repeated up to three times; writes are then
     made once, because they have an idempotency key. Use it as a context manager, or call ``close`` at the end.
     """
 
     def __init__(
         self,
-        url: str = "http://127.0.0.1:8080",
+        url: Union[str, Sequence[str]] = "http://127.0.0.1:8080",
         *,
         key: Optional[str] = None,
         tenant: str = "default",
@@ -60,7 +61,12 @@ class Sheaf:
     ) -> None:
         self.tenant = tenant
         headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._http = httpx.Client(headers=headers, timeout=timeout, transport=transport)
+        # The first one is asked.
+        self._urls = [one.rstrip("/") for one in ([url] if isinstance(url, str) else url)]
+        if not self._urls:
+            raise ValueError("there is no address")
+        self._token: Optional[str] = None
 
     def __enter__(self) -> Sheaf:
         return self
@@ -105,29 +111,64 @@ class Sheaf:
     ) -> Json:
         """Sends any request of the HTTP API and returns its answer."""
         own = {"idempotency-key": str(uuid.uuid4())} if method == "POST" and path.endswith(WRITES) else {}
-        for attempt in range(RETRIES + 1):
+        others, attempt = len(self._urls) - 1, 0
+        while True:
+            url = self._urls[0]
+            all_headers = {**own, **self._seen(), **(headers or {})}
             try:
                 response = self._http.request(
-                    method, path, json=body, params=params, headers={**own, **(headers or {})}, **sent
+                    method, url + path, json=body, params=params, headers=all_headers, **sent
                 )
+                self._note(response)
                 return read(response)
             except (SheafUnavailable, httpx.TransportError) as error:
-                if attempt == RETRIES or "files" in sent:
+                # A limit of requests holds on all nodes.
+                is_of_node = not (isinstance(error, SheafUnavailable) and error.status == 429)
+                if is_of_node:
+                    self._leave(url)
+                if "files" in sent:
+                    raise raised(error) from error
+                if is_of_node and others:
+                    others -= 1
+                    continue
+                if attempt == RETRIES:
                     raise raised(error) from error
                 time.sleep(pause_after(error, attempt))
-        raise AssertionError("unreachable")
+                others, attempt = len(self._urls) - 1, attempt + 1
+
+    def _leave(self, url: str) -> None:
+        """Asks the next node from now on, unless another request has seen before that this one does not answer."""
+        if url == self._urls[0]:
+            self._urls.append(self._urls.pop(0))
+
+    def _note(self, response: httpx.Response) -> None:
+        token = response.headers.get("x-consistency")
+        if len(self._urls) > 1 and token and (self._token is None or last_in(token) >= last_in(self._token)):
+            self._token = token
+
+    def _seen(self) -> Dict[str, str]:
+        """By this header a node shows what the nodes before it have shown."""
+        return {} if self._token is None else {"x-consistency": self._token}
 
     def stream(self, method: str, path: str, **sent: Any) -> Iterator[str]:
         """Sends a request and yields the lines of its answer as they come."""
+        url = self._urls[0]
         try:
-            with self._http.stream(method, path, **sent) as response:
+            headers = {**self._seen(), **sent.pop("headers", {})}
+            with self._http.stream(method, url + path, headers=headers, **sent) as response:
                 if response.status_code >= 400:
                     response.read()
                     read(response)
                 for line in response.iter_lines():
                     yield line
         except httpx.TransportError as error:
+            self._leave(url)
             raise raised(error) from error
+
+
+def last_in(token: str) -> int:
+    """The number of the last message of the command log that a token tells of."""
+    return int(token.partition(":")[2])
 
 
 WRITES = ("/documents", "/documents:batch", "/documents:patch", "/documents:delete")
