@@ -17,7 +17,7 @@ const HEADER = '// Built from src/client of Sheaf.';
 const ONLY_OF_SERVER = new RegExp(
   '^export (?:' +
     'declare (?:const|function) (?:\\w*ROUTES|check\\w+|is\\w+|SEARCH_ANSWER)|' +
-    'interface (?:AliasRecord|Collection|KeyRecord|StoredTenants|TenantRecord)|' +
+    'interface (?:AliasRecord|Collection|DeleteTenantQuery|KeyRecord|LinesWish|MetricsQuery|StoredTenants|TenantRecord)|' +
     'type (?:ArchivedSettings|TenantChange)' +
     ')\\b',
 );

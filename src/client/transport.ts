@@ -176,8 +176,12 @@ export function firstOf(signals: AbortSignal[]): AbortSignal {
 /** Page size of the iterators. */
 const PAGE_LENGTH = 1000;
 
-/** The number of the last message of the command log that a token tells of. */
-const lastIn = (token: string): number => Number(token.slice(token.indexOf(':') + 1));
+/** Whether a token tells of less of the same command log than another one. */
+function isBefore(token: string, other: string): boolean {
+  const [stream, last] = token.split(':');
+  const [otherStream, otherLast] = other.split(':');
+  return stream === otherStream && Number(last) < Number(otherLast);
+}
 
 export class Transport {
   private readonly bases: readonly string[];
@@ -234,10 +238,16 @@ export class Transport {
       if ('body' in attempted) return attempted.body;
       const { error, isOfNode, isWorthRetry: isWorth, retryAfter } = attempted;
       if (isOfNode && (isWorth || isRead) && retriesMax > 0 && others-- > 0) continue;
-      if (!isWorth || attempt >= retriesMax) throw error;
+      if (!isWorth || attempt >= retriesMax) return this.failed(error);
       await sleep(retryWaitMs(attempt++, retryAfter, Date.now(), Math.random()), signal);
       others = this.bases.length - 1;
     }
+  }
+
+  /** No node shows what the token tells of where the cluster has been set up anew, so the next call goes without it. */
+  private failed(error: unknown): never {
+    if (error instanceof SheafError && error.code === 'node_behind') this.token = undefined;
+    throw error;
   }
 
   /** A broken connection tells nothing of what has become of a request, so only one with a key is worth a retry. */
@@ -266,7 +276,7 @@ export class Transport {
 
   private note({ headers }: Response): void {
     const token = this.bases.length > 1 ? headers.get('x-consistency') : null;
-    if (token !== null && !(this.token !== undefined && lastIn(token) < lastIn(this.token))) this.token = token;
+    if (token !== null && !(this.token !== undefined && isBefore(token, this.token))) this.token = token;
   }
 
   /** The options of a write of documents: with a key, if the client gives each of them one. */

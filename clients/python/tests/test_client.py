@@ -205,6 +205,24 @@ def test_of_several_nodes_the_next_one_is_asked_where_one_does_not_answer():
         Sheaf([])
 
 
+def test_a_cluster_that_was_set_up_anew_is_asked_without_what_was_seen_of_the_old_one(monkeypatch):
+    monkeypatch.setattr("sheaf_client._client.RETRIES", 0)
+    stream = "0a1b2c3d:7"
+
+    def answer(request):
+        if request.headers.get("x-consistency", stream) != stream:
+            return httpx.Response(503, json={"code": "node_behind"}, headers={"retry-after": "0"})
+        return httpx.Response(200, json={"ok": True}, headers={"x-consistency": stream})
+
+    with Sheaf(["http://a", "http://b"], transport=httpx.MockTransport(answer)) as client:
+        client.health()
+        stream = "99999999:1"
+        with pytest.raises(SheafUnavailable):
+            client.health()
+        client.health()
+        client.health()
+
+
 def test_a_limit_of_requests_is_not_tried_on_another_node():
     asked = []
 

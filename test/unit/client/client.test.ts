@@ -127,6 +127,23 @@ test('of several nodes, the next one is asked where one does not answer or refus
   );
 });
 
+test('a cluster that was set up anew is asked without what was seen of the old one', async (t) => {
+  let token = '0a1b2c3d:7';
+  const { url, requests } = await startFakeServer(t, ({ headers }) =>
+    (headers['x-consistency'] ?? token) === token
+      ? told(token)
+      : { status: 503, json: { ok: false, code: 'node_behind' }, headers: { 'retry-after': '0' } },
+  );
+  const client = new SheafClient({ url: [url, url], retriesMax: 1 });
+  const search = (): Promise<unknown> => client.search('acme', 'docs', { q: 'x' });
+  await search();
+  token = '99999999:1';
+  await assert.rejects(search(), SheafUnavailable);
+  await search();
+  await search();
+  assert.equal(requests.at(-1)?.headers['x-consistency'], token);
+});
+
 test('a write whose connection breaks is repeated by another node with a key alone, and later calls go there', async (t) => {
   const { url, requests } = await startFakeServer(t, () => ({ status: 201, json: { ok: true } }));
   const write = (client: SheafClient): Promise<unknown> => client.ingestText('acme', 'docs', { text: 'x' });

@@ -119,19 +119,22 @@ class AsyncSheaf:
                 response = await self._http.request(
                     method, url + path, json=body, params=params, headers=all_headers, **sent
                 )
+                answer = read(response)
                 self._note(response)
-                return read(response)
+                return answer
             except (SheafUnavailable, httpx.TransportError) as error:
                 # A limit of requests holds on all nodes.
                 is_of_node = not (isinstance(error, SheafUnavailable) and error.status == 429)
                 if is_of_node:
                     self._leave(url)
-                if "files" in sent:
-                    raise raised(error) from error
-                if is_of_node and others:
+                is_sent_once = "files" in sent
+                if is_of_node and others and not is_sent_once:
                     others -= 1
                     continue
-                if attempt == RETRIES:
+                if is_sent_once or attempt == RETRIES:
+                    if isinstance(error, SheafUnavailable) and error.code == "node_behind":
+                        # No node shows what the token tells of where the cluster has been set up anew.
+                        self._token = None
                     raise raised(error) from error
                 await asyncio.sleep(pause_after(error, attempt))
                 others, attempt = len(self._urls) - 1, attempt + 1
@@ -143,7 +146,7 @@ class AsyncSheaf:
 
     def _note(self, response: httpx.Response) -> None:
         token = response.headers.get("x-consistency")
-        if len(self._urls) > 1 and token and (self._token is None or last_in(token) >= last_in(self._token)):
+        if len(self._urls) > 1 and token and not (self._token is not None and is_before(token, self._token)):
             self._token = token
 
     def _seen(self) -> Dict[str, str]:
@@ -166,9 +169,10 @@ class AsyncSheaf:
             raise raised(error) from error
 
 
-def last_in(token: str) -> int:
-    """The number of the last message of the command log that a token tells of."""
-    return int(token.partition(":")[2])
+def is_before(token: str, other: str) -> bool:
+    """Whether a token tells of less of the same command log than another one."""
+    (stream, _, last), (other_stream, _, other_last) = token.partition(":"), other.partition(":")
+    return stream == other_stream and int(last) < int(other_last)
 
 
 WRITES = ("/documents", "/documents:batch", "/documents:patch", "/documents:delete")
