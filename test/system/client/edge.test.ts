@@ -10,7 +10,8 @@ import { startTestServer } from '../../kit/server.js';
 
 const USE = (url: string): string => `(async () => {
   const { SheafClient, SheafNotFound } = sheaf;
-  const client = new SheafClient({ url: '${url}' });
+  // Timers of the runtime keep the process.
+  const client = new SheafClient({ url: '${url}', timeoutMs: 5000 });
   await client.ingestText('acme', 'docs', { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' });
   await client.ingestFile('acme', 'docs', { name: 'ahab.md', content: new Blob(['# Ahab']) });
   const stored = [];
