@@ -1,6 +1,6 @@
 // Where scheduled backups are kept: a folder, or a bucket of storage that speaks the protocol of Amazon S3. A backup has
 // its name when all of it is there. Main thread.
-import { createWriteStream } from 'node:fs';
+import { type Stats, createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -41,7 +41,8 @@ export class BackupFolder implements BackupStore {
   async list(): Promise<StoredBackup[]> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const names = (await readdir(this.folder)).sort();
-    return Promise.all(names.map(async (name) => ({ name, bytes: (await stat(join(this.folder, name))).size })));
+    const all = names.map(async (name) => ({ name, stats: await statIfThere(join(this.folder, name)) }));
+    return (await Promise.all(all)).flatMap(({ name, stats }) => (stats ? [{ name, bytes: stats.size }] : []));
   }
 
   async put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -59,8 +60,9 @@ export class BackupFolder implements BackupStore {
     for (const path of await readdir(join(this.folder, ENTRIES), { recursive: true }).catch(() => [])) {
       const digest = basename(path);
       // A server that was killed may have left it.
-      if (digest.endsWith('.partial')) await rm(join(this.folder, ENTRIES, path));
-      else if (DIGEST.test(digest)) found.set(digest, (await stat(this.pathOf(digest))).mtimeMs);
+      if (digest.endsWith('.partial')) await rm(join(this.folder, ENTRIES, path), { force: true });
+      const stats = DIGEST.test(digest) ? await statIfThere(this.pathOf(digest)) : undefined;
+      if (stats) found.set(digest, stats.mtimeMs);
     }
     return found;
   }
@@ -88,6 +90,13 @@ export class BackupFolder implements BackupStore {
   private readonly pathOf = (digest: string): string =>
     join(this.folder, ENTRIES, digest.slice(0, FOLDER_DIGITS), digest);
 }
+
+/** Undefined for a file that has got another name, or has been deleted, since it was listed. */
+const statIfThere = (path: string): Promise<Stats | undefined> =>
+  stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
 
 const DIGEST = /^[0-9a-f]{64}$/;
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EntryStream } from '../../../src/archive/entry-stream.js';
@@ -246,6 +247,24 @@ test('an incremental backup stores what has changed alone, and each restores wha
   const refused = await restore(zipsIn(folder).at(-1) as string);
   assert.deepEqual([refused.status, refused.json.code], [503, 'backup_failed']);
   assert.equal((await other.call('GET', `${docs}/detail`)).json.doc_count, 6000);
+});
+
+test('backups can be listed at any moment of one that is being stored', async () => {
+  const folder = tempDirectory();
+  const store = new BackupFolder(folder);
+  let isOver = false as boolean;
+  const storing = (async () => {
+    for (let i = 0; i < 300; i++) await store.put(`sheaf-${i}.zip`, Readable.from([Buffer.from('an archive')]));
+    isOver = true;
+  })();
+  let lists = 0;
+  while (!isOver) {
+    for (const { name, bytes } of await store.list()) assert.ok(bytes === 10 || name.endsWith('.partial'));
+    lists++;
+  }
+  await storing;
+  assert.ok(lists > 10, `${lists} lists`);
+  assert.equal((await store.list()).length, 300);
 });
 
 test('an incremental backup whose storage fails is none, and the next one goes on with what is there', async () => {
