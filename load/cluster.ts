@@ -390,7 +390,6 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
           const before = [spentOf([node]), spentOf([holder])] as const;
           const found = await searched(node, inFlight, seconds);
           const [own, held] = [microsEach([node], before[0], found), microsEach([holder], before[1], found)];
-          const all = node === holder ? held : own + held;
           if (node === holder) alone = held;
           costs.push([
             String(inFlight),
@@ -401,7 +400,7 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
             found.p99Ms.toFixed(2),
             whole(own),
             node === holder ? '' : whole(held),
-            node === holder ? '' : whole(all - alone),
+            node === holder ? '' : whole(own + held - alone),
           ]);
         }
       }

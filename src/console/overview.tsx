@@ -62,16 +62,18 @@ function useSamples(): Samples {
   return state;
 }
 
-/** The samples of the latest minutes, with those that an answer adds. */
-function withMore(samples: readonly Sample[], answer: MetricsAnswer): Sample[] {
+/** The samples of the latest minutes, with the one that an answer adds, or those of its history, which has them all. */
+function withMore(samples: readonly Sample[], { history, ...present }: MetricsAnswer): Sample[] {
   const nowS = Date.now() / 1000;
-  const { history = [{ ...answer, at: nowS }] } = answer;
+  if (!history) return latestOf([...samples, sampleOf({ ...present, at: nowS }, samples.at(-1))], nowS);
   // The last one is of now.
   const aheadS = nowS - (history.at(-1)?.at ?? nowS);
-  const all = [...samples];
+  const all: Sample[] = [];
   for (const past of history) all.push(sampleOf({ ...past, at: past.at + aheadS }, all.at(-1)));
-  return all.filter(({ at }) => at > nowS - KEPT_S);
+  return latestOf(all, nowS);
 }
+
+const latestOf = (samples: readonly Sample[], nowS: number): Sample[] => samples.filter(({ at }) => at > nowS - KEPT_S);
 
 /** Rates since the previous sample. Counters may have been reset meanwhile, so a rate is at least 0. */
 function sampleOf(sample: MetricsSample, before: Sample | undefined): Sample {

@@ -1,5 +1,6 @@
 // Some counters and latencies of the latest minutes, so that charts begin with what has been. Runs on the main thread.
 import type { MetricsSample } from '../../api/health.js';
+import type { LatencyWindow } from '../../base/histogram.js';
 import { roundTo } from '../../base/numbers.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Fronts } from '../fronts.js';
@@ -42,15 +43,25 @@ export class MetricsHistory {
   private present(): MetricsSample {
     const { metrics, nowMs } = this.options;
     const { counts, searchLatency } = metrics;
-    const [p50, p95, p99] = (searchLatency.quantiles(0.5, 0.95, 0.99) ?? []).map((ms) => roundTo(ms, 3));
     return {
       at: nowMs() / 1000,
       requests_total: counts.requests,
       search_total: counts.searches,
       chunks_indexed_total: counts.chunksIndexed,
-      ...(p50 !== undefined && { search_latency_p50_ms: p50 }),
-      ...(p95 !== undefined && { search_latency_p95_ms: p95 }),
-      ...(p99 !== undefined && { search_latency_p99_ms: p99 }),
+      ...percentiles('search', searchLatency),
     };
   }
+}
+
+type Percentiles<What extends string> = { [Name in `${What}_latency_${'p50' | 'p95' | 'p99'}_ms`]?: number };
+
+/** Of the latest searches or ingests; nothing if there were none. */
+export function percentiles<What extends 'search' | 'ingest'>(what: What, window: LatencyWindow): Percentiles<What> {
+  const [p50, p95, p99] = (window.quantiles(0.5, 0.95, 0.99) ?? []).map((ms) => roundTo(ms, 3));
+  if (p50 === undefined) return {};
+  return {
+    [`${what}_latency_p50_ms`]: p50,
+    [`${what}_latency_p95_ms`]: p95,
+    [`${what}_latency_p99_ms`]: p99,
+  } as Percentiles<What>;
 }

@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SERVICE_VERSION } from '../../api/common.js';
 import type { METRICS_ROUTES, MetricsAnswer } from '../../api/health.js';
 import { roundTo } from '../../base/numbers.js';
-import type { LatencyWindow } from '../../base/histogram.js';
 import {
   CATALOG,
   COMMIT_SECONDS,
@@ -39,7 +38,7 @@ import type { Fronts } from '../fronts.js';
 import type { UseCases } from '../use-case.js';
 import type { ScheduledBackups } from '../archive/scheduled-backups.js';
 import type { MemoryPlacer } from '../cluster/memory-placer.js';
-import type { MetricsHistory } from './metrics-history.js';
+import { type MetricsHistory, percentiles } from './metrics-history.js';
 
 export interface MetricsContext {
   readonly metrics: Metrics;
@@ -443,8 +442,10 @@ async function metricsJson(context: MetricsContext): Promise<MetricsAnswer> {
     collections_deleted_total: counts.collectionsDeleted,
     errors_total: counts.errors,
     uptime_seconds: roundTo((performance.now() - startedAtMs) / 1000, 3),
-    ...latencies('search', searchLatency),
-    ...latencies('ingest', ingestLatency),
+    ...percentiles('search', searchLatency),
+    search_latency_count: searchLatency.count,
+    ...percentiles('ingest', ingestLatency),
+    ingest_latency_count: ingestLatency.count,
     tenant_count: tenants,
     collection_count: collections,
     doc_count: documents,
@@ -460,20 +461,3 @@ const HARDWARE = {
   hw_os: `${type()} ${release()}`,
   hw_ram_gb: roundTo(totalmem() / 2 ** 30, 3),
 };
-
-type Latencies<What extends string> = { [Name in `${What}_latency_${'p50' | 'p95' | 'p99'}_ms`]?: number } & {
-  [Name in `${What}_latency_count`]: number;
-};
-
-function latencies<What extends 'search' | 'ingest'>(what: What, window: LatencyWindow): Latencies<What> {
-  const [p50, p95, p99] = window.quantiles(0.5, 0.95, 0.99) ?? [];
-  const named = {
-    [`${what}_latency_p50_ms`]: told(p50),
-    [`${what}_latency_p95_ms`]: told(p95),
-    [`${what}_latency_p99_ms`]: told(p99),
-  };
-  // Undefined fields are left out of the JSON.
-  return { ...named, [`${what}_latency_count`]: window.count } as Latencies<What>;
-}
-
-const told = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : roundTo(ms, 3));
