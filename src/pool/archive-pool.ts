@@ -62,6 +62,8 @@ export class ArchiveProcess {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       execArgv: [`--max-old-space-size=${HEAP_MB}`],
     });
+    // Node discards what nobody listens for when a process ends, which a small archive's does before it is read.
+    this.child.stdout?.on('readable', () => undefined);
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
     this.child.on('error', (error) => this.heard({ event: 'failed', problem: String(error) }));
     // The notes arrive before the channel is closed.
