@@ -9,7 +9,8 @@ import { DamagedRecord } from '../storage/damage.js';
 import { logName, shardNames } from '../storage/data-directory.js';
 import { collectionPrefix } from '../storage/keys.js';
 import { Environment } from '../storage/lmdb.js';
-import { idOfQueryKey } from '../storage/query-log-records.js';
+import type { FoundQuery } from '../storage/query-log-commands.js';
+import { encodeQuery, idOfQueryKey, queryIdBytes } from '../storage/query-log-records.js';
 import { LOG_TABLES } from '../storage/query-log.js';
 import { type DocumentRecord, encodeVector } from '../storage/records.js';
 import { isExpired } from '../storage/expiries.js';
@@ -23,6 +24,12 @@ import { type EntryWriter, addJson, writeRecords } from './writer.js';
 interface LoggedEntry {
   key: Buffer;
   value: Buffer | undefined;
+}
+
+/** The id of a logged search, and its record; undefined for a damaged one. */
+interface StoredQuery {
+  id: Buffer;
+  record: Buffer | undefined;
 }
 
 const keyOf = ({ head }: { head: IteratorResult<LoggedEntry> }): Buffer => (head.value as LoggedEntry).key;
@@ -71,7 +78,7 @@ export class DatasetSnapshot {
    * The logged searches of a collection, oldest first: ids of 16 bytes and records as stored, undefined for damaged
    * records.
    */
-  *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
+  *queries(logId: CollectionId): Generator<StoredQuery> {
     // The stores are merged; each has its entries in order, and an id is in one of them.
     const heads = this.logs
       .map(({ queries }) => queries.inspect(collectionPrefix(logId)))
@@ -140,10 +147,13 @@ function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): Ar
   };
 }
 
+/** The logged searches of other nodes, oldest first. */
+export type QueriesElsewhere = (logId: CollectionId) => AsyncIterable<FoundQuery>;
+
 /** Writes a collection into `folder` and returns the entry of its manifest. */
 export async function writeCollection(
   writer: EntryWriter,
-  snapshot: DatasetSnapshot,
+  { snapshot, elsewhere }: { snapshot: DatasetSnapshot; elsewhere: QueriesElsewhere },
   { collection, logId, judgementSets }: ArchivedSource,
   folder: string,
   createdAt: string,
@@ -152,7 +162,7 @@ export async function writeCollection(
     writer,
     folder,
     documentsIn(snapshot, refOf(collection), Math.floor(Date.parse(createdAt) / 1000)),
-    soundQueries(snapshot, logId),
+    merged(soundQueries(snapshot, logId), elsewhere(logId)),
   );
   const manifest: CollectionManifest = {
     format: 'sheaf-collection',
@@ -170,8 +180,31 @@ function* documentsIn({ shards }: DatasetSnapshot, ref: CollectionRef, nowS: num
   for (const txn of shards) yield* storedDocuments(txn, ref, nowS);
 }
 
-/** The logged searches, with undefined for each damaged one. */
-function* soundQueries(snapshot: DatasetSnapshot, logId: CollectionId): Generator<ArchivedQuery | undefined> {
-  for (const { id, record } of snapshot.queries(logId))
-    yield record && problemOfRecord(record) === undefined ? { id, record } : undefined;
+/** The logged searches, without a record for each damaged one. */
+function* soundQueries(snapshot: DatasetSnapshot, logId: CollectionId): Generator<StoredQuery> {
+  for (const { id, record } of snapshot.queries(logId)) yield { id, record: record && sound(record) };
+}
+
+const sound = (record: Buffer): Buffer | undefined => (problemOfRecord(record) === undefined ? record : undefined);
+
+/** All logged searches by their ids, each one once, with undefined for each damaged one. */
+async function* merged(
+  own: Iterable<StoredQuery>,
+  elsewhere: AsyncIterable<FoundQuery>,
+): AsyncGenerator<ArchivedQuery | undefined> {
+  const others = elsewhere[Symbol.asyncIterator]();
+  let other = await nextOf(others);
+  for (const query of own) {
+    for (; other && Buffer.compare(other.id, query.id) < 0; other = await nextOf(others)) yield whole(other);
+    if (other?.id.equals(query.id)) other = await nextOf(others);
+    yield whole(query);
+  }
+  for (; other; other = await nextOf(others)) yield whole(other);
+}
+
+const whole = ({ id, record }: StoredQuery): ArchivedQuery | undefined => record && { id, record };
+
+async function nextOf(queries: AsyncIterator<FoundQuery>): Promise<StoredQuery | undefined> {
+  const { done, value } = await queries.next();
+  return done ? undefined : { id: queryIdBytes(value.id), record: sound(encodeQuery(value)) };
 }

@@ -6,6 +6,7 @@ import type { ArchivedSettings, ArchiveCounts, LeftOut, LinesWish, CollectionPla
 import type { WireError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { JudgementSet } from '../api/judgements.js';
+import type { FoundQuery } from '../storage/query-log-commands.js';
 import type { DocumentBatch } from '../text/prepared-document.js';
 import type { Collection } from '../api/collections.js';
 import type { StoredTenants } from '../api/tenants.js';
@@ -28,6 +29,8 @@ export interface WriteTask {
   shards: number;
   /** The number of stores of the query log. */
   logStores: number;
+  /** Whether other nodes of a cluster have logged searches, for which the process asks the server. */
+  hasOthersLogs: boolean;
 }
 
 /** What is to be written, as of the moment of the snapshots. */
@@ -95,6 +98,8 @@ export type ArchiveNote =
   | { event: 'opened' }
   /** All records have been read, and the bytes of the archive follow. */
   | { event: 'begun'; leftOut: LeftOut[] }
+  /** The process waits for logged searches of other nodes: the oldest ones of this log, newer than `after` if given. */
+  | { event: 'elsewhere'; logId: CollectionId; after?: string }
   | { event: 'verified'; archive: VerifiedArchive }
   | { event: 'documents'; batch: DocumentBatch }
   | { event: 'queries'; batch: QueryBatch }
@@ -106,11 +111,13 @@ export type ArchiveNote =
 
 /**
  * The orders to the process: to open the store that it waits for, to take its snapshots, to hand over data of the
- * collection at a place in the archive, its documents grouped for `spread` shards, and to continue after a batch.
+ * collection at a place in the archive, its documents grouped for `spread` shards, to continue after a batch, and to
+ * write logged searches of other nodes, of which there are no more where it gets none.
  */
 export type ArchiveOrder =
   | { order: 'open' }
   | { order: 'snap'; moment: ArchivedMoment }
   | { order: 'hand'; place: number; what: 'documents'; spread: number }
   | { order: 'hand'; place: number; what: 'queries' }
-  | { order: 'more' };
+  | { order: 'more' }
+  | { order: 'queries'; queries: FoundQuery[] };

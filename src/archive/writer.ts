@@ -147,7 +147,7 @@ export async function writeRecords(
   writer: EntryWriter,
   folder: string,
   documents: Iterable<ArchivedDocument> | AsyncIterable<ArchivedDocument>,
-  queries: Iterable<ArchivedQuery | undefined>,
+  queries: Iterable<ArchivedQuery | undefined> | AsyncIterable<ArchivedQuery | undefined>,
 ): Promise<WrittenRecords> {
   const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   const ofDocuments = new SegmentWriter(writer, (place) => documentsEntry(folder, place));
@@ -159,7 +159,7 @@ export async function writeRecords(
   await ofDocuments.end();
   const ofQueries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
   let leftOut = 0;
-  for (const query of queries) {
+  for await (const query of queries) {
     if (query) await ofQueries.add(Buffer.from(query.id), packQuery(query));
     if (query) counts.queries++;
     else leftOut++;

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LeftOut } from '../api/archives.js';
 import { AppError, abandoned } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
 import type {
   ArchiveNote,
   ArchiveOrder,
@@ -22,6 +23,7 @@ import type { Log } from '../base/log.js';
 import { ReadGate } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
 import { WorkerError } from '../base/rpc.js';
+import type { FoundQuery } from '../storage/query-log-commands.js';
 
 /** Heap limit of a process. It handles segments of a few megabytes, unless a single document is larger. */
 const HEAP_MB = 1024;
@@ -85,11 +87,11 @@ export class ArchiveProcess {
   }
 
   /**
-   * Returns the next note, which must be of this type. Rejects with AppError if the process reports a client error, and
+   * Returns the next note, which must be of one of these types. Rejects with AppError if the process reports a client error, and
    * with WorkerError if it fails or ends early.
    */
-  async note<T extends ArchiveEvent>(told: T): Promise<Note<T>> {
-    return (await this.next([told])) as Note<T>;
+  async note<T extends ArchiveEvent>(...told: T[]): Promise<Note<T>> {
+    return (await this.next(told)) as Note<T>;
   }
 
   /**
@@ -177,6 +179,22 @@ export interface OpenedArchive {
   queries(place: number): AsyncGenerator<QueryBatch>;
 }
 
+/** Logged searches of other nodes, oldest first, newer than `after` if given; none if there are no more. */
+type FindElsewhere = (logId: CollectionId, after: string | undefined) => Promise<FoundQuery[]>;
+
+/** Gives a process that writes an archive what it asks for. */
+async function answerUntilDone(process: ArchiveProcess, elsewhere: FindElsewhere): Promise<void> {
+  for (;;) {
+    const note = await process.note('elsewhere', 'done');
+    if (note.event === 'done') return;
+    const queries = await elsewhere(note.logId, note.after).catch(async (error: unknown) => {
+      await process.stop();
+      throw error;
+    });
+    process.give({ order: 'queries', queries });
+  }
+}
+
 export class ArchivePool {
   private readonly processes = new Set<ArchiveProcess>();
   private readonly waiting: (() => void)[] = [];
@@ -196,11 +214,12 @@ export class ArchivePool {
   /**
    * Writes an archive. `shared` blocks writes while it runs the function that it gets, which takes the snapshots as of
    * the given moment. Rejects with AppError. The slot of the process is free when the bytes have been read or the
-   * reader has stopped. `signal` cancels the archive.
+   * reader has stopped. `elsewhere` finds logged searches of other nodes. `signal` cancels the archive.
    */
   async write(
     task: WriteTask,
     hold: (take: (moment: ArchivedMoment) => Promise<void>) => Promise<void>,
+    elsewhere: FindElsewhere,
     signal: AbortSignal,
   ): Promise<BegunArchive> {
     const process = await this.start(signal);
@@ -213,7 +232,7 @@ export class ArchivePool {
         await process.note('opened');
       });
       const { leftOut } = await process.note('begun');
-      return { leftOut, bytes: this.read(process) };
+      return { leftOut, bytes: this.read(process, elsewhere) };
     } catch (error) {
       this.end(process);
       throw error;
@@ -256,10 +275,12 @@ export class ArchivePool {
     await ReadGate.at(this.readGates, place).shared(open, () => !process.isOver);
   }
 
-  private async *read(process: ArchiveProcess): AsyncGenerator<Uint8Array> {
+  private async *read(process: ArchiveProcess, elsewhere: FindElsewhere): AsyncGenerator<Uint8Array> {
+    const done = answerUntilDone(process, elsewhere);
+    done.catch(() => undefined);
     try {
       yield* process.output();
-      await process.note('done');
+      await done;
     } finally {
       this.end(process);
     }

@@ -105,7 +105,7 @@ export interface LogCommands {
    * Moves some of the waiting entries to the log `to`, or deletes them if that is null. The log's own entries stay as
    * they are. Answers the number of entries, 0 when none is left. If a live collection has the same id, the entry gets
    * another id with the same time. `owners` has for each of these entries the collection that has its id in another
-   * store, or 0; where there is one store it is empty.
+   * store, or 0; where there is no other store it is empty.
    */
   release: {
     request: { shadow: CollectionId; to: CollectionId | null; live: Uint32Array; owners: Uint32Array };
@@ -122,6 +122,11 @@ export interface LogCommands {
   held: { request: Record<never, never>; answer: CollectionId[] };
   /** Entries, newest first, older than the entry `before` if given. Entries older than `oldestMs` are not shown. */
   list: { request: LogRange & { limit: number }; answer: FoundQuery[] };
+  /** Entries, oldest first, newer than the entry `after` if given. Entries older than `oldestMs` are not shown. */
+  earliest: {
+    request: { collection: CollectionId; after?: string; oldestMs: number; limit: number };
+    answer: FoundQuery[];
+  };
   /** The ids of up to `count` entries as `list` has them, with those that are malformed. */
   ids: { request: LogRange & { count: number }; answer: string[] };
   /** The size of a collection's log in this store, and its oldest entries: ids, and lengths of their records. */

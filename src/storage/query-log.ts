@@ -10,7 +10,14 @@ import type { ReadGate } from '../base/read-gate.js';
 import { DamagedRecord } from './damage.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import { type FoundQuery, type LogBounds, type LogRange, type LogSize, isBeyond } from './query-log-commands.js';
+import {
+  type FoundQuery,
+  type LogBounds,
+  type LogCommands,
+  type LogRange,
+  type LogSize,
+  isBeyond,
+} from './query-log-commands.js';
 import {
   QUERY_ID_BYTES,
   decodeQuery,
@@ -289,6 +296,21 @@ export class QueryLogStore {
       for (const { key, value } of queries.entriesBelow(collectionPrefix(collection), endOf(collection, before))) {
         if (found.length === limit || timeOfQueryKey(key) < oldestMs) break;
         const query = readable(key, value);
+        if (query) found.push(query);
+      }
+      return found;
+    });
+  }
+
+  /** Up to `limit` entries, oldest first, newer than `after` if given. */
+  earliest({ collection, after, oldestMs, limit }: LogCommands['earliest']['request']): FoundQuery[] {
+    return this.env.read(({ queries }) => {
+      const found: FoundQuery[] = [];
+      // The key after that of `after`, or the prefix itself.
+      const from = after === undefined ? undefined : Buffer.concat([endOf(collection, after), Buffer.alloc(1)]);
+      for (const { key, value } of queries.inspect(collectionPrefix(collection), from)) {
+        if (found.length === limit) break;
+        const query = value && timeOfQueryKey(key) >= oldestMs ? readable(key, value) : undefined;
         if (query) found.push(query);
       }
       return found;

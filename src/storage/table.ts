@@ -131,7 +131,7 @@ interface RawTable {
 /** A table inside a transaction, with checksums: reading a value throws DamagedRecord if its checksum does not fit. */
 export interface Table extends RawTable {
   /** Like `entries`, but yields a damaged entry without a value instead of throwing. */
-  inspect(prefix: Buffer): Generator<{ key: Buffer; value: Buffer | undefined }>;
+  inspect(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer | undefined }>;
 }
 
 export type Tables<Names extends string> = Record<Names, Table>;
@@ -227,7 +227,7 @@ export function checkedTable(raw: RawTable, checksum: Checksum): Table {
     put: (key, value) => raw.put(key, checksum.seal(key, value)),
     entries: (prefix, from) => opened(raw.entries(prefix, from), checksum),
     entriesBelow: (prefix, before) => opened(raw.entriesBelow(prefix, before), checksum),
-    inspect: (prefix) => inspected(raw.entries(prefix), checksum),
+    inspect: (prefix, from) => inspected(raw.entries(prefix, from), checksum),
   };
 }
 

@@ -10,12 +10,12 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { LeftOut, LinesWish } from '../../src/api/archives.js';
 import { AppError } from '../../src/api/errors.js';
-import type { DocId } from '../../src/api/ids.js';
+import type { CollectionId, DocId } from '../../src/api/ids.js';
 import { slotOf } from '../../src/api/placement.js';
 import { refOf } from '../../src/storage/catalog-commands.js';
 import { documentLines } from '../../src/archive/document-lines.js';
 import { EntryStream } from '../../src/archive/entry-stream.js';
-import { DatasetSnapshot, storedDocuments, writeCollection } from '../../src/archive/export.js';
+import { DatasetSnapshot, type QueriesElsewhere, storedDocuments, writeCollection } from '../../src/archive/export.js';
 import {
   type CollectionManifest,
   type DatasetManifest,
@@ -48,6 +48,7 @@ import { ArchiveWriter, type EntryWriter, addJson } from '../../src/archive/writ
 import { assert, defined } from '../../src/base/assert.js';
 import { compileFilter } from '../../src/engine/filter/match.js';
 import { DamagedRecord } from '../../src/storage/damage.js';
+import type { FoundQuery } from '../../src/storage/query-log-commands.js';
 import { type DocumentBatch, joinDocuments, packDocument } from '../../src/text/prepared-document.js';
 
 // The channel to the server that started this process: notes are sent, orders are received. If the server ends, the
@@ -95,7 +96,23 @@ export async function writeArchive(task: WriteTask): Promise<void> {
   await tell({ event: 'ready' });
   const order = await ordered;
   assert(order.order === 'snap', 'the order to take the snapshots');
-  await write(take(), order.moment);
+  await write({ snapshot: take(), elsewhere: task.hasOthersLogs ? elsewhere : none }, order.moment);
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+/** The logged searches of other nodes, for which it asks the server page by page. */
+async function* elsewhere(logId: CollectionId): AsyncGenerator<FoundQuery> {
+  for (let after: { after?: string } = {}; ; ) {
+    const ordered = nextOrder();
+    await tell({ event: 'elsewhere', logId, ...after });
+    const order = await ordered;
+    assert(order.order === 'queries', 'logged searches of other nodes');
+    yield* order.queries;
+    const last = order.queries.at(-1);
+    if (!last) return;
+    after = { after: last.id };
+  }
 }
 
 /** Opens a store while the server prevents its owner from committing. */
@@ -109,7 +126,14 @@ async function whenHeld<T>(place: number, open: () => T): Promise<T> {
   return opened;
 }
 
-async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise<void> {
+/** What an archive is written of. */
+interface Source {
+  snapshot: DatasetSnapshot;
+  elsewhere: QueriesElsewhere;
+}
+
+async function write(source: Source, moment: ArchivedMoment): Promise<void> {
+  const { snapshot } = source;
   // Snapshots are ended on every exit, because an open one keeps its pages until the server stops.
   process.once('exit', () => snapshot.end());
   await tell({ event: 'opened' });
@@ -122,8 +146,8 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
   await tell({ event: 'begun', leftOut });
   const writer = moment.asEntries ? new EntryStream() : new ArchiveWriter(new Date(moment.createdAtMs));
   const writing = async (): Promise<void> => {
-    if (moment.dataset) await writeDataset(writer, snapshot, moment, sound, leftOut);
-    else for (const source of sound) await writeCollection(writer, snapshot, source, '', createdAt(moment));
+    if (moment.dataset) await writeDataset(writer, source, moment, sound, leftOut);
+    else for (const each of sound) await writeCollection(writer, source, each, '', createdAt(moment));
     writer.end();
   };
   await Promise.all([writing(), drained(writer.output)]);
@@ -155,20 +179,20 @@ const createdAt = ({ createdAtMs }: ArchivedMoment): string => new Date(createdA
 
 async function writeDataset(
   writer: EntryWriter,
-  snapshot: DatasetSnapshot,
+  source: Source,
   moment: ArchivedMoment,
   sound: readonly ArchivedSource[],
   leftOut: LeftOut[],
 ): Promise<void> {
   const collections: DatasetManifest['collections'] = [];
-  for (const [place, source] of sound.entries()) {
-    const { tenant, name } = source.collection;
+  for (const [place, each] of sound.entries()) {
+    const { tenant, name } = each.collection;
     const folder = folderOf(place);
     collections.push({
       tenant,
       name,
       folder,
-      manifest: await writeCollection(writer, snapshot, source, folder, createdAt(moment)),
+      manifest: await writeCollection(writer, source, each, folder, createdAt(moment)),
     });
   }
   const tenants = await addJson(writer, TENANTS, moment.dataset?.tenants);

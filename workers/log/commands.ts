@@ -158,6 +158,7 @@ export class LogCommands {
     owners: ({ ids, to, live }) => this.store.owners(ids, to, new Set(live)),
     held: () => this.store.held(),
     list: ({ limit, ...range }) => this.store.list(range, limit),
+    earliest: (range) => this.store.earliest(range),
     ids: ({ count, ...range }) => this.store.ids(range, count),
     oldest: ({ collection, count }) => this.store.oldest(collection, count),
     removeUpTo: ({ collection, id }) => (this.store.removeUpTo(collection, id), null),

@@ -20,7 +20,7 @@ export interface ArchiveContext {
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
-  readonly queryLog: Pick<QueryLog, 'stores' | 'list' | 'hold' | 'release' | 'held'>;
+  readonly queryLog: Pick<QueryLog, 'stores' | 'isShared' | 'list' | 'elsewhere' | 'hold' | 'release' | 'held'>;
   readonly metadataBytesMax: number;
   /** Whether strings in filters may be operators, as in searches. */
   readonly stringOperators: boolean;
@@ -149,8 +149,15 @@ async function write(
     if (!isTaken) await hold(take);
   };
   return archives.write(
-    { op: 'write', directory: archives.directory, shards: shards.size, logStores: queryLog.stores },
+    {
+      op: 'write',
+      directory: archives.directory,
+      shards: shards.size,
+      logStores: queryLog.stores,
+      hasOthersLogs: queryLog.isShared,
+    },
     hold,
+    (logId, after) => queryLog.elsewhere(logId, after),
     signal,
   );
 }

@@ -16,10 +16,11 @@ import {
   type LoggedQuery,
   isBeyond,
 } from '../../storage/query-log-commands.js';
+import { QUERY_ID_BYTES } from '../../storage/query-log-records.js';
 import { LogBuffer } from './log-buffer.js';
 
-/** Commands that read entries. */
-export type ReadOp = 'list' | 'ids' | 'get';
+/** Commands whose answers of several stores are one. */
+export type ReadOp = 'list' | 'earliest' | 'ids' | 'get' | 'owners';
 type Read<O extends ReadOp> = LogCommands[O]['request'];
 type Entries<O extends ReadOp> = LogCommands[O]['answer'];
 
@@ -150,13 +151,27 @@ export class QueryLog {
     return this.read('get', { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) });
   }
 
+  /** A page of what only the other nodes of a cluster have logged, oldest first: entries newer than `after` if given. */
+  async elsewhere(collection: CollectionId, after: string | undefined): Promise<FoundQuery[]> {
+    const { askOthers } = this.options;
+    const range = { collection, oldestMs: oldestMs(this.options), limit: PAGE_ENTRIES };
+    const read = { ...range, ...(after !== undefined && { after }) };
+    return askOthers ? MERGED.earliest(await askOthers('earliest', read), read) : [];
+  }
+
+  /** Whether other nodes of a cluster log searches too. */
+  get isShared(): boolean {
+    return this.options.askOthers !== undefined;
+  }
+
   /** What the stores of this server have. */
   async readHere<O extends ReadOp>(op: O, read: Read<O>): Promise<Entries<O>> {
     const { pool } = this.options;
     await this.flushAll();
     const found = async (): Promise<Entries<O>> => MERGED[op](await pool.requestAll(op, read), read);
     const first = await found();
-    const collection = read.collection ?? (first as FoundQuery | null)?.collection;
+    const collection =
+      'collection' in read ? read.collection : op === 'get' ? (first as FoundQuery | null)?.collection : undefined;
     return collection !== undefined && (await this.settle(collection)) ? found() : first;
   }
 
@@ -264,14 +279,16 @@ export class QueryLog {
     return [...sums].filter(([, size]) => isBeyond(size, this.options.bounds)).map(([collection]) => collection);
   }
 
-  /** For each entry that the next release moves, the collection that has its id in another store, or 0. */
+  /** For each entry that the next release moves, the collection that has its id elsewhere, or 0. */
   private async ownersElsewhere(shadow: CollectionId, to: CollectionId, live: Uint32Array): Promise<Uint32Array> {
-    const { pool } = this.options;
-    if (this.stores === 1) return new Uint32Array();
-    const ids = await pool.request(HELD_STORE, 'releasable', { shadow });
-    const others = Array.from({ length: this.stores - 1 }, (_, i) => pool.request(i + 1, 'owners', { ids, to, live }));
-    const owners = await Promise.all(others);
-    return (owners[0] as Uint32Array).map((_, i) => owners.find((of) => of[i] !== 0)?.[i] ?? 0);
+    const { pool, askOthers } = this.options;
+    if (this.stores === 1 && !askOthers) return new Uint32Array();
+    const read = { ids: await pool.request(HELD_STORE, 'releasable', { shadow }), to, live };
+    const [here, others] = await Promise.all([
+      Promise.all(Array.from({ length: this.stores - 1 }, (_, i) => pool.request(i + 1, 'owners', read))),
+      askOthers?.('owners', read),
+    ]);
+    return MERGED.owners([...here, ...(others ?? [])], read);
   }
 
   private async dropUndropped(): Promise<void> {
@@ -286,15 +303,28 @@ export class QueryLog {
   }
 }
 
-/** One answer from those of several stores. Ids come in their order, of which the newest are the last. */
+/**
+ * One answer from those of several stores. Ids come in their order, of which the newest are the last. Two nodes have the
+ * same entry where one of them has restored an archive that the other one's log is in.
+ */
 const MERGED: { readonly [O in ReadOp]: (answers: readonly Entries<O>[], read: Read<O>) => Entries<O> } = {
-  list: (answers, { limit }) => answers.flat().sort(newestFirst).slice(0, limit),
-  ids: (answers, { count }) => answers.flat().sort().slice(-count),
+  list: (answers, { limit }) => distinct(answers.flat().sort(newestFirst)).slice(0, limit),
+  earliest: (answers, { limit }) =>
+    distinct(answers.flat().sort((one, other) => newestFirst(other, one))).slice(0, limit),
+  ids: (answers, { count }) => [...new Set(answers.flat())].sort().slice(-count),
   get: (answers) => answers.find((query) => query !== null) ?? null,
+  owners: (answers, { ids, to }) =>
+    Uint32Array.from({ length: ids.length / QUERY_ID_BYTES }, (_, i) => {
+      const owners = answers.map((of) => of[i]);
+      return owners.includes(to) ? to : (owners.find((owner) => owner !== 0) ?? 0);
+    }),
 };
 
 /** The order of ids is the order of their times, and that of their text. */
 const newestFirst = (a: FoundQuery, b: FoundQuery): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+
+const distinct = (sorted: readonly FoundQuery[]): FoundQuery[] =>
+  sorted.filter(({ id }, i) => id !== sorted[i - 1]?.id);
 
 const sumOf = (sizes: readonly LogSize[]): LogSize => ({
   entries: sizes.reduce((sum, { entries }) => sum + entries, 0),

@@ -53,6 +53,45 @@ test('any node lists, finds and replays the searches that others were asked for'
   await until(async () => (await listed(b, 'limit=100')).length === 0);
 });
 
+test('an archive has the searches of all nodes, and the node that restores it shows none of them twice', {
+  skip,
+}, async () => {
+  const nats = await startNats();
+  const nodes = [await startNode(nats), await startNode(nats)] as const;
+  const [a, b] = nodes;
+  for (const node of nodes)
+    await until(async () => (await ask(node, 'GET', '/v1/admin/cluster')).json.nodes?.length === 2);
+  const { token } = await ask(a, 'POST', `${BASE}/documents`, { docid: 'd', text: 'A whale under the sea.' });
+  await ask(b, 'GET', `${BASE}/documents/d`, undefined, { 'x-consistency': token });
+  const asked = Array.from({ length: 30 }, (_, i) => `whale ${i}`);
+  for (const [i, q] of asked.entries())
+    assert.equal((await ask(nodes[i % 2] as Node, 'POST', `${BASE}/search`, { q })).status, 200);
+  const listed = async (node: Node, base: string): Promise<string[]> =>
+    (await ask(node, 'GET', `${base}/queries?limit=500`)).json.queries.map(
+      ({ query_text: text }: { query_text: string }) => text,
+    );
+  const newestFirst = asked.toReversed();
+  const archive = async (node: Node, path: string): Promise<Blob> => (await fetch(node.url + path)).blob();
+  const restore = async (method: 'POST' | 'PUT', node: Node, path: string, file: Blob): Promise<void> => {
+    const body = new FormData();
+    body.append('file', file, 'archive.zip');
+    assert.equal((await fetch(node.url + path, { method, body })).status, 200);
+  };
+  const copy = '/v1/collections/acme/copy';
+  await restore('POST', a, `${copy}/archive`, await archive(b, `${BASE}/archive`));
+  const whole = '/v1/collections/acme/whole';
+  await restore('POST', b, `${whole}/archive?from=docs`, await archive(a, '/v1/admin/archive'));
+  // In place of the collection, whose entries each node still has.
+  await restore('PUT', b, `${BASE}/archive`, await archive(a, `${BASE}/archive`));
+  for (const node of nodes)
+    for (const base of [copy, whole, BASE])
+      await until(
+        async () => JSON.stringify(await listed(node, base)) === JSON.stringify(newestFirst),
+        `the searches of ${base}`,
+      );
+  assert.deepEqual((await ask(a, 'GET', `${BASE}/queries?limit=4&offset=11`)).json.queries.length, 4);
+});
+
 test('a tenant has its rate over all nodes, whichever it asks', { skip }, async () => {
   const nats = await startNats();
   const limits = {

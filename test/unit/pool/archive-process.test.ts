@@ -20,7 +20,7 @@ test('a client that leaves before the first byte is told of as such, not as an i
 
 test('nothing is lost of what a process has written when it ends before anybody reads it', async () => {
   const archive = new ArchiveProcess(LOG, new AbortController().signal);
-  archive.give({ op: 'write', directory: tempDirectory(), shards: 0, logStores: 0 });
+  archive.give({ op: 'write', directory: tempDirectory(), shards: 0, logStores: 0, hasOthersLogs: false });
   await archive.note('ready');
   archive.give({
     order: 'snap',

@@ -10,7 +10,7 @@ import '../../../src/storage/data-directory.js';
 import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
 import { LogPool } from '../../../src/pool/log-pool.js';
 import { samplingOf } from '../../../src/service/query-log/log-buffer.js';
-import { QueryLog } from '../../../src/service/query-log/query-log.js';
+import { type AskOthers, QueryLog } from '../../../src/service/query-log/query-log.js';
 import { createPrng } from '../../../src/base/prng.js';
 import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 import { encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
@@ -35,6 +35,7 @@ function open(
   bounds: { entriesMax?: number; bytesMax?: number; waitingBytesMax?: number } = {},
   directory = tempDirectory(),
   writers = 1,
+  askOthers?: AskOthers,
 ): Bench {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
@@ -52,6 +53,7 @@ function open(
     waitingBytesMax: bounds.waitingBytesMax ?? 1e9,
     log,
     nowMs: () => clock.nowMs,
+    askOthers,
   });
   return { queryLog, directory, told, clock };
 }
@@ -278,4 +280,32 @@ test('what is restored goes to one log, and keeps away from ids that other colle
     copies.map(({ id }) => id),
   );
   assert.equal((await queryLog.get(copies[4]?.id ?? ''))?.collection, 3);
+});
+
+test('what other nodes have logged comes page by page, oldest first', async () => {
+  const others = [open({}, undefined, 3), open()];
+  const { queryLog } = open({}, undefined, 1, (op, read) =>
+    Promise.all(others.map((other) => other.queryLog.readHere(op, read))),
+  );
+  after(() => Promise.all([queryLog, ...others.map((other) => other.queryLog)].map((each) => each.close())));
+  const texts = Array.from({ length: 1203 }, (_, i) => `${i}`);
+  for (const [i, text] of texts.entries()) {
+    const { queryLog: other, clock } = others[i % 2] as Bench;
+    clock.nowMs += 2;
+    other.append(A, loggedQuery(text, clock.nowMs + (i % 2)));
+  }
+  queryLog.append(A, loggedQuery('own', Date.parse('2026-01-01T00:00:00Z')));
+  const found: string[] = [];
+  let pages = 0;
+  for (let after: string | undefined; ; pages++) {
+    const page = await queryLog.elsewhere(A, after);
+    if (page.length === 0) break;
+    found.push(...page.map(({ text }) => text));
+    after = page.at(-1)?.id;
+  }
+  assert.deepEqual(found, texts);
+  assert.equal(pages, 3);
+  assert.deepEqual(await queryLog.elsewhere(B, undefined), []);
+  const { queryLog: alone } = others[0] as Bench;
+  assert.deepEqual([alone.isShared, await alone.elsewhere(A, undefined)], [false, []]);
 });
