@@ -94,11 +94,16 @@ function* flatten(tree: Record<string, unknown>, prefix: string): Generator<[str
   }
 }
 
+/** Whether Kubernetes, or a link of Docker, has set this variable for a service whose name begins with `sheaf`. */
+const isServiceLink = (name: string, value: string): boolean =>
+  /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name) || /^(tcp|udp|sctp):\/\//.test(value);
+
 function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
   for (const [name, given] of Object.entries(env)) {
     if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || given === undefined) continue;
     const path = PATHS_BY_VARIABLE.get(name);
     const key = path !== undefined && keyOf(path);
+    if (!key && isServiceLink(name, given)) continue;
     if (!key) throw new ConfigError(`${name} is not a configuration key; docs/operations/configuration.md lists them`);
     yield [path, fromText(name, key, given)];
   }

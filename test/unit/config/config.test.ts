@@ -130,6 +130,22 @@ for (const [what, yaml, env, message] of MISTAKES) {
   });
 }
 
+test('what Kubernetes sets for a service called sheaf is no key, and a port that somebody has named so is refused', () => {
+  const links = {
+    SHEAF_SERVICE_HOST: '10.96.139.42',
+    SHEAF_SERVICE_PORT: '8080',
+    SHEAF_SERVICE_PORT_HTTP: '8080',
+    SHEAF_PORT: 'tcp://10.96.139.42:8080',
+    SHEAF_PORT_8080_TCP: 'tcp://10.96.139.42:8080',
+    SHEAF_PORT_8080_TCP_PROTO: 'tcp',
+    SHEAF_PORT_8080_TCP_PORT: '8080',
+    SHEAF_PORT_8080_TCP_ADDR: '10.96.139.42',
+    SHEAF_NODES_SERVICE_HOST: '10.96.0.7',
+  };
+  assert.equal(readConfig({ ...links, SHEAF_SERVER__PORT: '9000' }).port, 9000);
+  assert.throws(() => readConfig({ SHEAF_PORT: '8080' }), /^ConfigError: SHEAF_PORT is not a configuration key/);
+});
+
 test('a configuration file that is named must exist', () => {
   assert.throws(() => readConfig({ SHEAF_CONFIG: join(directory, 'none.yaml') }), { name: 'ConfigError' });
 });
