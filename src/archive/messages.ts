@@ -105,7 +105,8 @@ export type ArchiveNote =
   | { event: 'queries'; batch: QueryBatch }
   /** The requested data has been handed over. */
   | { event: 'handed' }
-  | { event: 'done' }
+  /** `bytes` have gone to the standard output. */
+  | { event: 'done'; bytes: number }
   | { event: 'refused'; error: WireError }
   | { event: 'failed'; problem: string };
 

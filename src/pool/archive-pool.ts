@@ -182,11 +182,11 @@ export interface OpenedArchive {
 /** Logged searches of other nodes, oldest first, newer than `after` if given; none if there are no more. */
 type FindElsewhere = (logId: CollectionId, after: string | undefined) => Promise<FoundQuery[]>;
 
-/** Gives a process that writes an archive what it asks for. */
-async function answerUntilDone(process: ArchiveProcess, elsewhere: FindElsewhere): Promise<void> {
+/** Gives a process that writes an archive what it asks for. Resolves to the number of bytes that it has written. */
+async function answerUntilDone(process: ArchiveProcess, elsewhere: FindElsewhere): Promise<number> {
   for (;;) {
     const note = await process.note('elsewhere', 'done');
-    if (note.event === 'done') return;
+    if (note.event === 'done') return note.bytes;
     const queries = await elsewhere(note.logId, note.after).catch(async (error: unknown) => {
       await process.stop();
       throw error;
@@ -278,9 +278,15 @@ export class ArchivePool {
   private async *read(process: ArchiveProcess, elsewhere: FindElsewhere): AsyncGenerator<Uint8Array> {
     const done = answerUntilDone(process, elsewhere);
     done.catch(() => undefined);
+    let readBytes = 0;
     try {
-      yield* process.output();
-      await done;
+      for await (const piece of process.output()) {
+        readBytes += piece.length;
+        yield piece;
+      }
+      const writtenBytes = await done;
+      if (readBytes !== writtenBytes)
+        throw new Error(`an archive of ${writtenBytes} bytes has arrived as ${readBytes}`);
     } finally {
       this.end(process);
     }

@@ -30,7 +30,7 @@ async function run(task: ArchiveTask): Promise<void> {
     task.op === 'read' && task.kind !== 'dataset' ? 'collection_archive_invalid' : 'archive_invalid';
   try {
     await (task.op === 'write' ? writeArchive(task) : readArchive(task));
-    await tell({ event: 'done' });
+    await tell({ event: 'done', bytes: process.stdout.bytesWritten });
   } catch (error) {
     const clientError = error instanceof ArchiveError ? error.clientError(code) : error;
     if (clientError instanceof AppError) await tell({ event: 'refused', error: clientError.toWire() });
