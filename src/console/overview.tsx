@@ -103,6 +103,7 @@ interface Props {
   readonly lines: readonly Line[];
 }
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const HEIGHT_PX = 220;
 const COLOURS = ['--line-1', '--line-2', '--line-3'];
 
@@ -172,7 +173,10 @@ function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): 
       x: { range: ({ data: [times] }) => timeRange(times[0], times.at(-1)) },
       y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] },
     },
-    axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
+    axes: [
+      { ...axis, space: 96, gap: 12, values: (_, ticks) => ticks.map((tick) => CLOCK.format(1000 * tick)) },
+      { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) },
+    ],
     series: [
       {},
       ...lines.map(({ name }, i) => ({
@@ -279,6 +283,9 @@ function Live({ samples, latest }: { samples: readonly Sample[]; latest: Metrics
   return (
     <section aria-label="The whole server">
       <h2>The whole server, all tenants</h2>
+      <p class="faint">
+        {counted(latest.hw_cores, 'core')}, {bytes(latest.hw_ram_gb * 1e9)}, up for {span(latest.uptime_seconds)}
+      </p>
       <Figures metrics={latest} />
       <div class="charts">
         <Chart
@@ -314,15 +321,11 @@ function Figures({ metrics }: { metrics: MetricsAnswer }) {
     ['searches', count(metrics.search_total)],
     ['errors', count(metrics.errors_total)],
     ['p99 of searches', metrics.search_latency_p99_ms === undefined ? '–' : ms(metrics.search_latency_p99_ms)],
-    ['uptime', span(metrics.uptime_seconds)],
-    ['machine', `${metrics.hw_cores} cores, ${bytes(metrics.hw_ram_gb * 1e9)}`],
   ];
   return (
     <dl class="figures">
       {figures.map(([name, value]) => (
-        <Term name={name} isWide={name === 'machine'}>
-          {value}
-        </Term>
+        <Term name={name}>{value}</Term>
       ))}
     </dl>
   );
