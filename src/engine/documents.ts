@@ -1,10 +1,12 @@
 // Read commands of a shard: stored documents, counts, the stored vectors of texts, samples of vectors. Each read uses one
 // snapshot, and long answers come in pages. Owner only.
+import type { CollectionRef } from '../api/collections.js';
 import { type CollectionId, type Ordinal, chunkIdOf } from '../api/ids.js';
 import { concat } from '../base/bytes.js';
 import { nowSeconds } from '../base/clock.js';
+import type { ShardTxn } from '../storage/shard-reader.js';
 import { textDigest } from '../text/chunking.js';
-import type { Segment } from './segments/segment.js';
+import { arenaOf, rowOf, storedOrdinal } from './memory/ownership.js';
 import type { Shard } from './shard.js';
 import { type DocumentRead, NOTHING_STORED, PAGE_BYTES, readStored } from './stored-documents.js';
 import type { ShardAnswer, ShardCommands, ShardCounts, ShardRequest } from './write/commands.js';
@@ -95,25 +97,21 @@ export function textVectors(
   };
 }
 
-/** Number of rows after each place that are searched for a live one. */
-const STEPS_MAX = 4096;
-
 /**
- * A sample of a collection's vectors as the store has them, for measuring what searches find. The caller chooses the
- * places, since a worker draws no random numbers. Returns null while the segment is being loaded. Places without a live
- * row after them, and zero vectors, are left out.
+ * A sample of a collection's vectors as the store has them, whether or not the collection is in memory. The caller
+ * chooses the places, since a worker draws no random numbers. A place without a chunk at or after it, and zero vectors,
+ * are left out.
  */
 export function sampleVectors(
   shard: Shard,
   { collection: ref, places }: ShardRequest<'sampleVectors'>,
 ): ShardAnswer<'sampleVectors'> {
-  if (!shard.loads.load(ref)) return null;
-  const segments = shard.segments.of(ref.id);
   const ids: string[] = [];
   const rows: Float32Array[] = [];
-  if (segments.some(({ ordinals }) => ordinals.end > 0)) {
+  if (!shard.isDropped(ref.id))
     shard.store.read((txn) => {
-      for (const ordinal of new Set(Array.from(places, (place) => liveAt(segments, place)))) {
+      const ranges = rangesOf(txn, ref);
+      for (const ordinal of new Set(Array.from(places, (place) => firstAt(txn, ref, ranges, place)))) {
         const vector = ordinal === undefined ? undefined : txn.vector(ref, ordinal);
         if (ordinal === undefined || !vector || vector.every((value) => value === 0)) continue;
         const { docid, path } = txn.chunk(ref.id, ordinal);
@@ -121,31 +119,42 @@ export function sampleVectors(
         rows.push(vector);
       }
     });
-  }
   const vectors = new Float32Array(rows.length * ref.dim);
   rows.forEach((row, i) => vectors.set(row, i * ref.dim));
   return { ids, vectors };
 }
 
-/**
- * The ordinal of the first live row from a place in [0, 1) on. The segments count as one sequence, and each wraps
- * around at its end.
- */
-function liveAt(segments: readonly Segment[], place: number): Ordinal | undefined {
-  let left = Math.floor(place * segments.reduce((sum, { ordinals }) => sum + ordinals.end, 0));
-  for (const segment of segments) {
-    const { end } = segment.ordinals;
-    if (left < end) return firstLive(segment, left);
-    left -= end;
-  }
-  return undefined;
+/** Ordinals from `from` on. */
+interface OrdinalRange {
+  readonly from: Ordinal;
+  readonly length: number;
 }
 
-function firstLive(segment: Segment, first: number): Ordinal | undefined {
-  const { end } = segment.ordinals;
-  for (let step = 0; step < Math.min(end, STEPS_MAX); step++) {
-    const row = ((first + step) % end) as Ordinal;
-    if (segment.index.isLive(row)) return segment.stored(row);
+/** The ordinals that a collection uses, a range for each arena that it is in. */
+function rangesOf(txn: ShardTxn, ref: CollectionRef): OrdinalRange[] {
+  const ranges: OrdinalRange[] = [];
+  for (let last = txn.lastOrdinal(ref); last !== undefined; ) {
+    const from = storedOrdinal(arenaOf(last), 0 as Ordinal);
+    ranges.push({ from, length: rowOf(last) + 1 });
+    last = txn.lastOrdinal(ref, from);
+  }
+  return ranges;
+}
+
+/** The ordinal of the first chunk from a place in [0, 1) of the ranges on. */
+function firstAt(
+  txn: ShardTxn,
+  ref: CollectionRef,
+  ranges: readonly OrdinalRange[],
+  place: number,
+): Ordinal | undefined {
+  let left = Math.floor(place * ranges.reduce((sum, { length }) => sum + length, 0));
+  for (const { from, length } of ranges) {
+    if (left < length) {
+      const [ordinal] = txn.ordinals(ref, (from + left) as Ordinal);
+      return ordinal;
+    }
+    left -= length;
   }
   return undefined;
 }

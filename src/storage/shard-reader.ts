@@ -174,6 +174,20 @@ export class ShardTxn {
     }
   }
 
+  /**
+   * The last ordinal of a collection, or the last one below another; perhaps of a document that is being removed.
+   * Undefined if it has none.
+   */
+  lastOrdinal(ref: CollectionRef, below?: Ordinal): Ordinal | undefined {
+    const prefix = generationPrefix(ref.id, ref.generation);
+    const end = generationPrefix(ref.id, ref.generation + 1);
+    const [key] = this.tables.vectors.keysBelow(
+      prefix,
+      below === undefined ? end : vectorKey(ref.id, ref.generation, below),
+    );
+    return key && ordinalOfVectorKey(key);
+  }
+
   /** Counts of documents and chunks of a collection. */
   counts(id: CollectionId): CollectionCounts {
     return readCounts(this.tables.counts, id);

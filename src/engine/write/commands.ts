@@ -276,12 +276,12 @@ export interface ShardCommands extends CatalogCommands {
   /** The vectors to which the texts of the given chunks were embedded. */
   textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
   /**
-   * Samples vectors with their chunk ids: for each place, a fraction from 0 to 1 of the segment's ordinals, the first
-   * live row at or after it, if there is one.
+   * Samples vectors with their chunk ids: for each place, a fraction from 0 to 1 of the collection's ordinals, the
+   * first chunk at or after it, if there is one.
    */
   sampleVectors: {
     request: { collection: CollectionRef; places: Float64Array };
-    answer: { ids: string[]; vectors: Float32Array } | null;
+    answer: { ids: string[]; vectors: Float32Array };
   };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
 }

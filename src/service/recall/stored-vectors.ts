@@ -20,7 +20,6 @@ import type { Catalog } from '../collections/catalog.js';
 import { countsPerShard } from '../collections/usage.js';
 import type { QueryLog } from '../query-log/query-log.js';
 import { type PlanContext, queryVector } from '../search/query.js';
-import { untilIndexed } from '../search/shards.js';
 
 /**
  * Groups items by shard and asks all shards concurrently, one request each. `ask` returns answers in the order of its
@@ -104,12 +103,10 @@ export async function* storedQuestions(
     const page = await perShard(
       places.slice(from, from + pageLength),
       async (shard, ofShard): Promise<(Question | undefined)[]> => {
-        const { ids, vectors } = await untilIndexed(() =>
-          shards.request(numbers[shard] as number, 'sampleVectors', {
-            collection: ref,
-            places: Float64Array.from(ofShard, ({ at }) => at),
-          }),
-        );
+        const { ids, vectors } = await shards.request(numbers[shard] as number, 'sampleVectors', {
+          collection: ref,
+          places: Float64Array.from(ofShard, ({ at }) => at),
+        });
         return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
       },
     );

@@ -23,7 +23,7 @@ const RECHECK_MS = 10;
  * Repeats `ask` until it returns an answer; it returns null while an index is being built. Throws 503
  * `shard_unavailable` if the index is not complete in time; building it continues.
  */
-export async function untilIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
+async function untilIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   const untilMs = performance.now() + WAIT_MAX_MS;
   for (;;) {
     const answer = await ask();

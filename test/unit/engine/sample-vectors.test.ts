@@ -2,17 +2,17 @@
 // deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defined } from '../../../src/base/assert.js';
 import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId } from '../../../src/api/ids.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { sampleVectors } from '../../../src/engine/documents.js';
+import type { Kernel } from '../../../src/engine/memory/arena.js';
 import { type Shard } from '../../../src/engine/shard.js';
 import type { DocumentWrite } from '../../../src/engine/write/commands.js';
 import { applyWrites } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
+import { createKernel, createMemory, SEEDS, shardOn } from '../../kit/engine/arena.js';
 import { putOf } from '../../kit/engine/writes.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
@@ -21,10 +21,7 @@ const put = (docid: string, vector: number[]): DocumentWrite =>
   putOf(ref, docid, { chunks: [{ path: 'chunk_0', metaJson: '{}' }], vectors: [vector] });
 
 const sampleOf = (shard: Shard, places: number[], collection = ref) =>
-  defined(
-    sampleVectors(shard, { op: 'sampleVectors', collection, places: Float64Array.from(places) }) ?? undefined,
-    'a sample',
-  );
+  sampleVectors(shard, { op: 'sampleVectors', collection, places: Float64Array.from(places) });
 
 test('every sampled id has its vector, and every live row can be sampled, at random with deleted documents', () => {
   for (const seed of SEEDS) {
@@ -60,5 +57,23 @@ test('a sample has each row at most once; a missing or empty collection has none
   assert.deepEqual(sampleOf(shard, [0], { ...ref, id: 7 as CollectionId }), { ids: [], vectors: new Float32Array() });
   applyWrites(shard, [{ op: 'deleteDocument', collection: ref, docid: 'A' as DocId }]);
   assert.deepEqual(sampleOf(shard, [0, 0.9]).ids, []);
+  shard.store.close();
+});
+
+test('places are spread over all arenas that a collection is in', () => {
+  const dim = 512;
+  const wide = { ...ref, dim };
+  const small = (): Kernel => createKernel(createMemory(24));
+  const shard = shardOn(ShardStore.open(tempDirectory(), false), [small(), small()]);
+  const prng = createPrng(1);
+  for (let i = 0; shard.segments.of(wide.id).length < 2 || i < 300; i++) {
+    const vectors = [Array.from({ length: dim }, () => prng.normal())];
+    applyWrites(shard, [putOf(wide, `D${i}`, { chunks: [{ path: 'chunk_0', metaJson: '{}' }], vectors })]);
+    assert.ok(i < 5000, 'one arena takes all');
+  }
+  const ends = shard.segments.of(wide.id).map(({ ordinals }) => ordinals.end);
+  const places = Array.from({ length: 40 }, (_, i) => i / 40);
+  const { ids } = sampleOf(shard, places, wide);
+  assert.ok(ids.length >= 39, `${ids.length} of 40 places in ${ends.join(' and ')} rows`);
   shard.store.close();
 });
