@@ -20,6 +20,24 @@ export function Field({ label, hint, children }: FieldProps) {
   );
 }
 
+/** The name of something new, as it stands in paths. */
+export function NameField({ value, onName }: { value: string; onName: (name: string) => void }) {
+  return (
+    <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
+      <input
+        title="Letters, digits, dots, dashes and underscores, without spaces; must begin with a letter or digit."
+        required
+        autofocus
+        spellcheck={false}
+        autocomplete="off"
+        pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}"
+        value={value}
+        onInput={({ currentTarget }) => onName(currentTarget.value)}
+      />
+    </Field>
+  );
+}
+
 interface ChoiceProps {
   readonly label: string;
   readonly value: string;

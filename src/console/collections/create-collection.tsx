@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../api/collections.js';
 import { CHUNKING_STRATEGIES, type ChunkingStrategy, LANGUAGES } from '../../api/choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../api/limits.js';
-import { Choice, Dialog, ErrorNote, Field } from '../components.tsx';
+import { Choice, Dialog, ErrorNote, Field, NameField } from '../components.tsx';
 import { useAction } from '../hooks.js';
 import { createCollection } from '../api.js';
 import { go } from '../state.js';
@@ -66,18 +66,7 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
   const embedders = useEmbedderChoices(tenant, 'the default');
   return (
     <>
-      <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
-        <input
-          title="Letters, digits, dots, dashes and underscores, without spaces; must begin with a letter or digit."
-          required
-          autofocus
-          spellcheck={false}
-          autocomplete="off"
-          pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}"
-          value={form.name}
-          onInput={({ currentTarget }) => onChange({ name: currentTarget.value })}
-        />
-      </Field>
+      <NameField value={form.name} onName={(name) => onChange({ name })} />
       <Choice
         label="Embedder"
         value={form.embedder}

@@ -12,7 +12,7 @@ import {
   revokeKey,
   updateTenant,
 } from '../api.js';
-import { Dialog, ErrorNote, Field, Tick } from '../components.tsx';
+import { Dialog, ErrorNote, Field, NameField, Tick } from '../components.tsx';
 import { count, counted, moment, namesIn } from '../format.js';
 import { useAction, useInSight, useLoaded } from '../hooks.js';
 import { SureButton } from '../sure-button.tsx';
@@ -298,17 +298,7 @@ function NewTenant({ onClose, onMade }: { onClose: () => void; onMade: () => voi
     <Dialog title={plaintext === undefined ? 'New tenant' : `The first key of ${form.tenant.trim()}`} onClose={onClose}>
       {plaintext === undefined ? (
         <form onSubmit={(event) => (event.preventDefault(), run(make))}>
-          <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
-            <input
-              required
-              autofocus
-              spellcheck={false}
-              autocomplete="off"
-              pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}"
-              value={form.tenant}
-              onInput={({ currentTarget }) => setForm({ ...form, tenant: currentTarget.value })}
-            />
-          </Field>
+          <NameField value={form.tenant} onName={(tenant) => setForm({ ...form, tenant })} />
           <Field label="Display name" hint="For people; may be empty.">
             <input
               maxLength={120}
