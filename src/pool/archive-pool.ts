@@ -87,8 +87,8 @@ export class ArchiveProcess {
   }
 
   /**
-   * Returns the next note, which must be of one of these types. Rejects with AppError if the process reports a client error, and
-   * with WorkerError if it fails or ends early.
+   * Returns the next note, which must be of one of these types. Rejects with AppError if the process reports a client
+   * error, and with WorkerError if it fails or ends early.
    */
   async note<T extends ArchiveEvent>(...told: T[]): Promise<Note<T>> {
     return (await this.next(told)) as Note<T>;

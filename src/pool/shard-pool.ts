@@ -49,8 +49,8 @@ const WRITES: RequestQueueOptions<ShardCommand> = {
 
 /**
  * One message of the command log is synced while another one is applied. With more under way, messages are smaller, and
- * every one of them is synced by itself: 16 made a third fewer writes a second than 2 (`load cluster puts`). With one, which
- * waits for what is being applied, they were as many with 32 at a time, and a tenth fewer with 256.
+ * every one of them is synced by itself: 16 made a third fewer writes a second than 2 (`load cluster puts`). One at a
+ * time, which waits for what is being applied, made as many for 32 clients, and a tenth fewer for 256.
  */
 const LOGGED_WRITES: RequestQueueOptions<ShardCommand> = { ...WRITES, messagesInFlightMax: 2 };
 
