@@ -2,6 +2,7 @@
 // that the OpenAPI document describes, and the envelope around every error. At the end, the server must be ready and
 // consistent.
 import { Agent, request as httpRequest } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { operationsOf, type Document } from './openapi.js';
 import { requestsOf, type RandomRequest } from './requests.js';
 
@@ -118,7 +119,7 @@ function send(
             status: incoming.statusCode ?? 0,
             type,
             requestId: String(incoming.headers['x-request-id'] ?? ''),
-            body: Buffer.concat(pieces).toString(),
+            body: decoded(Buffer.concat(pieces), incoming.headers['content-encoding']).toString(),
           });
         incoming.on('data', (piece: Buffer) => {
           pieces.push(piece);
@@ -135,6 +136,11 @@ function send(
     outgoing.on('error', reject);
     outgoing.end(body);
   });
+}
+
+function decoded(bytes: Buffer, coding: string | undefined): Buffer {
+  if (bytes.length === 0 || coding === undefined) return bytes;
+  return coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes);
 }
 
 const UNLIMITED = Buffer.from(JSON.stringify({ requests_per_second: -1, burst: -1, max_in_flight: -1 }));
