@@ -135,6 +135,10 @@ test('of many collections the first are listed and the open one, and the others 
   assert.deepEqual(await page.violations(), []);
 });
 
+const DAY_MS = 86_400_000;
+/** Charts are of five minutes; their axes may begin and end a little beside them. */
+const CHARTED_MS = 360_000;
+
 test('the charts of an empty server are of the last minutes', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/nobody`);
   // A canvas does not reveal its text, so the test records what is drawn on it.
@@ -148,16 +152,11 @@ test('the charts of an empty server are of the last minutes', { skip }, async (t
   );
   const drawn = (await page.evaluate('window.drawn')) as string[];
   const times = drawn.filter((text) => !text.includes('/s') && !text.includes('ms'));
-  const year = new Date().getFullYear();
-  for (const text of times)
-    for (const line of text.split('\n'))
-      assert.match(
-        line,
-        new RegExp(
-          `^(:?\\d\\d|\\d{1,2}:\\d\\d(:\\d\\d)?([ap]m)?|\\d{1,2}/\\d{1,2}(/${year % 100})?( \\d{1,2}:\\d\\d[ap]m)?|${year})?$`,
-        ),
-        JSON.stringify(times),
-      );
+  const today = new Date().toDateString();
+  for (const text of times) {
+    const awayMs = Math.abs(Date.parse(`${today} ${text.replace(/\s/g, ' ')}`) - Date.now());
+    assert.ok(Math.min(awayMs, DAY_MS - awayMs) < CHARTED_MS, JSON.stringify(times));
+  }
 });
 
 test('a server that has died is said to be gone, at once where something breaks off', { skip }, async (t) => {
