@@ -62,7 +62,7 @@ function copyRun(merge: usize, budget: i32): i32 {
 
 /**
  * Copies postings up to the ordinal `limit`. If two inputs have a posting of the same ordinal, the chunk is live in at
- * most one of them.
+ * most one of them, and the merge may stop between the two: only a posting that is written moves the frontier.
  */
 function copyBelow(merge: usize, input: Input, limit: u32, budget: i32): i32 {
   const state = changetype<Merge>(merge);
@@ -71,8 +71,10 @@ function copyBelow(merge: usize, input: Input, limit: u32, budget: i32): i32 {
   while (copied++ < budget) {
     const ordinal = nextOrdinal(cursor);
     if (ordinal > limit) return copied;
-    if (!copyPosting(writerOf(merge), cursor, ordinal)) return FULL;
-    state.frontier = ordinal + 1;
+    if (isLive(cursor.run, ordinal)) {
+      if (!copyPosting(writerOf(merge), cursor, ordinal)) return FULL;
+      state.frontier = ordinal + 1;
+    } else cursor.position += countAt(cursor, cursor.i);
     if (++cursor.i == countOf(cursor)) {
       nextBlock(cursor);
       cursor.position = 0;
@@ -95,7 +97,6 @@ function copyPosting(writer: Writer, cursor: Cursor, ordinal: u32): bool {
   const count = countAt(cursor, cursor.i);
   const position = cursor.position;
   cursor.position += count;
-  if (!isLive(cursor.run, ordinal)) return true;
   if (!addPosting(writer, ordinal, count)) return false;
   const block = blockOf(cursor, cursor.block);
   const from = <usize>changetype<Run>(cursor.run).positions + block.positions;

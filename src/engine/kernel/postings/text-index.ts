@@ -28,7 +28,7 @@ export class Merge {
   inputs: u32;
   /** The number of inputs that have the current term; 0 between terms. */
   active: u32;
-  /** All postings of the current term with ordinals below this have been written or left out. */
+  /** One more than the last ordinal that has been written for the current term; 0 before the first. */
   frontier: u32;
 }
 

@@ -61,6 +61,27 @@ test('a removal while its run is being merged is counted once, wherever the merg
   naiveOnes.assertRanks(distinct(word, 5), 20, 'merged');
 });
 
+test('a removal between the two postings of a reused ordinal in a merge is counted once', () => {
+  const same = (): readonly string[] => ['same'];
+  // Words that come before move the posting at which a step of the merge ends.
+  for (let words = 0; words < 12; words++) {
+    const naiveOnes = new NaiveAndIndex(createKernel().createTextIndex());
+    const toggleAll = (): void => {
+      for (let ordinal = 0; ordinal < 1000; ordinal++) naiveOnes.toggle(ordinal, same);
+    };
+    toggleAll();
+    naiveOnes.toggle(1000, () => Array.from({ length: words + 1 }, (_, i) => `a${i}`));
+    naiveOnes.index.freeze();
+    toggleAll();
+    toggleAll();
+    naiveOnes.index.freeze();
+    naiveOnes.index.mergeSome(0, true);
+    toggleAll();
+    while (naiveOnes.index.mergeSome(1, true));
+    assert.deepEqual(naiveOnes.index.statistics(same()), naiveOnes.naive.statistics(same()), `${words} words before`);
+  }
+});
+
 /** The distinct terms of `count` random words, and how often each occurs. */
 function countedWords(word: () => string, count: number): { terms: string[]; counts: number[] } {
   const counts = new Map<string, number>();
