@@ -331,43 +331,40 @@ function ask(view: SegmentView, published: number): Asked {
   return searchTerms(view, published, prng, contents);
 }
 
-/** Runs one search; undefined where the arena lacks the memory that it needs. */
-function searchUnlessFull(view: SegmentView): Asked | undefined {
-  try {
-    return ask(view, kernel.publishedRowVersion());
-  } catch (error) {
-    if (error instanceof ArenaFull) return undefined;
-    throw error;
-  }
-}
-
 interface Answered {
   search: Search;
   asked: Asked;
 }
 
-/** Asks some questions about a segment, sometimes after a pause in which much is written. */
+/**
+ * Asks some questions about a segment, sometimes after a pause in which much is written, until the arena lacks the
+ * memory that one of them needs.
+ */
 function searchSome(): { answered: Answered[]; incarnation: number } {
   const place = prng.int(PLACES);
   const collection = world.idAt(place);
   const answered: Answered[] = [];
-  const incarnation = kernel.read((incarnation) => {
-    const quiet = world.get(QUIET);
-    const before = world.get(CLOCK);
-    // A view keeps showing a collection that is dropped meanwhile, so the moments are counted from here on.
-    const view = kernel.view(collection);
-    if (view && prng.int(4) === 0) Atomics.wait(pause, 0, 0, 4 * prng.next());
-    for (let i = 0; view && i < QUESTIONS; i++) {
-      const asked = searchUnlessFull(view);
-      if (!asked) break;
-      // The clock is read before the quiet flag: if the flag is unchanged, nothing was written up to this moment.
-      const after = world.get(CLOCK);
-      const isQuiet = quiet !== 0 && world.get(QUIET) === quiet;
-      answered.push({ search: { place, collection, before, after, isQuiet, what: asked.what }, asked });
-    }
-    return incarnation;
-  });
-  return { answered, incarnation: incarnation ?? 0 };
+  let incarnation = 0;
+  try {
+    kernel.read((current) => {
+      incarnation = current;
+      const quiet = world.get(QUIET);
+      const before = world.get(CLOCK);
+      // A view keeps showing a collection that is dropped meanwhile, so the moments are counted from here on.
+      const view = kernel.view(collection);
+      if (view && prng.int(4) === 0) Atomics.wait(pause, 0, 0, 4 * prng.next());
+      for (let i = 0; view && i < QUESTIONS; i++) {
+        const asked = ask(view, kernel.publishedRowVersion());
+        // The clock is read before the quiet flag: if the flag is unchanged, nothing was written up to this moment.
+        const after = world.get(CLOCK);
+        const isQuiet = quiet !== 0 && world.get(QUIET) === quiet;
+        answered.push({ search: { place, collection, before, after, isQuiet, what: asked.what }, asked });
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof ArenaFull)) throw error;
+  }
+  return { answered, incarnation };
 }
 
 /** What is impossible in the answers. One of them is checked thoroughly. */
