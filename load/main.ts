@@ -409,7 +409,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       },
       copies: {
         about: 'a new node copies the data of another one beside searches',
-        options: { ...ROWS, ...SECONDS },
+        options: { ...ROWS, ...SECONDS, '--rounds <n>': 'how many new nodes, one after the other (3)' },
         run: async (options) => (await import('./cluster.js')).copies(options),
       },
       deaths: {

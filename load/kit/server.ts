@@ -18,6 +18,8 @@ const READY_WITHIN_MS = 60_000;
 /** Time limit for stopping, which is longer than the server's own drain limit. */
 const STOPPED_WITHIN_MS = 40_000;
 const RECHECK_MS = 5;
+/** A server that takes long to start is asked less often, since each question costs something. */
+const RECHECK_SHARE = 0.03;
 const STEP_MS_MAX = 1000;
 
 export interface LoadServer {
@@ -148,7 +150,7 @@ async function untilReady(
       )
     )
       return performance.now() - startedAtMs;
-    await sleep(RECHECK_MS);
+    await sleep(Math.max(RECHECK_MS, RECHECK_SHARE * waitedMs));
     const nowMs = performance.now();
     waitedMs += Math.min(STEP_MS_MAX, nowMs - lastMs);
     lastMs = nowMs;

@@ -3,23 +3,10 @@
 // each as of a moment of its own; the taker asks for them piece by piece, puts them in the place of its own, and reads
 // the log from the positions that stand in them. Runs on the main thread.
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
@@ -40,14 +27,10 @@ interface CopiedFile {
   readonly bytes: number;
 }
 
-interface Piece {
-  readonly crc: number;
-  readonly bytes: Uint8Array;
-}
-
 const packr = new Packr({ useRecords: false });
 
-const PIECE_BYTES = 2 * 1024 * 1024;
+/** Small, so that a thread that gives or takes pieces is soon free for other work. */
+const PIECE_BYTES = 512 * 1024;
 const PIECES_UNDER_WAY = 4;
 const ASK_MS = 10_000;
 const ASK_TRIES = 6;
@@ -83,7 +66,22 @@ interface GivenCopy {
   readonly applied: number;
   /** Undefined until the copy is complete. */
   files: readonly CopiedFile[] | undefined;
+  readonly buffers: PieceBuffers;
   touchedAtMs: number;
+}
+
+/**
+ * Buffers for the pieces that are sent, since new ones for all the data would keep the garbage collector busy. A taker
+ * asks for another piece when it has one, so a buffer is free again after as many questions as it has under way; twice as
+ * many are kept, for questions that it gives up and asks again.
+ */
+class PieceBuffers {
+  private readonly buffers = Array.from({ length: 2 * PIECES_UNDER_WAY }, () => Buffer.allocUnsafeSlow(PIECE_BYTES));
+  private taken = 0;
+
+  next(bytes: number): Buffer {
+    return (this.buffers[this.taken++ % this.buffers.length] as Buffer).subarray(0, bytes);
+  }
 }
 
 /** Gives copies to other nodes, one at a time. */
@@ -116,7 +114,7 @@ export class CopyGiver {
     if (!copy) throw new Error('there is no such copy');
     copy.touchedAtMs = performance.now();
     if (asked.ask === 'files') return packr.pack(copy.files ?? null);
-    if (asked.ask === 'piece') return packr.pack(await pieceOf(copy, asked.file, asked.from));
+    if (asked.ask === 'piece') return pieceOf(copy, asked.file, asked.from);
     this.forget(asked.copy, copy);
     return packr.pack(null);
   }
@@ -127,7 +125,13 @@ export class CopyGiver {
     const id = randomUUID();
     const { copyTo, applied, log } = this.options;
     const folder = join(this.folder, id);
-    const copy: GivenCopy = { folder, applied: applied(), files: undefined, touchedAtMs: performance.now() };
+    const copy: GivenCopy = {
+      folder,
+      applied: applied(),
+      files: undefined,
+      buffers: new PieceBuffers(),
+      touchedAtMs: performance.now(),
+    };
     this.copies.set(id, copy);
     mkdirSync(folder, { recursive: true });
     log.info({}, 'the data is copied for another node');
@@ -160,13 +164,13 @@ const filesIn = (folder: string): CopiedFile[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => ({ path: relative(folder, path), bytes: statSync(path).size }));
 
-async function pieceOf({ folder, files = [] }: GivenCopy, file: number, from: number): Promise<Piece> {
+async function pieceOf({ folder, files = [], buffers }: GivenCopy, file: number, from: number): Promise<Uint8Array> {
   const { path, bytes: size } = files[file] as CopiedFile;
   const handle = await open(join(folder, path), 'r');
   try {
-    const bytes = Buffer.alloc(Math.min(PIECE_BYTES, size - from));
-    await readWhole(handle, bytes, from);
-    return { crc: crc32(bytes), bytes };
+    const piece = buffers.next(Math.min(PIECE_BYTES, size - from));
+    await readWhole(handle, piece, from);
+    return piece;
   } finally {
     await handle.close();
   }
@@ -224,13 +228,13 @@ async function takeFrom(
   const folder = join(path, TAKEN);
   const startedAtMs = performance.now();
   const { giver, copy } = await begunCopy(askNode, heard, waitMs);
-  const ask = async <T>(question: Question): Promise<T> => packr.unpack(await asked(askNode, giver, question)) as T;
+  const ask = (question: Question): Promise<Buffer> => asked(askNode, giver, question);
   log.info({ node: giver }, 'the data of another node is copied');
   let files: CopiedFile[] | null;
-  while (!(files = await ask<CopiedFile[] | null>({ ask: 'files', copy }))) await sleep(LOOK_MS);
+  while (!(files = packr.unpack(await ask({ ask: 'files', copy })) as CopiedFile[] | null)) await sleep(LOOK_MS);
   rmSync(folder, { recursive: true, force: true });
   for (const [file, { path: name, bytes }] of files.entries())
-    await takeFile(join(folder, safeName(name)), bytes, (from) => ask<Piece>({ ask: 'piece', copy, file, from }));
+    await takeFile(join(folder, safeName(name)), bytes, (from) => ask({ ask: 'piece', copy, file, from }));
   await ask({ ask: 'end', copy }).catch(() => undefined);
   writeFileSync(join(folder, WHOLE), '', { flush: true });
   syncDirectory(folder);
@@ -246,7 +250,7 @@ function safeName(name: string): string {
   return join(environment, basename(name));
 }
 
-async function asked(ask: NodeAsk, node: string, question: Question): Promise<Uint8Array> {
+async function asked(ask: NodeAsk, node: string, question: Question): Promise<Buffer> {
   const packed = packr.pack(question);
   for (let tries = 1; ; tries++) {
     try {
@@ -283,27 +287,28 @@ async function begunCopy(
   );
 }
 
-async function takeFile(path: string, bytes: number, piece: (from: number) => Promise<Piece>): Promise<void> {
+async function takeFile(path: string, bytes: number, ask: (from: number) => Promise<Buffer>): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
-  const file = openSync(path, 'w');
+  const file = await open(path, 'w');
   try {
-    const underWay: Promise<void>[] = [];
-    for (let from = 0; from < bytes; from += PIECE_BYTES) {
-      underWay.push(takePiece(file, from, piece));
-      if (underWay.length === PIECES_UNDER_WAY) await underWay.shift();
-    }
-    await Promise.all(underWay);
-    fsyncSync(file);
+    let next = 0;
+    const takePieces = async (): Promise<void> => {
+      for (let from = next; from < bytes; from = next) {
+        next = from + PIECE_BYTES;
+        await writePiece(file, from, Math.min(PIECE_BYTES, bytes - from), await ask(from));
+      }
+    };
+    await Promise.all(Array.from({ length: PIECES_UNDER_WAY }, takePieces));
+    await file.sync();
   } finally {
-    closeSync(file);
+    await file.close();
   }
   syncDirectory(dirname(path));
 }
 
-async function takePiece(file: number, from: number, piece: (from: number) => Promise<Piece>): Promise<void> {
-  const { crc, bytes } = await piece(from);
-  if (crc32(bytes) !== crc) throw new NoCopy('a piece of the copy has another checksum: start the node again');
-  writeSync(file, bytes, 0, bytes.length, from);
+async function writePiece(file: FileHandle, from: number, bytes: number, piece: Buffer): Promise<void> {
+  if (piece.length !== bytes) throw new NoCopy('the node that gives the copy is of another version: update it first');
+  for (let at = 0; at < bytes; ) at += (await file.write(piece, at, bytes - at, from + at)).bytesWritten;
 }
 
 /**

@@ -4,9 +4,9 @@
 // threads each ask over connections of their own and answer at ports of their own.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, OnReadOpts } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { type Server, type TLSSocket, type TlsOptions, connect, createServer } from 'node:tls';
+import { type ConnectionOptions, type Server, type TLSSocket, type TlsOptions, connect, createServer } from 'node:tls';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 
@@ -30,7 +30,7 @@ export type Topic = (typeof TOPICS)[number];
 export type Answering = (question: Uint8Array) => Promise<Uint8Array>;
 
 /** Rejects if the node does not answer in time, cannot be reached, or cannot answer. */
-export type NodeAsk = (about: Topic, node: string, question: Uint8Array, timeoutMs: number) => Promise<Uint8Array>;
+export type NodeAsk = (about: Topic, node: string, question: Uint8Array, timeoutMs: number) => Promise<Buffer>;
 
 /** A key of both sides in place of certificates, with a secret of its own for each connection (RFC 7905). */
 const SECURED = {
@@ -43,6 +43,8 @@ const KEY_BYTES = 32;
 /** Bytes after these, number of the question, and kind. */
 const HEADER_BYTES = 9;
 const FRAME_BYTES_MAX = 256 * 1024 * 1024;
+/** What is read at a time of the answers of another node. */
+const RECEIVED_BYTES = 64 * 1024;
 /** Kinds of questions are the places of their topics, and this one, which is answered at once. */
 const ARE_YOU_THERE = 255;
 /** Kinds of answers. */
@@ -61,47 +63,55 @@ const IDLE_MS = 60_000;
 const HANDSHAKE_MS = 5000;
 const CONNECTIONS_MAX = 4096;
 
-/** Cuts what a connection receives into frames. */
+/** Puts frames together from what a connection receives. */
 class FrameReader {
-  private chunks: Buffer[] = [];
-  private bytes = 0;
-  private wanted = HEADER_BYTES;
+  private readonly header = Buffer.alloc(HEADER_BYTES);
+  private headerBytes = 0;
+  /** Undefined until the header is there. */
+  private payload: Buffer | undefined;
+  private payloadBytes = 0;
 
   constructor(private readonly take: (id: number, kind: number, payload: Buffer) => void) {}
 
-  /** Throws for a frame that is too large. */
-  read(chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.bytes += chunk.length;
-    if (this.bytes < this.wanted) return;
-    const buffer = this.chunks.length === 1 ? chunk : Buffer.concat(this.chunks);
-    let at = 0;
-    for (;;) {
-      const left = buffer.length - at;
-      const length = left < HEADER_BYTES ? 0 : buffer.readUInt32LE(at);
-      if (length > FRAME_BYTES_MAX) throw new Error('a frame is too large');
-      this.wanted = HEADER_BYTES + length;
-      if (left < this.wanted) break;
-      const payload = buffer.subarray(at + HEADER_BYTES, at + this.wanted);
-      this.take(buffer.readUInt32LE(at + 4), buffer.readUInt8(at + 8), payload);
-      at += this.wanted;
-    }
-    this.bytes = buffer.length - at;
-    this.chunks = this.bytes === 0 ? [] : [buffer.subarray(at)];
-  }
-}
-
-/** Calls `take` with the frames that a connection receives. One that sends what is no frame is ended. */
-function onFrames(socket: TLSSocket, take: (id: number, kind: number, payload: Buffer) => void): void {
-  const reader = new FrameReader(take);
-  socket.on('data', (chunk) => {
+  /** Copies what it needs of what a connection has received. A connection that sends what is no frame is ended. */
+  receive(socket: TLSSocket, chunk: Buffer): void {
     try {
-      reader.read(chunk);
+      this.read(chunk);
     } catch (error) {
       socket.destroy(error as Error);
     }
-  });
+  }
+
+  /** Throws for a frame that is too large. */
+  private read(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (!this.payload) {
+        const taken = chunk.copy(this.header, this.headerBytes, at);
+        at += taken;
+        this.headerBytes += taken;
+        if (this.headerBytes < HEADER_BYTES) return;
+        this.begin(this.header.readUInt32LE(0));
+      }
+      const payload = this.payload as Buffer;
+      const taken = chunk.copy(payload, this.payloadBytes, at);
+      at += taken;
+      this.payloadBytes += taken;
+      if (this.payloadBytes < payload.length) return;
+      this.payload = undefined;
+      this.headerBytes = 0;
+      this.take(this.header.readUInt32LE(4), this.header.readUInt8(8), payload);
+    }
+  }
+
+  private begin(bytes: number): void {
+    if (bytes > FRAME_BYTES_MAX) throw new Error('a frame is too large');
+    this.payload = Buffer.allocUnsafe(bytes);
+    this.payloadBytes = 0;
+  }
 }
+
+/** A payload of so many bytes is sent by itself, because copying it costs more than another write. */
+const LARGE_BYTES = 64 * 1024;
 
 /** Sends frames; what comes up at the same time is encrypted and sent together. */
 class FrameWriter {
@@ -114,14 +124,20 @@ class FrameWriter {
     header.writeUInt32LE(payload.length, 0);
     header.writeUInt32LE(id, 4);
     header.writeUInt8(kind, 8);
-    if (this.waiting.push(header, payload) === 2) setImmediate(this.flush);
+    if (this.waiting.push(header) === 1) setImmediate(this.flush);
+    if (payload.length < LARGE_BYTES) return void this.waiting.push(payload);
+    this.flush();
+    this.send(payload);
   }
 
   private readonly flush = (): void => {
-    const frames = this.waiting;
+    if (this.waiting.length > 0) this.send(Buffer.concat(this.waiting));
     this.waiting = [];
-    if (this.socket.writable) this.socket.write(Buffer.concat(frames));
   };
+
+  private send(bytes: Uint8Array): void {
+    if (this.socket.writable) this.socket.write(bytes);
+  }
 }
 
 interface Waiting {
@@ -150,17 +166,25 @@ class Link {
   ) {
     const { host, port, key } = address;
     const psk = Buffer.from(key, 'base64');
-    this.socket = connect({
+    const reader = new FrameReader((id, kind, payload) => this.answered(id, kind, payload));
+    const options: ConnectionOptions & { onread: OnReadOpts } = {
       host,
       port,
       ...SECURED,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(RECEIVED_BYTES),
+        callback: (bytes, buffer) => {
+          this.heardAtMs = performance.now();
+          reader.receive(this.socket, (buffer as Buffer).subarray(0, bytes));
+          return true;
+        },
+      },
       pskCallback: () => ({ psk, identity: node }),
       // The key says who answers.
       checkServerIdentity: () => undefined,
-    });
+    };
+    this.socket = connect(options);
     this.writer = new FrameWriter(this.socket);
-    this.socket.on('data', () => (this.heardAtMs = performance.now()));
-    onFrames(this.socket, (id, kind, payload) => this.answered(id, kind, payload));
     this.socket
       .setNoDelay(true)
       .on('secureConnect', () => (this.isSecured = true))
@@ -333,7 +357,7 @@ export class LinkServer {
 
   private serve(socket: TLSSocket): void {
     const writer = new FrameWriter(socket);
-    onFrames(socket, (id, kind, question) => {
+    const reader = new FrameReader((id, kind, question) => {
       if (kind === ARE_YOU_THERE) return writer.write(id, ANSWERED, new Uint8Array());
       this.answer(kind, question).then(
         (answer) => writer.write(id, ANSWERED, answer),
@@ -343,6 +367,7 @@ export class LinkServer {
     });
     this.sockets.add(socket);
     socket
+      .on('data', (chunk) => reader.receive(socket, chunk))
       .setNoDelay(true)
       .setTimeout(2 * IDLE_MS, () => socket.destroy())
       .on('error', () => undefined)
