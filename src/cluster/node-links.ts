@@ -4,9 +4,9 @@
 // threads each ask over connections of their own and answer at ports of their own.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo, OnReadOpts } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { type ConnectionOptions, type Server, type TLSSocket, type TlsOptions, connect, createServer } from 'node:tls';
+import { type Server, type TLSSocket, type TlsOptions, connect, createServer } from 'node:tls';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 
@@ -43,8 +43,6 @@ const KEY_BYTES = 32;
 /** Bytes after these, number of the question, and kind. */
 const HEADER_BYTES = 9;
 const FRAME_BYTES_MAX = 256 * 1024 * 1024;
-/** What is read at a time of the answers of another node. */
-const RECEIVED_BYTES = 64 * 1024;
 /** Kinds of questions are the places of their topics, and this one, which is answered at once. */
 const ARE_YOU_THERE = 255;
 /** Kinds of answers. */
@@ -63,51 +61,67 @@ const IDLE_MS = 60_000;
 const HANDSHAKE_MS = 5000;
 const CONNECTIONS_MAX = 4096;
 
-/** Puts frames together from what a connection receives. */
+/** Cuts what a connection receives into frames. */
 class FrameReader {
-  private readonly header = Buffer.alloc(HEADER_BYTES);
-  private headerBytes = 0;
-  /** Undefined until the header is there. */
+  /** The begin of a header, of which the rest has not been received. */
+  private cut: Buffer | undefined;
+  private id = 0;
+  private kind = 0;
+  /** A frame that has not been received whole. */
   private payload: Buffer | undefined;
   private payloadBytes = 0;
 
   constructor(private readonly take: (id: number, kind: number, payload: Buffer) => void) {}
 
-  /** Copies what it needs of what a connection has received. A connection that sends what is no frame is ended. */
-  receive(socket: TLSSocket, chunk: Buffer): void {
+  /** Throws for a frame that is too large. */
+  read(received: Buffer): void {
+    const chunk = this.cut ? Buffer.concat([this.cut, received]) : received;
+    this.cut = undefined;
+    for (let at = this.payload ? this.fill(chunk, 0) : 0; at < chunk.length; ) {
+      const left = chunk.length - at;
+      if (left < HEADER_BYTES) {
+        this.cut = chunk.subarray(at);
+        return;
+      }
+      const length = chunk.readUInt32LE(at);
+      if (length > FRAME_BYTES_MAX) throw new Error('a frame is too large');
+      this.id = chunk.readUInt32LE(at + 4);
+      this.kind = chunk.readUInt8(at + 8);
+      at += HEADER_BYTES;
+      if (chunk.length - at >= length) {
+        this.take(this.id, this.kind, chunk.subarray(at, at + length));
+        at += length;
+        continue;
+      }
+      this.payload = Buffer.allocUnsafeSlow(length);
+      this.payloadBytes = 0;
+      at = this.fill(chunk, at);
+    }
+  }
+
+  /** Adds to the frame that has not been received whole. Returns where the rest of the chunk begins. */
+  private fill(chunk: Buffer, from: number): number {
+    const payload = this.payload as Buffer;
+    const taken = chunk.copy(payload, this.payloadBytes, from);
+    this.payloadBytes += taken;
+    if (this.payloadBytes === payload.length) {
+      this.payload = undefined;
+      this.take(this.id, this.kind, payload);
+    }
+    return from + taken;
+  }
+}
+
+/** Calls `take` with the frames that a connection receives. One that sends what is no frame is ended. */
+function onFrames(socket: TLSSocket, take: (id: number, kind: number, payload: Buffer) => void): void {
+  const reader = new FrameReader(take);
+  socket.on('data', (chunk) => {
     try {
-      this.read(chunk);
+      reader.read(chunk);
     } catch (error) {
       socket.destroy(error as Error);
     }
-  }
-
-  /** Throws for a frame that is too large. */
-  private read(chunk: Buffer): void {
-    for (let at = 0; at < chunk.length; ) {
-      if (!this.payload) {
-        const taken = chunk.copy(this.header, this.headerBytes, at);
-        at += taken;
-        this.headerBytes += taken;
-        if (this.headerBytes < HEADER_BYTES) return;
-        this.begin(this.header.readUInt32LE(0));
-      }
-      const payload = this.payload as Buffer;
-      const taken = chunk.copy(payload, this.payloadBytes, at);
-      at += taken;
-      this.payloadBytes += taken;
-      if (this.payloadBytes < payload.length) return;
-      this.payload = undefined;
-      this.headerBytes = 0;
-      this.take(this.header.readUInt32LE(4), this.header.readUInt8(8), payload);
-    }
-  }
-
-  private begin(bytes: number): void {
-    if (bytes > FRAME_BYTES_MAX) throw new Error('a frame is too large');
-    this.payload = Buffer.allocUnsafe(bytes);
-    this.payloadBytes = 0;
-  }
+  });
 }
 
 /** A payload of so many bytes is sent by itself, because copying it costs more than another write. */
@@ -166,25 +180,17 @@ class Link {
   ) {
     const { host, port, key } = address;
     const psk = Buffer.from(key, 'base64');
-    const reader = new FrameReader((id, kind, payload) => this.answered(id, kind, payload));
-    const options: ConnectionOptions & { onread: OnReadOpts } = {
+    this.socket = connect({
       host,
       port,
       ...SECURED,
-      onread: {
-        buffer: Buffer.allocUnsafeSlow(RECEIVED_BYTES),
-        callback: (bytes, buffer) => {
-          this.heardAtMs = performance.now();
-          reader.receive(this.socket, (buffer as Buffer).subarray(0, bytes));
-          return true;
-        },
-      },
       pskCallback: () => ({ psk, identity: node }),
       // The key says who answers.
       checkServerIdentity: () => undefined,
-    };
-    this.socket = connect(options);
+    });
     this.writer = new FrameWriter(this.socket);
+    this.socket.on('data', () => (this.heardAtMs = performance.now()));
+    onFrames(this.socket, (id, kind, payload) => this.answered(id, kind, payload));
     this.socket
       .setNoDelay(true)
       .on('secureConnect', () => (this.isSecured = true))
@@ -357,7 +363,7 @@ export class LinkServer {
 
   private serve(socket: TLSSocket): void {
     const writer = new FrameWriter(socket);
-    const reader = new FrameReader((id, kind, question) => {
+    onFrames(socket, (id, kind, question) => {
       if (kind === ARE_YOU_THERE) return writer.write(id, ANSWERED, new Uint8Array());
       this.answer(kind, question).then(
         (answer) => writer.write(id, ANSWERED, answer),
@@ -367,7 +373,6 @@ export class LinkServer {
     });
     this.sockets.add(socket);
     socket
-      .on('data', (chunk) => reader.receive(socket, chunk))
       .setNoDelay(true)
       .setTimeout(2 * IDLE_MS, () => socket.destroy())
       .on('error', () => undefined)
