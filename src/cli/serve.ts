@@ -22,7 +22,7 @@ import { createHttpServer, listenError } from '../http/server.js';
 import { allowLongHeads, loadUws } from '../http/uws.js';
 import { registerRequests } from '../observability/gauges.js';
 import { createLogger } from '../observability/log.js';
-import { shareRates } from '../service/cluster/shared-rates.js';
+import { shareUse } from '../service/cluster/shared-use.js';
 import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { adminKeyOf } from '../service/tenants/keys.js';
@@ -57,8 +57,8 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
   const listener = hasFronts(config, log)
     ? createFronts(config, service, log, directory.path, node, limits)
     : await createOwnServer(config, service, log, temporary, node, limits);
-  const rates = { memory: limits, stripe: config.frontThreads, nowMs: sharedNowMs };
-  const endSharing = node && shareRates({ ...rates, node: node.id, stream: node.stream });
+  const use = { memory: limits, stripe: config.frontThreads, nowMs: sharedNowMs };
+  const endSharing = node && shareUse({ ...use, node: node.id, stream: node.stream });
   registerRequests(service.parts.metrics.registry, listener);
   const close = async (): Promise<void> => {
     endSharing?.();

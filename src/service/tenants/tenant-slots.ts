@@ -44,8 +44,8 @@ export interface Entered {
   readonly inFlight: number | undefined;
 }
 
-/** Tokens that a tenant has taken; its name is a digest in base64. */
-export type Taken = readonly [name: string, tokens: number];
+/** Tokens that a tenant has taken, and its requests in progress. Its name is a digest in base64. */
+export type Used = readonly [name: string, tokens: number, inFlight?: number];
 
 export class TenantSlots {
   private readonly marks: Int32Array;
@@ -53,6 +53,8 @@ export class TenantSlots {
   /** 0, or 1 and the stripe of the holder. */
   private readonly locks: Int32Array;
   private readonly inFlight: StripedCount;
+  /** For each slot the requests that are in progress on other nodes, and the number of these nodes. */
+  private readonly elsewhere: Int32Array;
   private readonly buckets: SharedBuckets;
   private readonly places = new Map<string, Place>();
 
@@ -68,6 +70,7 @@ export class TenantSlots {
     this.marks = words(slots);
     this.names = words(NAME_WORDS * slots);
     this.locks = words(slots / SET);
+    this.elsewhere = words(2 * slots);
     this.inFlight = new StripedCount(tenants, part(StripedCount.bytes(slots, stripes)), slots, stripes, stripe);
   }
 
@@ -76,12 +79,17 @@ export class TenantSlots {
     return new SharedArrayBuffer(Math.ceil(tenantsMax / SET) * bytesOfSet(stripes));
   }
 
-  /** Counts a request of a tenant as in progress. Throws 503 `overloaded` if there is no slot for the tenant. */
+  /**
+   * Counts a request of a tenant as in progress, if it is one of `inFlightMax` over all nodes as far as that is known.
+   * Throws 503 `overloaded` if there is no slot for the tenant.
+   */
   enter(tenant: string, inFlightMax: number, rate: BucketRate, nowMs: number): Entered {
     for (;;) {
       const { slot, mark } = this.placeOf(tenant, rate, nowMs);
-      const inFlight = this.inFlight.tryAdd(slot, inFlightMax);
-      if (Atomics.load(this.marks, slot) === mark) return { slot, inFlight };
+      const elsewhere = Atomics.load(this.elsewhere, 2 * slot);
+      const inFlight = this.inFlight.tryAdd(slot, elsewhere === 0 ? inFlightMax : this.shareOf(slot, inFlightMax));
+      if (Atomics.load(this.marks, slot) === mark)
+        return { slot, inFlight: inFlight === undefined ? undefined : inFlight + elsewhere };
       if (inFlight !== undefined) this.leave(slot);
       this.places.delete(tenant);
     }
@@ -105,28 +113,35 @@ export class TenantSlots {
     return rate.perSecond === Infinity ? rate.capacity : this.buckets.tokens(slot, rate, nowMs);
   }
 
-  /** Requests in progress. */
+  /** Requests in progress, on other nodes too. */
   total(slot: number): number {
-    return this.inFlight.total(slot);
+    return this.inFlight.total(slot) + Atomics.load(this.elsewhere, 2 * slot);
   }
 
-  /** The tokens that have been taken in this memory since the last call. */
-  *taken(): Generator<Taken> {
+  /** The tokens that have been taken in this memory since the last call, and the requests in progress. */
+  *used(): Generator<Used> {
     for (let slot = 0; slot < this.marks.length; slot++) {
+      if (!isTaken(Atomics.load(this.marks, slot))) continue;
       const tokens = this.buckets.takenFrom(slot);
-      if (tokens === 0) continue;
+      const inFlight = this.inFlight.total(slot);
+      if (tokens === 0 && inFlight === 0) continue;
       const name = Int32Array.from({ length: NAME_WORDS }, (_, i) => Atomics.load(this.names, NAME_WORDS * slot + i));
-      yield [Buffer.from(name.buffer).toString('base64'), tokens];
+      yield [Buffer.from(name.buffer).toString('base64'), tokens, inFlight];
     }
   }
 
   /** Takes tokens that have been taken elsewhere. A tenant without a slot has a full bucket, and keeps that. */
-  charge([name, tokens]: Taken, nowMs: number): void {
-    const bytes = Uint8Array.from(Buffer.from(name, 'base64'));
-    if (bytes.length !== NAME_WORDS * Int32Array.BYTES_PER_ELEMENT) return;
-    const words = new Int32Array(bytes.buffer);
-    const place = this.find(this.setOf(words), words);
-    if (place) this.buckets.charge(place.slot, tokens, nowMs);
+  charge(name: string, tokens: number, nowMs: number): void {
+    const slot = this.slotNamed(name);
+    if (slot !== undefined) this.buckets.charge(slot, tokens, nowMs);
+  }
+
+  /** Sets how many requests of a tenant are in progress on how many other nodes, if it has a slot. */
+  setElsewhere(name: string, inFlight: number, nodes: number): void {
+    const slot = this.slotNamed(name);
+    if (slot === undefined) return;
+    Atomics.store(this.elsewhere, 2 * slot + 1, nodes);
+    Atomics.store(this.elsewhere, 2 * slot, inFlight);
   }
 
   /** Takes back all that the thread of this stripe has left behind. Call it once that thread has ended. */
@@ -139,6 +154,22 @@ export class TenantSlots {
         Atomics.store(this.marks, slot, Math.abs(Atomics.load(this.marks, slot)));
       this.unlock(set);
     }
+  }
+
+  /**
+   * How many of `max` requests may be in progress here: what other nodes leave, but at least an equal share, so that
+   * nodes which have admitted too many before they heard of each other do not refuse all.
+   */
+  private shareOf(slot: number, max: number): number {
+    const [inFlight, nodes] = [Atomics.load(this.elsewhere, 2 * slot), Atomics.load(this.elsewhere, 2 * slot + 1)];
+    return Math.max(Math.ceil(max / (nodes + 1)), max - inFlight);
+  }
+
+  private slotNamed(name: string): number | undefined {
+    const bytes = Uint8Array.from(Buffer.from(name, 'base64'));
+    if (bytes.length !== NAME_WORDS * Int32Array.BYTES_PER_ELEMENT) return undefined;
+    const words = new Int32Array(bytes.buffer);
+    return this.find(this.setOf(words), words)?.slot;
   }
 
   private placeOf(tenant: string, rate: BucketRate, nowMs: number): Place {
@@ -172,6 +203,7 @@ export class TenantSlots {
     if (slot === undefined) throw new AppError('overloaded', 'Too many tenants are active.', { retryAfterS: 1 });
     for (const [i, word] of name.entries()) Atomics.store(this.names, NAME_WORDS * slot + i, word);
     this.buckets.fill(slot, rate, nowMs);
+    for (const word of [0, 1]) Atomics.store(this.elsewhere, 2 * slot + word, 0);
     const mark = following(Atomics.load(this.marks, slot));
     Atomics.store(this.marks, slot, mark);
     return { slot, mark };
@@ -215,7 +247,7 @@ export class TenantSlots {
 }
 
 const bytesOfSet = (stripes: number): number =>
-  SharedBuckets.bytes(SET) + 4 * (SET + NAME_WORDS * SET) + StripedCount.bytes(SET, stripes) + 8;
+  SharedBuckets.bytes(SET) + 4 * (SET + NAME_WORDS * SET + 2 * SET) + StripedCount.bytes(SET, stripes) + 8;
 const slotsIn = (bytes: number, stripes: number): number => (SET * bytes) / bytesOfSet(stripes);
 
 const isTaken = (mark: number): boolean => mark % 2 === 1;

@@ -1,5 +1,7 @@
-// What is the cluster's and not a node's: logged searches, which any node lists, finds and replays, and the rate of a tenant.
+// What is the cluster's and not a node's: logged searches, which any node lists, finds and replays, and the limits of a
+// tenant.
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { type Node, ask, skip, startNats, startNode } from '../../kit/nats.js';
 import { until } from '../../kit/until.js';
@@ -122,4 +124,44 @@ test('a tenant has its rate over all nodes, whichever it asks', { skip }, async 
   assert.ok(admitted < most + 2 * PER_SECOND * nodes.length, `${admitted} admitted, ${most} expected`);
   assert.ok(admitted > (PER_SECOND * passedS()) / 2, `${admitted} admitted, ${refused} refused`);
   assert.ok(refused > 0);
+});
+
+test('requests of a tenant that are in progress on one node count on the others', { skip }, async (t) => {
+  const nats = await startNats();
+  const limits = {
+    SHEAF_LIMITS__TENANT__MAX_IN_FLIGHT: '6',
+    SHEAF_AUTH__MODE: 'static',
+    SHEAF_AUTH__ADMIN_KEY: 'root',
+    SHEAF_AUTH__KEYS: JSON.stringify([{ name: 'web', tenant: 'acme', key: 'key-of-acme' }]),
+  };
+  const headers = { authorization: 'Bearer key-of-acme' };
+  const nodes = [await startNode(nats, limits), await startNode(nats, limits)] as const;
+  const [a, b] = nodes;
+  /** A request whose body does not end, and what it is answered nevertheless. */
+  const slow = ({ url }: Node): { answered: Promise<number | undefined>; end: () => void } => {
+    const sent = request(`${url}${BASE}/documents`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': 1000 },
+    });
+    const end = (): void => void sent.destroy();
+    t.after(end);
+    const answered = new Promise<number | undefined>((resolve) =>
+      sent.on('response', ({ statusCode }) => resolve(statusCode)).on('error', () => resolve(undefined)),
+    );
+    sent.write('{');
+    return { answered, end };
+  };
+  const held = Array.from({ length: 4 }, () => slow(a));
+  const left = async (node: Node): Promise<number> => {
+    const response = await fetch(`${node.url}/v1/collections/acme`, { headers });
+    await response.body?.cancel();
+    return response.status === 429 ? 0 : Number(response.headers.get('x-ratelimit-remaining'));
+  };
+  await until(async () => (await left(b)) === 1, 'b has heard of four, and its own request is one more');
+  const answers: (number | undefined)[] = [];
+  for (let i = 0; i < 6; i++) void slow(b).answered.then((status) => answers.push(status));
+  await until(() => answers.length === 3, 'b admits a half of six');
+  assert.deepEqual(answers, [429, 429, 429]);
+  for (const { end } of held) end();
+  await until(async () => (await left(b)) === 2, 'those of a have ended');
 });

@@ -223,36 +223,36 @@ test('what other nodes have admitted is taken from the buckets here, and is not 
   assert.equal(use(there, 'acme', 1, 0), 19);
   assert.equal(use(here, 'acme', 5, 0), 15);
   assert.equal(use(here, 'other', 3, 0), 17);
-  const told = [...here.taken()];
+  const told = [...here.used()];
   assert.deepEqual(told.map(([, tokens]) => tokens).sort(), [3, 5]);
-  assert.deepEqual([...here.taken()], []);
-  for (const each of told) there.charge(each, 0);
+  assert.deepEqual([...here.used()], []);
+  for (const [name, tokens] of told) there.charge(name, tokens, 0);
   // Where a tenant has not been seen, it has a full bucket.
   assert.deepEqual([use(there, 'acme', 0, 0), use(there, 'other', 0, 0)], [14, 20]);
   assert.deepEqual(
-    [...there.taken()].map(([, tokens]) => tokens),
+    [...there.used()].map(([, tokens]) => tokens),
     [1],
   );
   const [[acme] = ['']] = told;
-  there.charge([acme, 1e9], 0);
+  there.charge(acme, 1e9, 0);
   assert.equal(use(there, 'acme', 0, 0), -20, 'the debt is a full bucket');
   assert.equal(use(there, 'acme', 0, 2000), 0);
-  there.charge([acme, 1], 2000);
+  there.charge(acme, 1, 2000);
   assert.equal(use(there, 'acme', 0, 2000), -1);
   // A debt that its own requests have made is not forgiven.
   const { slot } = there.enter('acme', Infinity, rate, 2000);
   there.spend(slot, 100, rate, 2000);
-  there.charge([acme, 1], 2000);
+  there.charge(acme, 1, 2000);
   assert.equal(there.tokens(slot, rate, 2000), -101);
-  for (const name of ['', 'AAAA', 'x'.repeat(99)]) there.charge([name, 1], 0);
-  for (const tokens of [NaN, -5]) there.charge([acme, tokens], 2000);
+  for (const name of ['', 'AAAA', 'x'.repeat(99)]) there.charge(name, 1, 0);
+  for (const tokens of [NaN, -5]) there.charge(acme, tokens, 2000);
   assert.equal(there.tokens(slot, rate, 2000), -101);
   // Without a rate there is nothing to take from.
   const open = { perSecond: Infinity, capacity: Infinity };
   there.leave(there.enter('open', 5, open, 0).slot);
   here.leave(here.enter('open', 5, rate, 0).slot);
   here.take(here.enter('open', 5, rate, 0).slot, rate, 0);
-  for (const each of here.taken()) there.charge(each, 0);
+  for (const [name, tokens] of here.used()) there.charge(name, tokens, 0);
   assert.equal(there.tokens(there.enter('open', 5, open, 0).slot, open, 0), Infinity);
 });
 
