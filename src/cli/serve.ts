@@ -2,6 +2,7 @@
 // stops it on SIGTERM or SIGINT. Runs on the main thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EmbedderInventory } from '../api/embedders.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
@@ -76,6 +77,11 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
   });
   service.services.backups.start();
   const stop = async (): Promise<void> => {
+    if (config.limits.stopDelayMs > 0) {
+      service.services.health.stopping.isSo = true;
+      listener.stopSoon();
+      await sleep(config.limits.stopDelayMs);
+    }
     // Event streams would otherwise stay open until the drain times out.
     service.parts.events.close();
     await listener.drain(config.limits.drainTimeoutMs);
@@ -101,6 +107,8 @@ async function nodeOf(
 interface HttpListener {
   /** Resolves to the port. Throws ListenError. */
   listen(host: string, port: number): Promise<number>;
+  /** Closes each connection after its next reply. */
+  stopSoon(): void;
   /** Ends all requests within this time. */
   drain(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
@@ -152,6 +160,7 @@ function createFronts(
       pool.listen(host, port).catch((error: NodeJS.ErrnoException) => {
         throw listenError(host, port, error);
       }),
+    stopSoon: () => admission.stopSoon(),
     drain: (timeoutMs) => pool.drain(timeoutMs),
     close: () => pool.close(),
     get underWay() {
@@ -194,6 +203,7 @@ async function createOwnServer(
   );
   return {
     listen: (host, port) => http.listen(host, port),
+    stopSoon: () => http.stopSoon(),
     drain: async (timeoutMs) => {
       await http.drain(timeoutMs);
       await tracer?.close();

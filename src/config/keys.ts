@@ -351,6 +351,12 @@ const SETTINGS = {
       86_400,
       'How long the answer of a write with an `Idempotency-Key` is kept; a repetition gets it until then.',
     ),
+    stopDelayMs: key(
+      'limits.stop_delay_seconds',
+      seconds(0, 3600),
+      0,
+      'How long a server that is told to stop goes on before it does: it is not ready any more, and closes each connection after its reply, so that load balancers and clients go elsewhere.',
+    ),
     drainTimeoutMs: key(
       'limits.drain_timeout_seconds',
       seconds(1, 3600),

@@ -44,14 +44,15 @@ export interface AdmissionMemory {
   readonly admission: SharedArrayBuffer;
 }
 
-/** The first word of the memory is 1 once the server drains; the counts follow. */
-const CLOSED = 0;
+/** The first word of the memory says whether the server stops; the counts follow. */
+const STATE = 0;
+const STATES = { open: 0, stopping: 1, closed: 2 } as const;
 const COUNTS = { inFlight: 0, heldKib: 1 } as const;
 const COUNTS_FROM = 8;
 const KIB = 1024;
 
 export class Admission {
-  private readonly closed: Int32Array;
+  private readonly state: Int32Array;
   private readonly counts: StripedCount;
   /** Bytes that this thread holds. Other threads see them in whole KiB. */
   private ownBytes = 0;
@@ -64,7 +65,7 @@ export class Admission {
     stripe: number,
     private readonly max: { readonly inFlightMax: number; readonly heldBytesMax: number },
   ) {
-    this.closed = new Int32Array(admission, 0, 1);
+    this.state = new Int32Array(admission, 0, 1);
     this.counts = countsIn({ admission, stripes }, stripe);
   }
 
@@ -79,7 +80,12 @@ export class Admission {
   }
 
   get isClosed(): boolean {
-    return Atomics.load(this.closed, CLOSED) === 1;
+    return Atomics.load(this.state, STATE) === STATES.closed;
+  }
+
+  /** Whether connections are closed after their next reply. */
+  get isStopping(): boolean {
+    return Atomics.load(this.state, STATE) !== STATES.open;
   }
 
   /** The body bytes that all threads hold. */
@@ -88,9 +94,14 @@ export class Admission {
     return this.ownBytes + othersKib * KIB;
   }
 
+  /** Requests are served, but each connection is closed after its next reply, on all threads. */
+  stopSoon(): void {
+    Atomics.compareExchange(this.state, STATE, STATES.open, STATES.stopping);
+  }
+
   /** Refuses every new request from now on, on all threads. */
   close(): void {
-    Atomics.store(this.closed, CLOSED, 1);
+    Atomics.store(this.state, STATE, STATES.closed);
   }
 
   /** Throws 503 `shutting_down` once closed. */

@@ -25,12 +25,12 @@ export const SWALLOWED_BYTES_MAX = 64 * 1024;
 export function afterwardsOf(
   announced: Announced | 'unclear',
   progress: BodyProgress | undefined,
-  isDraining: boolean,
+  isStopping: boolean,
 ): Afterwards {
   if (announced === 'unclear') return 'close';
   const unreadBytes = unreadOf(announced, progress);
-  if (unreadBytes === 0) return isDraining ? 'close' : 'keep';
-  if (unreadBytes <= SWALLOWED_BYTES_MAX && !isDraining) return 'keep';
+  if (unreadBytes === 0) return isStopping ? 'close' : 'keep';
+  if (unreadBytes <= SWALLOWED_BYTES_MAX && !isStopping) return 'keep';
   // A chunked body with a listener may go on for ever. uWebSockets.js cuts off one without a listener after 12 s.
   return announced === 'chunked' && progress !== undefined ? 'close' : 'ask_to_close';
 }

@@ -201,7 +201,7 @@ export class Exchange {
 
   private reply(answer: Answer): void {
     const { announced, source } = this.context;
-    const afterwards = afterwardsOf(announced, source, this.server.admission.isClosed);
+    const afterwards = afterwardsOf(announced, source, this.server.admission.isStopping);
     this.begin(answer);
     source?.release();
     writeReply(this.response, answer, this.replyOptions(afterwards), {
@@ -234,7 +234,7 @@ export class Exchange {
       admission,
       options.tls !== undefined,
     ));
-    if (!(await stream.write(answer, rest, this.replyOptions(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
+    if (!(await stream.write(answer, rest, this.replyOptions(admission.isStopping ? 'ask_to_close' : 'keep')))) return;
     this.context.leave();
     stream.end();
     this.finish('answered');

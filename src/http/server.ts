@@ -95,6 +95,11 @@ export class HttpServer {
     this.sweep ??= setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
   }
 
+  /** From now on each connection is closed after its next reply, so that clients go elsewhere before `drain`. */
+  stopSoon(): void {
+    this.admission.stopSoon();
+  }
+
   /**
    * Stops listening, answers 503 `shutting_down` to new requests on open connections, waits for requests in progress
    * (including handlers whose client has disconnected), and closes every connection. After `timeoutMs` the rest is cut

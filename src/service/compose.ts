@@ -530,7 +530,7 @@ function createServices(parts: Parts, config: Config, log: Log, path: string, no
     backups,
     tenants: { tenants, store },
     events: { catalog, events },
-    health: { catalog, quarantine, embedders, shards, commandLog: parts.commandLog },
+    health: { catalog, quarantine, embedders, shards, commandLog: parts.commandLog, stopping: { isSo: false } },
     metrics: {
       metrics,
       history: new MetricsHistory({ metrics, fronts: parts.fronts, nowMs }),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, get } from 'node:http';
 import { connect } from 'node:net';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,6 +70,41 @@ test('a retired key is a line of the log at start, and the server runs', async (
     Object.keys(settings),
   );
   server.child.kill('SIGTERM');
+  assert.equal(await server.ended, 0);
+});
+
+test('a server with a delay of its stop is not ready, serves meanwhile, and loses no request of a client', async () => {
+  const server = spawnServe({
+    SHEAF_DATA_DIR: tempDirectory(),
+    SHEAF_LIMITS__STOP_DELAY_SECONDS: '3',
+    SHEAF_SERVER__THREADS: '2',
+  });
+  const url = await untilReady(server);
+  assert.equal((await ingest(url, 'one', 'a text')).status, 201);
+  const answers: { status: number; closes: boolean }[] = [];
+  let isTold = false;
+  /** Asks again and again over one connection, until the server has closed it and takes no other. */
+  const client = async (): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let isClosed = false; !isClosed; ) {
+      const sent = get(`${url}${documents}/one`, { agent });
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      answers.push({ status: response.statusCode as number, closes: response.headers.connection === 'close' });
+      response.resume();
+      await once(response, 'end');
+      isClosed = isTold && response.headers.connection === 'close';
+    }
+    agent.destroy();
+  };
+  const clients = Promise.all(Array.from({ length: 8 }, client));
+  await until(() => answers.length > 100);
+  server.child.kill('SIGTERM');
+  await until(async () => (await fetch(`${url}/health/ready`)).status === 503);
+  isTold = true;
+  assert.equal((await fetch(`${url}${documents}/one`)).status, 200);
+  await clients;
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  assert.ok(answers.some(({ closes }) => !closes));
   assert.equal(await server.ended, 0);
 });
 

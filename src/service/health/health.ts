@@ -15,6 +15,8 @@ export interface HealthContext {
   readonly quarantine: Pick<Quarantine, 'size'>;
   readonly embedders: Pick<Embedders, 'usable' | 'states'>;
   readonly shards: Pick<ShardPool, 'readyCount' | 'size'>;
+  /** Whether the server will stop in a moment. */
+  readonly stopping: { isSo: boolean };
   /** Absent on a single machine. */
   readonly commandLog?: Pick<ReplicatedLog, 'isReady' | 'fenced' | 'stalls'> | undefined;
 }
@@ -45,9 +47,10 @@ function health(context: HealthContext): 'ready' | 'degraded' {
 
 /**
  * Throws 503 `not_ready`, with the checks in its details, while the store, a shard or the default embedder is not
- * usable.
+ * usable, and 503 `shutting_down` where the server will stop in a moment.
  */
 function readiness(context: HealthContext): Checks {
+  if (context.stopping.isSo) throw new AppError('shutting_down');
   const found = checks(context);
   if (!areFine(found)) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
   return found;

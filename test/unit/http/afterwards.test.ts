@@ -23,12 +23,12 @@ test('the connection is kept, asked to close or closed by what is left of the bo
     ['chunked', [false, 1], false, 'close'],
     ['unclear', undefined, false, 'close'],
   ];
-  for (const [announced, progress, isDraining, expected] of cases) {
+  for (const [announced, progress, isStopping, expected] of cases) {
     const seen = progress && { hasEnded: progress[0], receivedBytes: progress[1] };
     assert.equal(
-      afterwardsOf(announced, seen, isDraining),
+      afterwardsOf(announced, seen, isStopping),
       expected,
-      JSON.stringify([announced, progress, isDraining]),
+      JSON.stringify([announced, progress, isStopping]),
     );
   }
 });

@@ -37,6 +37,24 @@ test('a request under way finishes, others on open connections get 503, new conn
   await idle.closed();
 });
 
+test('before a stop requests are served, and each connection is closed after its next reply', async (t) => {
+  const probe = await startProbe(t, [route('GET', '/health', ok)]);
+  const [kept, idle] = [await probe.client(), await probe.client()];
+  kept.request('GET', '/health');
+  assert.notEqual((await kept.reply()).headers.connection, 'close');
+  probe.server.stopSoon();
+  for (const client of [kept, await probe.client()]) {
+    client.request('GET', '/health');
+    const reply = await client.reply();
+    assert.deepEqual([reply.status, reply.headers.connection], [200, 'close']);
+    await client.closed();
+  }
+  const drained = probe.server.drain(60_000);
+  probe.server.stopSoon();
+  await drained;
+  await idle.closed();
+});
+
 test('a body still on its way and a large reply half out both finish', async (t) => {
   const big = Buffer.alloc(30_000_000, 'x');
   let entered = 0;
