@@ -45,6 +45,12 @@ async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Pr
   });
 }
 
+/** Waits until a server has built the graph of a collection, which takes time from searches. */
+async function graphComplete({ url }: LoadServer, name: string): Promise<void> {
+  const client = new SheafClient({ url });
+  while (!(await client.recall(TENANT, name, { sample: 1, k: 1 })).graph_complete) await sleep(500);
+}
+
 type Processes = readonly { readonly pid?: number | undefined }[];
 
 /** The CPU time of processes in ms. */
@@ -371,6 +377,7 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
         'more than the holder alone',
       ],
     ];
+    for (const [name, holder] of holders) await graphComplete(holder, name);
     const [name, holder] = [...holders][0] as [string, LoadServer];
     const other = nodes.find((node) => node !== holder) as LoadServer;
     const requests = Array.from({ length: 64 }, () =>
@@ -505,10 +512,9 @@ export async function copies({ tiny, number }: LoadOptions): Promise<void> {
     const own = join(folder, 'd0');
     mkdirSync(own);
     const alone = await startServer(own, { SHEAF_STORAGE__PARTITIONS: '2' });
-    const client = new SheafClient({ url: alone.url });
-    await createVectorCollection(client, TENANT, NAME);
+    await createVectorCollection(new SheafClient({ url: alone.url }), TENANT, NAME);
     await fillCollection({ url: alone.url, tenant: TENANT, name: NAME, rows });
-    while (!(await client.recall(TENANT, NAME, { sample: 1, k: 1 })).graph_complete) await sleep(500);
+    await graphComplete(alone, NAME);
     await alone.stop();
     const giver = await startNode(nats, folder, 'd0');
     const prng = createPrng(4);
