@@ -61,8 +61,8 @@ const IDLE_MS = 60_000;
 const HANDSHAKE_MS = 5000;
 const CONNECTIONS_MAX = 4096;
 
-/** Cuts what a connection receives into frames. */
-class FrameReader {
+/** Cuts what a connection receives into frames. Exported for its test. */
+export class FrameReader {
   /** The begin of a header, of which the rest has not been received. */
   private cut: Buffer | undefined;
   private id = 0;

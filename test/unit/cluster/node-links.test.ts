@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Network } from '../../../load/kit/network.js';
-import { LinkServer, type NodeAddress, NodeLinks, newKey } from '../../../src/cluster/node-links.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { FrameReader, LinkServer, type NodeAddress, NodeLinks, newKey } from '../../../src/cluster/node-links.js';
 import { freePort } from '../../../load/kit/server.js';
 import { SILENT } from '../../kit/log.js';
 import { until } from '../../kit/until.js';
@@ -60,6 +61,35 @@ test('frames of any size arrive whole, beside others', async (t) => {
   const sent = sizes.map((size) => Buffer.alloc(size, size % 251));
   const got = await Promise.all(sent.map((bytes) => links.ask('copy', 'b', bytes, ASK_MS)));
   for (const [i, bytes] of sent.entries()) assert.ok(bytes.equals(got[i] as Uint8Array), `${sizes[i]} bytes`);
+});
+
+test('frames are the same wherever they are cut', () => {
+  const prng = createPrng(7);
+  for (let round = 0; round < 300; round++) {
+    const frames = Array.from({ length: 1 + prng.int(12) }, () => {
+      const payload = Buffer.from(Array.from({ length: prng.int(3) === 0 ? 0 : prng.int(200) }, () => prng.int(256)));
+      return { id: prng.int(2 ** 32), kind: prng.int(256), payload };
+    });
+    const sent = Buffer.concat(
+      frames.flatMap(({ id, kind, payload }) => {
+        const header = Buffer.alloc(9);
+        header.writeUInt32LE(payload.length, 0);
+        header.writeUInt32LE(id, 4);
+        header.writeUInt8(kind, 8);
+        return [header, payload];
+      }),
+    );
+    const found: typeof frames = [];
+    const reader = new FrameReader((id, kind, payload) => found.push({ id, kind, payload: Buffer.from(payload) }));
+    const most = 1 + prng.int(40) ** 2;
+    for (let at = 0; at < sent.length; ) {
+      const to = at + 1 + prng.int(most);
+      reader.read(Buffer.from(sent.subarray(at, to)));
+      at = to;
+    }
+    assert.deepEqual(found, frames, `round ${round}`);
+  }
+  assert.throws(() => new FrameReader(() => {}).read(Buffer.alloc(9, 255)), /too large/);
 });
 
 test('whoever does not have the key of a process gets no answer', async (t) => {
