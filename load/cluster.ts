@@ -13,7 +13,7 @@ import { createPrng } from '../src/base/prng.js';
 import { type NodeAddress, NodeLinks } from '../src/cluster/node-links.js';
 import { type ClosedLoopResult, closedLoopInThread, jsonPost, latenciesOf } from './kit/closed-loop.js';
 import { type LoadOptions, printTable, whole } from './kit/command.js';
-import { createVectorCollection, fillCollection, untilIdle } from './kit/fill.js';
+import { createVectorCollection, fillCollection, untilIdle, untilServerIdle } from './kit/fill.js';
 import { type Nats, findNats, startNats } from './kit/nats.js';
 import { plainClosedLoop } from './kit/plain-closed-loop.js';
 import { type LoadServer, dieTogether, startServer, withFolder } from './kit/server.js';
@@ -43,12 +43,6 @@ async function withNats(work: (nats: Nats, folder: string) => Promise<void>): Pr
       await Promise.all(nats.servers.map((server) => server.kill()));
     }
   });
-}
-
-/** Waits until a server has built the graph of a collection, which takes time from searches. */
-async function graphComplete({ url }: LoadServer, name: string): Promise<void> {
-  const client = new SheafClient({ url });
-  while (!(await client.recall(TENANT, name, { sample: 1, k: 1 })).graph_complete) await sleep(500);
 }
 
 type Processes = readonly { readonly pid?: number | undefined }[];
@@ -377,7 +371,8 @@ export async function shares({ tiny, number }: LoadOptions): Promise<void> {
         'more than the holder alone',
       ],
     ];
-    for (const [name, holder] of holders) await graphComplete(holder, name);
+    // Building a graph takes time from searches.
+    for (const { url } of nodes) await untilServerIdle(url, IDLE_CHECK_MS);
     const [name, holder] = [...holders][0] as [string, LoadServer];
     const other = nodes.find((node) => node !== holder) as LoadServer;
     const requests = Array.from({ length: 64 }, () =>
@@ -514,7 +509,7 @@ export async function copies({ tiny, number }: LoadOptions): Promise<void> {
     const alone = await startServer(own, { SHEAF_STORAGE__PARTITIONS: '2' });
     await createVectorCollection(new SheafClient({ url: alone.url }), TENANT, NAME);
     await fillCollection({ url: alone.url, tenant: TENANT, name: NAME, rows });
-    await graphComplete(alone, NAME);
+    await untilServerIdle(alone.url, IDLE_CHECK_MS);
     await alone.stop();
     const giver = await startNode(nats, folder, 'd0');
     const prng = createPrng(4);

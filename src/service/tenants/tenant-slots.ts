@@ -87,7 +87,7 @@ export class TenantSlots {
     for (;;) {
       const { slot, mark } = this.placeOf(tenant, rate, nowMs);
       const elsewhere = Atomics.load(this.elsewhere, 2 * slot);
-      const inFlight = this.inFlight.tryAdd(slot, elsewhere === 0 ? inFlightMax : this.shareOf(slot, inFlightMax));
+      const inFlight = this.inFlight.tryAdd(slot, this.shareOf(slot, inFlightMax, elsewhere));
       if (Atomics.load(this.marks, slot) === mark)
         return { slot, inFlight: inFlight === undefined ? undefined : inFlight + elsewhere };
       if (inFlight !== undefined) this.leave(slot);
@@ -121,9 +121,8 @@ export class TenantSlots {
   /** The tokens that have been taken in this memory since the last call, and the requests in progress. */
   *used(): Generator<Used> {
     for (let slot = 0; slot < this.marks.length; slot++) {
-      if (!isTaken(Atomics.load(this.marks, slot))) continue;
       const tokens = this.buckets.takenFrom(slot);
-      const inFlight = this.inFlight.total(slot);
+      const inFlight = isTaken(Atomics.load(this.marks, slot)) ? this.inFlight.total(slot) : 0;
       if (tokens === 0 && inFlight === 0) continue;
       const name = Int32Array.from({ length: NAME_WORDS }, (_, i) => Atomics.load(this.names, NAME_WORDS * slot + i));
       yield [Buffer.from(name.buffer).toString('base64'), tokens, inFlight];
@@ -160,9 +159,9 @@ export class TenantSlots {
    * How many of `max` requests may be in progress here: what other nodes leave, but at least an equal share, so that
    * nodes which have admitted too many before they heard of each other do not refuse all.
    */
-  private shareOf(slot: number, max: number): number {
-    const [inFlight, nodes] = [Atomics.load(this.elsewhere, 2 * slot), Atomics.load(this.elsewhere, 2 * slot + 1)];
-    return Math.max(Math.ceil(max / (nodes + 1)), max - inFlight);
+  private shareOf(slot: number, max: number, elsewhere: number): number {
+    const nodes = Atomics.load(this.elsewhere, 2 * slot + 1);
+    return Math.max(Math.ceil(max / (nodes + 1)), max - elsewhere);
   }
 
   private slotNamed(name: string): number | undefined {
