@@ -52,6 +52,8 @@ export class TenantSlots {
   private readonly names: Int32Array;
   /** 0, or 1 and the stripe of the holder. */
   private readonly locks: Int32Array;
+  /** For each set 1 if a request has entered it since `used` last looked, or was still in progress then; else 0. */
+  private readonly entered: Int32Array;
   private readonly inFlight: StripedCount;
   /** For each slot the requests that are in progress on other nodes, and the number of these nodes. */
   private readonly elsewhere: Int32Array;
@@ -70,6 +72,7 @@ export class TenantSlots {
     this.marks = words(slots);
     this.names = words(NAME_WORDS * slots);
     this.locks = words(slots / SET);
+    this.entered = words(slots / SET);
     this.elsewhere = words(2 * slots);
     this.inFlight = new StripedCount(tenants, part(StripedCount.bytes(slots, stripes)), slots, stripes, stripe);
   }
@@ -88,11 +91,18 @@ export class TenantSlots {
       const { slot, mark } = this.placeOf(tenant, rate, nowMs);
       const elsewhere = Atomics.load(this.elsewhere, 2 * slot);
       const inFlight = this.inFlight.tryAdd(slot, this.shareOf(slot, inFlightMax, elsewhere));
+      this.noteEntered(slot);
       if (Atomics.load(this.marks, slot) === mark)
         return { slot, inFlight: inFlight === undefined ? undefined : inFlight + elsewhere };
       if (inFlight !== undefined) this.leave(slot);
       this.places.delete(tenant);
     }
+  }
+
+  /** Once the request counts: whoever takes the note then sees the request, or the tokens that it has taken. */
+  private noteEntered(slot: number): void {
+    const set = Math.floor(slot / SET);
+    if (Atomics.load(this.entered, set) === 0) Atomics.store(this.entered, set, 1);
   }
 
   leave(slot: number): void {
@@ -120,9 +130,17 @@ export class TenantSlots {
 
   /** The tokens that have been taken in this memory since the last call, and the requests in progress. */
   *used(): Generator<Used> {
-    for (let slot = 0; slot < this.marks.length; slot++) {
-      const tokens = this.buckets.takenFrom(slot);
+    for (let set = 0; set < this.entered.length; set++)
+      if (Atomics.load(this.entered, set) !== 0 && Atomics.exchange(this.entered, set, 0) !== 0)
+        yield* this.usedIn(set);
+  }
+
+  private *usedIn(set: number): Generator<Used> {
+    for (let slot = set * SET; slot < (set + 1) * SET; slot++) {
+      // In this order: a request that does not count any more has taken its tokens.
       const inFlight = isTaken(Atomics.load(this.marks, slot)) ? this.inFlight.total(slot) : 0;
+      const tokens = this.buckets.takenFrom(slot);
+      if (inFlight > 0) Atomics.store(this.entered, set, 1);
       if (tokens === 0 && inFlight === 0) continue;
       const name = Int32Array.from({ length: NAME_WORDS }, (_, i) => Atomics.load(this.names, NAME_WORDS * slot + i));
       yield [Buffer.from(name.buffer).toString('base64'), tokens, inFlight];
@@ -246,7 +264,7 @@ export class TenantSlots {
 }
 
 const bytesOfSet = (stripes: number): number =>
-  SharedBuckets.bytes(SET) + 4 * (SET + NAME_WORDS * SET + 2 * SET) + StripedCount.bytes(SET, stripes) + 8;
+  SharedBuckets.bytes(SET) + 4 * (SET + NAME_WORDS * SET + 2 * SET + 2) + StripedCount.bytes(SET, stripes);
 const slotsIn = (bytes: number, stripes: number): number => (SET * bytes) / bytesOfSet(stripes);
 
 const isTaken = (mark: number): boolean => mark % 2 === 1;
